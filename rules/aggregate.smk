@@ -1,0 +1,38 @@
+"""From verdicts and grades to tables."""
+
+
+rule summarise:
+    """Count one cell's outcomes and verdicts, one row a judge."""
+    input:
+        user_turns="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
+        verdicts=study.verdicts,
+    output:
+        summary="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/summary.parquet",
+    log:
+        "logs/summarise/{model}/{dataset}/t{temperature}/{perturbation}.log",
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.summary_identity,
+    script:
+        "../scripts/summarise.py"
+
+
+rule tabulate:
+    """Put the rates of all cells and the accuracy of all models into tables."""
+    input:
+        summaries=study.summaries,
+        grades=study.grades,
+    output:
+        rates="results/tables/rates.parquet",
+        rates_csv="results/tables/rates.csv",
+        accuracy="results/tables/accuracy.parquet",
+        accuracy_csv="results/tables/accuracy.csv",
+    log:
+        "logs/tabulate.log",
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.identity,
+    script:
+        "../scripts/tabulate.py"

@@ -1,0 +1,31 @@
+"""Datasets and models, made ready before any GPU is asked for."""
+
+
+rule prepare_dataset:
+    """Turn a dataset's file into items of one schema."""
+    input:
+        study.source_file,
+    output:
+        dataset="results/datasets/{dataset}.parquet",
+    log:
+        "logs/prepare_dataset/{dataset}.log",
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.dataset_identity,
+    script:
+        "../scripts/prepare_dataset.py"
+
+
+rule describe_model:
+    """Fetch a model once and note its revision, template hashes, user header and stops."""
+    output:
+        description="results/models/{model}.json",
+    log:
+        "logs/describe_model/{model}.log",
+    conda:
+        "../envs/generate.yaml"
+    params:
+        identity=study.model_identity,
+    script:
+        "../scripts/describe_model.py"

@@ -1,0 +1,55 @@
+"""The model writes: its answers, then the user turns after them."""
+
+
+rule sweep:
+    """Load one model once and work through every pending request of it."""
+    input:
+        datasets=study.pending_datasets,
+        description="results/models/{model}.json",
+    output:
+        marker="results/sweeps/{model}/{shard}.json",
+    log:
+        "logs/sweep/{model}/{shard}.log",
+    benchmark:
+        "benchmarks/results/sweep/{model}/{shard}.tsv"
+    conda:
+        "../envs/generate.yaml"
+    threads: 8
+    resources:
+        gpu=study.gpus,
+    params:
+        pending=study.pending_identities,
+    script:
+        "../scripts/sweep.py"
+
+
+rule collect_answers:
+    """Gather a model's answers to one dataset from the journal."""
+    input:
+        study.markers_of_answers,
+    output:
+        answers="results/answers/{model}/{dataset}.parquet",
+    log:
+        "logs/collect_answers/{model}/{dataset}.log",
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.answers_identity,
+    script:
+        "../scripts/collect_answers.py"
+
+
+rule collect_user_turns:
+    """Gather one cell's user turns from the journal."""
+    input:
+        study.markers_of_cell,
+    output:
+        user_turns="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
+    log:
+        "logs/collect_user_turns/{model}/{dataset}/t{temperature}/{perturbation}.log",
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.cell_identity,
+    script:
+        "../scripts/collect_user_turns.py"

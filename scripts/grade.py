@@ -1,0 +1,14 @@
+"""Grade a model's answers to one dataset with the dataset's verifier."""
+
+from userturn.logs import log_to
+from userturn.verifiers import grade
+
+if __name__ == "__main__":
+    log_to(snakemake.log[0])
+    grade(
+        verifier=snakemake.params.verifier,
+        identity=snakemake.params.identity,
+        path_to_answers=snakemake.input.answers,
+        path_to_items=snakemake.input.dataset,
+        path_to_grades=snakemake.output.grades,
+    )

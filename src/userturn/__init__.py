@@ -1,0 +1,1 @@
+"""userturn: does a language model know what its user says next?"""

@@ -1,0 +1,135 @@
+"""Asking: send the engine what no journal holds yet, and journal each request as it finishes."""
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from userturn.engine import Completion, Engine
+from userturn.errors import UserError
+from userturn.journal import Writer, read_journal
+from userturn.logs import Progress, say
+from userturn.requests import Request
+from userturn.templates import Template
+
+Record = dict[str, Any]
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
+
+
+class Interrupted(UserError):
+    """A sweep that was told to stop before it was through."""
+
+
+@dataclass
+class StopFlag:
+    """Set by a signal, read whenever a request has finished."""
+
+    signal: int | None = None
+
+    def listen(self) -> None:
+        """Take SIGTERM, SIGUSR1 and SIGINT as the wish to stop soon, without losing anything."""
+        for number in STOP_SIGNALS:
+            signal.signal(number, self._set)
+
+    def _set(self, number: int, frame: FrameType | None) -> None:
+        self.signal = number
+
+
+def to_record(request: Request, completion: Completion, template: Template) -> Record:
+    """Return the journal record of a completion; its outcome is ok, empty or error."""
+    ids = list(completion.token_ids)
+    said = ids[:-1] if ids and ids[-1] in request.sampling.stop_token_ids else ids
+    if completion.error is not None:
+        outcome = "error"
+    else:
+        outcome = "empty" if template.is_empty(said) else "ok"
+    return {
+        "key": request.key,
+        "item": request.item,
+        "sample": request.sample,
+        "outcome": outcome,
+        "text": template.decode(said),
+        "token_ids": ids,
+        "finish_reason": completion.finish_reason,
+        "error": completion.error,
+    }
+
+
+def is_finished(record: Record | None) -> bool:
+    """Tell whether a record is there and settles its request; an error does not."""
+    return record is not None and record["outcome"] != "error"
+
+
+@dataclass
+class Asker:
+    """One model's journals, and its engine, loaded when the first request needs it.
+
+    Attributes:
+        name: of the model, for the progress lines.
+        template: turns token ids into text.
+        journal: returns the journal folder of a dataset.
+        load: loads the engine.
+        stop: says when to stop.
+        n_found: requests that a journal held already.
+        n_asked: requests that were sent to the engine.
+    """
+
+    name: str
+    template: Template
+    journal: Callable[[str], Path]
+    load: Callable[[], Engine]
+    stop: StopFlag
+    n_found: int = 0
+    n_asked: int = 0
+    _loaded: list[Engine] = field(default_factory=list)
+
+    def _engine(self) -> Engine:
+        if not self._loaded:
+            say(f"sweep {self.name}: loading the model")
+            self._loaded.append(self.load())
+        return self._loaded[0]
+
+    def complete(self, stage: str, requests: Sequence[Request]) -> dict[str, Record]:
+        """Return the record of every request by key, asking those that no journal holds finished.
+
+        Raises:
+            Interrupted: a signal came; all that had finished is in the journal.
+        """
+        keys = {request.key for request in requests}
+        records: dict[str, Record] = {}
+        for dataset in sorted({request.dataset for request in requests}):
+            held = read_journal(self.journal(dataset)).records
+            records |= {key: record for key, record in held.items() if key in keys}
+        missing = {r.key: r for r in requests if not is_finished(records.get(r.key))}
+        self.n_found += len(keys) - len(missing)
+        if missing:
+            records |= {r["key"]: r for r in self._ask(stage, list(missing.values()))}
+        return records
+
+    def _ask(self, stage: str, missing: Sequence[Request]) -> Iterator[Record]:
+        """Journal and yield the record of each request as it finishes."""
+        engine = self._engine()
+        progress = Progress(f"sweep {self.name}: {stage}", len(missing))
+        with ExitStack() as stack:
+            writers = {
+                dataset: stack.enter_context(Writer(self.journal(dataset)))
+                for dataset in sorted({request.dataset for request in missing})
+            }
+            self._check_stop(stage, len(missing))
+            for request, completion in engine(missing):
+                record = to_record(request, completion, self.template)
+                writers[request.dataset].append(record)
+                self.n_asked += 1
+                progress.add(len(record["token_ids"]))
+                yield record
+                self._check_stop(stage, len(missing) - progress.n_done)
+
+    def _check_stop(self, stage: str, n_left: int) -> None:
+        if self.stop.signal is not None and n_left:
+            raise Interrupted(
+                f"sweep {self.name}: stopped by {signal.Signals(self.stop.signal).name} with "
+                f"{n_left} {stage} left; run the same command again to go on"
+            )

@@ -1,0 +1,92 @@
+"""The configuration, checked when it is loaded: one sentence for the first thing that is wrong."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft7Validator, ValidationError
+
+from userturn.errors import UserError
+
+Config = Mapping[str, Any]
+SELECTABLE = ("models", "datasets", "temperatures", "perturbations", "judges")
+SCHEMA = "config.schema.yaml"
+
+
+class ConfigError(UserError):
+    """A configuration that cannot be run as it stands."""
+
+
+def near_miss(name: str, known: Iterable[str]) -> str:
+    """Return ", did you mean 'x'?" for the known name most like `name`, else the known names."""
+    known = sorted(known)
+    match = get_close_matches(name, known, n=1, cutoff=0.6)
+    if match:
+        return f", did you mean '{match[0]}'?"
+    return f"; expected one of: {', '.join(known)}" if known else ""
+
+
+def _sentence(error: ValidationError) -> str:
+    """Return a schema error as one sentence: where, what was found, what was expected."""
+    where = ".".join(str(part) for part in error.absolute_path) or "config"
+    if error.validator == "additionalProperties":
+        known = error.schema["properties"]
+        name = sorted(str(key) for key in error.instance if key not in known)[0]
+        return f"{where}: unknown key '{name}'{near_miss(name, known)}"
+    if error.validator == "required":
+        missing = next(key for key in error.validator_value if key not in error.instance)
+        return f"{where}: the key '{missing}' is missing"
+    if "propertyNames" in error.absolute_schema_path:
+        return f"{where}: the name '{error.instance}' may only hold a-z, 0-9, '.', '_' and '-'"
+    expected = error.validator_value
+    return f"{where}: found {error.instance!r}, expected {error.validator} {expected}"
+
+
+def validate(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
+    """Check a configuration against the schema.
+
+    Raises:
+        ConfigError: the error nearest to the top, as one sentence.
+    """
+    schema = yaml.safe_load(Path(path_to_schema).read_text())
+    errors = sorted(Draft7Validator(schema).iter_errors(config), key=lambda e: len(e.path))
+    if errors:
+        raise ConfigError(_sentence(errors[0]))
+
+
+def _check_selection(config: Config) -> None:
+    for key, selected in config.get("run", {}).items():
+        known = [str(name) for name in config[key]]
+        for name in selected:
+            if str(name) not in known and name not in config[key]:
+                raise ConfigError(f"run.{key}: '{name}' is not defined{near_miss(str(name), known)}")
+
+
+def _check_files(config: Config) -> None:
+    for name, dataset in selected(config, "datasets").items():
+        paths = [dataset.get("instruction"), None if "hub" in dataset else dataset["file"]]
+        for path in filter(None, paths):
+            if not Path(path).is_file():
+                raise ConfigError(
+                    f"datasets.{name}: the file '{path}' does not exist; mend the path or leave the "
+                    "dataset out with run.datasets"
+                )
+
+
+def selected(config: Config, key: str) -> dict[str, Any]:
+    """Return the definitions under `key` that this run makes, sorted by name."""
+    names = config.get("run", {}).get(key, list(config[key]))
+    return {name: config[key][name] for name in sorted(names)}
+
+
+def check(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
+    """Refuse a configuration that cannot be run, in one sentence.
+
+    Raises:
+        ConfigError: an unknown key, a wrong value, a selection that is not defined, a missing file.
+    """
+    validate(config, path_to_schema)
+    _check_selection(config)
+    _check_files(config)

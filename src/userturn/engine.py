@@ -1,0 +1,151 @@
+"""Engines: token ids in, token ids out, each request given back as soon as it is finished.
+
+An engine is a function from many requests to their completions, in the order in which they
+finish. vLLM is the engine of the study; transformers is its oracle in the tests and stands in
+where vLLM does not install.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from userturn.errors import UserError
+from userturn.requests import Request, Sampling
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What an engine wrote for one request.
+
+    Attributes:
+        token_ids: all tokens written, the stop token included.
+        finish_reason: `stop`, `length`, or `error`.
+        error: what went wrong, where the engine refused or lost the request.
+    """
+
+    token_ids: tuple[int, ...]
+    finish_reason: str
+    error: str | None = None
+
+
+Engine = Callable[[Iterable[Request]], Iterator[tuple[Request, Completion]]]
+
+# Requests that vLLM holds at once: enough to keep every batch full, few enough for flat memory.
+WINDOW = 2048
+
+
+def refusal(error: Exception) -> Completion:
+    """Return the completion of a request that the engine would not take."""
+    return Completion((), "error", f"{type(error).__name__}: {error}")
+
+
+def _vllm_parameters(sampling: Sampling) -> Any:
+    from vllm import SamplingParams
+
+    return SamplingParams(
+        temperature=sampling.temperature,
+        top_p=sampling.top_p,
+        top_k=sampling.top_k,
+        presence_penalty=sampling.presence_penalty,
+        max_tokens=sampling.max_tokens,
+        stop_token_ids=list(sampling.stop_token_ids),
+        seed=sampling.seed,
+        detokenize=False,
+    )
+
+
+def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
+    """Load a model into vLLM, in this process, and return its engine."""
+    defaults = {
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+        "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_LOGGING_LEVEL": "WARNING",
+        "VLLM_CPU_KVCACHE_SPACE": "1",
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    }
+    for name, value in defaults.items():
+        os.environ.setdefault(name, value)
+    from vllm import LLM
+
+    vllm = LLM(model=str(folder), skip_tokenizer_init=True, **settings).llm_engine
+
+    def add(request: Request) -> None:
+        prompt = {"prompt_token_ids": list(request.prompt.token_ids)}
+        vllm.add_request(request.key, prompt, _vllm_parameters(request.sampling))
+
+    def generate(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion]]:
+        waiting = iter(requests)
+        held: dict[str, Request] = {}
+        while True:
+            for request in islice(waiting, WINDOW - len(held)):
+                try:
+                    add(request)
+                    held[request.key] = request
+                except ValueError as error:
+                    yield request, refusal(error)
+            if not held:
+                return
+            for output in vllm.step():
+                if output.finished:
+                    written = output.outputs[0]
+                    completion = Completion(tuple(written.token_ids), str(written.finish_reason))
+                    yield held.pop(output.request_id), completion
+
+    return generate
+
+
+def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
+    """Load a model into transformers and return its engine, one request at a time."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=settings["dtype"]).to(device)
+
+    def write(request: Request) -> Completion:
+        sampling = request.sampling
+        ids = torch.tensor([request.prompt.token_ids], device=device)
+        if len(request.prompt.token_ids) >= settings["max_model_len"]:
+            raise ValueError("the prompt is longer than max_model_len")
+        torch.manual_seed(sampling.seed or 0)
+        drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
+        written = model.generate(
+            ids,
+            max_new_tokens=sampling.max_tokens,
+            eos_token_id=list(sampling.stop_token_ids),
+            pad_token_id=0,
+            do_sample=sampling.temperature > 0,
+            **(drawn if sampling.temperature > 0 else {}),
+        )[0, ids.shape[1] :].tolist()
+        stopped = bool(written) and written[-1] in sampling.stop_token_ids
+        return Completion(tuple(written), "stop" if stopped else "length")
+
+    def generate(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion]]:
+        for request in requests:
+            try:
+                yield request, write(request)
+            except ValueError as error:
+                yield request, refusal(error)
+
+    return generate
+
+
+LOADERS = {"vllm": load_vllm, "transformers": load_transformers}
+
+
+def load_engine(name: str, folder: Path, settings: Mapping[str, Any]) -> Engine:
+    """Return the engine of that name with one model loaded.
+
+    Raises:
+        UserError: the engine is not installed.
+    """
+    try:
+        return LOADERS[name](folder, settings)
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"engine '{name}' needs the package '{error.name}', which is not installed; "
+            "run `make setup`, or set `engine: transformers` in the config"
+        ) from error

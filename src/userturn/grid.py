@@ -1,0 +1,234 @@
+"""The grid of a study: which cells there are, what identifies each, and which are pending.
+
+A cell is finished when its file carries the identity that the config asks for now. Rules ask the
+grid with their wildcards; nothing here depends on Snakemake.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from userturn.config import Config, ConfigError, selected
+from userturn.fingerprints import file_sha256, fingerprint
+from userturn.models import source_identity
+from userturn.tables import read_identity
+
+# Kept out of a cell's identity: they change where and how fast, not what a model writes.
+PLACEMENT = ("gpus", "shards", "source", "revision")
+IDENTITY_VERSION = 1
+
+
+class Cell(NamedTuple):
+    """The unit that is finished once and for all; temperature as in paths: 0, 0.7, 1."""
+
+    model: str
+    dataset: str
+    temperature: str
+    perturbation: str
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the cell's files, below results/cells."""
+        return Path(self.model, self.dataset, f"t{self.temperature}", self.perturbation)
+
+
+def temperature_name(value: float) -> str:
+    """Return a temperature as it stands in paths: 0, 0.7, 1 (also for 1.0)."""
+    return f"{value:g}"
+
+
+class Grid:
+    """All cells of one configuration, with the identity of each."""
+
+    def __init__(self, config: Config, results: str | Path = "results") -> None:
+        """Read a checked configuration; model names map to complete lines."""
+        self.config = config
+        self.results = Path(results)
+        defaults = config["model_defaults"]
+        self.models: dict[str, dict[str, Any]] = {
+            name: defaults | ({"source": line} if isinstance(line, str) else line)
+            for name, line in selected(config, "models").items()
+        }
+        self.datasets = selected(config, "datasets")
+        self.perturbations = selected(config, "perturbations")
+        self.judges = selected(config, "judges")
+        chosen = config.get("run", {}).get("temperatures", config["temperatures"])
+        self.temperatures = {temperature_name(t): float(t) for t in sorted(chosen)}
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """All cells, sorted."""
+        return [
+            Cell(model, dataset, temperature, perturbation)
+            for model in self.models
+            for dataset in self.datasets
+            for temperature in self.temperatures
+            for perturbation in self.perturbations
+        ]
+
+    @cached_property
+    def _model_identities(self) -> dict[str, dict[str, Any]]:
+        return {
+            name: {key: value for key, value in line.items() if key not in PLACEMENT}
+            | {
+                "source": source_identity(line["source"], line["revision"]),
+                "engine": self.config["engine"],
+                "today": self.config["today"],
+            }
+            for name, line in self.models.items()
+        }
+
+    @cached_property
+    def _dataset_identities(self) -> dict[str, str]:
+        return {name: fingerprint(self.dataset_settings(name)) for name in self.datasets}
+
+    def dataset_settings(self, dataset: str) -> dict[str, Any]:
+        """Return all that shapes a dataset's items, with the content of its files."""
+        settings = dict(self.datasets[dataset])
+        settings.pop("verifier")
+        if "hub" not in settings:
+            settings["sha256"] = file_sha256(settings["file"])
+        if "instruction" in settings:
+            settings["instruction"] = "\n\n" + Path(settings["instruction"]).read_text().strip()
+        return settings
+
+    def perturbation_settings(self, perturbation: str) -> dict[str, Any]:
+        """Return an operator's settings, with the text it uses instead of its file's name."""
+        settings = dict(self.perturbations[perturbation])
+        path = settings.pop("texts", None)
+        if path is not None:
+            texts = Path(path).read_text().splitlines()
+            choice = settings.pop("choice", 1)
+            if choice > len(texts):
+                raise ConfigError(
+                    f"perturbations.{perturbation}.choice: found {choice}, but '{path}' has "
+                    f"{len(texts)} lines"
+                )
+            settings["text"] = texts[choice - 1]
+        return settings
+
+    @cached_property
+    def _perturbation_settings(self) -> dict[str, dict[str, Any]]:
+        return {name: self.perturbation_settings(name) for name in self.perturbations}
+
+    def n_samples(self, temperature: str) -> int:
+        """Return the draws per item at a temperature: greedy decoding has but one."""
+        return self.config["samples"] if self.temperatures[temperature] > 0 else 1
+
+    def model_identity(self, model: str) -> dict[str, Any]:
+        """Return what identifies a model and how it is run, as far as the config tells."""
+        return self._model_identities[model]
+
+    def dataset_identity(self, dataset: str) -> str:
+        """Return the identity of a dataset's prepared table."""
+        return self._dataset_identities[dataset]
+
+    @cached_property
+    def _answer_identities(self) -> dict[tuple[str, str], str]:
+        return {
+            (model, dataset): fingerprint(
+                {
+                    "version": IDENTITY_VERSION,
+                    "model": self._model_identities[model],
+                    "dataset": self._dataset_identities[dataset],
+                    "answer": self.config["answer"],
+                    "seed": self.config["seed"],
+                }
+            )
+            for model in self.models
+            for dataset in self.datasets
+        }
+
+    def answers_identity(self, model: str, dataset: str) -> str:
+        """Return the identity of a model's answers to a dataset."""
+        return self._answer_identities[model, dataset]
+
+    @cached_property
+    def _cell_identities(self) -> dict[Cell, str]:
+        return {
+            cell: fingerprint(
+                {
+                    "answers": self._answer_identities[cell.model, cell.dataset],
+                    "user_turn": self.config["user_turn"],
+                    "temperature": self.temperatures[cell.temperature],
+                    "samples": self.n_samples(cell.temperature),
+                    "perturbation": self._perturbation_settings[cell.perturbation],
+                }
+            )
+            for cell in self.cells
+        }
+
+    def cell_identity(self, cell: Cell) -> str:
+        """Return the identity of a cell's user turns."""
+        return self._cell_identities[cell]
+
+    def dataset_path(self, dataset: str) -> Path:
+        """Return the path of a dataset's prepared table."""
+        return self.results / "datasets" / f"{dataset}.parquet"
+
+    def requests_folder(self, model: str, dataset: str, identity: str) -> Path:
+        """Return where sweeps note which requests make up a cell (or a dataset's answers)."""
+        return self.results / "requests" / model / dataset / identity
+
+    def journal_folder(self, model: str, dataset: str) -> Path:
+        """Return the journal of a model's continuations for a dataset."""
+        return self.results / "journal" / model / dataset
+
+    def _is_finished(self, path: Path, model: str, dataset: str, identity: str) -> bool:
+        return (
+            read_identity(path) == identity
+            and self.requests_folder(model, dataset, identity).is_dir()
+        )
+
+    @cached_property
+    def pending_answers(self) -> dict[str, list[str]]:
+        """Datasets of each model whose answers are not there as the config asks for them."""
+        return {
+            model: [
+                dataset
+                for dataset in self.datasets
+                if not self._is_finished(
+                    self.results / "answers" / model / f"{dataset}.parquet",
+                    model,
+                    dataset,
+                    self.answers_identity(model, dataset),
+                )
+            ]
+            for model in self.models
+        }
+
+    @cached_property
+    def pending_cells(self) -> dict[str, list[Cell]]:
+        """Cells of each model whose user turns are not there as the config asks for them."""
+        pending: dict[str, list[Cell]] = {model: [] for model in self.models}
+        for cell in self.cells:
+            path = self.results / "cells" / cell.folder / "user_turns.parquet"
+            identity = self.cell_identity(cell)
+            if not self._is_finished(path, cell.model, cell.dataset, identity):
+                pending[cell.model].append(cell)
+        return pending
+
+    def pending_datasets(self, model: str) -> list[str]:
+        """Return the datasets that a model's sweep works on, sorted."""
+        of_cells = {cell.dataset for cell in self.pending_cells[model]}
+        return sorted(of_cells | set(self.pending_answers[model]))
+
+    def pending_identities(self, model: str) -> list[str]:
+        """Return the sorted identities of all that a model's sweep has to fill."""
+        answers = [self.answers_identity(model, name) for name in self.pending_answers[model]]
+        return sorted(answers + [self.cell_identity(cell) for cell in self.pending_cells[model]])
+
+    def verdicts_identity(self, cell: Cell, judge: str) -> str:
+        """Return the identity of one judge's verdicts on a cell."""
+        return fingerprint([self.cell_identity(cell), judge, self.judges[judge]])
+
+    def model_fingerprint(self, model: str) -> str:
+        """Return the fingerprint of what identifies a model."""
+        return fingerprint(self._model_identities[model])
+
+    def shards(self, model: str) -> list[str]:
+        """Return the names of a model's shards, such as 1of2 and 2of2."""
+        n = self.models[model]["shards"]
+        return [f"{i}of{n}" for i in range(1, n + 1)]
+

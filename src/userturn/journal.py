@@ -1,0 +1,113 @@
+"""Append-only journals: one checksummed JSON line for each finished request.
+
+A journal is a folder that many writers fill at once, each in a file of its own, so no lock is
+needed and a network file system will do. A killed writer leaves at most one torn line; readers
+drop it, count it, and keep all others.
+"""
+
+import hashlib
+import json
+import os
+import socket
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from userturn.fingerprints import canonical_json
+
+CHECKSUM_LENGTH = 16
+PREFIX = b'{"checksum":"'
+BODY = len(PREFIX) + CHECKSUM_LENGTH + 2
+
+
+def _checksum(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=CHECKSUM_LENGTH // 2).hexdigest().encode()
+
+
+def encode_line(record: dict[str, Any]) -> bytes:
+    """Return one journal line: JSON whose first key is the checksum of all that follows it."""
+    body = canonical_json(record)[1:].encode()
+    return PREFIX + _checksum(body) + b'",' + body + b"\n"
+
+
+def decode_line(line: bytes) -> dict[str, Any] | None:
+    """Return the record of one line, or None where the line is torn or altered."""
+    if not line.endswith(b"\n") or not line.startswith(PREFIX):
+        return None
+    body = line[BODY:-1]
+    if line[len(PREFIX) : BODY - 2] != _checksum(body):
+        return None
+    record: dict[str, Any] = json.loads(b"{" + body)
+    return record
+
+
+class Writer:
+    """Appends to one new file of a journal; made on the first line, flushed after every line."""
+
+    def __init__(self, folder: str | Path) -> None:
+        """Prepare a writer whose file name no other writer can have."""
+        began = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        name = f"{began}-{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl"
+        self.path = Path(folder) / name
+        self._descriptor: int | None = None
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Write one record as one line, in one call, so that it is there or it is torn."""
+        if self._descriptor is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND)
+        line = memoryview(encode_line(record))
+        while line:
+            line = line[os.write(self._descriptor, line) :]
+
+    def __enter__(self) -> Self:
+        """Return the writer itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Sync the file to disk and close it."""
+        if self._descriptor is not None:
+            os.fsync(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+@dataclass
+class Replay:
+    """What a journal holds: one record of each key, and how many of its lines were unreadable."""
+
+    records: dict[str, dict[str, Any]]
+    n_lines: int = 0
+    n_torn: int = 0
+
+
+def _lines(folder: Path) -> Iterator[bytes]:
+    for path in sorted(folder.glob("*.jsonl")):
+        with open(path, "rb") as file:
+            yield from file
+
+
+def read_journal(folder: str | Path) -> Replay:
+    """Read every file of a journal, oldest first; of one key the first finished record stands.
+
+    A record is finished unless its outcome is `error`: errors are kept to be counted, and
+    asked again by the next sweep.
+    """
+    replay = Replay({})
+    for line in _lines(Path(folder)):
+        replay.n_lines += 1
+        record = decode_line(line)
+        if record is None:
+            replay.n_torn += 1
+        elif replay.records.get(record["key"], {"outcome": "error"})["outcome"] == "error":
+            replay.records[record["key"]] = record
+    return replay

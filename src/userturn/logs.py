@@ -1,0 +1,80 @@
+"""Where a script's output goes: all of it to its log, progress and errors to the terminal too."""
+
+import errno
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+from types import TracebackType
+
+from userturn.errors import UserError
+
+terminal = 2
+
+
+def log_to(path: str | Path) -> None:
+    """Send all that this process and its children print to `path`; shorten expected errors."""
+    global terminal
+    terminal = os.dup(2)
+    with open(path, "w", buffering=1) as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    sys.excepthook = _report
+
+
+def say(line: str) -> None:
+    """Print one line to the log and to the terminal."""
+    print(line, flush=True)
+    if terminal != 2:
+        os.write(terminal, f"{line}\n".encode())
+
+
+def sentence(error: BaseException) -> str | None:
+    """Return an error that the user can mend as one sentence, or None for any other."""
+    if isinstance(error, UserError):
+        return str(error)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return (
+            f"the disk is full ({error.filename or 'results'}): free some space and run the same "
+            "command again, finished requests are kept in the journal"
+        )
+    if isinstance(error, PermissionError):
+        return f"'{error.filename}' may not be written: change its owner or mode and run again"
+    return None
+
+
+def _report(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    message = sentence(error)
+    if message is None:
+        traceback.print_exception(kind, error, trace)
+    say(f"error: {message or f'{kind.__name__}: {error}'}")
+
+
+class Progress:
+    """Says every few seconds how many requests are done, how fast, and how long it will take."""
+
+    def __init__(self, stage: str, n_requests: int, every: float = 5.0) -> None:
+        """Begin a stage of `n_requests` requests."""
+        self.stage, self.n_requests, self.every = stage, n_requests, every
+        self.n_done = self.n_tokens = 0
+        self.began = self.spoken = time.monotonic()
+
+    def add(self, n_tokens: int) -> None:
+        """Count one finished request, and say so where it is time."""
+        self.n_done += 1
+        self.n_tokens += n_tokens
+        now = time.monotonic()
+        if now - self.spoken >= self.every or self.n_done == self.n_requests:
+            self.spoken = now
+            say(self.line(now - self.began))
+
+    def line(self, seconds: float) -> str:
+        """Return the state after so many seconds as one line."""
+        left = seconds / self.n_done * (self.n_requests - self.n_done)
+        return (
+            f"{self.stage}: {self.n_done}/{self.n_requests} requests, "
+            f"{self.n_tokens / max(seconds, 1e-9):.0f} tokens/s, {left:.0f} s left"
+        )

@@ -1,0 +1,76 @@
+"""Requests: one prompt with its sampling settings and seed, known by everything that shapes it."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from userturn.fingerprints import canonical_json, fingerprint
+from userturn.templates import Prompt
+
+KEY_VERSION = 1
+SEED_BITS = 63
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How one continuation is drawn. At temperature 0 decoding is greedy and needs no seed.
+
+    Attributes:
+        temperature: softmax temperature.
+        top_p: nucleus mass, 1 for all.
+        top_k: number of candidates, 0 for all.
+        presence_penalty: subtracted from the logit of every token already written.
+        max_tokens: length limit of the continuation.
+        stop_token_ids: tokens that end it.
+        seed: of this request alone.
+    """
+
+    temperature: float
+    top_p: float
+    top_k: int
+    presence_penalty: float
+    max_tokens: int
+    stop_token_ids: tuple[int, ...]
+    seed: int | None
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request, with the dataset, item and sample it stands for.
+
+    `key` is its identity: the sha256 of everything that can change the output.
+    """
+
+    key: str
+    dataset: str
+    item: str
+    sample: int
+    prompt: Prompt
+    sampling: Sampling
+
+
+def derive_seed(study_seed: int, role: str, dataset: str, item: str, sample: int) -> int:
+    """Return the seed of one request: a hash, so that no two requests share one by design.
+
+    It does not depend on model, temperature or perturbation: contrasts over these are drawn
+    with common random numbers.
+    """
+    text = canonical_json([study_seed, role, dataset, item, sample])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> (64 - SEED_BITS)
+
+
+def make_request(
+    model: Mapping[str, Any], dataset: str, item: str, sample: int, prompt: Prompt, sampling: Sampling
+) -> Request:
+    """Return a request with its key; `model` holds what identifies the model and its engine."""
+    key = fingerprint(
+        {
+            "key_version": KEY_VERSION,
+            "model": dict(model),
+            "prompt_token_ids": prompt.token_ids,
+            "sampling": asdict(sampling),
+            "sample": sample,
+        }
+    )
+    return Request(key, dataset, item, sample, prompt, sampling)

@@ -1,0 +1,29 @@
+"""Statistics, each a formula with its source."""
+
+from typing import NamedTuple
+
+from scipy.stats import norm
+
+
+class Interval(NamedTuple):
+    """An estimate with the limits of its confidence interval; all None where nothing was seen."""
+
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+
+
+def wilson(n_positive: int, n: int, confidence: float = 0.95) -> Interval:
+    """Return a proportion with its score interval (Wilson 1927, JASA 22:209-212, eq. 4).
+
+    With z the normal quantile and p = n_positive / n, the limits are
+    (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n).
+    """
+    if n == 0:
+        return Interval(None, None, None)
+    z = float(norm.ppf(0.5 + confidence / 2))
+    share = n_positive / n
+    middle = share + z**2 / (2 * n)
+    half = z * (share * (1 - share) / n + z**2 / (4 * n**2)) ** 0.5
+    scale = 1 + z**2 / n
+    return Interval(share, max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale))

@@ -1,0 +1,108 @@
+"""What rules ask of the grid: inputs and params, each by the wildcards of one job."""
+
+from pathlib import Path
+from typing import Any
+
+from userturn.config import Config, check
+from userturn.fingerprints import fingerprint
+from userturn.grid import Cell, Grid
+
+
+def cell_of(wildcards: Any) -> Cell:
+    """Return the cell that a job's wildcards name."""
+    return Cell(wildcards.model, wildcards.dataset, wildcards.temperature, wildcards.perturbation)
+
+
+class Study:
+    """A checked configuration whose grid answers to wildcards."""
+
+    def __init__(self, config: Config) -> None:
+        """Check the configuration and lay out its grid."""
+        check(config)
+        self.grid = Grid(config)
+
+    def _markers(self, model: str) -> list[str]:
+        return [f"results/sweeps/{model}/{shard}.json" for shard in self.grid.shards(model)]
+
+    def source_file(self, wildcards: Any) -> list[str]:
+        """Return a dataset's local file, or nothing where it comes from the hub."""
+        settings = self.grid.datasets[wildcards.dataset]
+        return [] if "hub" in settings else [settings["file"]]
+
+    def dataset_identity(self, wildcards: Any) -> str:
+        """Return the identity of a dataset's items."""
+        return self.grid.dataset_identity(wildcards.dataset)
+
+    def model_identity(self, wildcards: Any) -> str:
+        """Return what identifies a model's source and template settings."""
+        return self.grid.model_fingerprint(wildcards.model)
+
+    def pending_datasets(self, wildcards: Any) -> list[str]:
+        """Return the prepared tables that a model's sweep needs."""
+        return [f"results/datasets/{name}.parquet" for name in self.grid.pending_datasets(wildcards.model)]
+
+    def pending_identities(self, wildcards: Any) -> list[str]:
+        """Return the sorted identities of all that a model's sweep has to fill."""
+        return self.grid.pending_identities(wildcards.model)
+
+    def gpus(self, wildcards: Any) -> int:
+        """Return the GPUs of one copy of a model."""
+        return int(self.grid.models[wildcards.model]["gpus"])
+
+    def markers_of_answers(self, wildcards: Any) -> list[str]:
+        """Return the sweeps that answers wait for: none where they are finished."""
+        pending = wildcards.dataset in self.grid.pending_answers[wildcards.model]
+        return self._markers(wildcards.model) if pending else []
+
+    def markers_of_cell(self, wildcards: Any) -> list[str]:
+        """Return the sweeps that a cell's user turns wait for: none where they are finished."""
+        pending = cell_of(wildcards) in self.grid.pending_cells[wildcards.model]
+        return self._markers(wildcards.model) if pending else []
+
+    def answers_identity(self, wildcards: Any) -> str:
+        """Return the identity of a model's answers to a dataset."""
+        return self.grid.answers_identity(wildcards.model, wildcards.dataset)
+
+    def cell_identity(self, wildcards: Any) -> str:
+        """Return the identity of a cell's user turns."""
+        return self.grid.cell_identity(cell_of(wildcards))
+
+    def grades_identity(self, wildcards: Any) -> str:
+        """Return the identity of a model's grades on a dataset."""
+        return fingerprint([self.answers_identity(wildcards), self.verifier(wildcards)])
+
+    def verifier(self, wildcards: Any) -> str:
+        """Return the verifier of a dataset."""
+        return str(self.grid.datasets[wildcards.dataset]["verifier"])
+
+    def verdicts_identity(self, wildcards: Any) -> str:
+        """Return the identity of one judge's verdicts on a cell."""
+        return self.grid.verdicts_identity(cell_of(wildcards), wildcards.judge)
+
+    def summary_identity(self, wildcards: Any) -> str:
+        """Return the identity of the summary of a cell by all judges."""
+        cell = cell_of(wildcards)
+        return fingerprint([self.grid.verdicts_identity(cell, judge) for judge in self.grid.judges])
+
+    @property
+    def identity(self) -> str:
+        """The identity of the study's tables."""
+        grid = self.grid
+        verdicts = [grid.verdicts_identity(cell, judge) for cell in grid.cells for judge in grid.judges]
+        return fingerprint([verdicts, {name: d["verifier"] for name, d in grid.datasets.items()}])
+
+    def verdicts(self, wildcards: Any) -> list[str]:
+        """Return the verdicts of every judge on a cell."""
+        folder = Path("results/cells", cell_of(wildcards).folder, "verdicts")
+        return [str(folder / f"{judge}.parquet") for judge in self.grid.judges]
+
+    @property
+    def summaries(self) -> list[str]:
+        """The summaries of all cells."""
+        return [f"results/cells/{cell.folder}/summary.parquet" for cell in self.grid.cells]
+
+    @property
+    def grades(self) -> list[str]:
+        """The grades of all models and datasets."""
+        grid = self.grid
+        return [f"results/grades/{m}/{d}.parquet" for m in grid.models for d in grid.datasets]

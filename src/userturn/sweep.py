@@ -1,0 +1,175 @@
+"""A sweep: load one model once and work through every pending request of it.
+
+Answers come first, then the user turns of every dataset, temperature and perturbation. What the
+journals hold already is not asked again; with nothing missing no engine is loaded at all.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from userturn.answers import split_reasoning
+from userturn.asking import Asker, Record, StopFlag
+from userturn.datasets import Item, read_items
+from userturn.engine import load_engine
+from userturn.fingerprints import fingerprint
+from userturn.grid import Cell, Grid
+from userturn.models import model_folder
+from userturn.planning import Planned, Planner, write_plan
+from userturn.requests import Request
+from userturn.tables import written_whole
+from userturn.templates import load_template
+
+HASH_RANGE = 2**64
+
+
+def shard_of(item: str, n_shards: int) -> int:
+    """Return the shard (from 1) that an item belongs to: an interval of its hash."""
+    return int(fingerprint(item)[:16], 16) * n_shards // HASH_RANGE + 1
+
+
+def _requests(plans: Iterable[Sequence[Planned]]) -> list[Request]:
+    """Return the requests of several plans, those of one item next to each other."""
+    rows = sorted((row for plan in plans for row in plan), key=lambda row: row.position)
+    return [row.request for row in rows if row.request is not None]
+
+
+@dataclass
+class Sweep:
+    """One shard of one model: plans what is pending, asks it, and notes the plans.
+
+    Attributes:
+        grid: the study's grid.
+        model: name of the model.
+        shard: which part of the items, such as 1of1.
+        pending: identities of the answers and cells to fill.
+        planner: makes the requests.
+        asker: has them answered.
+    """
+
+    grid: Grid
+    model: str
+    shard: str
+    pending: frozenset[str]
+    planner: Planner
+    asker: Asker
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """The pending cells."""
+        mine = [cell for cell in self.grid.cells if cell.model == self.model]
+        return [cell for cell in mine if self.grid.cell_identity(cell) in self.pending]
+
+    @cached_property
+    def items(self) -> dict[str, list[tuple[int, Item]]]:
+        """The shard's items of every dataset with something pending, with their positions."""
+        of_cells = {cell.dataset for cell in self.cells}
+        wanted = [
+            name
+            for name in self.grid.datasets
+            if name in of_cells or self.grid.answers_identity(self.model, name) in self.pending
+        ]
+        number, _, n_shards = self.shard.partition("of")
+        return {
+            name: [
+                (position, item)
+                for position, item in enumerate(read_items(self.grid.dataset_path(name)))
+                if shard_of(item.id, int(n_shards)) == int(number)
+            ]
+            for name in wanted
+        }
+
+    def _note(self, plan: Sequence[Planned], dataset: str, identity: str) -> None:
+        folder = self.grid.requests_folder(self.model, dataset, identity)
+        write_plan(plan, folder / f"{self.shard}.parquet", identity)
+
+    def plan_answers(self) -> dict[str, list[Planned]]:
+        """Plan and note the answers to every dataset."""
+        plans = {}
+        for name, numbered in self.items.items():
+            drawn = self.grid.config["answer"]
+            plans[name] = [self.planner.answer(name, i, item, drawn) for i, item in numbered]
+            self._note(plans[name], name, self.grid.answers_identity(self.model, name))
+        return plans
+
+    def plan_cell(self, cell: Cell, answers: Sequence[Record | None]) -> list[Planned]:
+        """Plan and note the user turns of one cell; `answers` are the records of its items."""
+        temperature = self.grid.temperatures[cell.temperature]
+        drawn = self.grid.config["user_turn"] | {"temperature": temperature}
+        operator = self.grid.perturbation_settings(cell.perturbation)
+        plan = [
+            self.planner.user_turn(cell.dataset, position, item, sample, answer, operator, drawn)
+            for (position, item), answer in zip(
+                self.items[cell.dataset], map(_shown, answers), strict=True
+            )
+            for sample in range(self.grid.n_samples(cell.temperature))
+        ]
+        self._note(plan, cell.dataset, self.grid.cell_identity(cell))
+        return plan
+
+    def run(self) -> None:
+        """Ask for the answers, then for the user turns of all cells at once."""
+        plans = self.plan_answers()
+        records = self.asker.complete("answers", _requests(plans.values()))
+        answers = {
+            name: [records.get(row.request.key) if row.request else None for row in plan]
+            for name, plan in plans.items()
+        }
+        turns = [self.plan_cell(cell, answers[cell.dataset]) for cell in self.cells]
+        self.asker.complete("user turns", _requests(turns))
+
+
+def _shown(record: Record | None) -> str | None:
+    """Return the answer that the model is shown as its own, or None where it has none."""
+    if record is None or record["outcome"] == "error":
+        return None
+    return split_reasoning(record["text"]).text
+
+
+def load_sweep(grid: Grid, model: str, shard: str, pending: Iterable[str]) -> Sweep:
+    """Return the sweep of one shard, its tokenizer loaded and its engine not yet."""
+    line, config = grid.models[model], grid.config
+    description = json.loads(Path(grid.results, "models", f"{model}.json").read_text())
+    folder = model_folder(line["source"], description["revision"])
+    template = load_template(folder, line, config["today"])
+    stop = StopFlag()
+    stop.listen()
+    settings = config["vllm"] | {key: line[key] for key in ("dtype", "max_model_len")}
+    asker = Asker(
+        model,
+        template,
+        lambda dataset: grid.journal_folder(model, dataset),
+        lambda: load_engine(config["engine"], folder, settings),
+        stop,
+    )
+    identity = description["identity"] | {"dtype": line["dtype"], "engine": config["engine"]}
+    planner = Planner(identity, template, line["max_model_len"], config["seed"])
+    return Sweep(grid, model, shard, frozenset(pending), planner, asker)
+
+
+def run_sweep(
+    grid: Grid,
+    model: str,
+    shard: str,
+    pending: Iterable[str],
+    n_threads: int,
+    path_to_marker: str | Path,
+) -> None:
+    """Fill the journals with every request of a model's pending cells, then write the marker.
+
+    Raises:
+        UserError: the model cannot be loaded, or a signal ended the sweep.
+    """
+    os.environ["OMP_NUM_THREADS"] = str(n_threads)
+    sweep = load_sweep(grid, model, shard, pending)
+    sweep.run()
+    marker = {
+        "pending": sorted(sweep.pending),
+        "n_found": sweep.asker.n_found,
+        "n_asked": sweep.asker.n_asked,
+    }
+    with written_whole(path_to_marker) as temporary:
+        temporary.write_text(json.dumps(marker, indent=1) + "\n")

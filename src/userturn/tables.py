@@ -1,0 +1,47 @@
+"""Parquet files that are written whole, byte-equal for equal content, and know their identity."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+
+SCHEMA_VERSION = "1"
+
+
+@contextmanager
+def written_whole(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path that becomes `path` when the block ends, or nothing at all."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_table(table: pl.DataFrame, path: str | Path, identity: str) -> None:
+    """Write a table as Parquet with its identity in the file's metadata."""
+    metadata = {"identity": identity, "schema_version": SCHEMA_VERSION}
+    arrow = table.to_arrow(compat_level=pl.CompatLevel.oldest())
+    with written_whole(path) as temporary:
+        pq.write_table(arrow.replace_schema_metadata(metadata), temporary, compression="zstd")
+
+
+def read_identity(path: str | Path) -> str | None:
+    """Return the identity that a Parquet file carries, or None: no file, or not one of ours."""
+    try:
+        metadata = pq.read_metadata(path).metadata
+    except (OSError, ValueError):
+        return None
+    return (metadata or {}).get(b"identity", b"").decode() or None
+
+
+def write_csv(table: pl.DataFrame, path: str | Path) -> None:
+    """Write a table as CSV, whole."""
+    with written_whole(path) as temporary:
+        table.write_csv(temporary)

@@ -1,0 +1,113 @@
+"""From verdicts and grades to tables of rates, each with its denominator and coverage."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from userturn.statistics import wilson
+from userturn.tables import write_csv, write_table
+
+CELL = ["model", "dataset", "temperature", "perturbation"]
+SUMMARY_SCHEMA = {
+    "model": pl.String,
+    "dataset": pl.String,
+    "temperature": pl.Float64,
+    "perturbation": pl.String,
+    "judge": pl.String,
+    "n_items": pl.Int64,
+    "n_turns": pl.Int64,
+    "n_ok": pl.Int64,
+    "n_empty": pl.Int64,
+    "n_error": pl.Int64,
+    "n_truncated": pl.Int64,
+    "n_scored": pl.Int64,
+    "n_unscored": pl.Int64,
+    "n_genuine": pl.Int64,
+    "estimate": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "coverage": pl.Float64,
+    "if_unscored_negative": pl.Float64,
+    "if_unscored_positive": pl.Float64,
+}
+
+
+def rate(n_genuine: int, n_scored: int, n_turns: int) -> dict[str, float | None]:
+    """Return a rate over the scored turns, with Wilson interval, coverage and bounds.
+
+    The bounds say what the rate over all turns would be if every unscored turn were not genuine,
+    or genuine.
+    """
+    estimate, lower, upper = wilson(n_genuine, n_scored)
+    n_unscored = n_turns - n_scored
+    return {
+        "estimate": estimate,
+        "lower": lower,
+        "upper": upper,
+        "coverage": n_scored / n_turns if n_turns else None,
+        "if_unscored_negative": n_genuine / n_turns if n_turns else None,
+        "if_unscored_positive": (n_genuine + n_unscored) / n_turns if n_turns else None,
+    }
+
+
+def summarise_judge(turns: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]:
+    """Return the counts and the rate of one cell by one judge."""
+    outcomes = dict(turns.group_by("outcome").len().iter_rows())
+    n_scored = verdicts["genuine"].count()
+    n_genuine = int(verdicts["genuine"].sum())
+    return {
+        **turns.select(CELL).row(0, named=True),
+        "judge": verdicts["judge"][0],
+        "n_items": turns["item"].n_unique(),
+        "n_turns": turns.height,
+        **{f"n_{outcome}": outcomes.get(outcome, 0) for outcome in ("ok", "empty", "error")},
+        "n_truncated": turns.filter(pl.col("finish_reason") == "length").height,
+        "n_scored": n_scored,
+        "n_unscored": turns.height - n_scored,
+        "n_genuine": n_genuine,
+        **rate(n_genuine, n_scored, turns.height),
+    }
+
+
+def summarise(
+    path_to_user_turns: str, paths_to_verdicts: Sequence[str], identity: str, path_to_summary: str
+) -> None:
+    """Write one row a judge: what became of a cell's turns, and the rate of genuine ones."""
+    turns = pl.read_parquet(path_to_user_turns)
+    rows = [summarise_judge(turns, pl.read_parquet(path)) for path in paths_to_verdicts]
+    write_table(pl.DataFrame(rows, schema=SUMMARY_SCHEMA), path_to_summary, identity)
+
+
+def accuracy(grades: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a model and dataset: graded, correct, undecided, rate with interval."""
+    counts = grades.group_by("model", "dataset", maintain_order=True).agg(
+        n_items=pl.len(),
+        n_graded=pl.col("correct").count(),
+        n_correct=pl.col("correct").sum(),
+        n_undecided=pl.col("correct").null_count(),
+    )
+    intervals = [wilson(row["n_correct"], row["n_graded"]) for row in counts.iter_rows(named=True)]
+    return counts.with_columns(
+        pl.Series(name, [getattr(interval, name) for interval in intervals], dtype=pl.Float64)
+        for name in ("estimate", "lower", "upper")
+    )
+
+
+def tabulate(
+    paths_to_summaries: Sequence[str],
+    paths_to_grades: Sequence[str],
+    identity: str,
+    path_to_rates: str,
+    path_to_rates_csv: str,
+    path_to_accuracy: str,
+    path_to_accuracy_csv: str,
+) -> None:
+    """Write the rates of all cells, and the accuracy of all models, as Parquet and CSV."""
+    rates = pl.concat([pl.read_parquet(path) for path in sorted(paths_to_summaries)])
+    rates = rates.sort(*CELL, "judge")
+    write_table(rates, path_to_rates, identity)
+    write_csv(rates, path_to_rates_csv)
+    grades = accuracy(pl.concat([pl.read_parquet(path) for path in sorted(paths_to_grades)]))
+    write_table(grades, path_to_accuracy, identity)
+    write_csv(grades, path_to_accuracy_csv)
