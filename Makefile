@@ -1,0 +1,27 @@
+# Every command runs from .venv, which `make setup` makes.
+
+PYTHON ?= python3
+RUN := env PATH="$(CURDIR)/.venv/bin:$$PATH"
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check
+
+help: ## Show this list.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+
+setup: ## Install everything into .venv; does nothing if it is there.
+	@$(PYTHON) envs/setup.py
+
+demo: setup ## Run the demo study on this machine, without a GPU, and print its rates.
+	$(RUN) snakemake --profile profiles/demo
+	$(RUN) userturn rates results
+
+test: setup ## Run the tests.
+	$(RUN) pytest
+
+check: setup ## Check formatting, rules and types.
+	$(RUN) ruff check
+	$(RUN) ruff format --check
+	$(RUN) snakefmt --check Snakefile rules
+	$(RUN) snakemake --lint
+	$(RUN) mypy src

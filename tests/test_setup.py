@@ -1,0 +1,49 @@
+"""envs/setup.py picks the right lock and says why it stops."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+PATH = Path(__file__).parent.parent / "envs/setup.py"
+SPEC = importlib.util.spec_from_file_location("setup", PATH)
+assert SPEC
+assert SPEC.loader
+setup = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(setup)
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "gpu", "lock"),
+    [
+        ("Linux", "x86_64", True, "gpu"),
+        ("Linux", "x86_64", False, "cpu"),
+        ("Linux", "aarch64", False, "cpu"),
+        ("Darwin", "arm64", False, "mac"),
+    ],
+)
+def test_a_machine_gets_the_lock_made_for_it(
+    system: str, machine: str, gpu: bool, lock: str
+) -> None:
+    assert setup.choose_lock(system, machine, gpu)[0] == lock
+
+
+def test_a_machine_without_a_lock_is_told_which_ones_have_one() -> None:
+    with pytest.raises(SystemExit, match="found Windows on AMD64, expected Linux"):
+        setup.choose_lock("Windows", "AMD64", False)
+
+
+@pytest.mark.parametrize(("version", "fault"), [((3, 10), "old"), ((3, 14), "new")])
+def test_a_python_without_packages_is_refused(version: tuple[int, int], fault: str) -> None:
+    with pytest.raises(SystemExit, match=rf"too {fault}: found 3\.1[04] at .*, expected 3\.11"):
+        setup.check_python(version)
+
+
+def test_torch_comes_from_the_folder_that_pip_is_configured_with_if_its_wheel_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.setattr(setup.sys, "version_info", (3, 11))
+    assert setup.torch_source("torch==2.0+cpu") == ["--index-url", setup.PYTORCH_CPU_INDEX]
+    (tmp_path / "torch-2.0+cpu-cp311-cp311-any.whl").touch()
+    assert setup.torch_source("torch==2.0+cpu") == ["--find-links", str(tmp_path)]
