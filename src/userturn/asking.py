@@ -19,7 +19,7 @@ Record = dict[str, Any]
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
 
 
-class Interrupted(UserError):
+class InterruptedSweepError(UserError):
     """A sweep that was told to stop before it was through."""
 
 
@@ -96,7 +96,7 @@ class Asker:
         """Return the record of every request by key, asking those that no journal holds finished.
 
         Raises:
-            Interrupted: a signal came; all that had finished is in the journal.
+            InterruptedSweepError: a signal came; all that had finished is in the journal.
         """
         keys = {request.key for request in requests}
         records: dict[str, Record] = {}
@@ -129,7 +129,7 @@ class Asker:
 
     def _check_stop(self, stage: str, n_left: int) -> None:
         if self.stop.signal is not None and n_left:
-            raise Interrupted(
+            raise InterruptedSweepError(
                 f"sweep {self.name}: stopped by {signal.Signals(self.stop.signal).name} with "
                 f"{n_left} {stage} left; run the same command again to go on"
             )

@@ -10,9 +10,9 @@ from userturn.errors import UserError
 from userturn.grid import Cell, Grid
 from userturn.journal import read_journal
 from userturn.planning import read_plan
-from userturn.tables import write_table
+from userturn.tables import Schema, write_table
 
-OUTCOME_SCHEMA = {
+OUTCOME_SCHEMA: Schema = {
     "key": pl.String,
     "outcome": pl.String,
     "text": pl.String,
@@ -54,14 +54,12 @@ def check_error_share(table: pl.DataFrame, max_error_share: float, what: str) ->
     errors = table.filter(pl.col("outcome") == "error")
     if table.height and errors.height / table.height > max_error_share:
         raise UserError(
-            f"{what}: {errors.height} of {table.height} requests ended in an error, max_error_share "
-            f"allows {max_error_share:g}; the first: {errors['error'][0]}"
+            f"{what}: {errors.height} of {table.height} requests ended in an error, "
+            f"max_error_share allows {max_error_share:g}; the first: {errors['error'][0]}"
         )
 
 
-def _collected(
-    grid: Grid, coordinates: Mapping[str, str | float], identity: str
-) -> pl.DataFrame:
+def _collected(grid: Grid, coordinates: Mapping[str, str | float], identity: str) -> pl.DataFrame:
     model, dataset = str(coordinates["model"]), str(coordinates["dataset"])
     plan = read_plan(grid.requests_folder(model, dataset, identity))
     table = collect(plan, grid.journal_folder(model, dataset))

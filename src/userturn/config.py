@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jsonschema import Draft7Validator, ValidationError
+from jsonschema import Draft7Validator
 
 from userturn.errors import UserError
 
@@ -28,20 +28,19 @@ def near_miss(name: str, known: Iterable[str]) -> str:
     return f"; expected one of: {', '.join(known)}" if known else ""
 
 
-def _sentence(error: ValidationError) -> str:
+def _sentence(error: Any) -> str:
     """Return a schema error as one sentence: where, what was found, what was expected."""
     where = ".".join(str(part) for part in error.absolute_path) or "config"
     if error.validator == "additionalProperties":
         known = error.schema["properties"]
-        name = sorted(str(key) for key in error.instance if key not in known)[0]
+        name = min(str(key) for key in error.instance if key not in known)
         return f"{where}: unknown key '{name}'{near_miss(name, known)}"
     if error.validator == "required":
         missing = next(key for key in error.validator_value if key not in error.instance)
         return f"{where}: the key '{missing}' is missing"
     if "propertyNames" in error.absolute_schema_path:
         return f"{where}: the name '{error.instance}' may only hold a-z, 0-9, '.', '_' and '-'"
-    expected = error.validator_value
-    return f"{where}: found {error.instance!r}, expected {error.validator} {expected}"
+    return f"{where}: found {error.instance!r}, expected {error.validator} {error.validator_value}"
 
 
 def validate(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
@@ -61,7 +60,9 @@ def _check_selection(config: Config) -> None:
         known = [str(name) for name in config[key]]
         for name in selected:
             if str(name) not in known and name not in config[key]:
-                raise ConfigError(f"run.{key}: '{name}' is not defined{near_miss(str(name), known)}")
+                raise ConfigError(
+                    f"run.{key}: '{name}' is not defined{near_miss(str(name), known)}"
+                )
 
 
 def _check_files(config: Config) -> None:
@@ -70,8 +71,8 @@ def _check_files(config: Config) -> None:
         for path in filter(None, paths):
             if not Path(path).is_file():
                 raise ConfigError(
-                    f"datasets.{name}: the file '{path}' does not exist; mend the path or leave the "
-                    "dataset out with run.datasets"
+                    f"datasets.{name}: the file '{path}' does not exist; mend the path or leave "
+                    "the dataset out with run.datasets"
                 )
 
 

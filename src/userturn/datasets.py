@@ -13,10 +13,10 @@ from typing import Any
 import polars as pl
 
 from userturn.errors import UserError
-from userturn.tables import write_table
+from userturn.tables import Schema, write_table
 
 MESSAGE = pl.Struct({"role": pl.String, "content": pl.String})
-SCHEMA = {
+SCHEMA: Schema = {
     "item": pl.String,
     "messages": pl.List(MESSAGE),
     "reference_answer": pl.String,
@@ -40,14 +40,16 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises:
         UserError: a line that is not one JSON object.
     """
-    with open(path, encoding="utf-8-sig") as file:
+    with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
             try:
                 row = json.loads(line)
             except json.JSONDecodeError as error:
-                raise UserError(f"{path}, line {number}: not JSON ({error.msg}); mend that line") from error
+                raise UserError(
+                    f"{path}, line {number}: not JSON ({error.msg}); mend that line"
+                ) from error
             if not isinstance(row, dict):
                 raise UserError(
                     f"{path}, line {number}: found a {type(row).__name__}, expected an object"

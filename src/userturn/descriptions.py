@@ -1,4 +1,4 @@
-"""What a study needs to know of a model before it spends anything: revision, hashes, header, stops."""
+"""What is known of a model before anything is spent: revision, hashes, header and stops."""
 
 import hashlib
 import json

@@ -15,6 +15,25 @@ from typing import Any
 from userturn.errors import UserError
 from userturn.requests import Request, Sampling
 
+# One process from prompt to token: fewer starts, and the same schedule in every run.
+VLLM_ENVIRONMENT = {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_LOGGING_LEVEL": "WARNING",
+    "VLLM_CPU_KVCACHE_SPACE": "4",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+}
+# A prompt split over two steps makes vLLM 0.32 rewind the seeded generator, which CPU ones cannot.
+CPU_SETTINGS = {
+    "enable_chunked_prefill": False,
+    "enforce_eager": True,
+    "distributed_executor_backend": "uni",
+}
+CPU_BATCHED_TOKENS = 4096
+
+# Requests that vLLM holds at once: enough to keep every batch full, few enough for flat memory.
+WINDOW = 2048
+
 
 @dataclass(frozen=True)
 class Completion:
@@ -32,9 +51,6 @@ class Completion:
 
 
 Engine = Callable[[Iterable[Request]], Iterator[tuple[Request, Completion]]]
-
-# Requests that vLLM holds at once: enough to keep every batch full, few enough for flat memory.
-WINDOW = 2048
 
 
 def refusal(error: Exception) -> Completion:
@@ -59,17 +75,14 @@ def _vllm_parameters(sampling: Sampling) -> Any:
 
 def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
     """Load a model into vLLM, in this process, and return its engine."""
-    defaults = {
-        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-        "VLLM_NO_USAGE_STATS": "1",
-        "VLLM_LOGGING_LEVEL": "WARNING",
-        "VLLM_CPU_KVCACHE_SPACE": "1",
-        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-    }
-    for name, value in defaults.items():
+    for name, value in VLLM_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     from vllm import LLM
+    from vllm.platforms import current_platform
 
+    if current_platform.is_cpu():
+        settings = dict(settings) | CPU_SETTINGS
+        settings["max_num_batched_tokens"] = max(settings["max_model_len"], CPU_BATCHED_TOKENS)
     vllm = LLM(model=str(folder), skip_tokenizer_init=True, **settings).llm_engine
 
     def add(request: Request) -> None:
@@ -111,7 +124,11 @@ def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
         if len(request.prompt.token_ids) >= settings["max_model_len"]:
             raise ValueError("the prompt is longer than max_model_len")
         torch.manual_seed(sampling.seed or 0)
-        drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
+        drawn = {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "top_k": sampling.top_k,
+        }
         written = model.generate(
             ids,
             max_new_tokens=sampling.max_tokens,

@@ -2,4 +2,4 @@
 
 
 class UserError(Exception):
-    """Bad input, told in one sentence: what is wrong, the value found, what was expected, what to do."""
+    """Bad input in one sentence: what is wrong, what was found, what was expected, what to do."""

@@ -24,7 +24,7 @@ def fingerprint(value: Any) -> str:
 
 def file_sha256(path: str | Path) -> str:
     """Return the sha256 (hex) of a file's bytes."""
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -34,7 +34,7 @@ def _sampled_sha256(path: Path) -> str:
     if size <= WHOLE_FILE_LIMIT:
         return file_sha256(path)
     digest = hashlib.sha256(str(size).encode())
-    with open(path, "rb") as file:
+    with path.open("rb") as file:
         digest.update(file.read(EDGE))
         file.seek(-EDGE, 2)
         digest.update(file.read(EDGE))

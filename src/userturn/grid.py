@@ -4,7 +4,6 @@ A cell is finished when its file carries the identity that the config asks for n
 grid with their wildcards; nothing here depends on Snakemake.
 """
 
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -231,4 +230,3 @@ class Grid:
         """Return the names of a model's shards, such as 1of2 and 2of2."""
         n = self.models[model]["shards"]
         return [f"{i}of{n}" for i in range(1, n + 1)]
-

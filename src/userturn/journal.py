@@ -59,7 +59,9 @@ class Writer:
         """Write one record as one line, in one call, so that it is there or it is torn."""
         if self._descriptor is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND)
+            self._descriptor = os.open(
+                self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
+            )
         line = memoryview(encode_line(record))
         while line:
             line = line[os.write(self._descriptor, line) :]
@@ -92,7 +94,7 @@ class Replay:
 
 def _lines(folder: Path) -> Iterator[bytes]:
     for path in sorted(folder.glob("*.jsonl")):
-        with open(path, "rb") as file:
+        with path.open("rb") as file:
             yield from file
 
 

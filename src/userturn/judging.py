@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-
 from userturn.tables import write_table
 
 GENUINE = "genuine_followup"
@@ -27,10 +26,7 @@ PLEASANTRY = re.compile(
     re.IGNORECASE,
 )
 STOP_WORDS = frozenset(
-    "a about all also am an and any are as at be been but by can could did do does for from get had "
-    "has have how i if in is it its just like me more my no not of on one or our out please should so "
-    "some that the their them then there these they this to up use using was we were what when where "
-    "which who why will with would yes you your".split()
+    ["a", "about", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did", "do", "does", "for", "from", "get", "had", "has", "have", "how", "i", "if", "in", "is", "it", "its", "just", "like", "me", "more", "my", "no", "not", "of", "on", "one", "or", "our", "out", "please", "should", "so", "some", "that", "the", "their", "them", "then", "there", "these", "they", "this", "to", "up", "use", "using", "was", "we", "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "yes", "you", "your"]
 )
 
 
@@ -133,6 +129,3 @@ def judge(
         unscored_reason=pl.Series([v.unscored_reason for v in verdicts], dtype=pl.String),
     )
     write_table(judged, path_to_verdicts, identity)
-
-
-

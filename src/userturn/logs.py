@@ -17,7 +17,7 @@ def log_to(path: str | Path) -> None:
     """Send all that this process and its children print to `path`; shorten expected errors."""
     global terminal
     terminal = os.dup(2)
-    with open(path, "w", buffering=1) as file:
+    with Path(path).open("w", buffering=1) as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
     sys.excepthook = _report
@@ -44,9 +44,7 @@ def sentence(error: BaseException) -> str | None:
     return None
 
 
-def _report(
-    kind: type[BaseException], error: BaseException, trace: TracebackType | None
-) -> None:
+def _report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     message = sentence(error)
     if message is None:
         traceback.print_exception(kind, error, trace)

@@ -15,10 +15,10 @@ from userturn.datasets import Item
 from userturn.fingerprints import canonical_json
 from userturn.perturbations import Context, perturb
 from userturn.requests import Request, Sampling, derive_seed, make_request
-from userturn.tables import write_table
+from userturn.tables import Schema, write_table
 from userturn.templates import Prompt, Template, TemplateError
 
-PLAN_SCHEMA = {
+PLAN_SCHEMA: Schema = {
     "position": pl.Int64,
     "item": pl.String,
     "sample": pl.Int64,
@@ -62,7 +62,13 @@ class Planner:
     study_seed: int
 
     def _request(
-        self, role: str, dataset: str, item: str, sample: int, prompt: Prompt, drawn: Mapping[str, Any]
+        self,
+        role: str,
+        dataset: str,
+        item: str,
+        sample: int,
+        prompt: Prompt,
+        drawn: Mapping[str, Any],
     ) -> Request:
         """Return a request; raises TemplateError where the prompt is too long for the model."""
         stops = self.template.stop_token_ids if role == "user" else self.template.end_token_ids
@@ -73,7 +79,8 @@ class Planner:
         n_tokens = len(prompt.token_ids) + sampling.max_tokens
         if n_tokens > self.max_model_len:
             raise TemplateError(
-                f"prompt and continuation need {n_tokens} tokens, max_model_len is {self.max_model_len}"
+                f"prompt and continuation need {n_tokens} tokens, "
+                f"max_model_len is {self.max_model_len}"
             )
         return make_request(self.identity, dataset, item, sample, prompt, sampling)
 
@@ -96,7 +103,7 @@ class Planner:
         operator: Mapping[str, Any],
         drawn: Mapping[str, Any],
     ) -> Planned:
-        """Plan one user turn after a perturbed answer; without an answer there is nothing to ask."""
+        """Plan one user turn after a perturbed answer; without an answer none can be asked."""
         if answer is None:
             return Planned(position, item.id, sample, None, error="the item has no answer")
         context = Context(item.messages, answer, {})
@@ -128,10 +135,14 @@ def _row(planned: Planned) -> dict[str, Any]:
 
 def write_plan(plan: Iterable[Planned], path: Path, identity: str) -> None:
     """Write a plan as a table."""
-    write_table(pl.DataFrame([_row(planned) for planned in plan], schema=PLAN_SCHEMA), path, identity)
+    write_table(
+        pl.DataFrame([_row(planned) for planned in plan], schema=PLAN_SCHEMA), path, identity
+    )
 
 
 def read_plan(folder: Path) -> pl.DataFrame:
-    """Read the plan of all shards, in the order of the dataset; a shard planned twice counts once."""
-    tables: Sequence[pl.DataFrame] = [pl.read_parquet(path) for path in sorted(folder.glob("*.parquet"))]
+    """Read the plan of all shards in the dataset's order; what two shards planned counts once."""
+    tables: Sequence[pl.DataFrame] = [
+        pl.read_parquet(path) for path in sorted(folder.glob("*.parquet"))
+    ]
     return pl.concat(tables).unique(["position", "sample"], keep="first").sort("position", "sample")

@@ -61,7 +61,12 @@ def derive_seed(study_seed: int, role: str, dataset: str, item: str, sample: int
 
 
 def make_request(
-    model: Mapping[str, Any], dataset: str, item: str, sample: int, prompt: Prompt, sampling: Sampling
+    model: Mapping[str, Any],
+    dataset: str,
+    item: str,
+    sample: int,
+    prompt: Prompt,
+    sampling: Sampling,
 ) -> Request:
     """Return a request with its key; `model` holds what identifies the model and its engine."""
     key = fingerprint(

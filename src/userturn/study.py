@@ -39,7 +39,10 @@ class Study:
 
     def pending_datasets(self, wildcards: Any) -> list[str]:
         """Return the prepared tables that a model's sweep needs."""
-        return [f"results/datasets/{name}.parquet" for name in self.grid.pending_datasets(wildcards.model)]
+        return [
+            f"results/datasets/{name}.parquet"
+            for name in self.grid.pending_datasets(wildcards.model)
+        ]
 
     def pending_identities(self, wildcards: Any) -> list[str]:
         """Return the sorted identities of all that a model's sweep has to fill."""
@@ -88,7 +91,9 @@ class Study:
     def identity(self) -> str:
         """The identity of the study's tables."""
         grid = self.grid
-        verdicts = [grid.verdicts_identity(cell, judge) for cell in grid.cells for judge in grid.judges]
+        verdicts = [
+            grid.verdicts_identity(cell, judge) for cell in grid.cells for judge in grid.judges
+        ]
         return fingerprint([verdicts, {name: d["verifier"] for name, d in grid.datasets.items()}])
 
     def verdicts(self, wildcards: Any) -> list[str]:

@@ -137,7 +137,11 @@ def load_sweep(grid: Grid, model: str, shard: str, pending: Iterable[str]) -> Sw
     template = load_template(folder, line, config["today"])
     stop = StopFlag()
     stop.listen()
-    settings = config["vllm"] | {key: line[key] for key in ("dtype", "max_model_len")}
+    settings = config["vllm"] | {
+        "dtype": line["dtype"],
+        "max_model_len": line["max_model_len"],
+        "tensor_parallel_size": max(1, line["gpus"]),
+    }
     asker = Asker(
         model,
         template,

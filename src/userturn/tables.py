@@ -10,6 +10,8 @@ import pyarrow.parquet as pq
 
 SCHEMA_VERSION = "1"
 
+Schema = dict[str, pl.DataType | type[pl.DataType]]
+
 
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[Path]:
@@ -19,7 +21,7 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         yield temporary
-        os.replace(temporary, target)
+        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -6,10 +6,10 @@ from typing import Any
 import polars as pl
 
 from userturn.statistics import wilson
-from userturn.tables import write_csv, write_table
+from userturn.tables import Schema, write_csv, write_table
 
 CELL = ["model", "dataset", "temperature", "perturbation"]
-SUMMARY_SCHEMA = {
+SUMMARY_SCHEMA: Schema = {
     "model": pl.String,
     "dataset": pl.String,
     "temperature": pl.Float64,

@@ -62,7 +62,9 @@ def grade(
     verifier: str, identity: str, path_to_answers: str, path_to_items: str, path_to_grades: str
 ) -> None:
     """Write one grade an answer: model, dataset, item, correct (null where undecided), reason."""
-    answers = pl.read_parquet(path_to_answers, columns=["model", "dataset", "item", "outcome", "answer"])
+    answers = pl.read_parquet(
+        path_to_answers, columns=["model", "dataset", "item", "outcome", "answer"]
+    )
     references = pl.read_parquet(path_to_items, columns=["item", "reference_answer"])
     table = answers.join(references, on="item", how="left", maintain_order="left")
     grades = [

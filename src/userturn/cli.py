@@ -1,0 +1,65 @@
+"""The small command beside the pipeline: look at a study without running it."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from userturn.errors import UserError
+
+
+def format_rates(rates: pl.DataFrame, accuracy: pl.DataFrame) -> str:
+    """Return the rates and accuracies of a study as lines of text with intervals."""
+
+    def share(row: dict[str, float | None]) -> str:
+        if row["estimate"] is None:
+            return "      no verdict      "
+        return f"{row['estimate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
+
+    lines = ["genuine follow-ups, share of scored turns with 95% interval"]
+    for row in rates.iter_rows(named=True):
+        cell = f"{row['model']} {row['dataset']} t={row['temperature']:g} {row['perturbation']}"
+        scored = f"{row['n_scored']}/{row['n_turns']} scored"
+        lines.append(f"  {cell:<58} {row['judge']:<10} {share(row)}  {scored}")
+    lines.append("task accuracy, share of graded answers with 95% interval")
+    for row in accuracy.drop_nulls("estimate").iter_rows(named=True):
+        cell = f"{row['model']} {row['dataset']}"
+        lines.append(f"  {cell:<69} {share(row)}  {row['n_graded']}/{row['n_items']} graded")
+    return "\n".join(lines)
+
+
+def show_rates(results: Path) -> str:
+    """Return the rates of a results folder as text, and where its files are."""
+    tables = results / "tables"
+    if not (tables / "rates.parquet").is_file():
+        raise UserError(
+            f"'{tables}/rates.parquet' does not exist; expected the results folder of a finished "
+            "study: run `snakemake` first"
+        )
+    text = format_rates(
+        pl.read_parquet(tables / "rates.parquet"), pl.read_parquet(tables / "accuracy.parquet")
+    )
+    return f"{text}\ntables: {tables}/   figures: {results / 'figures'}/"
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    root = argparse.ArgumentParser(prog="userturn", description=__doc__)
+    commands = root.add_subparsers(dest="command", required=True)
+    rates = commands.add_parser("rates", help="print the rates of a finished study")
+    rates.add_argument("results", type=Path, nargs="?", default=Path("results"))
+    rates.set_defaults(run=lambda arguments: show_rates(arguments.results))
+    return root
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; errors that the user can mend are one sentence and exit code 1."""
+    chosen = parser().parse_args(arguments)
+    try:
+        print(chosen.run(chosen))
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
