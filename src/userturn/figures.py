@@ -73,7 +73,7 @@ def accuracy_and_followup(rates: pl.DataFrame, accuracy: pl.DataFrame) -> Any:
 def _beside_each_other(rates: pl.DataFrame) -> pl.DataFrame:
     """Shift the perturbations of one temperature a little apart, so that no interval is hidden."""
     names = sorted(rates["perturbation"].unique())
-    step = 0.012 * max(1.0, rates["temperature"].max() or 1.0)  # type: ignore[type-var,operator]
+    step = 0.012 * max(1.0, rates["temperature"].max() or 1.0)  # type: ignore[operator]
     places = {name: (i - (len(names) - 1) / 2) * step for i, name in enumerate(names)}
     shift = pl.col("perturbation").replace_strict(places, return_dtype=pl.Float64)
     return rates.with_columns(place=pl.col("temperature") + shift)

@@ -26,7 +26,12 @@ PLEASANTRY = re.compile(
     re.IGNORECASE,
 )
 STOP_WORDS = frozenset(
-    ["a", "about", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did", "do", "does", "for", "from", "get", "had", "has", "have", "how", "i", "if", "in", "is", "it", "its", "just", "like", "me", "more", "my", "no", "not", "of", "on", "one", "or", "our", "out", "please", "should", "so", "some", "that", "the", "their", "them", "then", "there", "these", "they", "this", "to", "up", "use", "using", "was", "we", "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "yes", "you", "your"]
+    WORD.findall("""
+    a about all also am an and any are as at be been but by can could did do does for from
+    get had has have how i if in is it its just like me more my no not of on one or our
+    out please should so some that the their them then there these they this to up use
+    using was we were what when where which who why will with would yes you your
+""")
 )
 
 
