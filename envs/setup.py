@@ -21,6 +21,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "installed.sha256"
 OLDEST, NEWEST = (3, 11), (3, 13)
+UV = "uv==0.13.9"
 PYTORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # PyPI has no "+cpu" builds
 
 
@@ -81,10 +82,11 @@ def is_installed(fingerprint: str) -> bool:
 
 
 def create_venv() -> None:
-    """Create `.venv` if it is missing, with uv if there is one: Debian's Python may lack venv."""
-    if PYTHON.exists():
-        return
+    """Create `.venv` if it is missing or half made, as Debian leaves it without python3-venv."""
     uv = shutil.which("uv")
+    if PYTHON.exists() and (uv or succeeds(str(PYTHON), "-m", "pip", "--version")):
+        return
+    shutil.rmtree(VENV, ignore_errors=True)
     maker = [uv, "venv", "--python", sys.executable] if uv else [sys.executable, "-m", "venv"]
     cure = "install the package python3-venv, or uv, and run `make setup` again"
     run([*maker, str(VENV)], cure)
@@ -92,7 +94,7 @@ def create_venv() -> None:
 
 def install(lock: Path) -> None:
     """Install the lock and userturn; the lock is complete, so nothing else is resolved."""
-    installer = [*find_installer(lock), "--no-deps"]
+    installer = [*find_installer(), "--no-deps"]
     torch = locked(lock, "torch")
     cure = "check the network or the proxy settings and run `make setup` again"
     if "+cpu" in torch:
@@ -101,11 +103,11 @@ def install(lock: Path) -> None:
     run([*installer, "--no-build-isolation", "-e", str(ROOT)], "see the lines above")
 
 
-def find_installer(lock: Path) -> list[str]:
+def find_installer() -> list[str]:
     """Return uv's install command, or pip's if uv is not to be had: pip takes minutes longer."""
     uv = shutil.which("uv") or shutil.which("uv", path=VENV / "bin")
     pip = [str(PYTHON), "-m", "pip", "install"]
-    if uv is None and succeeds(*pip, "--quiet", locked(lock, "uv")):
+    if uv is None and succeeds(*pip, UV):
         uv = str(VENV / "bin" / "uv")
     if uv is None:
         say("uv could not be installed; going on with pip, which takes a few minutes")
@@ -128,12 +130,12 @@ def pip_options(name: str) -> list[str]:
 
 
 def pip_setting(name: str) -> list[str]:
-    """Return the values of a setting of pip, from the environment or its configuration files."""
+    """Return a setting of pip, from the environment or its files, without folders that are gone."""
     values = os.environ.get("PIP_" + name.upper().replace("-", "_"), "").split()
     for python in (str(PYTHON), sys.executable):
         command = [python, "-m", "pip", "config", "get", f"global.{name}"]
         values = values or subprocess.run(command, capture_output=True, text=True).stdout.split()
-    return values
+    return [value for value in values if "://" in value or Path(value).exists()]
 
 
 def locked(lock: Path, package: str) -> str:
