@@ -34,15 +34,6 @@ def write_table(table: pl.DataFrame, path: str | Path, identity: str) -> None:
         pq.write_table(arrow.replace_schema_metadata(metadata), temporary, compression="zstd")
 
 
-def read_identity(path: str | Path) -> str | None:
-    """Return the identity that a Parquet file carries, or None: no file, or not one of ours."""
-    try:
-        metadata = pq.read_metadata(path).metadata
-    except (OSError, ValueError):
-        return None
-    return (metadata or {}).get(b"identity", b"").decode() or None
-
-
 def write_csv(table: pl.DataFrame, path: str | Path) -> None:
     """Write a table as CSV, whole."""
     with written_whole(path) as temporary:
