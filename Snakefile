@@ -2,6 +2,7 @@
 
 from snakemake.utils import min_version
 
+from userturn.locks import release_abandoned_lock
 from userturn.study import Study
 
 min_version("9.0")
@@ -10,15 +11,17 @@ min_version("9.0")
 configfile: "config.yaml"
 
 
+if workflow.is_main_process:
+    release_abandoned_lock()
 study = Study(config)
 
 
 wildcard_constraints:
-    model=r"[a-z0-9][a-z0-9._-]*",
-    dataset=r"[a-z0-9][a-z0-9._-]*",
+    **{
+        name: r"[a-z0-9][a-z0-9._-]*"
+        for name in ("model", "dataset", "perturbation", "judge")
+    },
     temperature=r"[0-9.]+",
-    perturbation=r"[a-z0-9][a-z0-9._-]*",
-    judge=r"[a-z0-9][a-z0-9._-]*",
     shard=r"\d+of\d+",
 
 

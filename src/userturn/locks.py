@@ -1,0 +1,41 @@
+"""After a kill, the same command goes on: locks that a dead Snakemake left behind are removed.
+
+Snakemake's lock is a file that only its owner's orderly end removes. Beside it each driver holds a
+lock of the operating system, which ends with the process however it dies. Who gets that lock while
+Snakemake's is still there, on the host where it was taken, knows that its owner is gone.
+"""
+
+import fcntl
+import shutil
+import socket
+from pathlib import Path
+from typing import TextIO
+
+_held: list[TextIO] = []
+
+
+def release_abandoned_lock(folder: Path = Path(".snakemake")) -> bool:
+    """Hold this process's lock on a working directory and remove Snakemake's abandoned one.
+
+    Returns:
+        Whether a lock was removed. It is left alone while its owner lives, and where it was taken
+        on another host.
+    """
+    folder.mkdir(exist_ok=True)
+    file = (folder / "driver.lock").open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return False
+    _held.append(file)
+    file.seek(0)
+    owner, locks = file.read(), folder / "locks"
+    locked = locks.is_dir() and any(locks.iterdir())
+    if locked and owner != socket.gethostname():
+        return False
+    shutil.rmtree(locks, ignore_errors=True)
+    file.truncate(0)
+    file.write(socket.gethostname())
+    file.flush()
+    return locked

@@ -1,0 +1,141 @@
+"""What a finished study does again when something changes: exactly what the change asks for."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import yaml
+
+from tests.tiny_model import write_tiny_model
+from tests.workflow import n_requests, planned, run
+
+# 5 items: 5 answers, and 5 user turns in each of 2 temperatures x 2 perturbations.
+N_FINISHED = 5 + 5 * 2 * 2
+CELL = "results/cells/tiny/word-problems/t0/none/user_turns.parquet"
+
+
+def change_study(folder: Path, **changes: object) -> None:
+    path = folder / "study.yaml"
+    study = yaml.safe_load(path.read_text())
+    for keys, value in changes.items():
+        *parents, last = keys.split("__")
+        part = study
+        for key in parents:
+            part = part[key]
+        part[last] = value
+    path.write_text(yaml.safe_dump(study))
+
+
+def test_finished_study_asked_every_request_once(finished_study: Path) -> None:
+    assert n_requests(finished_study) == N_FINISHED
+
+
+def test_finished_study_has_nothing_to_do_in_a_copy_with_new_times(study: Path) -> None:
+    assert not planned(study)
+
+
+def test_touching_every_file_reruns_nothing(study: Path) -> None:
+    files = [path for path in study.rglob("*") if path.is_file() and ".snakemake" not in path.parts]
+    for path in sorted(files, reverse=True):
+        path.touch()
+    assert not planned(study)
+
+
+def test_reordered_keys_of_the_config_rerun_nothing(study: Path) -> None:
+    config = yaml.safe_load((study / "config.yaml").read_text())
+
+    def turned(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: turned(value[key]) for key in reversed(value)}
+        return value
+
+    text = yaml.safe_dump(turned(config), sort_keys=False)
+    assert text != yaml.safe_dump(config, sort_keys=False)
+    (study / "config.yaml").write_text(text)
+    assert not planned(study)
+
+
+def test_smaller_selection_and_growing_back_sweep_nothing(study: Path) -> None:
+    change_study(study, run__temperatures=[0])
+    assert set(planned(study)) == {"tabulate", "draw_accuracy_and_followup", "draw_rates_by_temperature"}
+    run(study)
+    change_study(study, run__temperatures=[0, 1.0])
+    assert "sweep" not in planned(study)
+
+
+def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
+    write_tiny_model(study / "models" / "second", seed=1)
+    change_study(study, run__models=["tiny", "second"], models__second="./models/second")
+    assert planned(study) == {
+        "describe_model": 1,
+        "sweep": 1,
+        "collect_answers": 1,
+        "grade": 1,
+        "collect_user_turns": 4,
+        "judge": 4,
+        "summarise": 4,
+        "tabulate": 1,
+        "draw_accuracy_and_followup": 1,
+        "draw_rates_by_temperature": 1,
+    }
+
+
+def test_new_temperature_asks_exactly_its_own_requests(study: Path) -> None:
+    change_study(study, run__temperatures=[0, 0.7, 1.0])
+    run(study)
+    assert n_requests(study) == N_FINISHED + 5 * 2
+
+
+def test_edited_prompt_asks_exactly_that_items_requests(study: Path) -> None:
+    path = study / "data" / "demo" / "word_problems.jsonl"
+    first, *others = path.read_text().splitlines(keepends=True)
+    path.write_text(re.sub('"question": "', '"question": "Think. ', first) + "".join(others))
+    run(study)
+    assert n_requests(study) == N_FINISHED + 1 + 2 * 2
+
+
+def test_lost_cell_comes_back_byte_equal_from_the_journal(study: Path) -> None:
+    before = (study / CELL).read_bytes()
+    (study / CELL).unlink()
+    run(study)
+    assert (study / CELL).read_bytes() == before
+    assert n_requests(study) == N_FINISHED
+
+
+def test_lost_marker_changes_nothing(study: Path) -> None:
+    (study / "results" / "sweeps" / "tiny" / "1of1.json").unlink()
+    assert not planned(study)
+
+
+def test_lost_journal_and_cell_are_asked_again_alone(study: Path) -> None:
+    lost = set(_keys_of(study / CELL))
+    for path in (study / "results" / "journal" / "tiny" / "word-problems").glob("*.jsonl"):
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(x for x in lines if json.loads(x)["key"] not in lost))
+    (study / CELL).unlink()
+    run(study)
+    assert n_requests(study) == N_FINISHED
+
+
+def test_changed_setting_redoes_exactly_its_cells(study: Path) -> None:
+    change_study(study, perturbations={"truncate": {"keep": 0.25}})
+    jobs = planned(study)
+    assert (jobs["collect_answers"], jobs["collect_user_turns"], jobs["judge"]) == (0, 2, 2)
+
+
+def test_changed_setting_redoes_its_cells_after_a_sweep_that_failed(study: Path) -> None:
+    change_study(study, perturbations={"truncate": {"keep": 0.25}})
+    weights = study / "models" / "tiny" / "model.safetensors"
+    content = weights.read_bytes()
+    os.truncate(weights, 100)
+    # The folder's fingerprint is that of the weights too, so the broken model is another model.
+    assert planned(study)["collect_user_turns"] == 4
+    weights.write_bytes(content)
+    assert planned(study)["collect_user_turns"] == 2
+
+
+def _keys_of(path: Path) -> list[str]:
+    import polars as pl
+
+    return pl.read_parquet(path)["key"].to_list()
