@@ -3,9 +3,10 @@
 from snakemake.utils import min_version
 
 from userturn.locks import release_abandoned_lock
-from userturn.study import Study
+from userturn.study import check_yaml, open_study
 
 min_version("9.0")
+check_yaml("config.yaml")
 
 
 configfile: "config.yaml"
@@ -13,7 +14,7 @@ configfile: "config.yaml"
 
 if workflow.is_main_process:
     release_abandoned_lock()
-study = Study(config)
+study = open_study(config)
 
 
 wildcard_constraints:

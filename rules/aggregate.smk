@@ -10,6 +10,7 @@ rule summarise:
         summary="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/summary.parquet",
     log:
         "logs/summarise/{model}/{dataset}/t{temperature}/{perturbation}.log",
+    localrule: True
     conda:
         "../envs/analysis.yaml"
     params:
@@ -30,6 +31,7 @@ rule tabulate:
         accuracy_csv="results/tables/accuracy.csv",
     log:
         "logs/tabulate.log",
+    localrule: True
     conda:
         "../envs/analysis.yaml"
     params:

@@ -9,6 +9,7 @@ rule prepare_dataset:
         dataset="results/datasets/{dataset}.parquet",
     log:
         "logs/prepare_dataset/{dataset}.log",
+    localrule: True
     conda:
         "../envs/analysis.yaml"
     params:
@@ -23,6 +24,7 @@ rule describe_model:
         description="results/models/{model}.json",
     log:
         "logs/describe_model/{model}.log",
+    localrule: True
     conda:
         "../envs/generate.yaml"
     params:

@@ -12,6 +12,7 @@ rule draw_accuracy_and_followup:
         png="results/figures/accuracy_and_followup.png",
     log:
         "logs/draw_accuracy_and_followup.log",
+    localrule: True
     conda:
         "../envs/analysis.yaml"
     script:
@@ -28,6 +29,7 @@ rule draw_rates_by_temperature:
         png="results/figures/rates_by_temperature.png",
     log:
         "logs/draw_rates_by_temperature.log",
+    localrule: True
     conda:
         "../envs/analysis.yaml"
     script:

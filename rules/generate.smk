@@ -31,6 +31,7 @@ rule collect_answers:
         answers="results/answers/{model}/{dataset}.parquet",
     log:
         "logs/collect_answers/{model}/{dataset}.log",
+    localrule: True
     conda:
         "../envs/analysis.yaml"
     params:
@@ -47,6 +48,7 @@ rule collect_user_turns:
         user_turns="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
     log:
         "logs/collect_user_turns/{model}/{dataset}/t{temperature}/{perturbation}.log",
+    localrule: True
     conda:
         "../envs/analysis.yaml"
     params:

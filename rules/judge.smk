@@ -10,6 +10,7 @@ rule grade:
         grades="results/grades/{model}/{dataset}.parquet",
     log:
         "logs/grade/{model}/{dataset}.log",
+    localrule: True
     conda:
         "../envs/analysis.yaml"
     params:
@@ -28,6 +29,7 @@ rule judge:
         verdicts="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/verdicts/{judge}.parquet",
     log:
         "logs/judge/{model}/{dataset}/t{temperature}/{perturbation}/{judge}.log",
+    localrule: True
     conda:
         "../envs/judge.yaml"
     params:

@@ -48,14 +48,3 @@ def files_fingerprint(paths: Iterable[Path]) -> str:
     a model folder is identified in milliseconds whenever the workflow is read.
     """
     return fingerprint(sorted([path.name, _sampled_sha256(path)] for path in paths))
-
-
-def read_identity(path: str | Path) -> str | None:
-    """Return the identity that a Parquet file carries, or None: no file, or not one of ours."""
-    import pyarrow.parquet as pq
-
-    try:
-        metadata = pq.read_metadata(path).metadata
-    except (OSError, ValueError):
-        return None
-    return (metadata or {}).get(b"identity", b"").decode() or None

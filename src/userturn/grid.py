@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from userturn.config import Config, ConfigError, selected
-from userturn.fingerprints import file_sha256, fingerprint, read_identity
+from userturn.fingerprints import file_sha256, fingerprint
 from userturn.models import source_identity
+from userturn.tables import read_identity
 
 # Kept out of a cell's identity: they change where and how fast, not what a model writes.
 PLACEMENT = ("gpus", "shards", "source", "revision")

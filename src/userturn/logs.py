@@ -34,10 +34,10 @@ def sentence(error: BaseException) -> str | None:
     """Return an error that the user can mend as one sentence, or None for any other."""
     if isinstance(error, UserError):
         return str(error)
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if os.strerror(errno.ENOSPC) in str(error) or os.strerror(errno.EDQUOT) in str(error):
         return (
-            f"the disk is full ({error.filename or 'results'}): free some space and run the same "
-            "command again, finished requests are kept in the journal"
+            f"the disk is full ({error}): free some space and run the same command again, finished "
+            "requests are kept in the journal"
         )
     if isinstance(error, PermissionError):
         return f"'{error.filename}' may not be written: change its owner or mode and run again"

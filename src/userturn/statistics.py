@@ -1,8 +1,7 @@
 """Statistics, each a formula with its source."""
 
+from statistics import NormalDist
 from typing import NamedTuple
-
-from scipy.stats import norm
 
 
 class Interval(NamedTuple):
@@ -21,7 +20,7 @@ def wilson(n_positive: int, n: int, confidence: float = 0.95) -> Interval:
     """
     if n == 0:
         return Interval(None, None, None)
-    z = float(norm.ppf(0.5 + confidence / 2))
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
     share = n_positive / n
     middle = share + z**2 / (2 * n)
     half = z * (share * (1 - share) / n + z**2 / (4 * n**2)) ** 0.5

@@ -1,9 +1,14 @@
 """What rules ask of the grid: inputs and params, each by the wildcards of one job."""
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
-from userturn.config import Config, check
+import yaml
+
+from userturn.config import Config, ConfigError, check
+from userturn.errors import UserError
 from userturn.fingerprints import fingerprint
 from userturn.grid import Cell, Grid
 
@@ -11,6 +16,35 @@ from userturn.grid import Cell, Grid
 def cell_of(wildcards: Any) -> Cell:
     """Return the cell that a job's wildcards name."""
     return Cell(wildcards.model, wildcards.dataset, wildcards.temperature, wildcards.perturbation)
+
+
+def check_yaml(path: str) -> None:
+    """End the program, with the line at fault, where a file is not YAML."""
+    try:
+        yaml.safe_load(Path(path).read_text())
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        sys.exit(f"error: {path}{line}: not YAML ({getattr(error, 'problem', error)}); mend it")
+
+
+def _check_results(results: Path) -> None:
+    if results.exists() and not (results.is_dir() and os.access(results, os.W_OK | os.X_OK)):
+        raise ConfigError(
+            f"'{results}' is not a folder that may be written; change its owner or mode, or run in "
+            "another copy of the project"
+        )
+
+
+def open_study(config: Config) -> "Study":
+    """Return the study of a configuration, or end the program with one sentence."""
+    try:
+        study = Study(config)
+        _check_results(study.grid.results)
+        study.grid.pending_cells  # noqa: B018  sources that are not there are found here
+    except UserError as error:
+        sys.exit(f"error: {error}")
+    return study
 
 
 class Study:

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
-import pyarrow.parquet as pq
 
 SCHEMA_VERSION = "1"
 
@@ -29,9 +28,16 @@ def written_whole(path: str | Path) -> Iterator[Path]:
 def write_table(table: pl.DataFrame, path: str | Path, identity: str) -> None:
     """Write a table as Parquet with its identity in the file's metadata."""
     metadata = {"identity": identity, "schema_version": SCHEMA_VERSION}
-    arrow = table.to_arrow(compat_level=pl.CompatLevel.oldest())
     with written_whole(path) as temporary:
-        pq.write_table(arrow.replace_schema_metadata(metadata), temporary, compression="zstd")
+        table.write_parquet(temporary, metadata=metadata)
+
+
+def read_identity(path: str | Path) -> str | None:
+    """Return the identity that a Parquet file carries, or None: no file, or not one of ours."""
+    try:
+        return pl.read_parquet_metadata(path).get("identity")
+    except (OSError, pl.exceptions.PolarsError):
+        return None
 
 
 def write_csv(table: pl.DataFrame, path: str | Path) -> None:
