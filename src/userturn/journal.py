@@ -39,7 +39,7 @@ def decode_line(line: bytes) -> dict[str, Any] | None:
     if not line.endswith(b"\n") or not line.startswith(PREFIX):
         return None
     body = line[BODY:-1]
-    if line[len(PREFIX) : BODY - 2] != _checksum(body):
+    if line[len(PREFIX) : BODY] != _checksum(body) + b'",':
         return None
     record: dict[str, Any] = json.loads(b"{" + body)
     return record
