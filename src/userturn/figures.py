@@ -72,11 +72,12 @@ def accuracy_and_followup(rates: pl.DataFrame, accuracy: pl.DataFrame) -> Any:
 
 def _beside_each_other(rates: pl.DataFrame) -> pl.DataFrame:
     """Shift the perturbations of one temperature a little apart, so that no interval is hidden."""
-    names = sorted(rates["perturbation"].unique())
+    names = rates["perturbation"].unique().sort()
     step = 0.012 * max(1.0, rates["temperature"].max() or 1.0)  # type: ignore[operator]
-    places = {name: (i - (len(names) - 1) / 2) * step for i, name in enumerate(names)}
-    shift = pl.col("perturbation").replace_strict(places, return_dtype=pl.Float64)
-    return rates.with_columns(place=pl.col("temperature") + shift)
+    places = [(i - (len(names) - 1) / 2) * step for i in range(len(names))]
+    shifts = pl.DataFrame({"perturbation": names, "shift": pl.Series(places, dtype=pl.Float64)})
+    shifted = rates.join(shifts, on="perturbation", maintain_order="left")
+    return shifted.with_columns(place=pl.col("temperature") + pl.col("shift"))
 
 
 def rates_by_temperature(rates: pl.DataFrame) -> Any:

@@ -25,4 +25,7 @@ def wilson(n_positive: int, n: int, confidence: float = 0.95) -> Interval:
     middle = share + z**2 / (2 * n)
     half = z * (share * (1 - share) / n + z**2 / (4 * n**2)) ** 0.5
     scale = 1 + z**2 / n
-    return Interval(share, max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale))
+    # At none or all the limit is the estimate itself, which rounding would miss by a hair.
+    lower = 0.0 if n_positive == 0 else (middle - half) / scale
+    upper = 1.0 if n_positive == n else (middle + half) / scale
+    return Interval(share, lower, upper)

@@ -1,0 +1,81 @@
+"""From plan and journal to a table: complete, in order, errors with their reason."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from userturn.collecting import check_error_share, collect
+from userturn.errors import UserError
+from userturn.journal import Writer
+from userturn.planning import PLAN_SCHEMA, read_plan
+
+
+def plan(*rows: tuple[int, str | None]) -> pl.DataFrame:
+    """Return a plan of rows (position, key); without a key a row could not be asked."""
+    return pl.DataFrame(
+        [
+            {
+                "position": position,
+                "item": f"item-{position}",
+                "sample": 0,
+                "key": key,
+                "error": None if key else "too long",
+            }
+            for position, key in rows
+        ],
+        schema=PLAN_SCHEMA,
+    )
+
+
+def journal(folder: Path, **outcomes: str) -> Path:
+    with Writer(folder) as writer:
+        for key, outcome in outcomes.items():
+            writer.append(
+                {
+                    "key": key,
+                    "item": "x",
+                    "sample": 0,
+                    "outcome": outcome,
+                    "text": f"turn {key}",
+                    "token_ids": [1],
+                    "finish_reason": "stop",
+                    "error": "lost" if outcome == "error" else None,
+                }
+            )
+    return folder
+
+
+def test_rows_stand_in_the_order_of_the_plan(tmp_path: Path) -> None:
+    table = collect(plan((0, "b"), (1, "a")), journal(tmp_path, a="ok", b="empty"))
+    assert table["text"].to_list() == ["turn b", "turn a"]
+    assert table["outcome"].to_list() == ["empty", "ok"]
+
+
+def test_items_with_equal_requests_share_one_record(tmp_path: Path) -> None:
+    table = collect(plan((0, "a"), (1, "a")), journal(tmp_path, a="ok"))
+    assert table["text"].to_list() == ["turn a", "turn a"]
+
+
+def test_errors_keep_their_reason_wherever_they_arose(tmp_path: Path) -> None:
+    table = collect(plan((0, None), (1, "a")), journal(tmp_path, a="error"))
+    assert table["outcome"].to_list() == ["error", "error"]
+    assert table["error"].to_list() == ["too long", "lost"]
+
+
+def test_request_without_a_record_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="1 of 2 requests have no record"):
+        collect(plan((0, "a"), (1, "b")), journal(tmp_path, a="ok"))
+
+
+def test_share_of_errors_at_the_limit_passes_and_over_it_fails() -> None:
+    table = pl.DataFrame({"outcome": ["error", "ok"], "error": ["lost", None]})
+    check_error_share(table, 0.5, "m/d")
+    with pytest.raises(UserError, match="m/d: 1 of 2 requests ended in an error.*: lost"):
+        check_error_share(table, 0.4, "m/d")
+
+
+def test_plan_of_several_shards_is_one_in_the_datasets_order(tmp_path: Path) -> None:
+    plan((1, "b"), (2, "c")).write_parquet(tmp_path / "1of2.parquet")
+    plan((0, "a"), (2, "c")).write_parquet(tmp_path / "2of2.parquet")
+    assert read_plan(tmp_path)["key"].to_list() == ["a", "b", "c"]

@@ -1,0 +1,72 @@
+"""Rates and accuracies: every count by hand, every degenerate case."""
+
+import polars as pl
+import pytest
+
+from userturn.tabulating import accuracy, rate, summarise_judge
+
+CELL = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
+
+
+def turns(*outcomes: str) -> pl.DataFrame:
+    rows = [
+        CELL | {"item": str(i), "outcome": o, "finish_reason": "length" if o == "ok" else "stop"}
+        for i, o in enumerate(outcomes)
+    ]
+    return pl.DataFrame(rows)
+
+
+def verdicts(*genuine: bool | None) -> pl.DataFrame:
+    return pl.DataFrame({"judge": "h", "genuine": pl.Series(genuine, dtype=pl.Boolean)})
+
+
+def test_summary_counts_outcomes_and_verdicts() -> None:
+    # 5 turns: 3 ok (cut at the limit), 1 empty, 1 error; verdicts: 2 genuine, 2 not, 1 open.
+    row = summarise_judge(
+        turns("ok", "ok", "ok", "empty", "error"), verdicts(True, True, False, False, None)
+    )
+    counts = {key: value for key, value in row.items() if key.startswith("n_")}
+    assert counts == {
+        "n_items": 5,
+        "n_turns": 5,
+        "n_ok": 3,
+        "n_empty": 1,
+        "n_error": 1,
+        "n_truncated": 3,
+        "n_scored": 4,
+        "n_unscored": 1,
+        "n_genuine": 2,
+    }
+    assert (row["estimate"], row["coverage"]) == (2 / 4, 4 / 5)
+    assert (row["if_unscored_negative"], row["if_unscored_positive"]) == (2 / 5, 3 / 5)
+
+
+def test_cell_without_a_verdict_has_no_rate_but_bounds() -> None:
+    row = summarise_judge(turns("error", "error"), verdicts(None, None))
+    assert (row["estimate"], row["lower"], row["upper"]) == (None, None, None)
+    assert (row["if_unscored_negative"], row["if_unscored_positive"]) == (0, 1)
+
+
+def test_rate_of_no_turns_is_undefined() -> None:
+    assert set(rate(0, 0, 0).values()) == {None}
+
+
+@pytest.mark.parametrize(("n_genuine", "n_turns"), [(0, 1), (1, 1), (0, 40), (40, 40), (13, 40)])
+def test_estimate_lies_in_its_interval(n_genuine: int, n_turns: int) -> None:
+    row = rate(n_genuine, n_turns, n_turns)
+    assert 0 <= row["lower"] <= row["estimate"] <= row["upper"] <= 1
+
+
+def test_accuracy_leaves_undecided_answers_out_of_its_denominator() -> None:
+    grades = pl.DataFrame(
+        {"model": "m", "dataset": ["d"] * 4 + ["e"], "correct": [True, True, False, None, None]}
+    )
+    rows = accuracy(grades).rows(named=True)
+    assert [rows[0][key] for key in ("n_items", "n_graded", "n_correct", "n_undecided")] == [
+        4,
+        3,
+        2,
+        1,
+    ]
+    assert rows[0]["estimate"] == 2 / 3
+    assert (rows[1]["n_graded"], rows[1]["estimate"]) == (0, None)
