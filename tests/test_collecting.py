@@ -71,7 +71,7 @@ def test_request_without_a_record_is_refused(tmp_path: Path) -> None:
 def test_share_of_errors_at_the_limit_passes_and_over_it_fails() -> None:
     table = pl.DataFrame({"outcome": ["error", "ok"], "error": ["lost", None]})
     check_error_share(table, 0.5, "m/d")
-    with pytest.raises(UserError, match="m/d: 1 of 2 requests ended in an error.*: lost"):
+    with pytest.raises(UserError, match=r"m/d: 1 of 2 requests ended in an error.*: lost"):
         check_error_share(table, 0.4, "m/d")
 
 

@@ -40,6 +40,11 @@ def _share(field: str, title: str) -> Any:
     return alt.Y(field, title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
 
 
+def _note(text: str) -> Any:
+    """Draw one sentence instead of an empty figure."""
+    return alt.Chart(pl.DataFrame({"note": [text]})).mark_text(fontSize=14).encode(text="note:N")
+
+
 def accuracy_and_followup(rates: pl.DataFrame, accuracy: pl.DataFrame) -> Any:
     """Draw task accuracy beside the follow-up rate of each model, a panel a dataset.
 
@@ -56,6 +61,8 @@ def accuracy_and_followup(rates: pl.DataFrame, accuracy: pl.DataFrame) -> Any:
             plain.with_columns(measure=measure).select(columns),
         ]
     ).drop_nulls("estimate")
+    if table.is_empty():
+        return _note("nothing was graded or scored")
     legend = alt.Legend(columns=1)
     base = alt.Chart(table, width=alt.Step(26), height=220).encode(
         x=alt.X("model:N", title=None, axis=alt.Axis(labelAngle=-35)),
@@ -83,6 +90,8 @@ def _beside_each_other(rates: pl.DataFrame) -> pl.DataFrame:
 def rates_by_temperature(rates: pl.DataFrame) -> Any:
     """Draw the follow-up rate over temperature: a line a perturbation, a panel a dataset."""
     table = _beside_each_other(rates.drop_nulls("estimate"))
+    if table.is_empty():
+        return _note("no turn was scored")
     base = alt.Chart(table, width=260, height=200).encode(
         x=alt.X("place:Q", title="temperature", axis=alt.Axis(tickCount=5, format=".1f")),
         color=alt.Color("perturbation:N", title=None),
