@@ -58,7 +58,11 @@ def test_reordered_keys_of_the_config_rerun_nothing(study: Path) -> None:
 
 def test_smaller_selection_and_growing_back_sweep_nothing(study: Path) -> None:
     change_study(study, run__temperatures=[0])
-    assert set(planned(study)) == {"tabulate", "draw_accuracy_and_followup", "draw_rates_by_temperature"}
+    assert set(planned(study)) == {
+        "tabulate",
+        "draw_accuracy_and_followup",
+        "draw_rates_by_temperature",
+    }
     run(study)
     change_study(study, run__temperatures=[0, 1.0])
     assert "sweep" not in planned(study)

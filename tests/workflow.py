@@ -10,7 +10,16 @@ from pathlib import Path
 from userturn.journal import read_journal
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ["Snakefile", "config.yaml", "config.schema.yaml", "rules", "scripts", "envs", "profiles", "data"]
+PARTS = [
+    "Snakefile",
+    "config.yaml",
+    "config.schema.yaml",
+    "rules",
+    "scripts",
+    "envs",
+    "profiles",
+    "data",
+]
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 

@@ -49,8 +49,18 @@ def validate(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
     Raises:
         ConfigError: the error nearest to the top, as one sentence.
     """
-    schema = yaml.safe_load(Path(path_to_schema).read_text())
-    errors = sorted(Draft7Validator(schema).iter_errors(config), key=lambda e: len(e.path))
+    check_values(config, yaml.safe_load(Path(path_to_schema).read_text()))
+
+
+def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = ()) -> None:
+    """Check values against a JSON Schema; `where` says where in the config they stand.
+
+    Raises:
+        ConfigError: the error nearest to the top, as one sentence.
+    """
+    for key in reversed(list(where)):
+        values, schema = {key: values}, {"properties": {key: schema}}
+    errors = sorted(Draft7Validator(schema).iter_errors(values), key=lambda e: len(e.path))
     if errors:
         raise ConfigError(_sentence(errors[0]))
 
@@ -74,6 +84,18 @@ def _check_files(config: Config) -> None:
                     f"datasets.{name}: the file '{path}' does not exist; mend the path or leave "
                     "the dataset out with run.datasets"
                 )
+    texts = [
+        (f"perturbations.{name}.texts", settings.get("texts"))
+        for name, settings in selected(config, "perturbations").items()
+    ]
+    templates = [
+        (f"models.{name}.chat_template", line.get("chat_template"))
+        for name, line in selected(config, "models").items()
+        if isinstance(line, Mapping)
+    ]
+    for where, path in texts + templates:
+        if path is not None and not Path(path).is_file():
+            raise ConfigError(f"{where}: the file '{path}' does not exist; mend the path")
 
 
 def selected(config: Config, key: str) -> dict[str, Any]:
