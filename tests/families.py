@@ -7,6 +7,7 @@ trained on the spot, with the family's own special tokens.
 
 import importlib.util
 import json
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -114,13 +115,27 @@ GLM47_TEMPLATE = """[gMASK]<sop>
 {%- endif -%}"""
 
 
-def shipped(name: str) -> str:
-    """Return a chat template of trl's wheel, which is not imported for it."""
+def _shipped_folder() -> Path:
     spec = importlib.util.find_spec("trl")
     if spec is None or not spec.submodule_search_locations:
         pytest.skip("trl is not installed; run `make setup`")
-    folder = Path(spec.submodule_search_locations[0]) / "chat_templates"
-    return (folder / f"{name}.jinja").read_text()
+    return Path(spec.submodule_search_locations[0]) / "chat_templates"
+
+
+def shipped(name: str) -> str:
+    """Return a chat template of trl's wheel, which is not imported for it."""
+    return (_shipped_folder() / f"{name}.jinja").read_text()
+
+
+def shipped_names() -> list[str]:
+    """Return the names of all chat templates of trl's wheel."""
+    return sorted(path.stem for path in _shipped_folder().glob("*.jinja"))
+
+
+def marks_in(template: str) -> list[str]:
+    """Return what looks like a special token in a template."""
+    marks = re.findall(r"<[|｜]?[a-zA-Z_▁]+[|｜]?>|\[/?[A-Z_]+\]", template)
+    return sorted({"<bos>", "<eos>", *marks})
 
 
 def _with_byte_fallback(tokenizer: Tokenizer) -> Tokenizer:

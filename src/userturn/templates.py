@@ -129,7 +129,7 @@ class Template(Renderer):
             TemplateError: there is no header, or the override does not fit the derived text.
         """
         derived = literals[-2]
-        if not derived.strip() or derived in literals[:-2]:
+        if not derived.strip() or literals[-3:-2] == [derived]:
             raise TemplateError(
                 f"the chat template writes {derived!r} before every message, so nothing says that "
                 "the user speaks; such a model has no user header, leave it out"
