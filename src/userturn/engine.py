@@ -74,10 +74,16 @@ def _vllm_parameters(sampling: Sampling) -> Any:
     )
 
 
-def _text_only(folder: Path) -> dict[str, Any]:
-    """Return the settings that leave out what a model has for pictures and films."""
-    sees = "vision_config" in json.loads((folder / "config.json").read_text())
-    return {"limit_mm_per_prompt": {"image": 0, "video": 0}} if sees else {}
+def _for_architecture(folder: Path, is_cpu: bool) -> dict[str, Any]:
+    """Return the settings that a model's architecture asks for."""
+    config = json.loads((folder / "config.json").read_text())
+    settings: dict[str, Any] = {}
+    if "vision_config" in config:  # only text is asked of it
+        settings["limit_mm_per_prompt"] = {"image": 0, "video": 0}
+    layers = config.get("text_config", config).get("layer_types") or []
+    if is_cpu and "linear_attention" in layers:  # whose prefixes vLLM caches in chunks only
+        settings["enable_prefix_caching"] = False
+    return settings
 
 
 def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
@@ -87,8 +93,9 @@ def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
     from vllm import LLM
     from vllm.platforms import current_platform
 
-    settings = dict(settings) | _text_only(folder)
-    if current_platform.is_cpu():
+    is_cpu = current_platform.is_cpu()
+    settings = dict(settings) | _for_architecture(folder, is_cpu)
+    if is_cpu:
         settings |= CPU_SETTINGS
         settings["max_num_batched_tokens"] = max(settings["max_model_len"], CPU_BATCHED_TOKENS)
     vllm = LLM(model=str(folder), skip_tokenizer_init=True, **settings).llm_engine
