@@ -19,9 +19,8 @@ def cache_folder() -> Path:
     return Path(root) if root else Path.home() / ".cache" / "userturn"
 
 
-def made_once(name: str, make: Callable[[Path], None], notice: str) -> Path:
+def made_once(folder: Path, make: Callable[[Path], None], notice: str) -> Path:
     """Return a folder of the cache, which `make` fills the first time, whole or not at all."""
-    folder = cache_folder() / name
     if folder.is_dir():
         return folder
     print(notice, flush=True)
@@ -34,10 +33,15 @@ def made_once(name: str, make: Callable[[Path], None], notice: str) -> Path:
     return folder
 
 
+def gguf_folder(path: Path) -> Path:
+    """Return where the model folder of a GGUF file is, or will be."""
+    return cache_folder() / "gguf" / file_sha256(path)
+
+
 def converted_gguf(path: Path) -> Path:
     """Return the model folder of a GGUF file, in fp32."""
     return made_once(
-        f"gguf/{file_sha256(path)}",
+        gguf_folder(path),
         lambda folder: _convert_gguf(path, folder),
         f"converting {path.name} to a model folder, once (about a minute)",
     )
@@ -87,7 +91,7 @@ def adapter_base(folder: Path) -> tuple[str, str | None] | None:
 def merged_adapter(adapter: Path, base: Path, identity: str) -> Path:
     """Return the model folder of a LoRA adapter merged into its base; needs peft."""
     return made_once(
-        f"merged/{identity}",
+        cache_folder() / "merged" / identity,
         lambda folder: _merge_adapter(adapter, base, folder),
         f"merging the adapter {adapter.name} into {base.name}, once",
     )

@@ -8,7 +8,7 @@ import importlib.util
 import json
 from pathlib import Path
 
-from userturn.converting import adapter_base, converted_gguf, merged_adapter
+from userturn.converting import adapter_base, converted_gguf, gguf_folder, merged_adapter
 from userturn.errors import UserError
 from userturn.fingerprints import files_fingerprint, fingerprint
 
@@ -70,6 +70,18 @@ def _downloaded(source: str, revision: str | None) -> Path:
             f"model '{source}' at revision '{revision or 'main'}' could not be had: "
             f"{type(error).__name__}; check its name and the network, or name a local folder"
         ) from error
+
+
+def folder_at_hand(source: str, revision: str) -> Path | None:
+    """Return a model's folder if it is here already; nothing is fetched or converted for it."""
+    from huggingface_hub import try_to_load_from_cache
+
+    path = local_path(source)
+    if path is None:
+        found = try_to_load_from_cache(source, "config.json", revision=revision)
+        return Path(found).parent if isinstance(found, str) else None
+    folder = gguf_folder(path) if path.is_file() else path
+    return folder if (folder / "config.json").is_file() else None
 
 
 def source_folder(source: str, revision: str | None = None) -> Path:

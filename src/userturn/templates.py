@@ -66,17 +66,23 @@ class Template(Renderer):
         Raises:
             TemplateError: no prompt can be proven for this conversation.
         """
+        return self._prompt(*self.probe_parts(messages, answer))
+
+    def probe_parts(
+        self, messages: Sequence[Message], answer: str | None
+    ) -> tuple[list[str], list[str]]:
+        """Return the probe prompt as the template's texts and, between them, the contents."""
         history = [*messages]
         if answer is not None:
             history.append({"role": "assistant", "content": answer})
         if self.header_is_by_hand and history:
             literals, contents = self.split(history)
-            return self._prompt([*literals[:-1], str(self.user_header)], contents)
+            return [*literals[:-1], str(self.user_header)], contents
         try:
             literals, contents = self._proven(history)
         except TemplateError as error:
             raise TemplateError(f"{error}{self._cure()}") from error
-        return self._prompt([*literals[:-2], self._cut_header(literals)], contents)
+        return [*literals[:-2], self._cut_header(literals)], contents
 
     def _proven(self, history: Sequence[Message]) -> tuple[list[str], list[str]]:
         """Return the template's texts around history and a next user message, and its contents.
