@@ -3,9 +3,10 @@
 import re
 from typing import NamedTuple
 
-FINAL_CHANNEL = re.compile(r"<\|channel\|>final(?:<\|constrain\|>\w+)?<\|message\|>")
-CHANNEL_MESSAGE = re.compile(r"<\|channel\|>\w+[^<]*<\|message\|>")
-END_OF_THINKING = "</think>"
+FINAL_CHANNEL = re.compile(r"<\|channel\|>final\b[^<]*(?:<\|constrain\|>\w+)?<\|message\|>")
+END_OF_MESSAGE = re.compile(r"<\|(?:end|return|call)\|>")
+CHANNEL = "<|channel|>"
+THINKING = (("<think>", "</think>"), ("[THINK]", "[/THINK]"), ("<seed:think>", "</seed:think>"))
 
 
 class Answer(NamedTuple):
@@ -15,18 +16,28 @@ class Answer(NamedTuple):
     reasoning: str | None
 
 
-def split_reasoning(text: str) -> Answer:
-    """Split a raw answer at the last `</think>` or at harmony's final channel.
+def split_reasoning(text: str, prompt: str = "") -> Answer:
+    """Split a raw answer at the end of its thinking, or at harmony's final channel.
 
     An answer that was cut before its reasoning ended has no text, only reasoning.
+
+    Args:
+        text: the raw answer, special tokens kept.
+        prompt: the prompt before it, whose generation prompt may have begun the thinking.
     """
-    if END_OF_THINKING in text:
-        reasoning, _, answer = text.rpartition(END_OF_THINKING)
-        return Answer(answer.strip(), reasoning.removeprefix("<think>").strip())
-    if text.lstrip().startswith("<think>"):
-        return Answer("", text.lstrip().removeprefix("<think>").strip())
+    for begin, end in THINKING:
+        if end in text:
+            reasoning, _, answer = text.rpartition(end)
+            return Answer(answer.strip(), _reasoning(reasoning, begin))
+        if text.lstrip().startswith(begin) or prompt.rstrip().endswith(begin):
+            return Answer("", _reasoning(text, begin))
     if final := FINAL_CHANNEL.search(text):
-        return Answer(text[final.end() :].strip(), text[: final.start()].strip() or None)
-    if CHANNEL_MESSAGE.match(text):
-        return Answer("", text)
+        answer = END_OF_MESSAGE.split(text[final.end() :])[0]
+        return Answer(answer.strip(), text[: final.start()].strip() or None)
+    if text.lstrip().startswith(CHANNEL):
+        return Answer("", text.strip())
     return Answer(text.strip(), None)
+
+
+def _reasoning(text: str, begin: str) -> str | None:
+    return text.strip().removeprefix(begin).strip() or None

@@ -8,6 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from userturn.errors import UserError
+from userturn.estimates import plan
+from userturn.status import status
 
 
 def format_rates(rates: pl.DataFrame, accuracy: pl.DataFrame) -> str:
@@ -51,6 +53,18 @@ def parser() -> argparse.ArgumentParser:
     rates = commands.add_parser("rates", help="print the rates of a finished study")
     rates.add_argument("results", type=Path, nargs="?", default=Path("results"))
     rates.set_defaults(run=lambda arguments: show_rates(arguments.results))
+    for name, function, help_text in (
+        ("plan", plan, "print what a study will ask, of what, and with which prompts"),
+        ("status", status, "print how far a running study is"),
+    ):
+        command = commands.add_parser(name, help=help_text)
+        command.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
+        command.add_argument("--results", default="results")
+        command.set_defaults(
+            run=lambda arguments, function=function: function(
+                arguments.configfile, arguments.results
+            )
+        )
     return root
 
 

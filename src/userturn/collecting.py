@@ -81,7 +81,8 @@ def collect_answers(grid: Grid, model: str, dataset: str, path_to_answers: str) 
     """Write a model's answers to a dataset, reasoning split off."""
     identity = grid.answers_identity(model, dataset)
     table = _collected(grid, {"model": model, "dataset": dataset}, identity)
-    split = [split_reasoning(text or "") for text in table["text"]]
+    asked = zip(table["text"], table["prompt_text"], strict=True)
+    split = [split_reasoning(text or "", prompt or "") for text, prompt in asked]
     table = table.drop("change", "sample").with_columns(
         pl.Series("answer", [part.text for part in split], dtype=pl.String),
         pl.Series("reasoning", [part.reasoning for part in split], dtype=pl.String),

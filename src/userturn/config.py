@@ -49,8 +49,18 @@ def validate(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
     Raises:
         ConfigError: the error nearest to the top, as one sentence.
     """
-    schema = yaml.safe_load(Path(path_to_schema).read_text())
-    errors = sorted(Draft7Validator(schema).iter_errors(config), key=lambda e: len(e.path))
+    check_values(config, yaml.safe_load(Path(path_to_schema).read_text()))
+
+
+def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = ()) -> None:
+    """Check values against a JSON Schema; `where` says where in the config they stand.
+
+    Raises:
+        ConfigError: the error nearest to the top, as one sentence.
+    """
+    for key in reversed(list(where)):
+        values, schema = {key: values}, {"properties": {key: schema}}
+    errors = sorted(Draft7Validator(schema).iter_errors(values), key=lambda e: len(e.path))
     if errors:
         raise ConfigError(_sentence(errors[0]))
 
@@ -74,6 +84,18 @@ def _check_files(config: Config) -> None:
                     f"datasets.{name}: the file '{path}' does not exist; mend the path or leave "
                     "the dataset out with run.datasets"
                 )
+    texts = [
+        (f"perturbations.{name}.texts", settings.get("texts"))
+        for name, settings in selected(config, "perturbations").items()
+    ]
+    templates = [
+        (f"models.{name}.chat_template", line.get("chat_template"))
+        for name, line in selected(config, "models").items()
+        if isinstance(line, Mapping)
+    ]
+    for where, path in texts + templates:
+        if path is not None and not Path(path).is_file():
+            raise ConfigError(f"{where}: the file '{path}' does not exist; mend the path")
 
 
 def selected(config: Config, key: str) -> dict[str, Any]:
@@ -91,3 +113,27 @@ def check(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
     validate(config, path_to_schema)
     _check_selection(config)
     _check_files(config)
+
+
+def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
+    """Read configuration files as Snakemake does: mappings are merged, lists replaced.
+
+    Raises:
+        ConfigError: a file that does not exist.
+    """
+    config: dict[str, Any] = {}
+    for path in map(Path, paths):
+        if not path.is_file():
+            raise ConfigError(
+                f"configuration file '{path}' does not exist; run this in the project's folder, "
+                "or mend the path"
+            )
+        config = _merged(config, yaml.safe_load(path.read_text()) or {})
+    return config
+
+
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    both = [
+        key for key in above if isinstance(above[key], dict) and isinstance(below.get(key), dict)
+    ]
+    return {**below, **above, **{key: _merged(below[key], above[key]) for key in both}}

@@ -1,46 +1,73 @@
-"""What is known of a model before anything is spent: revision, hashes, header and stops."""
+"""What is known of a model before anything is spent: revision, hashes, header, stops and proofs."""
 
 import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
+from userturn.conversations import EXAMPLE
 from userturn.fingerprints import fingerprint
 from userturn.grid import Grid
-from userturn.models import model_folder, source_identity
+from userturn.models import model_folder, pinned_revision, resolved_revision, source_identity
+from userturn.proving import prove
 from userturn.tables import written_whole
-from userturn.templates import load_template
+from userturn.templates import Template, load_template
 
 
 def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> None:
-    """Write what a study needs to know of a model: its revision, its hashes, header and stops."""
+    """Write what a study needs to know of a model: its revision, its hashes, header and stops.
+
+    Raises:
+        UserError: the model cannot be had, or no prompt can be proven for it.
+    """
     line = grid.models[model]
-    folder = model_folder(line["source"], line["revision"])
+    path_to_pin = grid.results / "revisions" / f"{model}.json"
+    wanted = pinned_revision(path_to_pin, line["source"], line["revision"])
+    revision = resolved_revision(line["source"], wanted)
+    folder = model_folder(line["source"], revision)
     template = load_template(folder, line, grid.config["today"])
-    ask = [{"role": "user", "content": "What is two and two?"}]
-    probe = template.probe_prompt(ask, "Two and two make four.")
     description = {
         "source": line["source"],
-        "revision": _commit(folder, line["revision"]),
+        "revision": revision,
+        "revision_asked_for": line["revision"],
+        "trust_remote_code": line["trust_remote_code"],
         "identity": {
-            "source": source_identity(line["source"], _commit(folder, line["revision"])),
+            "source": source_identity(line["source"], revision),
             "tokenizer_sha256": _tokenizer_sha256(template.tokenizer),
             "template_sha256": fingerprint(template.tokenizer.chat_template),
         },
-        "user_header": template.user_header_text,
-        "stop": [template.tokenizer.convert_ids_to_tokens(i) for i in template.stop_token_ids],
-        "stop_token_ids": template.stop_token_ids,
-        "example_prompt": probe.text,
+        **_prompts(template),
+        "proofs": prove(template),
     }
-    with written_whole(path_to_description) as temporary:
-        temporary.write_text(json.dumps(description, indent=1, ensure_ascii=False) + "\n")
+    pin = {"source": line["source"], "asked_for": line["revision"], "revision": revision}
+    _write(path_to_pin, pin)
+    _write(path_to_description, description)
 
 
-def _commit(folder: Path, revision: str) -> str:
-    """Return the commit of a hub snapshot, from its folder's name; elsewhere the revision."""
-    return folder.name if folder.parent.name == "snapshots" else revision
+def _prompts(template: Template) -> dict[str, Any]:
+    """Return what the prompts of a model look like."""
+    names = template.tokenizer.convert_ids_to_tokens
+    return {
+        "user_header": template.user_header_text,
+        "user_header_is_by_hand": template.header_is_by_hand,
+        "stop": names(list(template.stop_token_ids)),
+        "stop_token_ids": template.stop_token_ids,
+        "end_of_answer": names(list(template.end_token_ids)),
+        "end_of_answer_token_ids": template.end_token_ids,
+        "template_options": dict(template.options),
+        "example_prompt": template.probe_prompt(EXAMPLE[:1], EXAMPLE[1]["content"]).text,
+    }
+
+
+def _write(path: str | Path, content: dict[str, Any]) -> None:
+    with written_whole(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def _tokenizer_sha256(tokenizer: Any) -> str:
     """Return the sha256 of a tokenizer's vocabulary and rules."""
-    return hashlib.sha256(tokenizer.backend_tokenizer.to_str().encode()).hexdigest()
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is not None and hasattr(backend, "to_str"):
+        return hashlib.sha256(backend.to_str().encode()).hexdigest()
+    added = {token.content: i for i, token in tokenizer.added_tokens_decoder.items()}
+    return fingerprint([type(tokenizer).__name__, tokenizer.get_vocab(), added])

@@ -5,6 +5,7 @@ finish. vLLM is the engine of the study; transformers is its oracle in the tests
 where vLLM does not install.
 """
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -73,6 +74,18 @@ def _vllm_parameters(sampling: Sampling) -> Any:
     )
 
 
+def _for_architecture(folder: Path, is_cpu: bool) -> dict[str, Any]:
+    """Return the settings that a model's architecture asks for."""
+    config = json.loads((folder / "config.json").read_text())
+    settings: dict[str, Any] = {}
+    if "vision_config" in config:  # only text is asked of it
+        settings["limit_mm_per_prompt"] = {"image": 0, "video": 0}
+    layers = config.get("text_config", config).get("layer_types") or []
+    if is_cpu and "linear_attention" in layers:  # whose prefixes vLLM caches in chunks only
+        settings["enable_prefix_caching"] = False
+    return settings
+
+
 def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
     """Load a model into vLLM, in this process, and return its engine."""
     for name, value in VLLM_ENVIRONMENT.items():
@@ -80,8 +93,10 @@ def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
     from vllm import LLM
     from vllm.platforms import current_platform
 
-    if current_platform.is_cpu():
-        settings = dict(settings) | CPU_SETTINGS
+    is_cpu = current_platform.is_cpu()
+    settings = dict(settings) | _for_architecture(folder, is_cpu)
+    if is_cpu:
+        settings |= CPU_SETTINGS
         settings["max_num_batched_tokens"] = max(settings["max_model_len"], CPU_BATCHED_TOKENS)
     vllm = LLM(model=str(folder), skip_tokenizer_init=True, **settings).llm_engine
 
@@ -116,7 +131,9 @@ def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
     from transformers import AutoModelForCausalLM
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=settings["dtype"]).to(device)
+    model = AutoModelForCausalLM.from_pretrained(
+        folder, dtype=settings["dtype"], trust_remote_code=settings["trust_remote_code"]
+    ).to(device)
 
     def write(request: Request) -> Completion:
         sampling = request.sampling

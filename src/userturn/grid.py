@@ -13,8 +13,9 @@ from userturn.fingerprints import file_sha256, fingerprint
 from userturn.models import source_identity
 from userturn.tables import read_identity
 
-# Kept out of a cell's identity: they change where and how fast, not what a model writes.
-PLACEMENT = ("gpus", "shards", "source", "revision")
+# Kept out of a cell's identity: they change where and how fast, not what a model writes, or
+# stand in it otherwise.
+PLACEMENT = ("gpus", "shards", "source", "revision", "answer", "chat_template")
 IDENTITY_VERSION = 1
 
 
@@ -75,6 +76,7 @@ class Grid:
                 "engine": self.config["engine"],
                 "today": self.config["today"],
             }
+            | ({"chat_template": file_sha256(path)} if (path := line.get("chat_template")) else {})
             for name, line in self.models.items()
         }
 
@@ -115,6 +117,11 @@ class Grid:
         """Return the draws per item at a temperature: greedy decoding has but one."""
         return self.config["samples"] if self.temperatures[temperature] > 0 else 1
 
+    def answer_settings(self, model: str) -> dict[str, Any]:
+        """Return how a model's own answers are drawn: as all are, but for what its line says."""
+        settings: dict[str, Any] = self.config["answer"] | self.models[model].get("answer", {})
+        return settings
+
     def model_identity(self, model: str) -> dict[str, Any]:
         """Return what identifies a model and how it is run, as far as the config tells."""
         return self._model_identities[model]
@@ -131,7 +138,7 @@ class Grid:
                     "version": IDENTITY_VERSION,
                     "model": self._model_identities[model],
                     "dataset": self._dataset_identities[dataset],
-                    "answer": self.config["answer"],
+                    "answer": self.answer_settings(model),
                     "seed": self.config["seed"],
                 }
             )

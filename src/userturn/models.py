@@ -1,25 +1,20 @@
 """Where a model's files are: a hub id at a pinned revision, a local folder, or a GGUF file.
 
-A GGUF file is converted once to an ordinary model folder in fp32, cached by the file's sha256.
-A source that starts with `package:` is a file inside an installed Python package.
+A GGUF file and a LoRA adapter's folder become an ordinary model folder once, in the cache. A
+source that starts with `package:` is a file inside an installed Python package.
 """
 
 import importlib.util
-import os
-import shutil
-import tempfile
+import json
 from pathlib import Path
 
+from userturn.converting import adapter_base, converted_gguf, gguf_folder, merged_adapter
 from userturn.errors import UserError
-from userturn.fingerprints import file_sha256, files_fingerprint
+from userturn.fingerprints import files_fingerprint, fingerprint
 
 PACKAGE = "package:"
-
-
-def cache_folder() -> Path:
-    """Return the folder of converted models: $USERTURN_CACHE, else the user's cache folder."""
-    root = os.environ.get("USERTURN_CACHE")
-    return Path(root) if root else Path.home() / ".cache" / "userturn"
+# Second copies of the weights that some repositories hold, and that nothing here reads.
+NEEDLESS_FILES = ["original/*", "metal/*", "*.pth", "*.gguf", "*.onnx", "*.h5", "*.msgpack"]
 
 
 def _path_in_package(source: str) -> Path:
@@ -54,48 +49,13 @@ def source_identity(source: str, revision: str | None) -> str:
     if path.is_file():
         return f"file:{files_fingerprint([path])}"
     if path.is_dir():
-        return f"folder:{files_fingerprint(p for p in path.iterdir() if p.is_file())}"
+        identity = f"folder:{files_fingerprint(p for p in path.iterdir() if p.is_file())}"
+        base = adapter_base(path)
+        return identity if base is None else f"{identity} on {source_identity(*base)}"
     raise UserError(
         f"model source '{source}' does not exist; expected a hub id such as Qwen/Qwen3.5-0.8B, "
         "a model folder or a .gguf file: mend the model's line in the config"
     )
-
-
-def _convert_gguf(path: Path, folder: Path) -> None:
-    """Write the model of a GGUF file as an ordinary fp32 model folder."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    names = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
-    tokenizer = AutoTokenizer.from_pretrained(**names)
-    quantised = AutoModelForCausalLM.from_pretrained(**names, dtype=torch.float32)
-    settings = quantised.config.to_dict()
-    for key in ("quantization_config", "_name_or_path"):
-        settings.pop(key, None)
-    config = type(quantised.config).from_dict(settings)
-    config.architectures = [type(quantised).__name__]
-    config.dtype = torch.float32
-    # transformers refuses to save a model that it loaded from GGUF, so its weights move house.
-    plain = type(quantised)(config)
-    plain.load_state_dict(quantised.state_dict(), strict=True)
-    plain.generation_config = quantised.generation_config
-    plain.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-
-
-def _converted(path: Path) -> Path:
-    """Return the model folder of a GGUF file, converting it the first time."""
-    folder = cache_folder() / "gguf" / file_sha256(path)
-    if folder.is_dir():
-        return folder
-    print(f"converting {path.name} to a model folder, once (about a minute)", flush=True)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
-        half = Path(temporary) / "model"
-        _convert_gguf(path, half)
-        if not folder.is_dir():
-            shutil.move(half, folder)
-    return folder
 
 
 def _downloaded(source: str, revision: str | None) -> Path:
@@ -104,12 +64,32 @@ def _downloaded(source: str, revision: str | None) -> Path:
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(source, revision=revision))
+        return Path(snapshot_download(source, revision=revision, ignore_patterns=NEEDLESS_FILES))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise UserError(
             f"model '{source}' at revision '{revision or 'main'}' could not be had: "
             f"{type(error).__name__}; check its name and the network, or name a local folder"
         ) from error
+
+
+def folder_at_hand(source: str, revision: str) -> Path | None:
+    """Return a model's folder if it is here already; nothing is fetched or converted for it."""
+    from huggingface_hub import try_to_load_from_cache
+
+    path = local_path(source)
+    if path is None:
+        found = try_to_load_from_cache(source, "config.json", revision=revision)
+        return Path(found).parent if isinstance(found, str) else None
+    folder = gguf_folder(path) if path.is_file() else path
+    return folder if (folder / "config.json").is_file() else None
+
+
+def source_folder(source: str, revision: str | None = None) -> Path:
+    """Return the local folder of a source's own files, before any adapter is merged."""
+    path = local_path(source)
+    if path is None:
+        return _downloaded(source, revision)
+    return converted_gguf(path) if path.is_file() else path
 
 
 def model_folder(source: str, revision: str | None = None) -> Path:
@@ -118,13 +98,35 @@ def model_folder(source: str, revision: str | None = None) -> Path:
     Raises:
         UserError: a source that cannot be found, or a folder that lacks config.json.
     """
-    path = local_path(source)
-    if path is None:
-        return _downloaded(source, revision)
-    folder = _converted(path) if path.is_file() else path
+    folder = source_folder(source, revision)
+    base = adapter_base(folder)
+    if base is not None:
+        identity = fingerprint([source_identity(source, revision), source_identity(*base)])
+        return merged_adapter(folder, model_folder(*base), identity)
     if not (folder / "config.json").is_file():
         raise UserError(
             f"model folder '{folder}' has no config.json; expected a folder that "
             "`save_pretrained` wrote: mend the model's source in the config"
         )
     return folder
+
+
+def resolved_revision(source: str, revision: str) -> str | None:
+    """Return the commit of a hub source, from its snapshot's name; a local one has none."""
+    if local_path(source) is not None:
+        return None
+    folder = source_folder(source, revision)
+    return folder.name if folder.parent.name == "snapshots" else revision
+
+
+def pinned_revision(path_to_pin: Path, source: str, revision: str) -> str:
+    """Return the commit that a study has noted for a source and a branch, else the branch.
+
+    The note is no output of a rule, so it outlives a description that is made again: a branch
+    that has moved on meanwhile moves no study. Whoever wants it moved removes the note.
+    """
+    if not path_to_pin.is_file():
+        return revision
+    pin = json.loads(path_to_pin.read_text())
+    same = (pin["source"], pin["asked_for"]) == (source, revision)
+    return str(pin["revision"] or revision) if same else revision

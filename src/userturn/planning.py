@@ -1,7 +1,8 @@
 """From items to requests: which prompts make up the answers of a dataset, or a cell.
 
 A plan is written beside the journal as a table, one row a request: position, item, sample, key,
-seed, prompt_text, prompt_token_ids, answer (as the model is shown it), change (JSON) and error.
+seed, prompt_text, prompt_token_ids, answer (as the model is shown it; under `header_only`, where it
+is shown none, its own), change (JSON) and error.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +14,7 @@ import polars as pl
 
 from userturn.datasets import Item
 from userturn.fingerprints import canonical_json
-from userturn.perturbations import Context, perturb
+from userturn.perturbations import Context, Donor, perturb
 from userturn.requests import Request, Sampling, derive_seed, make_request
 from userturn.tables import Schema, write_table
 from userturn.templates import Prompt, Template, TemplateError
@@ -102,11 +103,12 @@ class Planner:
         answer: str | None,
         operator: Mapping[str, Any],
         drawn: Mapping[str, Any],
+        donor: Donor | None = None,
     ) -> Planned:
         """Plan one user turn after a perturbed answer; without an answer none can be asked."""
         if answer is None:
             return Planned(position, item.id, sample, None, error="the item has no answer")
-        context = Context(item.messages, answer, {})
+        context = Context(item.messages, answer, {}, donor)
         try:
             context = perturb(context, operator, self.template.tokenizer)
             prompt = self.template.probe_prompt(context.messages, context.answer)
@@ -114,7 +116,9 @@ class Planner:
         except TemplateError as error:
             return Planned(position, item.id, sample, None, context.answer, error=str(error))
         change = canonical_json(dict(context.change))
-        return Planned(position, item.id, sample, request, context.answer, change)
+        # Who reads a turn that was written without a conversation reads the item's own one.
+        shown = answer if context.answer is None else context.answer
+        return Planned(position, item.id, sample, request, shown, change)
 
 
 def _row(planned: Planned) -> dict[str, Any]:

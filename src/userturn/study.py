@@ -11,6 +11,7 @@ from userturn.config import Config, ConfigError, check
 from userturn.errors import UserError
 from userturn.fingerprints import fingerprint
 from userturn.grid import Cell, Grid
+from userturn.perturbations import check_perturbations
 
 
 def cell_of(wildcards: Any) -> Cell:
@@ -53,6 +54,7 @@ class Study:
     def __init__(self, config: Config) -> None:
         """Check the configuration and lay out its grid."""
         check(config)
+        check_perturbations(config)
         self.grid = Grid(config)
 
     def _markers(self, model: str) -> list[str]:

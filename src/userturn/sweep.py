@@ -6,7 +6,7 @@ journals hold already is not asked again; with nothing missing no engine is load
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from userturn.engine import load_engine
 from userturn.fingerprints import fingerprint
 from userturn.grid import Cell, Grid
 from userturn.models import model_folder
+from userturn.perturbations import Donor, needs_donor
 from userturn.planning import Planned, Planner, write_plan
 from userturn.requests import Request
 from userturn.tables import written_whole
@@ -29,6 +30,17 @@ HASH_RANGE = 2**64
 def shard_of(item: str, n_shards: int) -> int:
     """Return the shard (from 1) that an item belongs to: an interval of its hash."""
     return int(fingerprint(item)[:16], 16) * n_shards // HASH_RANGE + 1
+
+
+def next_in_hash_order(items: Iterable[str]) -> dict[str, str]:
+    """Return for each item the one with the next hash, the first for the last.
+
+    Shards are intervals of the hash, so the next item is nearly always in the same shard. An
+    item that is alone has no next.
+    """
+    ordered = sorted(items, key=fingerprint)
+    following = [*ordered[1:], *ordered[:1]]
+    return {item: other for item, other in zip(ordered, following, strict=True) if item != other}
 
 
 def _requests(plans: Iterable[Sequence[Planned]]) -> list[Request]:
@@ -64,22 +76,39 @@ class Sweep:
         return [cell for cell in mine if self.grid.cell_identity(cell) in self.pending]
 
     @cached_property
-    def items(self) -> dict[str, list[tuple[int, Item]]]:
-        """The shard's items of every dataset with something pending, with their positions."""
+    def all_items(self) -> dict[str, list[tuple[int, Item]]]:
+        """The items of every dataset with something pending, with their positions."""
         of_cells = {cell.dataset for cell in self.cells}
         wanted = [
             name
             for name in self.grid.datasets
             if name in of_cells or self.grid.answers_identity(self.model, name) in self.pending
         ]
+        return {name: list(enumerate(read_items(self.grid.dataset_path(name)))) for name in wanted}
+
+    @cached_property
+    def items(self) -> dict[str, list[tuple[int, Item]]]:
+        """The shard's items of every dataset with something pending, with their positions."""
         number, _, n_shards = self.shard.partition("of")
         return {
             name: [
                 (position, item)
-                for position, item in enumerate(read_items(self.grid.dataset_path(name)))
+                for position, item in numbered
                 if shard_of(item.id, int(n_shards)) == int(number)
             ]
-            for name in wanted
+            for name, numbered in self.all_items.items()
+        }
+
+    @cached_property
+    def donors(self) -> dict[str, dict[str, str]]:
+        """Whose answer stands in for whose, for the datasets with a cell that asks for it."""
+        operators = {
+            cell: self.grid.perturbation_settings(cell.perturbation) for cell in self.cells
+        }
+        wanted = {cell.dataset for cell in self.cells if needs_donor(operators[cell])}
+        return {
+            name: next_in_hash_order(item.id for _, item in self.all_items[name])
+            for name in sorted(wanted)
         }
 
     def _note(self, plan: Sequence[Planned], dataset: str, identity: str) -> None:
@@ -90,21 +119,43 @@ class Sweep:
         """Plan and note the answers to every dataset."""
         plans = {}
         for name, numbered in self.items.items():
-            drawn = self.grid.config["answer"]
+            drawn = self.grid.answer_settings(self.model)
             plans[name] = [self.planner.answer(name, i, item, drawn) for i, item in numbered]
             self._note(plans[name], name, self.grid.answers_identity(self.model, name))
         return plans
 
-    def plan_cell(self, cell: Cell, answers: Sequence[Record | None]) -> list[Planned]:
-        """Plan and note the user turns of one cell; `answers` are the records of its items."""
+    def plan_borrowed(self) -> dict[str, list[Planned]]:
+        """Plan the answers of other shards' items that stand in for those of this shard's."""
+        drawn = self.grid.answer_settings(self.model)
+        plans = {}
+        for name, donors in self.donors.items():
+            own = {item.id for _, item in self.items[name]}
+            lent = {donors[item] for item in own if item in donors} - own
+            plans[name] = [
+                self.planner.answer(name, position, item, drawn)
+                for position, item in self.all_items[name]
+                if item.id in lent
+            ]
+        return plans
+
+    def plan_cell(self, cell: Cell, answers: Mapping[str, str | None]) -> list[Planned]:
+        """Plan and note the user turns of one cell; `answers` are by item."""
         temperature = self.grid.temperatures[cell.temperature]
         drawn = self.grid.config["user_turn"] | {"temperature": temperature}
         operator = self.grid.perturbation_settings(cell.perturbation)
+        donors = self.donors.get(cell.dataset, {})
         plan = [
-            self.planner.user_turn(cell.dataset, position, item, sample, answer, operator, drawn)
-            for (position, item), answer in zip(
-                self.items[cell.dataset], map(_shown, answers), strict=True
+            self.planner.user_turn(
+                cell.dataset,
+                position,
+                item,
+                sample,
+                answers.get(item.id),
+                operator,
+                drawn,
+                _donor(donors.get(item.id), answers),
             )
+            for position, item in self.items[cell.dataset]
             for sample in range(self.grid.n_samples(cell.temperature))
         ]
         self._note(plan, cell.dataset, self.grid.cell_identity(cell))
@@ -112,34 +163,40 @@ class Sweep:
 
     def run(self) -> None:
         """Ask for the answers, then for the user turns of all cells at once."""
-        plans = self.plan_answers()
+        own, borrowed = self.plan_answers(), self.plan_borrowed()
+        plans = {name: [*plan, *borrowed.get(name, [])] for name, plan in own.items()}
         records = self.asker.complete("answers", _requests(plans.values()))
         answers = {
-            name: [records.get(row.request.key) if row.request else None for row in plan]
-            for name, plan in plans.items()
+            name: {row.item: _shown(row, records) for row in plan} for name, plan in plans.items()
         }
         turns = [self.plan_cell(cell, answers[cell.dataset]) for cell in self.cells]
         self.asker.complete("user turns", _requests(turns))
 
 
-def _shown(record: Record | None) -> str | None:
+def _donor(item: str | None, answers: Mapping[str, str | None]) -> Donor | None:
+    return None if item is None else Donor(item, answers.get(item))
+
+
+def _shown(row: Planned, records: Mapping[str, Record]) -> str | None:
     """Return the answer that the model is shown as its own, or None where it has none."""
-    if record is None or record["outcome"] == "error":
+    record = records.get(row.request.key) if row.request else None
+    if record is None or row.request is None or record["outcome"] == "error":
         return None
-    return split_reasoning(record["text"]).text
+    return split_reasoning(record["text"], row.request.prompt.text).text
 
 
 def load_sweep(grid: Grid, model: str, shard: str, pending: Iterable[str]) -> Sweep:
     """Return the sweep of one shard, its tokenizer loaded and its engine not yet."""
     line, config = grid.models[model], grid.config
     description = json.loads(Path(grid.results, "models", f"{model}.json").read_text())
-    folder = model_folder(line["source"], description["revision"])
+    folder = model_folder(line["source"], description["revision"])  # the noted commit, no branch
     template = load_template(folder, line, config["today"])
     stop = StopFlag()
     stop.listen()
     settings = config["vllm"] | {
         "dtype": line["dtype"],
         "max_model_len": line["max_model_len"],
+        "trust_remote_code": line["trust_remote_code"],
         "tensor_parallel_size": max(1, line["gpus"]),
     }
     asker = Asker(

@@ -1,23 +1,29 @@
-"""Prompts as token ids, derived from a model's own chat template and proven before use.
+"""Prompts derived from a model's own chat template, and proven before use.
 
-A conversation is rendered once with its real contents and once with a sentinel for each content.
-The second rendering gives the template's own text (role headers, end-of-turn markers), the first
-proves that the template left every content as it is. The probe prompt is the rendering of
-[messages, answer, user: sentinel] cut at the last sentinel: true history, true user header.
+The probe prompt is what the renderings of a conversation with different next user messages have
+in common: the history as the model sees it, and the model's own user header.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from userturn.errors import UserError
+from userturn.conversations import EXAMPLE, NEXT_USER_MESSAGES, Message, user
+from userturn.rendering import Renderer
+from userturn.stops import answer_ends, user_turn_stops
+from userturn.tokenising import Encoder, TemplateError, find_control_tokens, interleave
 
-Message = Mapping[str, str]
-NEXT_USER_MESSAGE = "Why is that, in short?"
+__all__ = ["Message", "Prompt", "Template", "TemplateError", "load_template"]
+
+
+BY_HAND = (
+    "to decide it by hand, give the model's line `user_header`: the whole text between an answer "
+    "and the user's turn"
+)
 
 
 @dataclass(frozen=True)
@@ -28,171 +34,174 @@ class Prompt:
     token_ids: tuple[int, ...]
 
 
-class TemplateError(UserError):
-    """A chat template or an item from which no proven prompt can be derived."""
-
-
-def _sentinel(position: int) -> str:
-    return f"Zq{position}sentinelQz"
-
-
 @dataclass(frozen=True)
-class Template:
-    """A tokenizer with its chat template and the model line's choices.
+class Template(Renderer):
+    """A chat template with the model line's choices.
 
     Attributes:
-        tokenizer: a transformers tokenizer.
-        today: the date that templates which print one are given.
-        options: keyword arguments of the template, such as enable_thinking.
-        user_header: overrides the header that the probe prompt ends in.
+        user_header: overrides the text that the probe prompt ends in.
         stop: further stop tokens of the user turn.
         end_of_sequence: end tokens that the model's generation config names.
     """
 
-    tokenizer: Any
-    today: date
-    options: Mapping[str, Any] = field(default_factory=dict)
     user_header: str | None = None
     stop: tuple[str, ...] = ()
     end_of_sequence: tuple[int, ...] = ()
 
-    def render(self, messages: Sequence[Message], add_generation_prompt: bool = False) -> str:
-        """Return the chat template's text for a conversation.
-
-        Raises:
-            TemplateError: the template is missing or refuses the conversation.
-        """
-        try:
-            text = self.tokenizer.apply_chat_template(
-                [dict(message) for message in messages],
-                tokenize=False,
-                add_generation_prompt=add_generation_prompt,
-                strftime_now=self.today.strftime,
-                **self.options,
-            )
-        except Exception as error:
-            raise TemplateError(f"the chat template refuses a conversation: {error}") from error
-        return str(text)
-
-    def literals(self, messages: Sequence[Message], **options: Any) -> tuple[list[str], list[str]]:
-        """Return the template's own texts around the contents, and the contents as it shows them.
-
-        Of n messages there are n + 1 literals; content i stands between literals i and i + 1.
-
-        Raises:
-            TemplateError: a content is dropped, doubled, moved or altered.
-        """
-        hidden = [dict(m, content=_sentinel(i)) for i, m in enumerate(messages)]
-        rest = self.render(hidden, **options)
-        found: list[str] = []
-        for i in range(len(messages)):
-            if rest.count(_sentinel(i)) != 1:
-                raise TemplateError(
-                    f"the chat template shows message {i} of {len(messages)} "
-                    f"{rest.count(_sentinel(i))} times, not once"
-                )
-            literal, rest = rest.split(_sentinel(i))
-            found.append(literal)
-        found.append(rest)
-        text = self.render(messages, **options)
-        for contents in (
-            [m["content"] for m in messages],
-            [m["content"].strip() for m in messages],
-        ):
-            if _interleave(found, contents) == text:
-                return found, contents
-        raise TemplateError("the chat template alters the text of a message")
-
     def answer_prompt(self, messages: Sequence[Message]) -> Prompt:
-        """Return the prompt after which the model writes its own answer."""
-        literals, contents = self.literals(messages, add_generation_prompt=True)
-        return self._prompt(literals, contents)
+        """Return the prompt after which the model writes its own answer.
 
-    def probe_prompt(self, messages: Sequence[Message], answer: str) -> Prompt:
-        """Return the prompt that ends in the model's own user header, after its answer."""
-        history = [*messages, {"role": "assistant", "content": answer}]
-        literals, contents = self.literals(
-            [*history, {"role": "user", "content": NEXT_USER_MESSAGE}]
-        )
-        header = self._user_header(literals[-2])
-        return self._prompt([*literals[:-2], header], contents[:-1])
+        Raises:
+            TemplateError: no prompt can be proven for this conversation.
+        """
+        return self._prompt(*self.split(messages, add_generation_prompt=True))
 
-    def _user_header(self, derived: str) -> str:
-        """Return the text between answer and user turn, with the model line's override."""
-        if self.user_header is None:
-            return derived
-        before, found, _ = derived.rpartition(self.user_header)
-        return before + found if found else self.user_header
+    def probe_prompt(self, messages: Sequence[Message], answer: str | None) -> Prompt:
+        """Return the prompt that ends in the model's own user header, after its answer.
 
-    def _prompt(self, literals: list[str], contents: list[str]) -> Prompt:
-        text = _interleave(literals, contents)
-        if any(token in content for token in self.control_tokens for content in contents):
-            ids = self._encode_piecewise(literals, contents)
-        else:
-            ids = self._encode(text)
-        bos = self.tokenizer.bos_token_id
-        if bos is not None and list(ids[:2]) == [bos, bos]:
-            raise TemplateError("the prompt begins with two beginning-of-sequence tokens")
-        return Prompt(text, tuple(ids))
+        Args:
+            messages: the item's messages; none for a prompt of the header alone.
+            answer: what the model is shown as its own answer, None for no answer at all.
 
-    def _encode(self, text: str) -> list[int]:
-        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        Raises:
+            TemplateError: no prompt can be proven for this conversation.
+        """
+        return self._prompt(*self.probe_parts(messages, answer))
 
-    @cached_property
-    def control_tokens(self) -> dict[str, int]:
-        """Tokens with a meaning of their own, by text: no content may contain them as tokens."""
-        source = str(self.tokenizer.chat_template)
-        return {
-            token.content: token_id
-            for token_id, token in self.tokenizer.added_tokens_decoder.items()
-            if token.special or (token.content in source and token.content.strip())
-        }
+    def probe_parts(
+        self, messages: Sequence[Message], answer: str | None
+    ) -> tuple[list[str], list[str]]:
+        """Return the probe prompt as the template's texts and, between them, the contents."""
+        history = [*messages]
+        if answer is not None:
+            history.append({"role": "assistant", "content": answer})
+        if self.header_is_by_hand and history:
+            literals, contents = self.split(history)
+            return [*literals[:-1], str(self.user_header)], contents
+        try:
+            literals, contents = self._proven(history)
+        except TemplateError as error:
+            raise TemplateError(f"{error}{self._cure()}") from error
+        return [*literals[:-2], self._cut_header(literals)], contents
 
-    def _encode_piecewise(self, literals: list[str], contents: list[str]) -> list[int]:
-        raise TemplateError("a message contains a special token of the model as plain text")
+    def _proven(self, history: Sequence[Message]) -> tuple[list[str], list[str]]:
+        """Return the template's texts around history and a next user message, and its contents.
 
-    def decode(self, token_ids: Sequence[int]) -> str:
-        """Return the text of token ids, special tokens kept."""
-        return str(self.tokenizer.decode(list(token_ids), skip_special_tokens=False))
+        Raises:
+            TemplateError: a real next user message is not rendered behind the same text.
+        """
+        shown = []
+        for text in NEXT_USER_MESSAGES:
+            literals, contents = self.split([*history, user(text)])
+            if contents.pop() != text:
+                raise TemplateError("the chat template alters the user's next message")
+            shown.append(contents)
+        if shown[0] != shown[1]:
+            raise TemplateError("the chat template shows history differently before each message")
+        return literals, shown[0]
 
     @cached_property
     def user_header_text(self) -> str:
-        """What stands between an answer and the user's next message."""
-        history = [
-            {"role": "user", "content": "Hello."},
-            {"role": "assistant", "content": "Hello, how can I help?"},
-            {"role": "user", "content": NEXT_USER_MESSAGE},
-        ]
-        return self._user_header(self.literals(history)[0][-2])
+        """What stands between an answer and the user's turn."""
+        if self.header_is_by_hand:
+            return str(self.user_header)
+        return self._cut_header(self._proven(EXAMPLE)[0])
+
+    @cached_property
+    def header_is_by_hand(self) -> bool:
+        """Whether the model line's header stands where the template's cannot be derived."""
+        return self.user_header is not None and not self._is_derivable
+
+    @cached_property
+    def _is_derivable(self) -> bool:
+        try:
+            self._proven(EXAMPLE)
+        except TemplateError:
+            return False
+        return True
+
+    def _cure(self) -> str:
+        """Return what to do about a model whose header cannot be derived, if anything can help."""
+        try:
+            self.split(EXAMPLE)
+        except TemplateError:
+            return ""
+        return "" if self._is_derivable else f"; {BY_HAND}"
+
+    def _cut_header(self, literals: Sequence[str]) -> str:
+        """Return the text between answer and user turn, with the model line's override.
+
+        Raises:
+            TemplateError: there is no header, or the override does not fit the derived text.
+        """
+        derived = literals[-2]
+        if not derived.strip() or literals[-3:-2] == [derived]:
+            raise TemplateError(
+                f"the chat template writes {derived!r} before every message, so nothing says that "
+                "the user speaks; such a model has no user header, leave it out"
+            )
+        if self.user_header is None:
+            return derived
+        before, found, _ = derived.rpartition(self.user_header)
+        if found:
+            return before + found
+        controls = self.encoder.find(derived)
+        if controls and not self.user_header.lstrip().startswith(controls[0]):
+            raise TemplateError(
+                f"user_header {self.user_header!r} does not fit the template's {derived!r}: it "
+                "must be a part of that text, which is then cut behind it, or replace all of it "
+                f"and so begin with {controls[0]!r}; mend the model's line"
+            )
+        return self.user_header
+
+    def _prompt(self, literals: Sequence[str], contents: Sequence[str]) -> Prompt:
+        ids = self.encoder.encode(literals, contents)
+        bos = self.tokenizer.bos_token_id
+        if bos is not None and list(ids[:2]) == [bos, bos]:
+            raise TemplateError(
+                f"the prompt begins with two {self.tokenizer.bos_token!r}, expected one: give the "
+                "model's line a `chat_template` that writes it once"
+            )
+        return Prompt(interleave(literals, contents), tuple(ids))
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Turns the template's text and the messages into token ids."""
+        texts = [str(self.tokenizer.chat_template)]
+        for messages, generation in ((EXAMPLE, False), (EXAMPLE[:1], True)):
+            try:
+                texts.extend(self.literals(messages, generation))
+            except TemplateError:
+                continue
+        return Encoder(self.tokenizer, find_control_tokens(self.tokenizer, texts))
+
+    @property
+    def control_tokens(self) -> Mapping[str, int]:
+        """Tokens with a meaning of their own, by text: no content may become one of them."""
+        return self.encoder.control_tokens
 
     @cached_property
     def end_token_ids(self) -> tuple[int, ...]:
-        """Tokens that end the model's own answer: what the model's files call its end."""
-        ends = {self.tokenizer.eos_token_id, *self.end_of_sequence}
-        return tuple(sorted(i for i in ends if i is not None))
+        """Tokens that end the model's own answer."""
+        return answer_ends(self)
 
     @cached_property
     def stop_token_ids(self) -> tuple[int, ...]:
-        """Tokens that end a user turn: the answer's ends, the end of a turn, the model line's."""
-        first = next(
-            (self.control_tokens[t] for t in self._control_tokens_in(self.user_header_text)), None
-        )
-        named = [self.tokenizer.convert_tokens_to_ids(token) for token in self.stop]
-        ends = {*self.end_token_ids, *named, *([] if first is None else [first])}
-        return tuple(sorted(ends))
+        """Tokens that end a user turn: ends of a turn, beginnings of others, the model line's."""
+        return user_turn_stops(self)
 
-    def _control_tokens_in(self, text: str) -> list[str]:
-        found = [(text.find(t), t) for t in self.control_tokens if t in text]
-        return [token for _, token in sorted(found)]
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Return the text of token ids, special tokens kept."""
+        return str(
+            self.tokenizer.decode(
+                list(token_ids), skip_special_tokens=False, clean_up_tokenization_spaces=False
+            )
+        )
 
     def is_empty(self, token_ids: Sequence[int]) -> bool:
-        """Tell whether token ids say nothing: no text but special tokens and white space."""
-        return not str(self.tokenizer.decode(list(token_ids), skip_special_tokens=True)).strip()
-
-
-def _interleave(literals: Sequence[str], contents: Sequence[str]) -> str:
-    pairs = zip(literals, [*contents, ""], strict=True)
-    return "".join(literal + content for literal, content in pairs)
+        """Tell whether token ids say nothing: no text but control tokens and white space."""
+        controls = set(self.control_tokens.values())
+        return not self.decode([i for i in token_ids if i not in controls]).strip()
 
 
 def load_template(folder: Path, line: Mapping[str, Any], today: str) -> Template:
@@ -204,21 +213,25 @@ def load_template(folder: Path, line: Mapping[str, Any], today: str) -> Template
     from transformers import AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-    except (OSError, ValueError) as error:
+        tokenizer = AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=line.get("trust_remote_code", False)
+        )
+    except (OSError, ValueError, ImportError) as error:
         raise TemplateError(
             f"model folder '{folder}' has no tokenizer that transformers can load "
             f"({str(error).splitlines()[0]}); expected tokenizer.json beside config.json"
         ) from error
-    if not tokenizer.chat_template:
+    if "chat_template" in line:
+        tokenizer.chat_template = Path(line["chat_template"]).read_text()
+    if not getattr(tokenizer, "chat_template", None):
         raise TemplateError(
             f"model folder '{folder}' has no chat template, so it has no user header; expected "
-            "chat_template.jinja or the key chat_template in tokenizer_config.json"
+            "chat_template.jinja, or `chat_template` in the model's line: a file with one"
         )
     return Template(
         tokenizer,
         date.fromisoformat(today),
-        {"enable_thinking": line["enable_thinking"]},
+        {"enable_thinking": line["enable_thinking"]} | line.get("template_options", {}),
         line.get("user_header"),
         tuple(line.get("stop", ())),
         _end_of_sequence(folder),

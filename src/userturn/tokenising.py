@@ -1,0 +1,170 @@
+"""Text to token ids, so that only the template's own text can hold a model's control tokens.
+
+Text with no control token in any message is encoded whole, as the model's own files do. Else
+the tokenizer's copy with secret names for its control tokens encodes it: the template's control
+tokens are written by their secret names, and what a message says of `<|im_end|>` is only text.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from userturn.errors import UserError
+
+SECRET_NAMES = 0xF0000  # a private plane of Unicode: one character a control token
+MARKER = re.compile(r"<[|｜].*[|｜]>", re.DOTALL)  # also with DeepSeek's wide bars
+
+
+class TemplateError(UserError):
+    """A chat template or an item from which no proven prompt can be derived."""
+
+
+def interleave(literals: Sequence[str], contents: Sequence[str]) -> str:
+    """Return a conversation's text: literal, content, literal, ..., literal."""
+    pairs = zip(literals, [*contents, ""], strict=True)
+    return "".join(literal + content for literal, content in pairs)
+
+
+def find_control_tokens(tokenizer: Any, texts: Sequence[str]) -> dict[str, int]:
+    """Return the tokens with a meaning of their own, by text.
+
+    These are the special tokens, those of the form `<|name|>`, and all added tokens that `texts`
+    (the template, and what it writes) use; added tokens for white space or HTML are none.
+    """
+    return {
+        token.content: token_id
+        for token_id, token in tokenizer.added_tokens_decoder.items()
+        if token.special
+        or MARKER.fullmatch(token.content)
+        or (token.content.strip() and any(token.content in text for text in texts))
+    }
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A tokenizer that keeps a template's text and its messages apart.
+
+    Attributes:
+        tokenizer: a transformers tokenizer.
+        control_tokens: ids of the control tokens, by text.
+    """
+
+    tokenizer: Any
+    control_tokens: Mapping[str, int]
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        longest_first = sorted(self.control_tokens, key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+
+    def find(self, text: str) -> list[str]:
+        """Return the control tokens in a text, in their order."""
+        return self._pattern.findall(text)
+
+    def encode(self, literals: Sequence[str], contents: Sequence[str]) -> list[int]:
+        """Return the token ids of a conversation's text.
+
+        Args:
+            literals: the template's own texts, one more than there are contents.
+            contents: the messages' texts, which become no control tokens whatever they say.
+
+        Raises:
+            TemplateError: this tokenizer cannot keep a message from being read as control tokens.
+        """
+        text = interleave(literals, contents)
+        whole = self.encode_whole(text)
+        expected = self._expected(literals)
+        n_written = sum(len(self.find(part)) for part in literals)
+        if len(self.find(text)) == n_written and self._count(whole) == expected:
+            return whole
+        blanked = [self._pattern.sub(" ", content) for content in contents]
+        if self.encode_apart(literals, blanked) != self.encode_whole(interleave(literals, blanked)):
+            raise TemplateError(
+                "a message holds a special token of the model as plain text, and this tokenizer "
+                "cannot be made to read it as text; leave that item out"
+            )
+        return self.encode_apart(literals, contents)
+
+    def encode_whole(self, text: str) -> list[int]:
+        """Return the token ids that the tokenizer itself gives a text."""
+        return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def encode_apart(self, literals: Sequence[str], contents: Sequence[str]) -> list[int]:
+        """Return the token ids with control tokens in literals only, for any contents."""
+        copy, names = self._copy
+        hidden = [self._pattern.sub(lambda m: names[m.group()], part) for part in literals]
+        text = interleave(hidden, contents)
+        n_named = sum(len(self.find(part)) for part in literals)
+        if sum(text.count(name) for name in names.values()) != n_named:
+            raise TemplateError(
+                "a message holds a special token of the model, and private characters that its "
+                "reading as text would need; leave that item out"
+            )
+        ids_by_name = {name: self.control_tokens[token] for token, name in names.items()}
+        encoding = copy.encode(text, add_special_tokens=False)
+        ids = [
+            ids_by_name.get(token, i)
+            for token, i in zip(encoding.tokens, encoding.ids, strict=True)
+        ]
+        if self._count(ids) != self._expected(literals):
+            raise TemplateError(
+                "a message holds a special token of the model as plain text, and this tokenizer "
+                "spells it with that same token; leave that item out"
+            )
+        return ids
+
+    def _expected(self, literals: Sequence[str]) -> Counter[int]:
+        """Count the control tokens that a conversation should have."""
+        found = [token for part in literals for token in self.find(part)]
+        return self._count([self.control_tokens[token] for token in found])
+
+    def _count(self, ids: Sequence[int]) -> Counter[int]:
+        # A character that the vocabulary lacks becomes the unknown token, which ends nothing.
+        known = set(self.control_tokens.values()) - {self.tokenizer.unk_token_id}
+        return Counter(i for i in ids if i in known)
+
+    @cached_property
+    def _copy(self) -> tuple[Any, dict[str, str]]:
+        """The tokenizer with its control tokens renamed, and the name of each.
+
+        Raises:
+            TemplateError: a tokenizer without a backend that can be copied.
+        """
+        from tokenizers import Tokenizer
+
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
+        if not isinstance(backend, Tokenizer):
+            raise TemplateError(
+                f"a message holds a special token of the model as plain text, and a "
+                f"{type(self.tokenizer).__name__} has no tokenizer.json to read it apart with; "
+                "convert it to a fast tokenizer, or leave that item out"
+            )
+        names = {token: chr(SECRET_NAMES + i) for i, token in enumerate(self.control_tokens)}
+        try:
+            return Tokenizer.from_str(json.dumps(_renamed(backend.to_str(), names))), names
+        except Exception as error:  # the tokenizers library raises nothing narrower
+            raise TemplateError(
+                f"a message holds a special token of the model as plain text, and its tokenizer "
+                f"cannot be copied to read it apart ({error}); leave that item out"
+            ) from error
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return a tokenizer.json with some tokens renamed, in its vocabulary too."""
+    settings: dict[str, Any] = json.loads(text)
+    settings |= {"post_processor": None, "truncation": None, "padding": None}
+    for token in settings["added_tokens"]:
+        token["content"] = names.get(token["content"], token["content"])
+    model = settings["model"]
+    vocabulary = model.get("vocab", {})
+    if isinstance(vocabulary, dict):
+        model["vocab"] = {names.get(piece, piece): i for piece, i in vocabulary.items()}
+    else:
+        model["vocab"] = [[names.get(piece, piece), *rest] for piece, *rest in vocabulary]
+    if isinstance(model.get("unk_token"), str):
+        model["unk_token"] = names.get(model["unk_token"], model["unk_token"])
+    return settings
