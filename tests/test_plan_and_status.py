@@ -13,7 +13,7 @@ from tests.tiny_model import write_tiny_model
 from tests.workflow import ROOT
 from userturn.cli import main
 from userturn.config import load_config
-from userturn.conversations import user
+from userturn.examples import user
 from userturn.estimates import plan, shown_prompt
 from userturn.grid import Grid
 from userturn.journal import Writer
