@@ -1,0 +1,60 @@
+"""Conversations as chat templates want them: messages of role and content, the last the user's."""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from userturn.errors import UserError
+
+Message = dict[str, str]
+ROLES = ("system", "user", "assistant")
+OTHER_NAMES = {"developer": "system", "prompter": "user"}
+
+
+def unpacked(value: Any) -> Any:
+    """Return a struct, also where it is stored as JSON text, as `datasets` 5 does in Parquet."""
+    if isinstance(value, str) and value[:1] == "{":
+        with suppress(ValueError):
+            return json.loads(value)
+    return value
+
+
+def conversation(messages: Any, where: str) -> list[Message]:
+    """Return messages as role and content, with the roles of a chat template.
+
+    Raises:
+        UserError: another role, or content that is not text.
+    """
+    if not isinstance(messages, list):
+        raise UserError(f"{where}: messages are {type(messages).__name__}, expected a list")
+    taken = []
+    for number, message in enumerate(map(unpacked, messages), start=1):
+        role = message.get("role") if isinstance(message, dict) else None
+        role = OTHER_NAMES.get(role, role) if isinstance(role, str) else None
+        if role not in ROLES or not isinstance(message.get("content"), str):
+            raise UserError(
+                f"{where}: message {number} is not {{role, content}} with text and one of the "
+                f"roles {', '.join(ROLES)}; mend or remove that row"
+            )
+        taken.append({"role": role, "content": message["content"]})
+    return taken
+
+
+def check_ending(messages: Sequence[Message], where: str) -> None:
+    """Refuse a conversation that does not end in a user message with text."""
+    if not messages or messages[-1]["role"] != "user" or not messages[-1]["content"].strip():
+        found = f"the role {messages[-1]['role']}" if messages else "no message"
+        raise UserError(
+            f"{where}: the conversation ends in {found}, expected a user message with text; mend "
+            "or remove that row"
+        )
+
+
+def split_reference(messages: Sequence[Message]) -> tuple[list[Message] | None, str | None]:
+    """Return the context and text of the first user message that replies to an assistant's."""
+    roles = [message["role"] for message in messages]
+    for position in range(2, len(messages)):
+        if roles[position - 1 : position + 1] == ["assistant", "user"]:
+            return list(messages[:position]), messages[position]["content"]
+    return None, None
