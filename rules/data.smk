@@ -14,6 +14,7 @@ rule prepare_dataset:
         "../envs/analysis.yaml"
     params:
         identity=study.dataset_identity,
+        rows=study.n_rows,  # another number is checked anew
     script:
         "../scripts/prepare_dataset.py"
 

@@ -28,21 +28,22 @@ def column(row: Row, name: str, where: str) -> Any:
     if rest and isinstance(row.get(first), dict):
         return column(row[first], rest, where)
     raise UserError(
-        f"{where}: no column '{name}'{near_miss(name, row)}; mend `fields` in the dataset's entry"
+        f"{where}: `fields` of the dataset's entry asks for '{name}', which is no column"
+        f"{near_miss(name, row)}"
     )
 
 
-def _plain(value: Any) -> Any:
+def without_nulls(value: Any) -> Any:
     """Return a value without nulls, which Parquet fills in, and with 3.0 as 3; 0 and "" stay."""
     if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items() if inner is not None}
+        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):
-        return [_plain(inner) for inner in value]
+        return [without_nulls(inner) for inner in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _argument(value: Any) -> Any:
-    return _plain([unpacked(inner) for inner in value] if isinstance(value, list) else value)
+    return without_nulls([unpacked(inner) for inner in value] if isinstance(value, list) else value)
 
 
 def _reference(value: Any, where: str) -> str | None:
@@ -70,7 +71,8 @@ def _item(messages: list[Message], **rest: Any) -> Row:
 
 def _replies(node: Row, path: list[Message], where: str) -> Iterator[Row]:
     """Yield an item for every human message of a tree that replies to an assistant's."""
-    if path and node["role"] == "prompter" and not node["synthetic"]:
+    is_human = not node.get("synthetic") and not node.get("deleted")
+    if path and node["role"] == "prompter" and is_human:
         yield _item(
             path[:-1],
             item=node["message_id"],
@@ -78,7 +80,7 @@ def _replies(node: Row, path: list[Message], where: str) -> Iterator[Row]:
             reference_user_turn=node["text"],
         )
     here = conversation([{"role": node["role"], "content": node["text"]}], where)
-    for reply in node["replies"] or ():
+    for reply in node.get("replies") or ():
         yield from _replies(unpacked(reply), path + here, where)
 
 
@@ -87,7 +89,7 @@ def _items_of_tree(row: Row, fields: Mapping[str, Any], where: str) -> Iterator[
         yield from _replies(unpacked(column(row, fields["tree"], where)), [], where)
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(
-            f"{where}: found no tree of messages with role, text, message_id, synthetic and "
+            f"{where}: found no tree of messages with role, text, message_id and "
             f"replies ({type(error).__name__} at {error}); mend that row or `fields.tree`"
         ) from error
 

@@ -16,6 +16,8 @@ from userturn.perturbations import check_perturbations
 
 GRADES_VERSION = 2
 
+GRADES_VERSION = 2
+
 
 def cell_of(wildcards: Any) -> Cell:
     """Return the cell that a job's wildcards name."""
@@ -72,6 +74,11 @@ class Study:
     def dataset_identity(self, wildcards: Any) -> str:
         """Return the identity of a dataset's items."""
         return self.grid.dataset_identity(wildcards.dataset)
+
+    def n_rows(self, wildcards: Any) -> int | None:
+        """Return the rows that a dataset's file is pinned to, if it is."""
+        n: int | None = self.grid.config["datasets"][wildcards.dataset].get("rows")
+        return n
 
     def model_identity(self, wildcards: Any) -> str:
         """Return what identifies a model's source and template settings."""
