@@ -84,16 +84,12 @@ def _check_files(config: Config) -> None:
                     f"datasets.{name}: the file '{path}' does not exist; mend the path or leave "
                     "the dataset out with run.datasets"
                 )
-    texts = [
-        (f"perturbations.{name}.texts", settings.get("texts"))
-        for name, settings in selected(config, "perturbations").items()
-    ]
     templates = [
         (f"models.{name}.chat_template", line.get("chat_template"))
         for name, line in selected(config, "models").items()
         if isinstance(line, Mapping)
     ]
-    for where, path in texts + templates:
+    for where, path in templates:
         if path is not None and not Path(path).is_file():
             raise ConfigError(f"{where}: the file '{path}' does not exist; mend the path")
 
