@@ -1,19 +1,32 @@
 """Fixtures: a tiny model, and one finished study that tests copy and disturb."""
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from tests.tiny_model import write_tiny_model
 from tests.workflow import copy_project, run
 
+# Several tests share the cores: threads that spin while they wait for one another cost them most.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 
 @pytest.fixture(scope="session")
 def finished_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = copy_project(tmp_path_factory.mktemp("study") / "project")
-    write_tiny_model(folder / "models" / "tiny")
-    run(folder)
+    """A finished study, made once, by whichever of the test processes needs it first."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = shared / "finished_study"
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            making = copy_project(shared / "study_in_the_making")
+            write_tiny_model(making / "models" / "tiny")
+            run(making)
+            making.rename(folder)
     return folder
 
 

@@ -135,6 +135,10 @@ def check(**settings: Any) -> None:
         ({"operator": "truncate", "keep": 0.5, "kepp": 1}, "unknown key 'kepp', did you mean"),
         ({"operator": "none", "keep": 0.5}, "perturbations.mine: unknown key 'keep'"),
         ({"operator": "generic_question", "texts": "x"}, "the key 'choice' is missing"),
+        (
+            {"operator": "neutral_answer", "texts": "none.txt", "choice": 1},
+            "perturbations.mine.texts: the file 'none.txt' does not exist",
+        ),
     ],
 )
 def test_operator_s_own_parameters_are_checked(settings: dict[str, Any], sentence: str) -> None:

@@ -96,16 +96,12 @@ def _check_files(config: Config) -> None:
                 )
         if "hub" not in dataset and "sha256" in dataset:
             check_sha256(dataset["file"], dataset["sha256"])
-    texts = [
-        (f"perturbations.{name}.texts", settings.get("texts"))
-        for name, settings in selected(config, "perturbations").items()
-    ]
     templates = [
         (f"models.{name}.chat_template", line.get("chat_template"))
         for name, line in selected(config, "models").items()
         if isinstance(line, Mapping)
     ]
-    for where, path in texts + templates:
+    for where, path in templates:
         if path is not None and not Path(path).is_file():
             raise ConfigError(f"{where}: the file '{path}' does not exist; mend the path")
 

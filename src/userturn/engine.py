@@ -132,7 +132,7 @@ def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = AutoModelForCausalLM.from_pretrained(
-        folder, dtype=settings["dtype"], trust_remote_code=settings["trust_remote_code"]
+        folder, dtype=settings["dtype"], trust_remote_code=settings.get("trust_remote_code", False)
     ).to(device)
 
     def write(request: Request) -> Completion:

@@ -8,6 +8,7 @@ given in the config as `texts`, a file with one text a line, and `choice`, the l
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any, Protocol, get_args, get_type_hints
 
 from userturn.config import Config, ConfigError, check_values, near_miss, selected
@@ -168,7 +169,7 @@ def check_perturbations(config: Config) -> None:
         ConfigError: in one sentence.
     """
     for name, settings in selected(config, "perturbations").items():
-        found = settings["operator"]
+        found = str(settings["operator"])
         if found not in OPERATORS:
             raise ConfigError(
                 f"perturbations.{name}: the operator '{found}' is not known"
@@ -183,3 +184,8 @@ def check_perturbations(config: Config) -> None:
             "additionalProperties": False,
         }
         check_values(settings, schema, ("perturbations", name))
+        if "texts" in settings and not Path(settings["texts"]).is_file():
+            raise ConfigError(
+                f"perturbations.{name}.texts: the file '{settings['texts']}' does not exist; "
+                "mend the path"
+            )
