@@ -17,7 +17,7 @@ demo: setup ## Run the demo study on this machine, without a GPU, and print its 
 	$(RUN) userturn rates results
 
 test: setup ## Run the tests.
-	$(RUN) pytest
+	$(RUN) pytest -n 2 --dist worksteal
 
 check: setup ## Check formatting, rules and types.
 	$(RUN) ruff check
