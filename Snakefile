@@ -26,17 +26,15 @@ wildcard_constraints:
     shard=r"\d+of\d+",
 
 
-include: "rules/data.smk"
-include: "rules/generate.smk"
-include: "rules/judge.smk"
-include: "rules/aggregate.smk"
-include: "rules/figures.smk"
-
-
 rule all:
-    default_target: True
     input:
         "results/tables/rates.parquet",
         "results/tables/accuracy.parquet",
+        "results/tables/controls.parquet",
         "results/figures/accuracy_and_followup.svg",
         "results/figures/rates_by_temperature.svg",
+
+
+for stage in ("data", "generate", "judge", "controls", "aggregate", "figures"):
+
+    include: f"rules/{stage}.smk"

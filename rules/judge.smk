@@ -13,6 +13,7 @@ rule grade:
     localrule: True
     conda:
         "../envs/analysis.yaml"
+    threads: 2
     params:
         verifier=study.verifier,
         identity=study.grades_identity,

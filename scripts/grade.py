@@ -8,6 +8,7 @@ if __name__ == "__main__":
     grade(
         verifier=snakemake.params.verifier,
         identity=snakemake.params.identity,
+        n_processes=snakemake.threads,
         path_to_answers=snakemake.input.answers,
         path_to_items=snakemake.input.dataset,
         path_to_grades=snakemake.output.grades,

@@ -13,8 +13,8 @@ from tests.tiny_model import write_tiny_model
 from tests.workflow import ROOT
 from userturn.cli import main
 from userturn.config import load_config
-from userturn.conversations import user
 from userturn.estimates import plan, shown_prompt
+from userturn.examples import user
 from userturn.grid import Grid
 from userturn.journal import Writer
 from userturn.planning import PLAN_SCHEMA

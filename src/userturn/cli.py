@@ -32,6 +32,17 @@ def format_rates(rates: pl.DataFrame, accuracy: pl.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def format_controls(controls: pl.DataFrame) -> str:
+    """Return how each judge did on turns of a known kind as lines of text with intervals."""
+    lines = ["judged rightly, share of turns of a known kind with 95% interval"]
+    for row in controls.filter(pl.col("dataset") == "all", pl.col("n_scored") > 0).to_dicts():
+        kind = f"{row['control']} ({row['label']})"
+        share = f"{row['estimate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
+        scored = f"{row['n_scored']}/{row['n_turns']} scored"
+        lines.append(f"  {kind:<58} {row['judge']:<10} {share}  {scored}")
+    return "\n".join(lines)
+
+
 def show_rates(results: Path) -> str:
     """Return the rates of a results folder as text, and where its files are."""
     tables = results / "tables"
@@ -43,7 +54,8 @@ def show_rates(results: Path) -> str:
     text = format_rates(
         pl.read_parquet(tables / "rates.parquet"), pl.read_parquet(tables / "accuracy.parquet")
     )
-    return f"{text}\ntables: {tables}/   figures: {results / 'figures'}/"
+    controls = format_controls(pl.read_parquet(tables / "controls.parquet"))
+    return f"{text}\n{controls}\ntables: {tables}/   figures: {results / 'figures'}/"
 
 
 def parser() -> argparse.ArgumentParser:

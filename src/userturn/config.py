@@ -9,6 +9,7 @@ import yaml
 from jsonschema import Draft7Validator
 
 from userturn.errors import UserError
+from userturn.fingerprints import check_sha256
 
 Config = Mapping[str, Any]
 SELECTABLE = ("models", "datasets", "temperatures", "perturbations", "judges")
@@ -75,8 +76,17 @@ def _check_selection(config: Config) -> None:
                 )
 
 
+def _check_controls(config: Config) -> None:
+    if "human" in config["models"]:
+        raise ConfigError("models: 'human' is the name of a control; give the model another name")
+    for name in config["controls"]["human"]:
+        if name not in config["datasets"]:
+            near = near_miss(name, config["datasets"])
+            raise ConfigError(f"controls.human: '{name}' is not a dataset{near}")
+
+
 def _check_files(config: Config) -> None:
-    for name, dataset in selected(config, "datasets").items():
+    for name, dataset in (selected(config, "datasets") | human_datasets(config)).items():
         paths = [dataset.get("instruction"), None if "hub" in dataset else dataset["file"]]
         for path in filter(None, paths):
             if not Path(path).is_file():
@@ -84,6 +94,8 @@ def _check_files(config: Config) -> None:
                     f"datasets.{name}: the file '{path}' does not exist; mend the path or leave "
                     "the dataset out with run.datasets"
                 )
+        if "hub" not in dataset and "sha256" in dataset:
+            check_sha256(dataset["file"], dataset["sha256"])
     templates = [
         (f"models.{name}.chat_template", line.get("chat_template"))
         for name, line in selected(config, "models").items()
@@ -100,6 +112,12 @@ def selected(config: Config, key: str) -> dict[str, Any]:
     return {name: config[key][name] for name in sorted(names)}
 
 
+def human_datasets(config: Config) -> dict[str, Any]:
+    """Return the datasets whose real user turns are judged as a control, sorted by name."""
+    names = config["controls"]["human"]
+    return {name: config["datasets"][name] for name in sorted(names)}
+
+
 def check(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
     """Refuse a configuration that cannot be run, in one sentence.
 
@@ -108,6 +126,7 @@ def check(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
     """
     validate(config, path_to_schema)
     _check_selection(config)
+    _check_controls(config)
     _check_files(config)
 
 

@@ -1,21 +1,60 @@
-"""Small conversations that every chat template is tried on before a study relies on it."""
+"""Conversations as chat templates want them: messages of role and content, the last the user's."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
 
-Message = Mapping[str, str]
+from userturn.errors import UserError
 
-# A template that trims, escapes, changes case, or counts on letters only, shows itself on these.
-EXAMPLE: tuple[Message, ...] = (
-    {"role": "user", "content": "What is 2 + 2?\nIs it < 5, isn't it & why?"},
-    {"role": "assistant", "content": 'Two and two make "four":\n\n1. Yes, 4 < 5.\n2. Ünal agrees.'},
-)
-# No two begin, end, or are spelled alike: a header that hangs on what follows it shows.
-NEXT_USER_MESSAGES = (
-    "Why is that, in short?",
-    '12 < 13 & "so on" isn\'t what I meant.\n\nShow `f(x)` for Ünal, step by step',
-)
+Message = dict[str, str]
+ROLES = ("system", "user", "assistant")
+OTHER_NAMES = {"developer": "system", "prompter": "user"}
 
 
-def user(content: str) -> Message:
-    """Return a user message."""
-    return {"role": "user", "content": content}
+def unpacked(value: Any) -> Any:
+    """Return a struct, also where it is stored as JSON text, as `datasets` 5 does in Parquet."""
+    if isinstance(value, str) and value[:1] == "{":
+        with suppress(ValueError):
+            return json.loads(value)
+    return value
+
+
+def conversation(messages: Any, where: str) -> list[Message]:
+    """Return messages as role and content, with the roles of a chat template.
+
+    Raises:
+        UserError: another role, or content that is not text.
+    """
+    if not isinstance(messages, list):
+        raise UserError(f"{where}: messages are {type(messages).__name__}, expected a list")
+    taken = []
+    for number, message in enumerate(map(unpacked, messages), start=1):
+        role = message.get("role") if isinstance(message, dict) else None
+        role = OTHER_NAMES.get(role, role) if isinstance(role, str) else None
+        if role not in ROLES or not isinstance(message.get("content"), str):
+            raise UserError(
+                f"{where}: message {number} is not {{role, content}} with text and one of the "
+                f"roles {', '.join(ROLES)}; mend or remove that row"
+            )
+        taken.append({"role": role, "content": message["content"]})
+    return taken
+
+
+def check_ending(messages: Sequence[Message], where: str) -> None:
+    """Refuse a conversation that does not end in a user message with text."""
+    if not messages or messages[-1]["role"] != "user" or not messages[-1]["content"].strip():
+        found = f"the role {messages[-1]['role']}" if messages else "no message"
+        raise UserError(
+            f"{where}: the conversation ends in {found}, expected a user message with text; mend "
+            "or remove that row"
+        )
+
+
+def split_reference(messages: Sequence[Message]) -> tuple[list[Message] | None, str | None]:
+    """Return the context and text of the first user message that replies to an assistant's."""
+    roles = [message["role"] for message in messages]
+    for position in range(2, len(messages)):
+        if roles[position - 1 : position + 1] == ["assistant", "user"]:
+            return list(messages[:position]), messages[position]["content"]
+    return None, None

@@ -1,18 +1,23 @@
 """Datasets as items: one conversation each, ending in a user message, with what grades it.
 
-Prepared tables have one row an item: `item` (id), `messages` (list of role and content),
-`reference_answer`, `verifier_arguments` (JSON) and `reference_user_turn`, null where there is none.
+Prepared tables have one row an item, sorted by id: `item` (id), `messages` (list of role and
+content), `reference_answer`, `verifier_arguments` (JSON), `reference_context` (messages up to the
+dataset's own first answer) and `reference_user_turn` (the human reply to it), null where there
+is none. The last two are for controls only and are shown to nobody who judges.
 """
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from userturn.errors import UserError
+from userturn.fingerprints import fingerprint
+from userturn.items import identified, items_of_row
+from userturn.sources import Row, fetch, read_rows
 from userturn.tables import Schema, write_table
 
 MESSAGE = pl.Struct({"role": pl.String, "content": pl.String})
@@ -21,9 +26,9 @@ SCHEMA: Schema = {
     "messages": pl.List(MESSAGE),
     "reference_answer": pl.String,
     "verifier_arguments": pl.String,
+    "reference_context": pl.List(MESSAGE),
     "reference_user_turn": pl.String,
 }
-ROLES = ("system", "user", "assistant")
 
 
 @dataclass(frozen=True)
@@ -34,94 +39,84 @@ class Item:
     messages: tuple[dict[str, str], ...]
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the rows of a JSON lines file with their line numbers.
+def language(text: str) -> str | None:
+    """Return the language of a text by langdetect, the same each time; None where it has none."""
+    from langdetect import DetectorFactory, LangDetectException, detect
+
+    DetectorFactory.seed = 0
+    try:
+        return str(detect(text))
+    except LangDetectException:
+        return None
+
+
+def user_text(item: Row) -> str:
+    """Return what the user says in an item."""
+    return "\n".join(m["content"] for m in item["messages"] if m["role"] == "user")
+
+
+def rank(seed: int, item: str) -> str:
+    """Return an item's place in the order of a subsample: it depends on no other item."""
+    return fingerprint([seed, item])
+
+
+def select(items: Iterable[Row], settings: Mapping[str, Any]) -> list[Row]:
+    """Return the items of the language and the subsample asked for, sorted by id.
+
+    The subsample is the `limit` items that rank first by the hash of seed and id, so that rows
+    added to the file replace few items of it, and the order of the rows none.
+    """
+    chosen: Iterable[Row] = items
+    if "limit" in settings:
+        chosen = sorted(items, key=lambda item: rank(settings["seed"], item["item"]))
+    if "language" in settings:
+        chosen = (item for item in chosen if language(user_text(item)) == settings["language"])
+    return sorted(islice(chosen, settings.get("limit")), key=lambda item: item["item"])
+
+
+def read_dataset(path: Path, settings: Mapping[str, Any]) -> list[Row]:
+    """Read a dataset's file into items of the prepared schema.
 
     Raises:
-        UserError: a line that is not one JSON object.
+        UserError: a row that cannot be an item, another number of rows than pinned, no item left.
     """
-    with path.open(encoding="utf-8-sig") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise UserError(
-                    f"{path}, line {number}: not JSON ({error.msg}); mend that line"
-                ) from error
-            if not isinstance(row, dict):
-                raise UserError(
-                    f"{path}, line {number}: found a {type(row).__name__}, expected an object"
-                )
-            yield number, row
+    n_rows = 0
 
+    def placed() -> Iterator[tuple[str, Row]]:
+        nonlocal n_rows
+        for where, row in read_rows(path):
+            n_rows += 1
+            for item in items_of_row(row, settings, where):
+                yield where, item
 
-def _messages(row: Mapping[str, Any], fields: Mapping[str, str], instruction: str) -> Any:
-    if "prompt" in fields:
-        return [{"role": "user", "content": f"{row[fields['prompt']]}{instruction}"}]
-    return row[fields["messages"]]
-
-
-def _check_messages(messages: Any, where: str) -> None:
-    """Refuse a conversation that does not end in a user message with text."""
-    if not isinstance(messages, list) or not all(
-        isinstance(m, dict) and m.get("role") in ROLES and isinstance(m.get("content"), str)
-        for m in messages
-    ):
+    items = list(identified(placed()))
+    if n_rows != settings.get("rows", n_rows):
         raise UserError(
-            f"{where}: messages must be a list of {{role, content}} with roles "
-            f"{', '.join(ROLES)}; mend that row"
+            f"'{path}': found {n_rows} rows, expected {settings['rows']}; fetch the pinned file "
+            "again, or mend `rows` in the dataset's entry"
         )
-    if not messages or messages[-1]["role"] != "user" or not messages[-1]["content"].strip():
-        found = messages[-1]["role"] if messages else "nothing"
+    selected = select(items, settings)
+    if not selected:
         raise UserError(
-            f"{where}: the conversation ends in {found}, expected a user message with text; "
-            "mend or remove that row"
+            f"'{path}': none of {n_rows} rows is left as an item; mend `file`, `language` or "
+            "`condition` in the dataset's entry"
         )
+    print(f"{path}: {n_rows} rows, {len(items)} items, {len(selected)} selected")
+    return selected
 
 
-def read_rows(path: Path, fields: Mapping[str, str], instruction: str = "") -> list[dict[str, Any]]:
-    """Read a dataset's file into rows of the prepared schema, in the file's order.
-
-    Raises:
-        UserError: a missing file or column, a bad conversation, an id seen before.
-    """
-    if not path.is_file():
-        raise UserError(f"dataset file '{path}' does not exist; mend `file` in the dataset's entry")
-    seen: dict[str, int] = {}
-    rows = []
-    for number, row in _rows(path):
-        where = f"{path}, line {number}"
-        for column in fields.values():
-            if column not in row:
-                raise UserError(
-                    f"{where}: no column '{column}', found {', '.join(sorted(row))}; "
-                    "mend `fields` in the dataset's entry"
-                )
-        messages = _messages(row, fields, instruction)
-        _check_messages(messages, where)
-        item = str(row[fields["id"]])
-        if item in seen:
-            raise UserError(
-                f"{where}: the id '{item}' stands in line {seen[item]} already; ids must be unique"
-            )
-        seen[item] = number
-        rows.append(
-            {
-                "item": item,
-                "messages": messages,
-                "reference_answer": row[fields["reference"]] if "reference" in fields else None,
-            }
-        )
-    return rows
+def _with_instruction(item: Row, instruction: str) -> Row:
+    *before, last = item["messages"]
+    asked = {"role": "user", "content": f"{last['content']}{instruction}"}
+    return item | {"messages": [*before, asked]}
 
 
 def prepare_dataset(settings: Mapping[str, Any], identity: str, path_to_items: str | Path) -> None:
-    """Write a dataset's items as the prepared table."""
-    rows = read_rows(Path(settings["file"]), settings["fields"], settings.get("instruction", ""))
-    rows = rows[: settings.get("limit")]
-    write_table(pl.DataFrame(rows, schema=SCHEMA), path_to_items, identity)
+    """Write a dataset's items as the prepared table, fetching its file where need be."""
+    items = read_dataset(fetch(settings), settings)
+    if "instruction" in settings:
+        items = [_with_instruction(item, settings["instruction"]) for item in items]
+    write_table(pl.DataFrame(items, schema=SCHEMA), path_to_items, identity)
 
 
 def read_items(path: str | Path) -> list[Item]:

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from userturn.conversations import EXAMPLE
+from userturn.examples import EXAMPLE
 from userturn.fingerprints import fingerprint
 from userturn.grid import Grid
 from userturn.models import model_folder, pinned_revision, resolved_revision, source_identity

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from userturn.config import check, load_config
-from userturn.conversations import EXAMPLE, Message
 from userturn.errors import UserError
+from userturn.examples import EXAMPLE, Message
 from userturn.grid import Grid
 from userturn.models import folder_at_hand
 from userturn.perturbations import check_perturbations

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from userturn.errors import UserError
+
 WHOLE_FILE_LIMIT = 64 * 1024 * 1024
 EDGE = 1024 * 1024
 
@@ -26,6 +28,20 @@ def file_sha256(path: str | Path) -> str:
     """Return the sha256 (hex) of a file's bytes."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_sha256(path: str | Path, expected: str) -> None:
+    """Refuse a file whose content is not the pinned one.
+
+    Raises:
+        UserError: the file's sha256 is another.
+    """
+    found = file_sha256(path)
+    if found != expected:
+        raise UserError(
+            f"'{path}': found the sha256 {found}, expected {expected}; fetch the pinned file "
+            "again, or mend `sha256` in the dataset's entry"
+        )
 
 
 def _sampled_sha256(path: Path) -> str:

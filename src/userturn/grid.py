@@ -8,9 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from userturn.config import Config, ConfigError, selected
+from userturn.config import Config, ConfigError, human_datasets, selected
 from userturn.fingerprints import file_sha256, fingerprint
 from userturn.models import source_identity
+from userturn.sources import complete, shaping
 from userturn.tables import read_identity
 
 # Kept out of a cell's identity: they change where and how fast, not what a model writes, or
@@ -51,6 +52,7 @@ class Grid:
             for name, line in selected(config, "models").items()
         }
         self.datasets = selected(config, "datasets")
+        self.human_datasets = human_datasets(config)
         self.perturbations = selected(config, "perturbations")
         self.judges = selected(config, "judges")
         chosen = config.get("run", {}).get("temperatures", config["temperatures"])
@@ -82,17 +84,14 @@ class Grid:
 
     @cached_property
     def _dataset_identities(self) -> dict[str, str]:
-        return {name: fingerprint(self.dataset_settings(name)) for name in self.datasets}
+        return {
+            name: fingerprint(shaping(self.dataset_settings(name)))
+            for name in self.datasets | self.human_datasets
+        }
 
     def dataset_settings(self, dataset: str) -> dict[str, Any]:
-        """Return all that shapes a dataset's items, with the content of its files."""
-        settings = dict(self.datasets[dataset])
-        settings.pop("verifier")
-        if "hub" not in settings:
-            settings["sha256"] = file_sha256(settings["file"])
-        if "instruction" in settings:
-            settings["instruction"] = "\n\n" + Path(settings["instruction"]).read_text().strip()
-        return settings
+        """Return a dataset's entry, complete with the text of its instruction and its seed."""
+        return complete(self.config["datasets"][dataset], self.config["seed"])
 
     def perturbation_settings(self, perturbation: str) -> dict[str, Any]:
         """Return an operator's settings, with the text it uses instead of its file's name."""

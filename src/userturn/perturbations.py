@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Protocol, get_args, get_type_hints
 
 from userturn.config import Config, ConfigError, check_values, near_miss, selected
-from userturn.conversations import Message
+from userturn.examples import Message
 from userturn.tokenising import TemplateError
 
 

@@ -1,6 +1,6 @@
 """What must hold of a model's template and tokenizer before a study relies on them."""
 
-from userturn.conversations import EXAMPLE
+from userturn.examples import EXAMPLE
 from userturn.stops import turn_ends
 from userturn.templates import Template
 from userturn.tokenising import TemplateError, interleave

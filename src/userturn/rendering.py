@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from userturn.conversations import Message
+from userturn.examples import Message
 from userturn.tokenising import TemplateError, interleave
 
 

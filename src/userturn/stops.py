@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from userturn.conversations import EXAMPLE, NEXT_USER_MESSAGES, Message, user
+from userturn.examples import EXAMPLE, NEXT_USER_MESSAGES, Message, user
 from userturn.tokenising import TemplateError
 
 if TYPE_CHECKING:

@@ -8,10 +8,13 @@ from typing import Any
 import yaml
 
 from userturn.config import Config, ConfigError, check
+from userturn.control_grid import ControlGrid
 from userturn.errors import UserError
 from userturn.fingerprints import fingerprint
 from userturn.grid import Cell, Grid
 from userturn.perturbations import check_perturbations
+
+GRADES_VERSION = 2
 
 
 def cell_of(wildcards: Any) -> Cell:
@@ -56,13 +59,14 @@ class Study:
         check(config)
         check_perturbations(config)
         self.grid = Grid(config)
+        self.controls = ControlGrid(self.grid)
 
     def _markers(self, model: str) -> list[str]:
         return [f"results/sweeps/{model}/{shard}.json" for shard in self.grid.shards(model)]
 
     def source_file(self, wildcards: Any) -> list[str]:
         """Return a dataset's local file, or nothing where it comes from the hub."""
-        settings = self.grid.datasets[wildcards.dataset]
+        settings = self.grid.config["datasets"][wildcards.dataset]
         return [] if "hub" in settings else [settings["file"]]
 
     def dataset_identity(self, wildcards: Any) -> str:
@@ -108,7 +112,9 @@ class Study:
 
     def grades_identity(self, wildcards: Any) -> str:
         """Return the identity of a model's grades on a dataset."""
-        return fingerprint([self.answers_identity(wildcards), self.verifier(wildcards)])
+        return fingerprint(
+            [GRADES_VERSION, self.answers_identity(wildcards), self.verifier(wildcards)]
+        )
 
     def verifier(self, wildcards: Any) -> str:
         """Return the verifier of a dataset."""

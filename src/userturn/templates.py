@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from userturn.conversations import EXAMPLE, NEXT_USER_MESSAGES, Message, user
+from userturn.examples import EXAMPLE, NEXT_USER_MESSAGES, Message, user
 from userturn.rendering import Renderer
 from userturn.stops import answer_ends, user_turn_stops
 from userturn.tokenising import Encoder, TemplateError, find_control_tokens, interleave

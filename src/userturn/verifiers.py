@@ -1,78 +1,73 @@
 """Verifiers: is an answer right? True, False, or undecided with a reason, never a guess."""
 
-import re
-from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
-from typing import NamedTuple
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import polars as pl
 
+from userturn.grades import Case, Grade, Verifier
+from userturn.instruction_following import grade_instructions
+from userturn.mathematics import grade_mathematics, grade_numbers
+from userturn.rubrics import grade_rubrics
 from userturn.tables import write_table
 
-MARKED = re.compile(r"(?:####|\bA(?:nswer)?:)(.*)", re.IGNORECASE)
-NUMBER = re.compile(r"-?\$?(?:\d[\d,]*)?\.?\d+")
+VERIFIERS: dict[str, Verifier] = {
+    "numeric": grade_numbers,
+    "math": grade_mathematics,
+    "ifeval": partial(grade_instructions, "ifeval"),
+    "ifbench": partial(grade_instructions, "ifbench"),
+    "rubric": grade_rubrics,
+}
 
 
-class Grade(NamedTuple):
-    """A verdict on one answer: right, wrong, or undecided (None) with a reason."""
-
-    correct: bool | None
-    reason: str | None
-
-
-def _last_number(text: str) -> Decimal | None:
-    found = NUMBER.findall(text)
-    if not found:
-        return None
-    try:
-        return Decimal(found[-1].replace(",", "").replace("$", ""))
-    except InvalidOperation:
-        return None
+def _case(row: Mapping[str, Any]) -> Case:
+    return Case(
+        answer=row["answer"] or "",
+        reference=row["reference_answer"],
+        arguments=json.loads(row["verifier_arguments"] or "{}"),
+        prompt=row["messages"][-1]["content"],
+    )
 
 
-def numeric(answer: str, reference: str) -> Grade:
-    """Compare the final number of an answer with that of the reference.
-
-    The final number is the last one behind the last `####`, `Answer:` or `A:`, else the last one
-    of all. An answer without any number is wrong.
-    """
-    expected = _last_number(reference)
-    if expected is None:
-        return Grade(None, f"the reference '{reference}' has no number")
-    marked = MARKED.findall(answer)
-    found = _last_number(marked[-1]) if marked else None
-    return Grade((found if found is not None else _last_number(answer)) == expected, None)
-
-
-VERIFIERS: dict[str, Callable[[str, str], Grade]] = {"numeric": numeric}
-
-
-def grade_answer(verifier: str, outcome: str, answer: str, reference: str | None) -> Grade:
-    """Grade one answer; what the model never answered for lack of a working machine stays open."""
+def grade_answers(
+    verifier: str, rows: Sequence[Mapping[str, Any]], n_processes: int = 1
+) -> list[Grade]:
+    """Grade answers in their order; what was never answered for lack of a machine stays open."""
     if verifier == "none":
-        return Grade(None, "no verifier")
-    if outcome == "error":
-        return Grade(None, "no answer: error")
-    if reference is None:
-        return Grade(None, "no reference answer")
-    return VERIFIERS[verifier](answer, reference)
+        return [Grade(None, "no verifier") for _ in rows]
+    answered = [_case(row) for row in rows if row["outcome"] != "error"]
+    grades = iter(VERIFIERS[verifier](answered, n_processes))
+    return [
+        Grade(None, "no answer: error") if row["outcome"] == "error" else next(grades)
+        for row in rows
+    ]
 
 
 def grade(
-    verifier: str, identity: str, path_to_answers: str, path_to_items: str, path_to_grades: str
+    verifier: str,
+    identity: str,
+    n_processes: int,
+    path_to_answers: str,
+    path_to_items: str,
+    path_to_grades: str,
 ) -> None:
-    """Write one grade an answer: model, dataset, item, correct (null where undecided), reason."""
-    answers = pl.read_parquet(
-        path_to_answers, columns=["model", "dataset", "item", "outcome", "answer"]
+    """Write one grade an answer: model, dataset, item, correct, correct_loose, reason.
+
+    `correct` is null where the verifier is undecided, and `reason` says why; `correct_loose` is
+    null also where there is no loose reading.
+    """
+    keys = ["model", "dataset", "item"]
+    answers = pl.read_parquet(path_to_answers, columns=[*keys, "outcome", "answer"])
+    items = pl.read_parquet(
+        path_to_items, columns=["item", "messages", "reference_answer", "verifier_arguments"]
     )
-    references = pl.read_parquet(path_to_items, columns=["item", "reference_answer"])
-    table = answers.join(references, on="item", how="left", maintain_order="left")
-    grades = [
-        grade_answer(verifier, row["outcome"], row["answer"] or "", row["reference_answer"])
-        for row in table.iter_rows(named=True)
-    ]
-    graded = table.select("model", "dataset", "item").with_columns(
+    rows = answers.join(items, on="item", how="left", maintain_order="left")
+    grades = grade_answers(verifier, rows.to_dicts(), n_processes)
+    graded = rows.select(keys).with_columns(
         pl.Series("correct", [g.correct for g in grades], dtype=pl.Boolean),
+        pl.Series("correct_loose", [g.correct_loose for g in grades], dtype=pl.Boolean),
         pl.Series("reason", [g.reason for g in grades], dtype=pl.String),
     )
     write_table(graded, path_to_grades, identity)

@@ -1,0 +1,68 @@
+"""User turns of a known kind before the same judges: what a rate is read against."""
+
+
+rule take_human_turns:
+    """Take the real user turns of a dataset, each after the answer that it reacts to."""
+    input:
+        dataset="results/datasets/{dataset}.parquet",
+    output:
+        user_turns="results/controls/human/{dataset}/user_turns.parquet",
+    log:
+        "logs/take_human_turns/{dataset}.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.controls.human_turns_identity,
+    script:
+        "../scripts/take_human_turns.py"
+
+
+rule plant_failures:
+    """Plant every known failure after a model's answers to some items of a dataset."""
+    input:
+        answers="results/answers/{model}/{dataset}.parquet",
+        dataset="results/datasets/{dataset}.parquet",
+    output:
+        user_turns="results/controls/{model}/{dataset}/user_turns.parquet",
+    log:
+        "logs/plant_failures/{model}/{dataset}.log",
+    wildcard_constraints:
+        model=r"(?!human/)[a-z0-9][a-z0-9._-]*",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.controls.planted_identity,
+    script:
+        "../scripts/plant_failures.py"
+
+
+use rule judge as judge_controls with:
+    input:
+        user_turns="results/controls/{model}/{dataset}/user_turns.parquet",
+        dataset="results/datasets/{dataset}.parquet",
+    output:
+        verdicts="results/controls/{model}/{dataset}/verdicts/{judge}.parquet",
+    log:
+        "logs/judge_controls/{model}/{dataset}/{judge}.log",
+    params:
+        identity=study.controls.verdicts_identity,
+
+
+rule tabulate_controls:
+    """Count how many human turns each judge calls genuine and how many failures it catches."""
+    input:
+        verdicts=study.controls.verdicts,
+    output:
+        controls="results/tables/controls.parquet",
+        controls_csv="results/tables/controls.csv",
+    log:
+        "logs/tabulate_controls.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.controls.identity,
+    script:
+        "../scripts/tabulate_controls.py"

@@ -1,0 +1,17 @@
+"""Plant every known failure after a model's answers to some items of a dataset."""
+
+from userturn.controls import plant_failures
+from userturn.grid import Grid
+from userturn.logs import log_to
+
+if __name__ == "__main__":
+    log_to(snakemake.log[0])
+    plant_failures(
+        settings=Grid(snakemake.config).dataset_settings(snakemake.wildcards.dataset),
+        n_items=snakemake.config["controls"]["planted"],
+        seed=snakemake.config["seed"],
+        identity=snakemake.params.identity,
+        path_to_answers=snakemake.input.answers,
+        path_to_items=snakemake.input.dataset,
+        path_to_user_turns=snakemake.output.user_turns,
+    )

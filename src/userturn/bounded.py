@@ -1,0 +1,42 @@
+"""Work that may hang: done in processes of its own, each piece within a time limit."""
+
+import multiprocessing
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
+
+
+def _ready() -> None:
+    """Do nothing: when this returns, a process has started."""
+
+
+def map_bounded(
+    function: Callable[[Argument], Result],
+    arguments: Sequence[Argument],
+    n_processes: int,
+    seconds: float,
+    load: Callable[[], None] | None = None,
+) -> list[Result | None]:
+    """Apply a function that never returns None to all arguments; None where it took too long.
+
+    A process that hangs, even in C code, or dies is ended, and what others had not finished is
+    begun again. Every process first calls `load`, outside of the time limit. Arguments are taken
+    in order, so the one waited for is always being worked on: time in the queue does not count.
+    """
+    results: list[Result | None] = []
+    while len(results) < len(arguments):
+        context = multiprocessing.get_context("spawn")
+        with context.Pool(min(n_processes, len(arguments) - len(results)), load) as pool:
+            pool.apply_async(_ready).get()
+            waiting: list[Any] = [
+                pool.apply_async(function, (argument,)) for argument in arguments[len(results) :]
+            ]
+            for pending in waiting:
+                try:
+                    results.append(pending.get(seconds))
+                except multiprocessing.TimeoutError:
+                    results.append(None)
+                    break
+    return results

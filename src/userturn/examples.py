@@ -1,0 +1,21 @@
+"""Small conversations that every chat template is tried on before a study relies on it."""
+
+from collections.abc import Mapping
+
+Message = Mapping[str, str]
+
+# A template that trims, escapes, changes case, or counts on letters only, shows itself on these.
+EXAMPLE: tuple[Message, ...] = (
+    {"role": "user", "content": "What is 2 + 2?\nIs it < 5, isn't it & why?"},
+    {"role": "assistant", "content": 'Two and two make "four":\n\n1. Yes, 4 < 5.\n2. Ünal agrees.'},
+)
+# No two begin, end, or are spelled alike: a header that hangs on what follows it shows.
+NEXT_USER_MESSAGES = (
+    "Why is that, in short?",
+    '12 < 13 & "so on" isn\'t what I meant.\n\nShow `f(x)` for Ünal, step by step',
+)
+
+
+def user(content: str) -> Message:
+    """Return a user message."""
+    return {"role": "user", "content": content}

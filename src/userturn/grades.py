@@ -1,0 +1,29 @@
+"""What a verifier is asked and what it says: right, wrong, or undecided, never a guess."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+
+class Case(NamedTuple):
+    """One answer with what its item gives to grade it by."""
+
+    answer: str
+    reference: str | None = None
+    arguments: Mapping[str, Any] = MappingProxyType({})
+    prompt: str = ""
+
+
+class Grade(NamedTuple):
+    """A verdict on one answer: right, wrong, or undecided (None) with a reason.
+
+    `correct_loose` is the same after the loose reading of instruction following, else None.
+    """
+
+    correct: bool | None
+    reason: str | None = None
+    correct_loose: bool | None = None
+
+
+Verifier = Callable[[Sequence[Case], int], list[Grade]]
+"""Grades cases in their order, with so many processes at most."""
