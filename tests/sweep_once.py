@@ -28,6 +28,7 @@ def study(folder: str, engine: str, dtype: str, limit: int, user_header: str) ->
     config: dict[str, Any] = yaml.safe_load((ROOT / "config.yaml").read_text())
     line = {"source": folder, "dtype": dtype, "gpus": 0, "max_model_len": 1024}
     config["models"] = {"tiny": line | ({"user_header": user_header} if user_header else {})}
+    config["controls"]["human"] = []
     config["datasets"] = {"items": ITEMS | {"limit": limit}}
     config["run"] = {"temperatures": [1.0], "perturbations": ["none", "shuffled_answer"]}
     config["answer"] |= {"temperature": 1.0, "max_tokens": 24}
@@ -41,7 +42,7 @@ def main(
     """Run the sweep and collect its tables."""
     grid = Grid(study(folder, engine, dtype, int(limit), user_header), results)
     prepare_dataset(
-        grid.datasets["items"], grid.dataset_identity("items"), grid.dataset_path("items")
+        grid.dataset_settings("items"), grid.dataset_identity("items"), grid.dataset_path("items")
     )
     describe_model(grid, "tiny", grid.results / "models" / "tiny.json")
     pending = grid.pending_identities("tiny")

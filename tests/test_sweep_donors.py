@@ -48,6 +48,7 @@ def grid(tmp_path: Path) -> Grid:
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
     folder = write_tiny_model(tmp_path / "model")
     config["models"] = {"tiny": {"source": str(folder), "max_model_len": 4096, "shards": N_SHARDS}}
+    config["controls"]["human"] = []
     config["datasets"] = {
         "items": {
             "file": str(ROOT / "data/demo/word_problems.jsonl"),
@@ -58,7 +59,7 @@ def grid(tmp_path: Path) -> Grid:
     }
     config["run"] = {"temperatures": [0], "perturbations": ["shuffled_answer"]}
     made = Grid(config, tmp_path / "results")
-    prepare_dataset(made.datasets["items"], "x", made.dataset_path("items"))
+    prepare_dataset(made.dataset_settings("items"), "x", made.dataset_path("items"))
     describe_model(made, "tiny", made.results / "models" / "tiny.json")
     return made
 
