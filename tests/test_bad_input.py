@@ -57,7 +57,7 @@ def test_results_that_may_not_be_written_are_told_before_anything_runs(fresh: Pa
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"id": "wp-01", "question": "Again?"}, "line 41: the id 'wp-01' stands in line 1 already"),
+        ({"id": "wp-01", "question": "Again?"}, "line 41: the id 'wp-01' is that of"),
         ({"id": "x", "question": "  "}, "line 41: "),
         ("{'id': ", "line 41: not JSON"),
     ],

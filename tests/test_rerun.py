@@ -2,9 +2,9 @@
 
 import json
 import os
-import re
 from pathlib import Path
 
+import polars as pl
 import yaml
 
 from tests.tiny_model import write_tiny_model
@@ -92,9 +92,11 @@ def test_new_temperature_asks_exactly_its_own_requests(study: Path) -> None:
 
 
 def test_edited_prompt_asks_exactly_that_items_requests(study: Path) -> None:
+    item = pl.read_parquet(study / CELL)["item"][0]
     path = study / "data" / "demo" / "word_problems.jsonl"
-    first, *others = path.read_text().splitlines(keepends=True)
-    path.write_text(re.sub('"question": "', '"question": "Think. ', first) + "".join(others))
+    before = path.read_text()
+    path.write_text(before.replace(f'"{item}", "question": "', f'"{item}", "question": "Think. '))
+    assert path.read_text() != before
     run(study)
     assert n_requests(study) == N_FINISHED + 1 + 2 * 2
 
@@ -113,7 +115,7 @@ def test_lost_marker_changes_nothing(study: Path) -> None:
 
 
 def test_lost_journal_and_cell_are_asked_again_alone(study: Path) -> None:
-    lost = set(_keys_of(study / CELL))
+    lost = set(pl.read_parquet(study / CELL)["key"])
     for path in (study / "results" / "journal" / "tiny" / "word-problems").glob("*.jsonl"):
         lines = path.read_bytes().splitlines(keepends=True)
         path.write_bytes(b"".join(x for x in lines if json.loads(x)["key"] not in lost))
@@ -137,9 +139,3 @@ def test_changed_setting_redoes_its_cells_after_a_sweep_that_failed(study: Path)
     assert planned(study)["collect_user_turns"] == 4
     weights.write_bytes(content)
     assert planned(study)["collect_user_turns"] == 2
-
-
-def _keys_of(path: Path) -> list[str]:
-    import polars as pl
-
-    return pl.read_parquet(path)["key"].to_list()
