@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 RUN := env PATH="$(CURDIR)/.venv/bin:$$PATH"
+ENGINE := $(if $(filter Darwin,$(shell uname -s)),--config engine=transformers)  # no vLLM on a Mac
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check
@@ -13,7 +14,7 @@ setup: ## Install everything into .venv; does nothing if it is there.
 	@$(PYTHON) envs/setup.py
 
 demo: setup ## Run the demo study on this machine, without a GPU, and print its rates.
-	$(RUN) snakemake --profile profiles/demo
+	$(RUN) snakemake --profile profiles/demo $(ENGINE)
 	$(RUN) userturn rates results
 
 test: setup ## Run the tests.
