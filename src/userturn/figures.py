@@ -71,7 +71,7 @@ def accuracy_and_followup(rates: pl.DataFrame, accuracy: pl.DataFrame) -> Any:
     )
     points = base.mark_point(filled=True, size=70, opacity=1).encode(
         y=_share("estimate:Q", "share of items, 95% interval"),
-        shape=alt.Shape("measure:N", title=None, legend=legend),
+        shape=alt.Shape("measure:N", legend=None),
     )
     bars = base.mark_rule(strokeWidth=2).encode(y="lower:Q", y2="upper:Q")
     return (bars + points).facet(column=alt.Column("dataset:N", title=None))
@@ -98,7 +98,7 @@ def rates_by_temperature(rates: pl.DataFrame) -> Any:
     )
     rate = _share("estimate:Q", "genuine follow-ups, 95% interval")
     lines = base.mark_line(strokeWidth=1.5).encode(y=rate, strokeDash=_dash(rates))
-    shape = alt.Shape("perturbation:N", title=None)
+    shape = alt.Shape("perturbation:N", legend=None)
     points = base.mark_point(filled=True, size=50, opacity=1).encode(y="estimate:Q", shape=shape)
     bars = base.mark_rule(strokeWidth=1.5).encode(y="lower:Q", y2="upper:Q")
     return (lines + bars + points).facet(
