@@ -10,8 +10,10 @@ from typing import Any
 
 import polars as pl
 
+from userturn.collecting import OUTCOME_SCHEMA
 from userturn.datasets import rank
 from userturn.errors import UserError
+from userturn.planning import PLAN_SCHEMA
 from userturn.statistics import wilson
 from userturn.tables import Schema, write_csv, write_table
 
@@ -32,19 +34,8 @@ USER_TURNS_SCHEMA: Schema = {
     "dataset": pl.String,
     "temperature": pl.Float64,
     "perturbation": pl.String,
-    "item": pl.String,
-    "sample": pl.Int64,
-    "key": pl.String,
-    "seed": pl.Int64,
-    "prompt_text": pl.String,
-    "prompt_token_ids": pl.List(pl.Int32),
-    "answer": pl.String,
-    "change": pl.String,
-    "error": pl.String,
-    "outcome": pl.String,
-    "text": pl.String,
-    "token_ids": pl.List(pl.Int32),
-    "finish_reason": pl.String,
+    **{name: kind for name, kind in PLAN_SCHEMA.items() if name != "position"},
+    **{name: kind for name, kind in OUTCOME_SCHEMA.items() if name not in PLAN_SCHEMA},
     "n_tokens": pl.UInt32,
 }
 CONTROLS_SCHEMA: Schema = {
