@@ -13,11 +13,8 @@ SAMPLING = Sampling(1.0, 1.0, 0, 0.0, 40, (2,), 7)
 
 
 def key(**changes: object) -> str:
-    parts = {"model": MODEL, "prompt": PROMPT, "sampling": SAMPLING, "sample": 0} | changes
-    request = make_request(
-        parts["model"], "data", "item", parts["sample"], parts["prompt"], parts["sampling"]
-    )
-    return request.key
+    parts = {"model": MODEL, "dataset": "d", "item": "a", "sample": 0, "prompt": PROMPT}
+    return make_request(**(parts | {"sampling": SAMPLING} | changes)).key
 
 
 @pytest.mark.parametrize(
@@ -28,6 +25,7 @@ def key(**changes: object) -> str:
         {"model": MODEL | {"dtype": "bfloat16"}},
         {"prompt": Prompt("Hello", (1, 2, 4))},
         {"sample": 1},
+        {"dataset": "e"},  # each has a journal of its own
         {"sampling": replace(SAMPLING, temperature=0.7)},
         {"sampling": replace(SAMPLING, top_p=0.9)},
         {"sampling": replace(SAMPLING, top_k=20)},
@@ -43,6 +41,10 @@ def test_what_can_change_the_output_changes_the_key(changes: dict[str, object]) 
 
 def test_order_of_the_models_keys_does_not_change_the_key() -> None:
     assert key(model=dict(reversed(MODEL.items()))) == key()
+
+
+def test_items_with_equal_prompts_share_a_key() -> None:
+    assert key(item="b") == key()
 
 
 def test_text_of_the_prompt_does_not_change_the_key() -> None:

@@ -73,6 +73,8 @@ def make_request(
         {
             "key_version": KEY_VERSION,
             "model": dict(model),
+            # Each dataset has its own journal, where what it asks must stand, asked elsewhere or not.
+            "dataset": dataset,
             "prompt_token_ids": prompt.token_ids,
             "sampling": asdict(sampling),
             "sample": sample,
