@@ -73,7 +73,7 @@ def make_request(
         {
             "key_version": KEY_VERSION,
             "model": dict(model),
-            # Each dataset has its own journal, where what it asks must stand, asked elsewhere or not.
+            # Each dataset has a journal of its own, in which all that it asks must stand.
             "dataset": dataset,
             "prompt_token_ids": prompt.token_ids,
             "sampling": asdict(sampling),
