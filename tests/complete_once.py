@@ -39,8 +39,8 @@ if __name__ == "__main__":
     generate = load_engine(engine, Path(folder), json.loads(settings))
     asked = requests(template)
     kept = asked if engine == "vllm" else [r for r in asked if r.sampling.seed is None]
-    forwards = {r.key: c.token_ids for r, c in generate(kept)}
+    forwards = {r.key: c.token_ids for r, c in filter(None, generate(kept))}
     turned = kept[::-1] if engine == "vllm" else []
-    backwards = {r.key: c.token_ids for r, c in generate(turned)}
+    backwards = {r.key: c.token_ids for r, c in filter(None, generate(turned))}
     greedy = [r.key for r in kept if r.sampling.seed is None]
     print(json.dumps({"forwards": forwards, "backwards": backwards, "greedy": greedy}))

@@ -130,6 +130,20 @@ def test_signal_during_loading_stops_before_the_first_request(tmp_path: Path) ->
     assert read_journal(tmp_path / "d").n_lines == 0
 
 
+def test_signal_between_two_steps_does_not_wait_for_a_request_to_finish(tmp_path: Path) -> None:
+    stop = StopFlag()
+
+    def endless(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] | None]:
+        yield next(iter(requests)), Completion((5, END), "stop")
+        while True:
+            stop.signal = signal.SIGTERM
+            yield None
+
+    with pytest.raises(InterruptedSweepError, match="1 turns left"):
+        asker(tmp_path, endless, stop).complete("turns", [request("a"), request("b")])
+    assert set(read_journal(tmp_path / "d").records) == {"a"}
+
+
 def test_signal_after_the_last_request_changes_nothing(tmp_path: Path) -> None:
     stop = StopFlag()
 

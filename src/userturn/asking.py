@@ -119,12 +119,13 @@ class Asker:
                 for dataset in sorted({request.dataset for request in missing})
             }
             self._check_stop(stage, len(missing))
-            for request, completion in engine(missing):
-                record = to_record(request, completion, self.template)
-                writers[request.dataset].append(record)
-                self.n_asked += 1
-                progress.add(len(record["token_ids"]))
-                yield record
+            for finished in engine(missing):
+                if finished is not None:
+                    record = to_record(*finished, self.template)
+                    writers[finished[0].dataset].append(record)
+                    self.n_asked += 1
+                    progress.add(len(record["token_ids"]))
+                    yield record
                 self._check_stop(stage, len(missing) - progress.n_done)
 
     def _check_stop(self, stage: str, n_left: int) -> None:

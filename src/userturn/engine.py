@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,8 @@ class Completion:
     error: str | None = None
 
 
-Engine = Callable[[Iterable[Request]], Iterator[tuple[Request, Completion]]]
+# Yields what has finished, and None after a step, so that its caller may stop between two steps.
+Engine = Callable[[Iterable[Request]], Iterator[tuple[Request, Completion] | None]]
 
 
 def refusal(error: Exception) -> Completion:
@@ -104,11 +104,11 @@ def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
         prompt = {"prompt_token_ids": list(request.prompt.token_ids)}
         vllm.add_request(request.key, prompt, _vllm_parameters(request.sampling))
 
-    def generate(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion]]:
+    def generate(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] | None]:
         waiting = iter(requests)
         held: dict[str, Request] = {}
         while True:
-            for request in islice(waiting, WINDOW - len(held)):
+            while len(held) < WINDOW and (request := next(waiting, None)) is not None:
                 try:
                     add(request)
                     held[request.key] = request
@@ -121,6 +121,7 @@ def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
                     written = output.outputs[0]
                     completion = Completion(tuple(written.token_ids), str(written.finish_reason))
                     yield held.pop(output.request_id), completion
+            yield None
 
     return generate
 
@@ -157,7 +158,7 @@ def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
         stopped = bool(written) and written[-1] in sampling.stop_token_ids
         return Completion(tuple(written), "stop" if stopped else "length")
 
-    def generate(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion]]:
+    def generate(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] | None]:
         for request in requests:
             try:
                 yield request, write(request)
