@@ -12,7 +12,6 @@ from userturn.errors import UserError
 from userturn.fingerprints import check_sha256
 
 Config = Mapping[str, Any]
-SELECTABLE = ("models", "datasets", "temperatures", "perturbations", "judges")
 SCHEMA = "config.schema.yaml"
 
 

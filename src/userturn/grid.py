@@ -121,10 +121,6 @@ class Grid:
         settings: dict[str, Any] = self.config["answer"] | self.models[model].get("answer", {})
         return settings
 
-    def model_identity(self, model: str) -> dict[str, Any]:
-        """Return what identifies a model and how it is run, as far as the config tells."""
-        return self._model_identities[model]
-
     def dataset_identity(self, dataset: str) -> str:
         """Return the identity of a dataset's prepared table."""
         return self._dataset_identities[dataset]
