@@ -14,9 +14,13 @@ rule sweep:
         "benchmarks/results/sweep/{model}/{shard}.tsv"
     conda:
         "../envs/generate.yaml"
-    threads: 8
+    threads: study.placement.threads
     resources:
-        gpu=study.gpus,
+        gpu=study.placement.gpu,
+        gpu_model=study.placement.gpu_model,
+        nodes=study.placement.nodes,
+        mem_mb=study.placement.mem_mb,
+        runtime=study.placement.runtime,
     params:
         pending=study.pending_identities,
     script:

@@ -126,7 +126,7 @@ def test_signal_stops_after_what_has_finished_and_says_how_much_is_left(
 
 def test_signal_during_loading_stops_before_the_first_request(tmp_path: Path) -> None:
     with pytest.raises(InterruptedSweepError, match="1 turns left"):
-        asker(tmp_path, engine_of(), StopFlag(signal.SIGTERM)).complete("turns", [request("a")])
+        asker(tmp_path, engine_of(), StopFlag("SIGTERM")).complete("turns", [request("a")])
     assert read_journal(tmp_path / "d").n_lines == 0
 
 
@@ -136,7 +136,7 @@ def test_signal_between_two_steps_does_not_wait_for_a_request_to_finish(tmp_path
     def endless(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] | None]:
         yield next(iter(requests)), Completion((5, END), "stop")
         while True:
-            stop.signal = signal.SIGTERM
+            stop.set("SIGTERM")
             yield None
 
     with pytest.raises(InterruptedSweepError, match="1 turns left"):
@@ -149,7 +149,7 @@ def test_signal_after_the_last_request_changes_nothing(tmp_path: Path) -> None:
 
     def late(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion]]:
         for one in requests:
-            stop.signal = signal.SIGTERM
+            stop.set("SIGTERM")
             yield one, Completion((5, END), "stop")
 
     assert set(asker(tmp_path, late, stop).complete("turns", [request("a")])) == {"a"}

@@ -11,7 +11,7 @@ import yaml
 
 from tests.tiny_model import write_tiny_model
 from tests.workflow import ROOT
-from userturn.asking import STOP_SIGNALS
+from userturn.asking import STOP_SIGNALS, StopFlag
 from userturn.datasets import prepare_dataset
 from userturn.descriptions import describe_model
 from userturn.grid import Grid
@@ -68,7 +68,7 @@ def test_every_item_is_shown_its_donor_s_answer_in_any_shard(grid: Grid) -> None
     (cell,) = grid.cells
     n_asked = 0
     for shard in grid.shards("tiny"):
-        sweep = load_sweep(grid, "tiny", shard, grid.pending_identities("tiny"))
+        sweep = load_sweep(grid, "tiny", shard, grid.pending_identities("tiny"), StopFlag())
         answering = Answering()
         sweep.asker = answering  # type: ignore[assignment]
         sweep.run()

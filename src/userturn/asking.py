@@ -25,17 +25,21 @@ class InterruptedSweepError(UserError):
 
 @dataclass
 class StopFlag:
-    """Set by a signal, read whenever a request has finished."""
+    """Set by a signal or by the loss of a lease, read between two steps of the engine."""
 
-    signal: int | None = None
+    reason: str | None = None
 
     def listen(self) -> None:
         """Take SIGTERM, SIGUSR1 and SIGINT as the wish to stop soon, without losing anything."""
         for number in STOP_SIGNALS:
             signal.signal(number, self._set)
 
+    def set(self, reason: str) -> None:
+        """Wish for an end, for a reason that completes "stopped by"."""
+        self.reason = reason
+
     def _set(self, number: int, frame: FrameType | None) -> None:
-        self.signal = number
+        self.set(signal.Signals(number).name)
 
 
 def to_record(request: Request, completion: Completion, template: Template) -> Record:
@@ -129,8 +133,8 @@ class Asker:
                 self._check_stop(stage, len(missing) - progress.n_done)
 
     def _check_stop(self, stage: str, n_left: int) -> None:
-        if self.stop.signal is not None and n_left:
+        if self.stop.reason is not None and n_left:
             raise InterruptedSweepError(
-                f"sweep {self.name}: stopped by {signal.Signals(self.stop.signal).name} with "
-                f"{n_left} {stage} left; run the same command again to go on"
+                f"sweep {self.name}: stopped by {self.stop.reason} with {n_left} {stage} left; "
+                "run the same command again to go on"
             )

@@ -28,6 +28,8 @@ CPU_SETTINGS = {
     "enable_chunked_prefill": False,
     "enforce_eager": True,
     "distributed_executor_backend": "uni",
+    "tensor_parallel_size": 1,
+    "pipeline_parallel_size": 1,
 }
 CPU_BATCHED_TOKENS = 4096
 

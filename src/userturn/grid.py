@@ -14,9 +14,18 @@ from userturn.models import source_identity
 from userturn.sources import complete, shaping
 from userturn.tables import read_identity
 
-# Kept out of a cell's identity: they change where and how fast, not what a model writes, or
-# stand in it otherwise.
-PLACEMENT = ("gpus", "shards", "source", "revision", "answer", "chat_template")
+# Kept out of a model's identity: where and how fast it runs, and what stands in it otherwise.
+PLACEMENT = (
+    "gpus",
+    "gpu_model",
+    "nodes",
+    "shards",
+    "mem_mb",
+    "max_mem_mb",
+    "runtime",
+    "max_runtime",
+)
+ELSEWHERE = ("source", "revision", "answer", "chat_template")
 IDENTITY_VERSION = 1
 
 
@@ -72,7 +81,7 @@ class Grid:
     @cached_property
     def _model_identities(self) -> dict[str, dict[str, Any]]:
         return {
-            name: {key: value for key, value in line.items() if key not in PLACEMENT}
+            name: {key: value for key, value in line.items() if key not in PLACEMENT + ELSEWHERE}
             | {
                 "source": source_identity(line["source"], line["revision"]),
                 "engine": self.config["engine"],
@@ -175,6 +184,10 @@ class Grid:
     def journal_folder(self, model: str, dataset: str) -> Path:
         """Return the journal of a model's continuations for a dataset."""
         return self.results / "journal" / model / dataset
+
+    def leases_folder(self, model: str) -> Path:
+        """Return where the jobs that sweep a model say that they are at work."""
+        return self.results / "leases" / model
 
     def _is_finished(self, path: Path, model: str, dataset: str, identity: str) -> bool:
         return (

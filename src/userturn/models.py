@@ -6,6 +6,9 @@ source that starts with `package:` is a file inside an installed Python package.
 
 import importlib.util
 import json
+import re
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from userturn.converting import adapter_base, converted_gguf, gguf_folder, merged_adapter
@@ -13,6 +16,7 @@ from userturn.errors import UserError
 from userturn.fingerprints import files_fingerprint, fingerprint
 
 PACKAGE = "package:"
+COMMIT = re.compile("[0-9a-f]{40}")
 # Second copies of the weights that some repositories hold, and that nothing here reads.
 NEEDLESS_FILES = ["original/*", "metal/*", "*.pth", "*.gguf", "*.onnx", "*.h5", "*.msgpack"]
 
@@ -59,16 +63,25 @@ def source_identity(source: str, revision: str | None) -> str:
 
 
 def _downloaded(source: str, revision: str | None) -> Path:
-    """Return the local snapshot of a hub model, fetching it where the network allows."""
+    """Return the local snapshot of a hub model, fetching it where the network allows.
+
+    A commit that is in the cache, complete, is taken from there without asking the network: nodes
+    that have none wait long for an answer.
+    """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
+    fetch = partial(snapshot_download, source, revision=revision, ignore_patterns=NEEDLESS_FILES)
+    if COMMIT.fullmatch(revision or ""):
+        with suppress(LocalEntryNotFoundError):
+            return Path(fetch(local_files_only=True))
     try:
-        return Path(snapshot_download(source, revision=revision, ignore_patterns=NEEDLESS_FILES))
+        return Path(fetch())
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise UserError(
             f"model '{source}' at revision '{revision or 'main'}' could not be had: "
-            f"{type(error).__name__}; check its name and the network, or name a local folder"
+            f"{type(error).__name__}; check its name and the network (nodes without one need "
+            "`snakemake download` on a node that has it), or name a local folder"
         ) from error
 
 

@@ -13,8 +13,7 @@ from userturn.errors import UserError
 from userturn.fingerprints import fingerprint
 from userturn.grid import Cell, Grid
 from userturn.perturbations import check_perturbations
-
-GRADES_VERSION = 2
+from userturn.placement import Placement
 
 GRADES_VERSION = 2
 
@@ -62,6 +61,7 @@ class Study:
         check_perturbations(config)
         self.grid = Grid(config)
         self.controls = ControlGrid(self.grid)
+        self.placement = Placement(self.grid.models)
 
     def _markers(self, model: str) -> list[str]:
         return [f"results/sweeps/{model}/{shard}.json" for shard in self.grid.shards(model)]
@@ -94,10 +94,6 @@ class Study:
     def pending_identities(self, wildcards: Any) -> list[str]:
         """Return the sorted identities of all that a model's sweep has to fill."""
         return self.grid.pending_identities(wildcards.model)
-
-    def gpus(self, wildcards: Any) -> int:
-        """Return the GPUs of one copy of a model."""
-        return int(self.grid.models[wildcards.model]["gpus"])
 
     def markers_of_answers(self, wildcards: Any) -> list[str]:
         """Return the sweeps that answers wait for: none where they are finished."""

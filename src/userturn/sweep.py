@@ -17,6 +17,7 @@ from userturn.datasets import Item, read_items
 from userturn.engine import load_engine
 from userturn.fingerprints import fingerprint
 from userturn.grid import Cell, Grid
+from userturn.leases import lease
 from userturn.models import model_folder
 from userturn.perturbations import Donor, needs_donor
 from userturn.planning import Planned, Planner, write_plan
@@ -185,19 +186,18 @@ def _shown(row: Planned, records: Mapping[str, Record]) -> str | None:
     return split_reasoning(record["text"], row.request.prompt.text).text
 
 
-def load_sweep(grid: Grid, model: str, shard: str, pending: Iterable[str]) -> Sweep:
+def load_sweep(grid: Grid, model: str, shard: str, pending: Iterable[str], stop: StopFlag) -> Sweep:
     """Return the sweep of one shard, its tokenizer loaded and its engine not yet."""
     line, config = grid.models[model], grid.config
     description = json.loads(Path(grid.results, "models", f"{model}.json").read_text())
     folder = model_folder(line["source"], description["revision"])  # the noted commit, no branch
     template = load_template(folder, line, config["today"])
-    stop = StopFlag()
-    stop.listen()
     settings = config["vllm"] | {
         "dtype": line["dtype"],
         "max_model_len": line["max_model_len"],
         "trust_remote_code": line["trust_remote_code"],
-        "tensor_parallel_size": max(1, line["gpus"]),
+        "tensor_parallel_size": max(1, line["gpus"] // line["nodes"]),
+        "pipeline_parallel_size": line["nodes"],
     }
     asker = Asker(
         model,
@@ -222,15 +222,18 @@ def run_sweep(
     """Fill the journals with every request of a model's pending cells, then write the marker.
 
     Raises:
-        UserError: the model cannot be loaded, or a signal ended the sweep.
+        UserError: the model cannot be loaded, somebody else sweeps it, or a signal ended the sweep.
     """
     os.environ["OMP_NUM_THREADS"] = str(n_threads)
-    sweep = load_sweep(grid, model, shard, pending)
-    sweep.run()
-    marker = {
-        "pending": sorted(sweep.pending),
-        "n_found": sweep.asker.n_found,
-        "n_asked": sweep.asker.n_asked,
-    }
-    with written_whole(path_to_marker) as temporary:
-        temporary.write_text(json.dumps(marker, indent=1) + "\n")
+    stop = StopFlag()
+    with lease(grid.leases_folder(model), shard, stop.set):
+        stop.listen()
+        sweep = load_sweep(grid, model, shard, pending, stop)
+        sweep.run()
+        marker = {
+            "pending": sorted(sweep.pending),
+            "n_found": sweep.asker.n_found,
+            "n_asked": sweep.asker.n_asked,
+        }
+        with written_whole(path_to_marker) as temporary:
+            temporary.write_text(json.dumps(marker, indent=1) + "\n")
