@@ -5,10 +5,10 @@ RUN := env PATH="$(CURDIR)/.venv/bin:$$PATH"
 ENGINE := $(if $(filter Darwin,$(shell uname -s)),--config engine=transformers)  # no vLLM on a Mac
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check
+.PHONY: help setup demo test test-slurm check
 
 help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Install everything into .venv; does nothing if it is there.
 	@$(PYTHON) envs/setup.py
@@ -19,6 +19,9 @@ demo: setup ## Run the demo study on this machine, without a GPU, and print its 
 
 test: setup ## Run the tests.
 	$(RUN) pytest -n 2 --dist worksteal
+
+test-slurm: setup ## Start a small SLURM cluster here (Debian, as root) and test on it.
+	$(RUN) pytest -m slurm tests/slurm
 
 check: setup ## Check formatting, rules and types.
 	$(RUN) ruff check

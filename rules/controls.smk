@@ -46,6 +46,7 @@ use rule judge as judge_controls with:
         verdicts="results/controls/{model}/{dataset}/verdicts/{judge}.parquet",
     log:
         "logs/judge_controls/{model}/{dataset}/{judge}.log",
+    localrule: True  # not inherited
     params:
         identity=study.controls.verdicts_identity,
 

@@ -32,3 +32,11 @@ rule describe_model:
         identity=study.model_identity,
     script:
         "../scripts/describe_model.py"
+
+
+rule download:
+    """Fetch all models and datasets, for nodes without a network: `snakemake download`."""
+    input:
+        study.descriptions,
+        study.prepared_datasets,
+    localrule: True

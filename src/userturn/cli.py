@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from userturn.doctor import doctor
 from userturn.errors import UserError
 from userturn.estimates import plan
 from userturn.status import status
@@ -77,6 +78,12 @@ def parser() -> argparse.ArgumentParser:
                 arguments.configfile, arguments.results
             )
         )
+    examine = commands.add_parser("doctor", help="tell what would fail on a SLURM cluster")
+    examine.add_argument("--profile", default="slurm", help="folder of the Snakemake profile")
+    examine.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
+    examine.add_argument("--results", default="results")
+    examine.add_argument("--seconds", type=int, default=300, help="how long to wait for a node")
+    examine.set_defaults(run=lambda a: doctor(a.profile, a.configfile, a.results, a.seconds))
     return root
 
 

@@ -57,7 +57,8 @@ def this_owner() -> Content:
 def describe_owner(owner: Mapping[str, Any]) -> str:
     """Return who holds a lease, as a part of a sentence."""
     process = f"SLURM job {owner['job']}" if owner["job"] else f"process {owner['pid']}"
-    return f"{process} of {owner['user']} on {owner['node']}"
+    gpus = f", GPUs {owner['gpus']}" if owner["gpus"] else ""
+    return f"{process} of {owner['user']} on {owner['node']}{gpus}"
 
 
 def _is_dead(owner: Mapping[str, Any]) -> bool:
@@ -208,6 +209,7 @@ def lease(
         LeaseError: a job that is at work holds it, or holds one with items in common.
     """
     path = _take(folder, shard, patience)
+    say(f"lease {shard} of {folder.name}: {describe_owner(this_owner())}")
     ended = threading.Event()
     beats = threading.Thread(target=_beat, args=(path, shard, ended, lost, pause), daemon=True)
     beats.start()

@@ -147,6 +147,19 @@ class Study:
         return [str(folder / f"{judge}.parquet") for judge in self.grid.judges]
 
     @property
+    def descriptions(self) -> list[str]:
+        """What is known of all models."""
+        return [f"results/models/{model}.json" for model in self.grid.models]
+
+    @property
+    def prepared_datasets(self) -> list[str]:
+        """The items of all datasets, those of the controls included."""
+        return [
+            f"results/datasets/{dataset}.parquet"
+            for dataset in sorted(self.grid.datasets | self.grid.human_datasets)
+        ]
+
+    @property
     def summaries(self) -> list[str]:
         """The summaries of all cells."""
         return [f"results/cells/{cell.folder}/summary.parquet" for cell in self.grid.cells]

@@ -1,0 +1,142 @@
+"""A real SLURM cluster of virtual nodes with make-believe GPUs, on this machine."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+
+import yaml
+
+from tests.tiny_model import write_tiny_model
+from tests.workflow import SNAKEMAKE, copy_project
+
+SLURM_UP = Path(__file__).with_name("slurm-up")
+SETTINGS = {"SLURM_UP_GPU_NODES": "4", "SLURM_UP_CPU_NODES": "1", "SLURM_UP_MEM_MB": "16000"}
+PATIENCE = 400  # seconds that a cluster on a busy machine may take for anything
+HASTE = ["--slurm-init-seconds-before-status-checks", "3", "--latency-wait", "10"]
+CORES = ["--set-threads", "sweep=2"]  # this machine's; a sweep asks for eight
+
+
+def reason_to_skip() -> str | None:
+    """Return why no cluster can be started here, if so."""
+    if os.geteuid() != 0:
+        return "starting SLURM's daemons needs root"
+    if shutil.which("slurmctld") is None and shutil.which("apt-get") is None:
+        return "SLURM is not installed, and only on Debian it is installed by the test"
+    return None
+
+
+def wait_for(what: Callable[[], object], reason: str) -> None:
+    """Wait until something is true, and say what was waited for if it never is."""
+    deadline = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < deadline, f"waited {PATIENCE} s in vain: {reason}"
+        time.sleep(0.3)
+
+
+@dataclass
+class Cluster:
+    """A running cluster: its folder, and the environment in which its commands are found."""
+
+    folder: Path
+    environment: dict[str, str]
+
+    def call(self, *command: str) -> str:
+        """Run one of SLURM's commands and return what it prints."""
+        done = subprocess.run(
+            command, env=self.environment, text=True, capture_output=True, check=True
+        )
+        return done.stdout
+
+    def control(self, *arguments: str) -> None:
+        """Have the cluster's script do something, such as node-down gpu1."""
+        command, *rest = arguments
+        subprocess.run([SLURM_UP, command, self.folder, *rest], check=True, env=self.environment)
+
+    def jobs(self, folder: Path) -> list[dict[str, str]]:
+        """Return the accounting of all jobs of one project, oldest first."""
+        fields = ["JobID", "Partition", "AllocTRES", "State", "NodeList", "Comment", "WorkDir"]
+        said = self.call("sacct", "-X", "-n", "-P", "-o", ",".join(fields))
+        rows = [dict(zip(fields, line.split("|"), strict=True)) for line in said.splitlines()]
+        return [row for row in rows if row["WorkDir"] == str(folder)]
+
+    def running(self, folder: Path, model: str) -> str | None:
+        """Return the id of the job that sweeps a model now, from the queue."""
+        said = self.call("squeue", "-h", "-t", "R", "-o", "%i|%k|%Z")
+        rows = [line.split("|") for line in said.splitlines()]
+        comment = f"rule_sweep_wildcards_{model}_1of1"
+        return next((job for job, what, at in rows if (what, at) == (comment, str(folder))), None)
+
+    def start(self, folder: Path, *arguments: str) -> subprocess.Popen[str]:
+        """Start `snakemake --profile slurm` in a project, with all output in run.log."""
+        command = [SNAKEMAKE, *arguments, "--profile", "slurm", *HASTE, *CORES]
+        with (folder / "run.log").open("a") as log:
+            return subprocess.Popen(
+                [*command, "--configfile", "study.yaml"],
+                cwd=folder,
+                env=self.environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+
+    def run(self, folder: Path, *arguments: str) -> int:
+        """Run the study in a project to its end and return the exit code."""
+        return self.start(folder, *arguments).wait(timeout=PATIENCE)
+
+
+def _free_ports() -> int:
+    """Return the first of twenty ports on 127.0.0.1 that nobody listens on."""
+    for base in range(16800, 26800, 20):
+        with ExitStack() as sockets:
+            try:
+                for port in range(base, base + 20):
+                    sockets.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return base
+    raise AssertionError("no twenty free ports in a row")
+
+
+@contextmanager
+def running_cluster() -> Iterator[Cluster]:
+    """Start a cluster, and end exactly its daemons afterwards."""
+    folder = Path(mkdtemp(prefix="slurm-", dir="/tmp"))  # short: sockets have short names only
+    environment = os.environ | SETTINGS | {"SLURM_UP_PORT": str(_free_ports())}
+    subprocess.run([SLURM_UP, "start", folder], check=True, env=environment)
+    path = f"{folder}/bin:{SNAKEMAKE.parent}:{environment['PATH']}"
+    try:
+        yield Cluster(
+            folder, environment | {"SLURM_CONF": f"{folder}/etc/slurm.conf", "PATH": path}
+        )
+    finally:
+        subprocess.run([SLURM_UP, "stop", folder], check=True, env=environment)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_study(folder: Path, models: dict[str, dict[str, object]], **changes: object) -> None:
+    """Write a study of tiny models: 20 items, each answered, with four user turns after it."""
+    study = yaml.safe_load((folder / "study.yaml").read_text())
+    line = {"source": "./models/tiny", "gpus": 1, "mem_mb": 2000, "runtime": 10}
+    line |= {"dtype": "float32", "max_model_len": 1024}
+    study["models"] = {name: line | own for name, own in models.items()}
+    study["run"]["models"] = list(models)
+    study["datasets"]["word-problems"]["limit"] = 20
+    study |= {"answer": {"max_tokens": 12}, "user_turn": {"max_tokens": 300}} | changes
+    (folder / "study.yaml").write_text(yaml.safe_dump(study))
+
+
+def project(folder: Path, models: dict[str, dict[str, object]]) -> Path:
+    """Make a project without results whose models are all the same tiny one."""
+    copy_project(folder)
+    write_tiny_model(folder / "models" / "tiny")
+    (folder / "slurm").symlink_to("profiles/slurm")
+    write_study(folder, models)
+    return folder
