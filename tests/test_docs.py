@@ -21,6 +21,10 @@ RUN_HERE = {
 }
 RUN_BY_CI = {"make setup", "make demo", "make test", "make check", "bash .ci/run"}
 RUN_ELSEWHERE = {
+    "make test-slurm": "CI, in a smaller form",
+    "userturn doctor": "tests/slurm/test_slurm.py",
+    "snakemake download": "needs the hub; its dry run is here",
+    "snakemake --cores all": "make demo, with a profile",
     "snakemake --profile slurm": "needs a cluster; its dry run is here",
     "snakemake --unlock": "Snakemake's own",
     "snakemake results/datasets/riddles.parquet": "tests/test_bad_input.py runs its like",
@@ -64,6 +68,14 @@ def test_dry_run_of_the_shipped_config_plans_all_eleven_models(
     project: Path, arguments: list[str]
 ) -> None:
     assert re.search(r"^sweep +11$", output_of(project, "snakemake", *arguments), re.M)
+
+
+def test_download_fetches_every_model_and_dataset_and_nothing_else(project: Path) -> None:
+    said = output_of(project, "snakemake", "download", "-n")
+    jobs = dict(re.findall(r"^(\w+) +(\d+)$", said.rpartition("Job stats:")[2], re.M))
+    # five datasets of the grid, and the human turns of the controls
+    expected = {"describe_model": "11", "prepare_dataset": "6", "download": "1", "total": "18"}
+    assert jobs == expected
 
 
 def test_link_to_the_slurm_profile_is_part_of_the_project() -> None:

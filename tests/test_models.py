@@ -130,3 +130,19 @@ def test_line_s_answer_settings_replace_the_study_s_for_that_model(tmp_path: Pat
         "presence_penalty": 0,
         "max_tokens": 7,
     }
+
+
+def test_commit_in_the_cache_is_taken_without_asking_the_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = "0123456789" * 4
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    calls: list[str] = []
+    monkeypatch.setattr(
+        "huggingface_hub.HfApi.list_repo_tree", lambda *a, **k: calls.append("asked") or []
+    )
+    folder = tmp_path / "models--org--name" / "snapshots" / commit
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    assert model_folder("org/name", commit) == folder
+    assert calls == []

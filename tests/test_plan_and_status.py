@@ -107,6 +107,17 @@ def test_status_says_when_nobody_is_at_work(project: Path) -> None:
     assert status(["study.yaml"], "results", now + 3600).endswith("not running")
 
 
+def test_status_names_the_job_that_is_at_work_on_a_model(project: Path) -> None:
+    path = project / "results" / "leases" / "tiny" / "1of1.000002.json"
+    path.parent.mkdir(parents=True)
+    owner = {"user": "ada", "node": "gpu7", "job": "17", "pid": 1, "gpus": "0,1"}
+    path.write_text(json.dumps({"owner": owner, "beat": 3, "released": False}))
+    os.utime(path, (1000, 1000))
+    last = status(["study.yaml"], "results", now=1004.0).splitlines()[-1]
+    told = "shard 1of1: SLURM job 17 of ada on gpu7, GPUs 0,1, last sign of life 4 s ago"
+    assert last == f"{'tiny':<24} {told}"
+
+
 def test_status_of_a_study_that_has_not_begun_has_nothing_done(project: Path) -> None:
     assert "0         0       0" in status(["study.yaml"], "results")
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from userturn.config import check, load_config
 from userturn.grid import Grid
+from userturn.leases import describe_owner, held, newest
 
 # Read without JSON: in a text these would have their quotes escaped.
 KEY = re.compile(rb'"key":"([0-9a-f]+)"')
@@ -51,7 +52,20 @@ def status(configfiles: list[str], results: str, now: float | None = None) -> st
         f"{'model':<24} {'stage':<11} {'done':>9} {'pending':>9} {'failed':>7}  speed and time left"
     )
     moment = time.time() if now is None else now
-    return "\n".join([head, *(line for name in grid.models for line in _lines(grid, name, moment))])
+    lines = [line for name in grid.models for line in _lines(grid, name, moment)]
+    return "\n".join([head, *lines, *_at_work(grid, moment)])
+
+
+def _at_work(grid: Grid, now: float) -> Iterator[str]:
+    """Yield who holds the lease on a part of a model, and since when nothing was heard of them."""
+    for model in grid.models:
+        folder = grid.leases_folder(model)
+        for shard, content in sorted(held(folder).items()):
+            silence = now - newest(folder)[shard][1].stat().st_mtime
+            yield (
+                f"{model:<24} shard {shard}: {describe_owner(content['owner'])}, "
+                f"last sign of life {max(0.0, silence):.0f} s ago"
+            )
 
 
 def _lines(grid: Grid, model: str, now: float) -> Iterator[str]:

@@ -17,7 +17,12 @@ from tests.tiny_model import write_tiny_model
 from tests.workflow import SNAKEMAKE, copy_project
 
 SLURM_UP = Path(__file__).with_name("slurm-up")
-SETTINGS = {"SLURM_UP_GPU_NODES": "4", "SLURM_UP_CPU_NODES": "1", "SLURM_UP_MEM_MB": "16000"}
+SETTINGS = {
+    "SLURM_UP_GPU_NODES": "4",
+    "SLURM_UP_CPU_NODES": "1",
+    "SLURM_UP_CPUS": "8",  # what a sweep asks for
+    "SLURM_UP_MEM_MB": "16000",
+}
 PATIENCE = 400  # seconds that a cluster on a busy machine may take for anything
 HASTE = ["--slurm-init-seconds-before-status-checks", "3", "--latency-wait", "10"]
 CORES = ["--set-threads", "sweep=2"]  # this machine's; a sweep asks for eight
