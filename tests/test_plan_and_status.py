@@ -1,5 +1,6 @@
 """What the small commands say of a study before and while it runs."""
 
+import json
 import os
 import shutil
 from datetime import UTC, datetime
