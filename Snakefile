@@ -3,6 +3,7 @@
 from snakemake.utils import min_version
 
 from userturn.locks import release_abandoned_lock
+from userturn.signals import let_early_warning_pass
 from userturn.study import check_yaml, open_study
 
 min_version("9.0")
@@ -14,6 +15,8 @@ configfile: "config.yaml"
 
 if workflow.is_main_process:
     release_abandoned_lock()
+else:
+    let_early_warning_pass()
 study = open_study(config)
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from userturn.asking import Asker, InterruptedSweepError, StopFlag
+from userturn.asking import Asker, InterruptedSweepError
 from userturn.engine import Completion, Engine
 from userturn.journal import read_journal
 from userturn.requests import Request, Sampling
+from userturn.signals import StopFlag
 from userturn.templates import Prompt
 
 END = 2

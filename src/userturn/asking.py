@@ -1,11 +1,9 @@
 """Asking: send the engine what no journal holds yet, and journal each request as it finishes."""
 
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from userturn.engine import Completion, Engine
@@ -13,33 +11,14 @@ from userturn.errors import UserError
 from userturn.journal import Writer, read_journal
 from userturn.logs import Progress, say
 from userturn.requests import Request
+from userturn.signals import StopFlag
 from userturn.templates import Template
 
 Record = dict[str, Any]
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
 
 
 class InterruptedSweepError(UserError):
     """A sweep that was told to stop before it was through."""
-
-
-@dataclass
-class StopFlag:
-    """Set by a signal or by the loss of a lease, read between two steps of the engine."""
-
-    reason: str | None = None
-
-    def listen(self) -> None:
-        """Take SIGTERM, SIGUSR1 and SIGINT as the wish to stop soon, without losing anything."""
-        for number in STOP_SIGNALS:
-            signal.signal(number, self._set)
-
-    def set(self, reason: str) -> None:
-        """Wish for an end, for a reason that completes "stopped by"."""
-        self.reason = reason
-
-    def _set(self, number: int, frame: FrameType | None) -> None:
-        self.set(signal.Signals(number).name)
 
 
 def to_record(request: Request, completion: Completion, template: Template) -> Record:

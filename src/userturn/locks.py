@@ -21,8 +21,11 @@ def release_abandoned_lock(folder: Path = Path(".snakemake")) -> bool:
         Whether a lock was removed. It is left alone while its owner lives, and where it was taken
         on another host.
     """
-    folder.mkdir(exist_ok=True)
-    file = (folder / "driver.lock").open("a+")
+    try:
+        folder.mkdir(exist_ok=True)
+        file = (folder / "driver.lock").open("a+")
+    except PermissionError:  # another user's: Snakemake itself will refuse
+        return False
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from userturn.answers import split_reasoning
-from userturn.asking import Asker, Record, StopFlag
+from userturn.asking import Asker, Record
 from userturn.datasets import Item, read_items
 from userturn.engine import load_engine
 from userturn.fingerprints import fingerprint
@@ -22,6 +22,7 @@ from userturn.models import model_folder
 from userturn.perturbations import Donor, needs_donor
 from userturn.planning import Planned, Planner, write_plan
 from userturn.requests import Request
+from userturn.signals import StopFlag
 from userturn.tables import written_whole
 from userturn.templates import load_template
 

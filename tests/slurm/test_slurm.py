@@ -86,7 +86,8 @@ def test_demo_grid_is_swept_by_one_job_with_the_gpus_of_its_model(
 def test_sweeps_that_are_cancelled_timed_out_or_lose_their_node_are_finished_by_their_retries(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    models: dict[str, dict[str, object]] = {"cancelled": {}, "bereft": {}, "late": {}}
+    names = ("cancelled", "bereft", "late", "warned")
+    models: dict[str, dict[str, object]] = {name: {} for name in names}
     folder = project(tmp_path / "faults", models)
     driver = cluster.start(folder, "--retries", "4")
     for model in models:
@@ -97,17 +98,22 @@ def test_sweeps_that_are_cancelled_timed_out_or_lose_their_node_are_finished_by_
             cluster.call("scancel", job)
         elif model == "late":
             cluster.call("scontrol", "update", f"JobId={job}", "TimeLimit=1")
+        elif model == "warned":
+            cluster.call("scancel", "--signal=USR1", job)
         else:
             node = cluster.call("squeue", "-h", "-j", job, "-o", "%N").strip()
             cluster.control("node-down", node)
     write_study(folder, models | {"newcomer": {}})  # a model is added while the study runs
     assert driver.wait(timeout=PATIENCE) == 0, (folder / "run.log").read_text()
     cluster.control("node-up", node)
-    for model, fate in {"cancelled": "CANCELLED", "bereft": "NODE_FAIL", "late": "TIMEOUT"}.items():
+    fates = ("CANCELLED", "NODE_FAIL", "TIMEOUT", "FAILED")
+    for model, fate in zip(models, fates, strict=True):
         assert n_requests(folder, model=model) == N_REQUESTS, model
         first, *_, last = states(cluster, folder, model)
         assert (first, last) == (fate, "COMPLETED")
-    assert any("sweep late: stopped by SIGTERM with" in error for error in errors(folder))
+    said = "\n".join(errors(folder))
+    assert "sweep late: stopped by SIGTERM with" in said
+    assert "sweep warned: stopped by SIGUSR1 with" in said
     command = [SNAKEMAKE, "-n", "--configfile", "study.yaml"]
     plan = subprocess.run(command, cwd=folder, text=True, capture_output=True).stdout
     assert re.search(r"^sweep +1$", plan, re.MULTILINE)  # the newcomer's alone
