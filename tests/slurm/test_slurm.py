@@ -87,7 +87,8 @@ def test_sweeps_that_are_cancelled_timed_out_or_lose_their_node_are_finished_by_
     cluster: Cluster, tmp_path: Path
 ) -> None:
     names = ("cancelled", "bereft", "late", "warned")
-    models: dict[str, dict[str, object]] = {name: {} for name in names}
+    # Two GPUs each, so that each has a node of its own.
+    models: dict[str, dict[str, object]] = {name: {"gpus": 2} for name in names}
     folder = project(tmp_path / "faults", models)
     driver = cluster.start(folder, "--retries", "4")
     for model in models:
