@@ -16,7 +16,17 @@ from userturn.tables import read_identity
 
 # Kept out of a cell's identity: they change where and how fast, not what a model writes, or
 # stand in it otherwise.
-PLACEMENT = ("gpus", "shards", "source", "revision", "answer", "chat_template")
+PLACEMENT = (
+    "gpus",
+    "shards",
+    "source",
+    "revision",
+    "answer",
+    "chat_template",
+    "family",
+    "size",
+    "base",
+)
 IDENTITY_VERSION = 1
 
 
@@ -219,6 +229,11 @@ class Grid:
         """Return the sorted identities of all that a model's sweep has to fill."""
         answers = [self.answers_identity(model, name) for name in self.pending_answers[model]]
         return sorted(answers + [self.cell_identity(cell) for cell in self.pending_cells[model]])
+
+    @property
+    def primary_judge(self) -> str:
+        """The judge that figures show: the one the config names, else the first."""
+        return str(self.config.get("primary_judge", next(iter(self.judges))))
 
     def verdicts_identity(self, cell: Cell, judge: str) -> str:
         """Return the identity of one judge's verdicts on a cell."""
