@@ -57,6 +57,7 @@ rule analyse:
         post_training=multiext("results/tables/post_training", *FORMATS),
         decoupling=multiext("results/tables/decoupling", *FORMATS),
         correlations=multiext("results/tables/correlations", *FORMATS),
+        families=multiext("results/tables/families", ".parquet", ".csv"),
         item_association=multiext("results/tables/item_association", ".parquet", ".csv"),
     log:
         "logs/analyse.log",

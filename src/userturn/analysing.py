@@ -81,6 +81,7 @@ def analysed(
     beside = decoupling(items, grades, lines, seed, n_resamples)
     accuracies = accuracy_contrasts(grades, lines, before, seed, n_resamples)
     return {
+        "families": lines,
         "pooled_rates": pooled_rates(items, seed, n_resamples),
         "failure_profiles": failure_profiles(items, seed, n_resamples),
         "contrasts": differences,

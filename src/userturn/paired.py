@@ -7,6 +7,7 @@ from scipy.special import bdtr  # scipy.stats takes seconds to import
 from userturn.statistics import CONFIDENCE, Array, quantile_of, wilson_limits
 
 POWER = 0.8
+STEPS = 50  # of a fixed point that settles in ten
 
 
 def mcnemar(n_first_only: ArrayLike, n_second_only: ArrayLike) -> Array:
@@ -59,12 +60,15 @@ def detectable_difference(
     """Return the smallest difference that n pairs show with the power asked for.
 
     Connor 1987, Biometrics 43:207-211, solved for the difference δ: with ψ the share of items that
-    differ, n δ² = (z₁√ψ + z₂√(ψ - δ²))². At most 1; nan without items.
+    differ, n δ² = (z₁√ψ + z₂√(ψ - δ²))². A net change needs as many items that differ: where δ
+    exceeds ψ, ψ = δ is taken, a change in one direction. At most 1; nan without items.
     """
     pairs, psi = np.asarray(n, dtype=float), np.asarray(discordant, dtype=float)
     z1, z2 = quantile_of(confidence), quantile_of(2 * power - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         root = pairs * z1**2 * psi - (pairs + z2**2) * psi * (z1**2 - z2**2)
         delta = (z1 * np.sqrt(pairs * psi) + np.sqrt(np.maximum(root, 0))) / (pairs + z2**2)
-    # More than the share of items that differ cannot be their net effect.
-    return np.where(pairs > 0, np.minimum(delta, 1.0), np.nan)
+        one_way = np.ones_like(pairs)
+        for _ in range(STEPS):
+            one_way = np.minimum((z1 + z2 * np.sqrt(1 - one_way)) ** 2 / pairs, 1.0)
+    return np.where(pairs > 0, np.where(delta > psi, np.maximum(one_way, psi), delta), np.nan)
