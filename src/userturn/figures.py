@@ -15,6 +15,7 @@ ALL, PLAIN, GENUINE = "all", "none", "genuine_followup"
 ALL_DATASETS = "all datasets"
 OVER = 0.05  # share of a cell's turns from which its trouble is marked
 NOTHING = "no turn was scored"
+SPACED = 26  # pixels between panels whose first and last labels would touch
 SMALL = 3  # from more models than this, panels are small
 
 
@@ -22,6 +23,11 @@ def _plain(table: pl.DataFrame) -> pl.DataFrame:
     """Return the unperturbed rows at the lowest temperature."""
     lowest = pl.col("temperature") == pl.col("temperature").min()
     return table.filter(lowest, pl.col("perturbation") == PLAIN)
+
+
+def _temperature(rates: pl.DataFrame) -> str:
+    """Return the lowest temperature as a part of a sentence."""
+    return "".join(f", temperature {t:g}" for t in rates["temperature"].unique().sort()[:1])
 
 
 def _models(families: pl.DataFrame, table: pl.DataFrame) -> list[str]:
@@ -66,9 +72,11 @@ def accuracy_and_followup(
     )
     if table.is_empty():
         return note("nothing was graded or scored")
-    if table["size"].null_count():
+    offset: dict[str, Any] = {}
+    if table["size"].null_count() or table["size"].n_unique() < 2:
         x: Any = alt.X("model:N", title=None, sort=_models(families, table)).axis(labelAngle=-35)
-        width: Any = alt.Step(36)
+        width = max(120, 40 * table["model"].n_unique())
+        offset = {"xOffset": alt.XOffset("measure:N", sort=list(measures))}
     else:
         scale = alt.Scale(type="log", nice=False, padding=12)
         axis = alt.Axis(format="~g", values=[0.1, 1, 10, 100, 1000], grid=False)
@@ -78,8 +86,10 @@ def accuracy_and_followup(
     told = _told_apart("family", _families(families, table))
     color = told["color"]
     dash = alt.StrokeDash("measure:N").scale(domain=list(measures))
-    base = alt.Chart(table, width=width, height=210).encode(x=x)
-    lines = base.mark_line(strokeWidth=1.3).encode(y=y, color=color, strokeDash=dash)
+    base = alt.Chart(table, width=width, height=210).encode(x=x, **offset)
+    lines = base.mark_line(strokeWidth=1.3, opacity=0 if offset else 1).encode(
+        y=y, color=color, strokeDash=dash
+    )
     bars = base.mark_rule(strokeWidth=1.5).encode(y="lower:Q", y2="upper:Q", color=color)
     points = [
         base.mark_point(filled=filled, size=45, opacity=1, strokeWidth=1.5)
@@ -90,8 +100,8 @@ def accuracy_and_followup(
     chart = alt.layer(lines, bars, *points, data=table).facet(
         column=alt.Column("dataset:N", title=None)
     )
-    lowest = _plain(rates)["temperature"].min()
-    more = f"; unperturbed, temperature {lowest:g}; filled: accuracy, open: follow-up"
+    temperature = _temperature(rates)
+    more = f"; unperturbed{temperature}; filled: accuracy, open: follow-up"
     return chart.properties(title=titled("Task accuracy and genuine follow-ups", judge, more))
 
 
@@ -171,7 +181,7 @@ def perturbation_effects(contrasts: pl.DataFrame, families: pl.DataFrame, judge:
     ]
     zero = alt.Chart().mark_rule(color=INK, strokeDash=[2, 2]).encode(x=alt.datum(0))
     chart = alt.layer(zero, bars, *points, data=table).facet(
-        column=alt.Column("dataset:N", title=None, sort=datasets)
+        column=alt.Column("dataset:N", title=None, sort=datasets), spacing=SPACED
     )
     more = f"; temperature {table['temperature'][0]:g}; 95% intervals; filled: adjusted p < 0.05"
     return chart.properties(title=titled("Change by perturbations, same items", judge, more))
@@ -187,16 +197,17 @@ def failure_profiles(profiles: pl.DataFrame, families: pl.DataFrame, judge: str)
     told = _told_apart("family", _families(families, table))
     y = alt.Y("model:N", title=None, sort=_models(families, table)).axis(grid=True)
     base = alt.Chart(table, width=105, height=alt.Step(20)).encode(y=y, color=told["color"])
-    x = alt.X("estimate:Q", title="share")
-    x = x.axis(format="%", tickCount=2, grid=False, labelFlush=False)
-    x = x.scale(domain=[0, ceiling(table["upper"])])
+    top = ceiling(table["upper"])
+    x = alt.X("estimate:Q", title="share").scale(domain=[0, top])
+    x = x.axis(format="%", values=[0, top / 2], grid=False, labelFlush=False)
     bars = base.mark_bar(fillOpacity=0.3, height=9).encode(x=x)
     rules = base.mark_rule(strokeWidth=1.6).encode(x="lower:Q", x2="upper:Q")
     points = base.mark_point(filled=True, size=32, opacity=1).encode(
         x="estimate:Q", shape=told["shape"]
     )
     chart = (bars + rules + points).facet(
-        column=alt.Column("label:N", title=None, sort=labels, header=alt.Header(labelFontSize=10))
+        column=alt.Column("label:N", title=None, sort=labels, header=alt.Header(labelFontSize=10)),
+        spacing=SPACED,
     )
     more = f"; unperturbed, temperature {table['temperature'][0]:g}, all datasets; 95% intervals"
     return chart.properties(title=titled("What the user turns are", judge, more))
@@ -228,7 +239,7 @@ def grid_overview(health: pl.DataFrame, families: pl.DataFrame, judge: str) -> A
     marks = base.mark_text(fontSize=9).encode(text="marks:N", color=ink)
     chart = (squares + marks).facet(
         row=alt.Row("perturbation:N", title=None, sort=_conditions(table, "perturbation")).header(
-            labelOrient="right", labelAngle=90
+            labelAngle=0, labelAlign="left", labelBaseline="middle"
         ),
         column=alt.Column("dataset:N", title=None),
     )
