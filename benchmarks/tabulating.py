@@ -1,6 +1,6 @@
 """Ten million verdicts into every table: time, memory, and the bootstrap against scipy's.
 
-From the project's folder, with its environment: `python benchmarks/tabulating.py [rows in millions]`.
+From the project's folder: `python benchmarks/tabulating.py 10`, in millions of verdicts.
 """
 
 import resource

@@ -16,6 +16,7 @@ RUN_HERE = {
     "snakemake --profile slurm -n",
     "snakemake --cores 2 --configfile mine.yaml",
     "userturn rates results",
+    "userturn compare results results",
     "userturn plan",
     "userturn status",
 }
@@ -86,6 +87,11 @@ def test_rates_and_status_of_a_finished_study_are_printed(finished_study: Path) 
     assert "5/5 scored" in rates
     status = output_of(finished_study, "userturn", "status", "--configfile", "study.yaml")
     assert "tiny" in status
+
+
+def test_a_study_is_compared_with_itself(finished_study: Path) -> None:
+    text = output_of(finished_study, "userturn", "compare", "results", "results")
+    assert "4 shared cells, 4 of them made with the same settings" in text
 
 
 def test_rates_without_a_study_say_what_to_do(tmp_path: Path) -> None:

@@ -230,7 +230,7 @@ def contrasts(
     """
     table = shares(items)
     tables = [pairs(table, "perturbation", PLAIN, [k for k in ITEM if k != "perturbation"])]
-    lowest = table["temperature"].min()
+    lowest = items["temperature"].min()
     tables.append(pairs(table, "temperature", lowest, [k for k in ITEM if k != "temperature"]))
     columns = list(dict.fromkeys([*SHARED, "item", "share", "share_baseline", "once"]))
     columns.remove("scope")

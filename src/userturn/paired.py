@@ -61,7 +61,7 @@ def detectable_difference(
 
     Connor 1987, Biometrics 43:207-211, solved for the difference δ: with ψ the share of items that
     differ, n δ² = (z₁√ψ + z₂√(ψ - δ²))². A net change needs as many items that differ: where δ
-    exceeds ψ, ψ = δ is taken, a change in one direction. At most 1; nan without items.
+    is not below ψ, ψ = δ is taken, a change in one direction. At most 1; nan without items.
     """
     pairs, psi = np.asarray(n, dtype=float), np.asarray(discordant, dtype=float)
     z1, z2 = quantile_of(confidence), quantile_of(2 * power - 1)
@@ -71,4 +71,4 @@ def detectable_difference(
         one_way = np.ones_like(pairs)
         for _ in range(STEPS):
             one_way = np.minimum((z1 + z2 * np.sqrt(1 - one_way)) ** 2 / pairs, 1.0)
-    return np.where(pairs > 0, np.where(delta > psi, np.maximum(one_way, psi), delta), np.nan)
+    return np.where(pairs > 0, np.where(delta >= psi, np.maximum(one_way, psi), delta), np.nan)
