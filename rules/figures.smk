@@ -13,7 +13,9 @@ rule draw_figures:
         contrasts="results/tables/contrasts.parquet",
         failure_profiles="results/tables/failure_profiles.parquet",
     output:
-        accuracy_and_followup=multiext("results/figures/accuracy_and_followup", *PICTURES),
+        accuracy_and_followup=multiext(
+            "results/figures/accuracy_and_followup", *PICTURES
+        ),
         rates_by_temperature=multiext("results/figures/rates_by_temperature", *PICTURES),
         perturbation_effects=multiext("results/figures/perturbation_effects", *PICTURES),
         failure_profiles=multiext("results/figures/failure_profiles", *PICTURES),

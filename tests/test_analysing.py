@@ -67,9 +67,14 @@ def verdicts(results: Path) -> list[dict[str, Any]]:
     return [row for path in paths for row in pl.read_parquet(path).to_dicts()]
 
 
+def is_at(row: dict[str, Any], **values: object) -> bool:
+    """Tell whether a row has these values."""
+    return all(row[key] == value for key, value in values.items())
+
+
 def one(table: pl.DataFrame, **values: object) -> dict[str, Any]:
     """Return the one row with these values."""
-    rows = [r for r in table.to_dicts() if all(r[key] == value for key, value in values.items())]
+    rows = [r for r in table.to_dicts() if is_at(r, **values)]
     assert len(rows) == 1, (values, len(rows))
     return rows[0]
 
@@ -80,11 +85,7 @@ PLACE = {"temperature": 1.0, "perturbation": "none", "judge": "other"}
 def test_pooled_rate_of_a_family_is_that_of_its_turns(
     results: Path, tables: dict[str, pl.DataFrame]
 ) -> None:
-    mine = [
-        v
-        for v in verdicts(results)
-        if v["model"].startswith("qwen") and all(v[key] == value for key, value in PLACE.items())
-    ]
+    mine = [v for v in verdicts(results) if v["model"].startswith("qwen") and is_at(v, **PLACE)]
     scored = [v for v in mine if v["genuine"] is not None]
     genuine = sum(v["genuine"] for v in scored)
     row = one(tables["pooled_rates"], scope="family", family="qwen3.5", average="micro", **PLACE)
@@ -109,9 +110,7 @@ def test_shares_of_the_labels_are_counted_and_sum_to_one(
 ) -> None:
     rows = tables["failure_profiles"].filter(scope="model", model="glm-4.7", **PLACE)
     mine = [
-        v["label"]
-        for v in verdicts(results)
-        if v["model"] == "glm-4.7" and all(v[k] == x for k, x in PLACE.items()) and v["label"]
+        v["label"] for v in verdicts(results) if is_at(v, model="glm-4.7", **PLACE) and v["label"]
     ]
     assert dict(rows.select("label", "n_positive").rows()) == {x: mine.count(x) for x in set(mine)}
     assert rows["estimate"].sum() == pytest.approx(1)
@@ -120,20 +119,14 @@ def test_shares_of_the_labels_are_counted_and_sum_to_one(
 def test_contrast_counts_the_items_that_rise_and_fall(
     results: Path, tables: dict[str, pl.DataFrame]
 ) -> None:
+    place = {"model": "glm-4.7", "dataset": "gsm8k", "temperature": 0.0, "judge": "other"}
     seen: dict[str, dict[str, bool]] = defaultdict(dict)
     for v in verdicts(results):
-        if (v["model"], v["dataset"], v["temperature"], v["judge"]) == (
-            "glm-4.7",
-            "gsm8k",
-            0,
-            "other",
-        ):
-            if v["genuine"] is not None:
-                seen[v["item"]][v["perturbation"]] = v["genuine"]
+        if v["genuine"] is not None and is_at(v, **place):
+            seen[v["item"]][v["perturbation"]] = v["genuine"]
     both = [pair for pair in seen.values() if len(pair) == 2]
     rise = sum(pair["truncate"] and not pair["none"] for pair in both)
     fall = sum(pair["none"] and not pair["truncate"] for pair in both)
-    place = {"model": "glm-4.7", "dataset": "gsm8k", "temperature": 0.0, "judge": "other"}
     row = one(tables["contrasts"], factor="perturbation", **place)
     assert (row["n_items"], row["n_rise"], row["n_fall"]) == (len(both), rise, fall)
     assert row["difference"] == pytest.approx((rise - fall) / len(both))
@@ -143,17 +136,16 @@ def test_contrast_counts_the_items_that_rise_and_fall(
 def test_contrast_of_several_samples_goes_by_the_items_means(
     results: Path, tables: dict[str, pl.DataFrame]
 ) -> None:
+    place = {"model": "qwen3.5-4b", "perturbation": "none", "judge": "heuristic"}
     seen: dict[tuple[str, str], dict[float, list[bool]]] = defaultdict(lambda: defaultdict(list))
     for v in verdicts(results):
-        if (v["model"], v["perturbation"], v["judge"]) == ("qwen3.5-4b", "none", "heuristic"):
-            if v["genuine"] is not None:
-                seen[v["dataset"], v["item"]][v["temperature"]].append(v["genuine"])
+        if v["genuine"] is not None and is_at(v, **place):
+            seen[v["dataset"], v["item"]][v["temperature"]].append(v["genuine"])
     changes = [
         sum(turns[1.0]) / len(turns[1.0]) - turns[0.0][0]
         for turns in seen.values()
         if len(turns) == 2
     ]
-    place = {"model": "qwen3.5-4b", "perturbation": "none", "judge": "heuristic"}
     row = one(tables["contrasts"], factor="temperature", scope="model", **place)
     assert (row["n_items"], row["dataset"]) == (len(changes), "all")
     assert row["difference"] == pytest.approx(sum(changes) / len(changes))
@@ -171,9 +163,9 @@ def test_being_right_and_following_up_are_counted_on_the_first_sample(
     }
     counts = dict.fromkeys([(r, g) for r in (True, False) for g in (True, False)], 0)
     for v in verdicts(results):
-        if (v["model"], v["dataset"], v["sample"]) == ("glm-4.7", "gsm8k", 0):
-            if all(v[k] == x for k, x in PLACE.items()) and v["genuine"] is not None:
-                counts[grades[v["item"]], v["genuine"]] += 1
+        here = is_at(v, model="glm-4.7", dataset="gsm8k", sample=0, **PLACE)
+        if v["genuine"] is not None and here:
+            counts[grades[v["item"]], v["genuine"]] += 1
     row = one(
         tables["item_association"], model="glm-4.7", dataset="gsm8k", temperature=1.0, judge="other"
     )

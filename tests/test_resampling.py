@@ -77,7 +77,7 @@ def test_a_single_item_has_an_interval_that_holds_its_rate(scored: list[int]) ->
 
 
 def test_bootstrap_covers_where_turns_of_an_item_are_alike() -> None:
-    # Items differ: the share of each is Beta(2, 6), mean 1/4. Wilson over turns would cover far less.
+    # The share of each item is Beta(2, 6), mean 1/4. Wilson over turns would cover far less.
     draw = rng(5)
     hits = naive = 0
     for _ in range(300):
