@@ -16,12 +16,12 @@ RUN_HERE = {
     "snakemake --profile slurm -n",
     "snakemake --cores 2 --configfile mine.yaml",
     "userturn rates results",
-    "userturn compare results results",
     "userturn plan",
     "userturn status",
 }
 RUN_BY_CI = {"make setup", "make demo", "make test", "make check", "bash .ci/run"}
 RUN_ELSEWHERE = {
+    "userturn compare A B": "test_a_study_is_compared_with_itself, and tests/test_analysing.py",
     "snakemake --profile slurm": "needs a cluster; its dry run is here",
     "snakemake --unlock": "Snakemake's own",
     "snakemake results/datasets/riddles.parquet": "tests/test_bad_input.py runs its like",
