@@ -75,6 +75,7 @@ rule compare_with_paper:
     input:
         rates="results/tables/rates.parquet",
         accuracy="results/tables/accuracy.parquet",
+        families="results/tables/families.parquet",
         pooled_rates="results/tables/pooled_rates.parquet",
         failure_profiles="results/tables/failure_profiles.parquet",
         contrasts="results/tables/contrasts.parquet",

@@ -11,7 +11,6 @@ from userturn.contrasts import (
     compare,
     contrasts,
     pairs,
-    temperature_response,
 )
 from userturn.counting import count_items
 from userturn.decoupling import correlations, decoupling, item_association
@@ -20,6 +19,7 @@ from userturn.grid import Grid
 from userturn.perturbations import controls_of
 from userturn.pooling import failure_profiles, pooled_rates
 from userturn.printing import PRINTED
+from userturn.responding import temperature_response
 from userturn.tables import write_csv, write_latex, write_markdown, write_table
 
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import polars as pl
 
 from userturn.analysing import write_all
-from userturn.families import families
 from userturn.printing import PRINTED
 from userturn.tables import Schema
 
@@ -103,9 +102,8 @@ def _highest_when_sampled(tables: Tables) -> Found:
 
 
 def _larger_is_not_better(tables: Tables) -> Found:
-    models = families({name: {} for name in tables["accuracy"]["model"].unique()})
     greedy = _followups(tables, "qwen3.5").filter(pl.col("temperature") == 0)
-    sized = greedy.join(models.select("model", "size"), on="model").drop_nulls("size")
+    sized = greedy.join(tables["families"].select("model", "size"), on="model").drop_nulls("size")
     if sized.height < 3:
         return _missing("three sizes of qwen3.5 at temperature 0")
     rates = sized.sort("size")["estimate"].to_list()
@@ -216,7 +214,7 @@ def anchors(tables: Tables, judge: str) -> pl.DataFrame:
     """Return each published result beside what this study has, by one judge.
 
     Args:
-        tables: accuracy, rates, pooled_rates, failure_profiles, contrasts and post_training.
+        tables: accuracy, contrasts, failure_profiles, families, pooled_rates, post_training, rates.
         judge: whose verdicts are compared; the paper's is gpt-5.4-mini.
     """
     of_judge = {

@@ -55,6 +55,30 @@ def _conditions(table: pl.DataFrame, field: str) -> list[str]:
     return sorted(table[field].unique().to_list(), key=lambda name: (name != PLAIN, name))
 
 
+MEASURES = ["task accuracy", "genuine follow-up"]
+
+
+def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
+    """Return accuracy and unperturbed follow-up rate of each model and dataset, in rows."""
+    columns = ["model", "dataset", "measure", "estimate", "lower", "upper"]
+    tables = [
+        table.with_columns(measure=pl.lit(measure)).select(columns)
+        for measure, table in zip(MEASURES, (accuracy, _plain(rates)), strict=True)
+    ]
+    return pl.concat(tables).drop_nulls("estimate").join(families, on="model")
+
+
+def _over_size(table: pl.DataFrame, families: pl.DataFrame) -> tuple[dict[str, Any], int]:
+    """Return the encoding of the axis and its width: of sizes if all are known, else of models."""
+    if table["size"].null_count() or table["size"].n_unique() < 2:
+        names = alt.X("model:N", title=None, sort=_models(families, table)).axis(labelAngle=-35)
+        offset = alt.XOffset("measure:N", sort=MEASURES)
+        return {"x": names, "xOffset": offset}, max(120, 40 * table["model"].n_unique())
+    axis = alt.Axis(format="~g", values=[0.1, 1, 10, 100, 1000], grid=False)
+    x = alt.X("size:Q", title="parameters, billions", axis=axis)
+    return {"x": x.scale(type="log", nice=False, padding=12)}, 160
+
+
 def accuracy_and_followup(
     rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFrame, judge: str
 ) -> Any:
@@ -63,45 +87,29 @@ def accuracy_and_followup(
     The follow-up rate is that of the unperturbed cell at the lowest temperature. Where the size
     of a model is not known, models stand side by side instead.
     """
-    columns = ["model", "dataset", "measure", "estimate", "lower", "upper"]
-    measures = {"task accuracy": accuracy, "genuine follow-up": _plain(rates)}
-    table = (
-        pl.concat([t.with_columns(measure=pl.lit(m)).select(columns) for m, t in measures.items()])
-        .drop_nulls("estimate")
-        .join(families, on="model")
-    )
+    table = _measures(rates, accuracy, families)
     if table.is_empty():
         return note("nothing was graded or scored")
-    offset: dict[str, Any] = {}
-    if table["size"].null_count() or table["size"].n_unique() < 2:
-        x: Any = alt.X("model:N", title=None, sort=_models(families, table)).axis(labelAngle=-35)
-        width = max(120, 40 * table["model"].n_unique())
-        offset = {"xOffset": alt.XOffset("measure:N", sort=list(measures))}
-    else:
-        scale = alt.Scale(type="log", nice=False, padding=12)
-        axis = alt.Axis(format="~g", values=[0.1, 1, 10, 100, 1000], grid=False)
-        x, width = alt.X("size:Q", title="parameters, billions", scale=scale, axis=axis), 160
+    place, width = _over_size(table, families)
+    told = _told_apart("family", _families(families, table))
     y = alt.Y("estimate:Q", title="share of items, 95% interval")
     y = y.scale(domain=[0, 1]).axis(format="%")
-    told = _told_apart("family", _families(families, table))
-    color = told["color"]
-    dash = alt.StrokeDash("measure:N").scale(domain=list(measures))
-    base = alt.Chart(table, width=width, height=210).encode(x=x, **offset)
-    lines = base.mark_line(strokeWidth=1.3, opacity=0 if offset else 1).encode(
-        y=y, color=color, strokeDash=dash
-    )
-    bars = base.mark_rule(strokeWidth=1.5).encode(y="lower:Q", y2="upper:Q", color=color)
+    dash = alt.StrokeDash("measure:N").scale(domain=MEASURES)
+    base = alt.Chart(table, width=width, height=210).encode(color=told["color"], **place)
+    # Models side by side are in no order that a line could mean.
+    opacity = 0 if "xOffset" in place else 1
+    lines = base.mark_line(strokeWidth=1.3, opacity=opacity).encode(y=y, strokeDash=dash)
+    bars = base.mark_rule(strokeWidth=1.5).encode(y="lower:Q", y2="upper:Q")
     points = [
         base.mark_point(filled=filled, size=45, opacity=1, strokeWidth=1.5)
         .transform_filter(alt.datum.measure == measure)
-        .encode(y="estimate:Q", **told)
-        for measure, filled in zip(measures, (True, False), strict=True)
+        .encode(y="estimate:Q", shape=told["shape"])
+        for measure, filled in zip(MEASURES, (True, False), strict=True)
     ]
     chart = alt.layer(lines, bars, *points, data=table).facet(
         column=alt.Column("dataset:N", title=None)
     )
-    temperature = _temperature(rates)
-    more = f"; unperturbed{temperature}; filled: accuracy, open: follow-up"
+    more = f"; unperturbed{_temperature(rates)}; filled: accuracy, open: follow-up"
     return chart.properties(title=titled("Task accuracy and genuine follow-ups", judge, more))
 
 
