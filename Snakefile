@@ -34,8 +34,8 @@ rule all:
         "results/tables/rates.parquet",
         "results/tables/accuracy.parquet",
         "results/tables/controls.parquet",
-        "results/figures/accuracy_and_followup.svg",
-        "results/figures/rates_by_temperature.svg",
+        "results/tables/anchors.md",
+        "results/figures/grid_overview.svg",
 
 
 for stage in ("data", "generate", "judge", "controls", "aggregate", "figures"):

@@ -1,5 +1,7 @@
 """From verdicts and grades to tables."""
 
+FORMATS = (".parquet", ".csv", ".md", ".tex")
+
 
 rule summarise:
     """Count one cell's outcomes and verdicts, one row a judge."""
@@ -20,7 +22,7 @@ rule summarise:
 
 
 rule tabulate:
-    """Put the rates of all cells and the accuracy of all models into tables."""
+    """Put rates and health of all cells, and the accuracy of all models, into tables."""
     input:
         summaries=study.summaries,
         grades=study.grades,
@@ -29,6 +31,8 @@ rule tabulate:
         rates_csv="results/tables/rates.csv",
         accuracy="results/tables/accuracy.parquet",
         accuracy_csv="results/tables/accuracy.csv",
+        health="results/tables/health.parquet",
+        health_csv="results/tables/health.csv",
     log:
         "logs/tabulate.log",
     localrule: True
@@ -38,3 +42,53 @@ rule tabulate:
         identity=study.identity,
     script:
         "../scripts/tabulate.py"
+
+
+rule analyse:
+    """Compare, pool and correlate: every table that is made from all verdicts and grades."""
+    input:
+        verdicts=study.all_verdicts,
+        grades=study.grades,
+    output:
+        pooled_rates=multiext("results/tables/pooled_rates", *FORMATS),
+        failure_profiles=multiext("results/tables/failure_profiles", *FORMATS),
+        contrasts=multiext("results/tables/contrasts", *FORMATS),
+        temperature_response=multiext("results/tables/temperature_response", *FORMATS),
+        post_training=multiext("results/tables/post_training", *FORMATS),
+        decoupling=multiext("results/tables/decoupling", *FORMATS),
+        correlations=multiext("results/tables/correlations", *FORMATS),
+        families=multiext("results/tables/families", ".parquet", ".csv"),
+        item_association=multiext("results/tables/item_association", ".parquet", ".csv"),
+    log:
+        "logs/analyse.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.analysis_identity,
+    script:
+        "../scripts/analyse.py"
+
+
+rule compare_with_paper:
+    """Put what the paper publishes beside what this study has."""
+    input:
+        rates="results/tables/rates.parquet",
+        accuracy="results/tables/accuracy.parquet",
+        families="results/tables/families.parquet",
+        pooled_rates="results/tables/pooled_rates.parquet",
+        failure_profiles="results/tables/failure_profiles.parquet",
+        contrasts="results/tables/contrasts.parquet",
+        post_training="results/tables/post_training.parquet",
+    output:
+        anchors=multiext("results/tables/anchors", ".parquet", ".csv", ".md"),
+    log:
+        "logs/compare_with_paper.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.anchors_identity,
+        judge=study.primary_judge,
+    script:
+        "../scripts/compare_with_paper.py"

@@ -1,36 +1,31 @@
 """Tables as pictures."""
 
+PICTURES = (".vl.json", ".svg", ".png")
 
-rule draw_accuracy_and_followup:
-    """Draw each model's task accuracy beside its follow-up rate."""
+
+rule draw_figures:
+    """Draw every figure, from the verdicts of the primary judge."""
     input:
         rates="results/tables/rates.parquet",
         accuracy="results/tables/accuracy.parquet",
+        health="results/tables/health.parquet",
+        families="results/tables/families.parquet",
+        contrasts="results/tables/contrasts.parquet",
+        failure_profiles="results/tables/failure_profiles.parquet",
     output:
-        vega_lite="results/figures/accuracy_and_followup.vl.json",
-        svg="results/figures/accuracy_and_followup.svg",
-        png="results/figures/accuracy_and_followup.png",
+        accuracy_and_followup=multiext(
+            "results/figures/accuracy_and_followup", *PICTURES
+        ),
+        rates_by_temperature=multiext("results/figures/rates_by_temperature", *PICTURES),
+        perturbation_effects=multiext("results/figures/perturbation_effects", *PICTURES),
+        failure_profiles=multiext("results/figures/failure_profiles", *PICTURES),
+        grid_overview=multiext("results/figures/grid_overview", *PICTURES),
     log:
-        "logs/draw_accuracy_and_followup.log",
+        "logs/draw_figures.log",
     localrule: True
     conda:
         "../envs/analysis.yaml"
+    params:
+        judge=study.primary_judge,
     script:
-        "../scripts/draw_accuracy_and_followup.py"
-
-
-rule draw_rates_by_temperature:
-    """Draw the follow-up rate over temperature, for each perturbation."""
-    input:
-        rates="results/tables/rates.parquet",
-    output:
-        vega_lite="results/figures/rates_by_temperature.vl.json",
-        svg="results/figures/rates_by_temperature.svg",
-        png="results/figures/rates_by_temperature.png",
-    log:
-        "logs/draw_rates_by_temperature.log",
-    localrule: True
-    conda:
-        "../envs/analysis.yaml"
-    script:
-        "../scripts/draw_rates_by_temperature.py"
+        "../scripts/draw_figures.py"

@@ -1,4 +1,4 @@
-"""Put the rates of all cells and the accuracy of all models into tables."""
+"""Put rates and health of all cells, and the accuracy of all models, into tables."""
 
 from userturn.logs import log_to
 from userturn.tabulating import tabulate
@@ -13,4 +13,6 @@ if __name__ == "__main__":
         path_to_rates_csv=snakemake.output.rates_csv,
         path_to_accuracy=snakemake.output.accuracy,
         path_to_accuracy_csv=snakemake.output.accuracy_csv,
+        path_to_health=snakemake.output.health,
+        path_to_health_csv=snakemake.output.health_csv,
     )

@@ -25,6 +25,7 @@ RUN_ELSEWHERE = {
     "userturn doctor": "tests/slurm/test_slurm.py",
     "snakemake download": "needs the hub; its dry run is here",
     "snakemake --cores all": "make demo, with a profile",
+    "userturn compare A B": "test_a_study_is_compared_with_itself, and tests/test_analysing.py",
     "snakemake --profile slurm": "needs a cluster; its dry run is here",
     "snakemake --unlock": "Snakemake's own",
     "snakemake results/datasets/riddles.parquet": "tests/test_bad_input.py runs its like",
@@ -98,6 +99,11 @@ def test_rates_and_status_of_a_finished_study_are_printed(finished_study: Path) 
     assert "5/5 scored" in rates
     status = output_of(finished_study, "userturn", "status", "--configfile", "study.yaml")
     assert "tiny" in status
+
+
+def test_a_study_is_compared_with_itself(finished_study: Path) -> None:
+    text = output_of(finished_study, "userturn", "compare", "results", "results")
+    assert "4 shared cells, 4 of them made with the same settings" in text
 
 
 def test_rates_without_a_study_say_what_to_do(tmp_path: Path) -> None:

@@ -58,11 +58,7 @@ def test_reordered_keys_of_the_config_rerun_nothing(study: Path) -> None:
 
 def test_smaller_selection_and_growing_back_sweep_nothing(study: Path) -> None:
     change_study(study, run__temperatures=[0])
-    assert set(planned(study)) == {
-        "tabulate",
-        "draw_accuracy_and_followup",
-        "draw_rates_by_temperature",
-    }
+    assert set(planned(study)) == {"tabulate", "analyse", "compare_with_paper", "draw_figures"}
     run(study)
     change_study(study, run__temperatures=[0, 1.0])
     assert "sweep" not in planned(study)
@@ -80,8 +76,9 @@ def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
         "judge": 4,
         "summarise": 4,
         "tabulate": 1,
-        "draw_accuracy_and_followup": 1,
-        "draw_rates_by_temperature": 1,
+        "analyse": 1,
+        "compare_with_paper": 1,
+        "draw_figures": 1,
     }
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from userturn.comparing import compare_studies
 from userturn.doctor import doctor
 from userturn.errors import UserError
 from userturn.estimates import plan
@@ -66,6 +67,10 @@ def parser() -> argparse.ArgumentParser:
     rates = commands.add_parser("rates", help="print the rates of a finished study")
     rates.add_argument("results", type=Path, nargs="?", default=Path("results"))
     rates.set_defaults(run=lambda arguments: show_rates(arguments.results))
+    compare = commands.add_parser("compare", help="print two studies side by side, item by item")
+    compare.add_argument("a", type=Path, metavar="A")
+    compare.add_argument("b", type=Path, metavar="B")
+    compare.set_defaults(run=lambda arguments: compare_studies(arguments.a, arguments.b))
     for name, function, help_text in (
         ("plan", plan, "print what a study will ask, of what, and with which prompts"),
         ("status", status, "print how far a running study is"),

@@ -15,17 +15,11 @@ from userturn.sources import complete, shaping
 from userturn.tables import read_identity
 
 # Kept out of a model's identity: where and how fast it runs, and what stands in it otherwise.
-PLACEMENT = (
-    "gpus",
-    "gpu_model",
-    "nodes",
-    "shards",
-    "mem_mb",
-    "max_mem_mb",
-    "runtime",
-    "max_runtime",
-)
-ELSEWHERE = ("source", "revision", "answer", "chat_template")
+PLACEMENT = frozenset(("gpus", "gpu_model", "nodes", "shards"))
+RESOURCES = frozenset(("mem_mb", "max_mem_mb", "runtime", "max_runtime"))
+ELSEWHERE = frozenset(("source", "revision", "answer", "chat_template"))
+GROUPING = frozenset(("family", "size", "base"))
+NO_IDENTITY = PLACEMENT | RESOURCES | ELSEWHERE | GROUPING
 IDENTITY_VERSION = 1
 
 
@@ -81,7 +75,7 @@ class Grid:
     @cached_property
     def _model_identities(self) -> dict[str, dict[str, Any]]:
         return {
-            name: {key: value for key, value in line.items() if key not in PLACEMENT + ELSEWHERE}
+            name: {key: value for key, value in line.items() if key not in NO_IDENTITY}
             | {
                 "source": source_identity(line["source"], line["revision"]),
                 "engine": self.config["engine"],
@@ -232,6 +226,11 @@ class Grid:
         """Return the sorted identities of all that a model's sweep has to fill."""
         answers = [self.answers_identity(model, name) for name in self.pending_answers[model]]
         return sorted(answers + [self.cell_identity(cell) for cell in self.pending_cells[model]])
+
+    @property
+    def primary_judge(self) -> str:
+        """The judge that figures show: the one the config names, else the first."""
+        return str(self.config.get("primary_judge", next(iter(self.judges))))
 
     def verdicts_identity(self, cell: Cell, judge: str) -> str:
         """Return the identity of one judge's verdicts on a cell."""

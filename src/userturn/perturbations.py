@@ -68,6 +68,8 @@ class Operator:
     parameters: Mapping[str, Mapping[str, Any]]
 
 
+# Operators that leave nothing to react to: what a rate is read against.
+CONTROLS = ("shuffled_answer", "header_only", "neutral_answer")
 OPERATORS: dict[str, Operator] = {}
 TEXT = {"type": "string", "minLength": 1}
 SHARE = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
@@ -160,6 +162,11 @@ def perturb(context: Context, settings: Mapping[str, Any], tokenizer: Tokenizer)
 def needs_donor(settings: Mapping[str, Any]) -> bool:
     """Tell whether an operator wants another item's answer."""
     return OPERATORS[settings["operator"]].needs_donor
+
+
+def controls_of(perturbations: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the names of the perturbations that are controls, sorted."""
+    return sorted(name for name, line in perturbations.items() if line["operator"] in CONTROLS)
 
 
 def check_perturbations(config: Config) -> None:

@@ -10,12 +10,15 @@ import yaml
 from userturn.config import Config, ConfigError, check
 from userturn.control_grid import ControlGrid
 from userturn.errors import UserError
+from userturn.families import bases, families
 from userturn.fingerprints import fingerprint
 from userturn.grid import Cell, Grid
-from userturn.perturbations import check_perturbations
+from userturn.perturbations import check_perturbations, controls_of
 from userturn.placement import Placement
 
 GRADES_VERSION = 2
+SUMMARY_VERSION = 2
+ANALYSIS_VERSION = 1
 
 
 def cell_of(wildcards: Any) -> Cell:
@@ -130,7 +133,13 @@ class Study:
     def summary_identity(self, wildcards: Any) -> str:
         """Return the identity of the summary of a cell by all judges."""
         cell = cell_of(wildcards)
-        return fingerprint([self.grid.verdicts_identity(cell, judge) for judge in self.grid.judges])
+        identities = [self.grid.verdicts_identity(cell, judge) for judge in self.grid.judges]
+        return fingerprint([SUMMARY_VERSION, self._drawing, identities])
+
+    @property
+    def _drawing(self) -> list[int]:
+        """What shapes resamples."""
+        return [self.grid.config["seed"], self.grid.config["statistics"]["resamples"]]
 
     @property
     def identity(self) -> str:
@@ -157,6 +166,40 @@ class Study:
         return [
             f"results/datasets/{dataset}.parquet"
             for dataset in sorted(self.grid.datasets | self.grid.human_datasets)
+        ]
+
+    @property
+    def analysis_identity(self) -> str:
+        """The identity of the tables that compare, pool and correlate."""
+        grid = self.grid
+        return fingerprint(
+            {
+                "version": ANALYSIS_VERSION,
+                "study": self.identity,
+                "families": families(grid.models).rows(),
+                "bases": bases(grid.models),
+                "controls": controls_of(grid.perturbations),
+                "drawing": self._drawing,
+            }
+        )
+
+    @property
+    def anchors_identity(self) -> str:
+        """The identity of the comparison with what the paper publishes."""
+        return fingerprint([self.analysis_identity, self.grid.primary_judge])
+
+    @property
+    def primary_judge(self) -> str:
+        """The judge that figures and the comparison with the paper show."""
+        return self.grid.primary_judge
+
+    @property
+    def all_verdicts(self) -> list[str]:
+        """The verdicts of every judge on all cells."""
+        return [
+            f"results/cells/{cell.folder}/verdicts/{judge}.parquet"
+            for cell in self.grid.cells
+            for judge in self.grid.judges
         ]
 
     @property

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
+from tabulate import tabulate
 
 SCHEMA_VERSION = "1"
 
@@ -44,3 +45,19 @@ def write_csv(table: pl.DataFrame, path: str | Path) -> None:
     """Write a table as CSV, whole."""
     with written_whole(path) as temporary:
         table.write_csv(temporary)
+
+
+def write_markdown(table: pl.DataFrame, path: str | Path) -> None:
+    """Write a table of texts as a Markdown table, whole."""
+    with written_whole(path) as temporary:
+        temporary.write_text(_printed(table, "pipe"))
+
+
+def write_latex(table: pl.DataFrame, path: str | Path) -> None:
+    """Write a table of texts as a LaTeX tabular with booktabs rules, whole."""
+    with written_whole(path) as temporary:
+        temporary.write_text(_printed(table, "latex_booktabs"))
+
+
+def _printed(table: pl.DataFrame, layout: str) -> str:
+    return str(tabulate(table.rows(), table.columns, layout, disable_numparse=True)) + "\n"

@@ -1,14 +1,15 @@
-"""From verdicts and grades to tables of rates, each with its denominator and coverage."""
+"""From verdicts and grades to tables of what was seen, each with its denominator and coverage."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
-from userturn.statistics import wilson
+from userturn.counting import CELL
+from userturn.resampling import Patterns, clustered_rate
+from userturn.statistics import generator, wilson
 from userturn.tables import Schema, write_csv, write_table
 
-CELL = ["model", "dataset", "temperature", "perturbation"]
 SUMMARY_SCHEMA: Schema = {
     "model": pl.String,
     "dataset": pl.String,
@@ -23,17 +24,19 @@ SUMMARY_SCHEMA: Schema = {
     "n_truncated": pl.Int64,
     "n_scored": pl.Int64,
     "n_unscored": pl.Int64,
+    "n_refused": pl.Int64,
     "n_genuine": pl.Int64,
     "estimate": pl.Float64,
     "lower": pl.Float64,
     "upper": pl.Float64,
+    "interval": pl.String,
     "coverage": pl.Float64,
     "if_unscored_negative": pl.Float64,
     "if_unscored_positive": pl.Float64,
 }
 
 
-def rate(n_genuine: int, n_scored: int, n_turns: int) -> dict[str, float | None]:
+def rate(n_genuine: int, n_scored: int, n_turns: int) -> dict[str, Any]:
     """Return a rate over the scored turns, with Wilson interval, coverage and bounds.
 
     The bounds say what the rate over all turns would be if every unscored turn were not genuine,
@@ -45,14 +48,34 @@ def rate(n_genuine: int, n_scored: int, n_turns: int) -> dict[str, float | None]
         "estimate": estimate,
         "lower": lower,
         "upper": upper,
+        "interval": "Wilson" if n_scored else None,
         "coverage": n_scored / n_turns if n_turns else None,
         "if_unscored_negative": n_genuine / n_turns if n_turns else None,
         "if_unscored_positive": (n_genuine + n_unscored) / n_turns if n_turns else None,
     }
 
 
-def summarise_judge(turns: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]:
+def clustered_limits(verdicts: pl.DataFrame, seed: int, n_resamples: int) -> dict[str, Any]:
+    """Return the interval of a cell whose items have several samples: items are resampled."""
+    items = verdicts.group_by("item").agg(
+        n_scored=pl.col("genuine").count(), n_positive=pl.col("genuine").sum()
+    )
+    counts = items.group_by("n_scored", "n_positive").agg(n=pl.len()).sort(pl.all())
+    names = ("n", "n_scored", "n_positive")
+    patterns = Patterns(*(counts[name].cast(pl.Float64).to_numpy() for name in names))
+    rng = generator(seed, *verdicts.select(*CELL, "judge").row(0))
+    interval, method = clustered_rate([patterns], "micro", n_resamples, rng)
+    seen = interval.estimate is not None
+    limits = {"lower": interval.lower, "upper": interval.upper}
+    return {**limits, "interval": method if seen else None}
+
+
+def summarise_judge(
+    turns: pl.DataFrame, verdicts: pl.DataFrame, seed: int, n_resamples: int
+) -> dict[str, Any]:
     """Return the counts and the rate of one cell by one judge."""
+    refused = verdicts["unscored_reason"].cast(pl.String).str.contains("(?i)refus")
+    several = verdicts.height and turns["item"].n_unique() < turns.height
     outcomes = dict(turns.group_by("outcome").len().iter_rows())
     n_scored = verdicts["genuine"].count()
     n_genuine = int(verdicts["genuine"].sum())
@@ -65,32 +88,64 @@ def summarise_judge(turns: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, An
         "n_truncated": turns.filter(pl.col("finish_reason") == "length").height,
         "n_scored": n_scored,
         "n_unscored": turns.height - n_scored,
+        "n_refused": int(refused.sum()),
         "n_genuine": n_genuine,
         **rate(n_genuine, n_scored, turns.height),
+        **(clustered_limits(verdicts, seed, n_resamples) if several else {}),
     }
 
 
 def summarise(
-    path_to_user_turns: str, paths_to_verdicts: Sequence[str], identity: str, path_to_summary: str
+    path_to_user_turns: str,
+    paths_to_verdicts: Sequence[str],
+    seed: int,
+    n_resamples: int,
+    identity: str,
+    path_to_summary: str,
 ) -> None:
     """Write one row a judge: what became of a cell's turns, and the rate of genuine ones."""
     turns = pl.read_parquet(path_to_user_turns)
-    rows = [summarise_judge(turns, pl.read_parquet(path)) for path in paths_to_verdicts]
+    rows = [
+        summarise_judge(turns, pl.read_parquet(path), seed, n_resamples)
+        for path in paths_to_verdicts
+    ]
     write_table(pl.DataFrame(rows, schema=SUMMARY_SCHEMA), path_to_summary, identity)
 
 
 def accuracy(grades: pl.DataFrame) -> pl.DataFrame:
-    """Return one row a model and dataset: graded, correct, undecided, rate with interval."""
+    """Return one row a model and dataset: graded, correct, undecided, rate with interval.
+
+    The rate by the verifier's loose reading stands beside it, null where there is no such reading.
+    """
     counts = grades.group_by("model", "dataset", maintain_order=True).agg(
         n_items=pl.len(),
         n_graded=pl.col("correct").count(),
         n_correct=pl.col("correct").sum(),
         n_undecided=pl.col("correct").null_count(),
+        n_graded_loose=pl.col("correct_loose").count(),
+        n_correct_loose=pl.col("correct_loose").sum(),
     )
-    intervals = [wilson(row["n_correct"], row["n_graded"]) for row in counts.iter_rows(named=True)]
+    strict = _wilson_columns(counts, "n_correct", "n_graded", "")
     return counts.with_columns(
-        pl.Series(name, [getattr(interval, name) for interval in intervals], dtype=pl.Float64)
+        *strict, *_wilson_columns(counts, "n_correct_loose", "n_graded_loose", "_loose")
+    )
+
+
+def _wilson_columns(counts: pl.DataFrame, positive: str, n: str, ending: str) -> list[pl.Series]:
+    intervals = [wilson(*row) for row in counts.select(positive, n).iter_rows()]
+    return [
+        pl.Series(name + ending, [getattr(i, name) for i in intervals], dtype=pl.Float64)
         for name in ("estimate", "lower", "upper")
+    ]
+
+
+def health(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return what became of each cell's turns, as counts and as shares of all turns."""
+    kinds = ("empty", "error", "truncated", "unscored", "refused")
+    shares = {f"share_{kind}": pl.col(f"n_{kind}") / pl.col("n_turns") for kind in kinds}
+    counts = [f"n_{kind}" for kind in kinds]
+    return rates.select(
+        *CELL, "judge", "n_items", "n_turns", *counts, **shares, share_scored="coverage"
     )
 
 
@@ -102,12 +157,16 @@ def tabulate(
     path_to_rates_csv: str,
     path_to_accuracy: str,
     path_to_accuracy_csv: str,
+    path_to_health: str,
+    path_to_health_csv: str,
 ) -> None:
-    """Write the rates of all cells, and the accuracy of all models, as Parquet and CSV."""
+    """Write rates and health of all cells, and the accuracy of all models, as Parquet and CSV."""
     rates = pl.concat([pl.read_parquet(path) for path in sorted(paths_to_summaries)])
     rates = rates.sort(*CELL, "judge")
     write_table(rates, path_to_rates, identity)
     write_csv(rates, path_to_rates_csv)
+    write_table(health(rates), path_to_health, identity)
+    write_csv(health(rates), path_to_health_csv)
     grades = accuracy(pl.concat([pl.read_parquet(path) for path in sorted(paths_to_grades)]))
     write_table(grades, path_to_accuracy, identity)
     write_csv(grades, path_to_accuracy_csv)

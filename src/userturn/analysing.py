@@ -1,0 +1,133 @@
+"""From verdicts and grades to what a paper reports: one pass over the verdicts, every table."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from userturn.contrasts import (
+    CONTRAST_SCHEMA,
+    PLAIN,
+    compare,
+    contrasts,
+    pairs,
+)
+from userturn.counting import count_items
+from userturn.decoupling import correlations, decoupling, item_association
+from userturn.families import bases, families
+from userturn.grid import Grid
+from userturn.perturbations import controls_of
+from userturn.pooling import failure_profiles, pooled_rates
+from userturn.printing import PRINTED
+from userturn.responding import temperature_response
+from userturn.tables import write_csv, write_latex, write_markdown, write_table
+
+
+def accuracy_contrasts(
+    grades: pl.DataFrame, families: pl.DataFrame, bases: Mapping[str, str], seed: int, n: int
+) -> pl.DataFrame:
+    """Return how the accuracy of each post-trained model differs from its base's."""
+    graded = grades.filter(pl.col("correct").is_not_null()).join(families, on="model")
+    shares = graded.select(
+        "model",
+        "dataset",
+        "item",
+        "family",
+        temperature=pl.lit(None, dtype=pl.Float64),
+        perturbation=pl.lit(PLAIN),
+        judge=pl.lit("verifier"),
+        share=pl.col("correct").cast(pl.Float64),
+        once=True,
+    )
+    tables = [pl.DataFrame(schema=CONTRAST_SCHEMA)]
+    for after, before in bases.items():
+        two = shares.filter(pl.col("model").is_in([after, before]))
+        paired = pairs(two, "model", before, ["dataset", "item"])
+        tables.append(compare(paired, seed, n))
+    return pl.concat(tables)
+
+
+def post_training(contrasts: pl.DataFrame, accuracies: pl.DataFrame) -> pl.DataFrame:
+    """Return what post-training changes in follow-ups and in accuracy, on shared items."""
+    followups = contrasts.filter(pl.col("factor") == "model")
+    table = pl.concat(
+        [
+            followups.select(pl.lit("follow-up").alias("measure"), pl.all()),
+            accuracies.select(pl.lit("accuracy").alias("measure"), pl.all()),
+        ]
+    ).filter(pl.col("scope") != "family")
+    if table.height:
+        return table
+    reason = "no model line of this study names its base"
+    return pl.DataFrame([{"reason": reason}], schema=table.schema)
+
+
+def analysed(
+    items: pl.DataFrame, grades: pl.DataFrame, grid: Grid, n_resamples: int
+) -> dict[str, pl.DataFrame]:
+    """Return every table by its name.
+
+    Args:
+        items: as `counting.count_items` gives them.
+        grades: of all models and datasets.
+        grid: of the study.
+        n_resamples: bootstrap resamples, sign flips and permutations.
+    """
+    seed = int(grid.config["seed"])
+    lines, before = families(grid.models), bases(grid.models)
+    known = lines.select("model", "family").cast({"model": pl.Categorical})
+    items = items.join(known, on="model", how="left")
+    differences = contrasts(items, before, controls_of(grid.perturbations), seed, n_resamples)
+    beside = decoupling(items, grades, lines, seed, n_resamples)
+    accuracies = accuracy_contrasts(grades, lines, before, seed, n_resamples)
+    return {
+        "families": lines,
+        "pooled_rates": pooled_rates(items, seed, n_resamples),
+        "failure_profiles": failure_profiles(items, seed, n_resamples),
+        "contrasts": differences,
+        "temperature_response": temperature_response(differences),
+        "post_training": post_training(differences, accuracies),
+        "decoupling": beside,
+        "correlations": correlations(beside, items, seed, n_resamples),
+        "item_association": item_association(items, grades),
+    }
+
+
+def write_all(
+    table: pl.DataFrame, paths: Sequence[str], identity: str, printed: Any = None
+) -> None:
+    """Write a table in the format that each path's ending names.
+
+    Parquet and CSV hold all of it; Markdown and LaTeX the part that is read, as `printed` makes it.
+    """
+    for path in map(str, paths):
+        ending = path.rpartition(".")[2]
+        if ending == "parquet":
+            write_table(table, path, identity)
+        elif ending == "csv":
+            write_csv(table, path)
+        else:
+            {"md": write_markdown, "tex": write_latex}[ending](printed(table), path)
+
+
+def analyse(
+    grid: Grid,
+    identity: str,
+    paths_to_verdicts: Sequence[str],
+    paths_to_grades: Sequence[str],
+    paths_to_tables: Mapping[str, Sequence[str]],
+) -> None:
+    """Write every table that is made from all verdicts and grades.
+
+    Args:
+        grid: of the study.
+        identity: of the tables.
+        paths_to_verdicts: of every cell and judge.
+        paths_to_grades: of every model and dataset.
+        paths_to_tables: by the table's name, a path for each format.
+    """
+    grades = pl.concat([pl.read_parquet(path) for path in sorted(paths_to_grades)])
+    items = count_items(paths_to_verdicts)
+    tables = analysed(items, grades, grid, grid.config["statistics"]["resamples"])
+    for name, paths in paths_to_tables.items():
+        write_all(tables[name], paths, identity, PRINTED.get(name))
