@@ -20,7 +20,7 @@ study = open_study(config)
 wildcard_constraints:
     **{
         name: r"[a-z0-9][a-z0-9._-]*"
-        for name in ("model", "dataset", "perturbation", "judge")
+        for name in ("model", "dataset", "perturbation", "judge", "round")
     },
     temperature=r"[0-9.]+",
     shard=r"\d+of\d+",
@@ -31,10 +31,22 @@ rule all:
         "results/tables/rates.parquet",
         "results/tables/accuracy.parquet",
         "results/tables/controls.parquet",
+        "results/tables/agreement.parquet",
+        "results/tables/corrected_rates.parquet",
+        study.humans.pages,
         "results/figures/accuracy_and_followup.svg",
         "results/figures/rates_by_temperature.svg",
+        "results/figures/confusion.svg",
 
 
-for stage in ("data", "generate", "judge", "controls", "aggregate", "figures"):
+for stage in (
+    "data",
+    "generate",
+    "judge",
+    "controls",
+    "humans",
+    "aggregate",
+    "figures",
+):
 
     include: f"rules/{stage}.smk"

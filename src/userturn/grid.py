@@ -16,7 +16,7 @@ from userturn.tables import read_identity
 
 # Kept out of a cell's identity: they change where and how fast, not what a model writes, or
 # stand in it otherwise.
-PLACEMENT = ("gpus", "shards", "source", "revision", "answer", "chat_template")
+PLACEMENT = ("gpus", "shards", "source", "revision", "answer", "chat_template", "family")
 IDENTITY_VERSION = 1
 
 

@@ -12,6 +12,7 @@ from userturn.control_grid import ControlGrid
 from userturn.errors import UserError
 from userturn.fingerprints import fingerprint
 from userturn.grid import Cell, Grid
+from userturn.human_grid import HumanGrid
 from userturn.perturbations import check_perturbations
 
 GRADES_VERSION = 2
@@ -62,6 +63,7 @@ class Study:
         check_perturbations(config)
         self.grid = Grid(config)
         self.controls = ControlGrid(self.grid)
+        self.humans = HumanGrid(self.grid)
 
     def _markers(self, model: str) -> list[str]:
         return [f"results/sweeps/{model}/{shard}.json" for shard in self.grid.shards(model)]

@@ -1,0 +1,291 @@
+"""Labels of people come in: every row of every file is checked, every problem is one sentence.
+
+CSV and JSON as the annotation page saves them are read, and Label Studio's JSON export. Unless the
+config says to leave bad rows out, one problem means that nothing is imported.
+"""
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from userturn.annotation import read_rubric
+from userturn.annotation_rounds import KEY_SCHEMA
+from userturn.config import near_miss
+from userturn.errors import UserError
+from userturn.judging import GENUINE
+from userturn.logs import say
+from userturn.tables import Schema, write_table
+
+COLUMNS = ("round", "annotator", "id", "label", "notes")
+ANNOTATIONS_SCHEMA: Schema = {
+    "round": pl.String,
+    "annotator": pl.String,
+    "id": pl.String,
+    "label": pl.String,
+    "genuine": pl.Boolean,
+    "notes": pl.String,
+    **{name: KEY_SCHEMA[name] for name in ("model", "dataset", "temperature", "perturbation")},
+    **{name: KEY_SCHEMA[name] for name in ("item", "sample", "key")},
+}
+
+
+class Row(NamedTuple):
+    """One label as a file has it, and where it stands."""
+
+    where: str
+    round: str
+    annotator: str
+    id: str
+    label: str
+    notes: str
+
+
+class Reading(NamedTuple):
+    """The rows of all files that can be used, and what is wrong with the others."""
+
+    rows: list[Row]
+    problems: list[str]
+
+
+def _text(value: Any) -> str:
+    return value.strip() if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _row(where: str, values: Mapping[str, Any], **known: Any) -> Row:
+    return Row(where, *(_text(known.get(name, values.get(name))) for name in COLUMNS))
+
+
+def _rows_of_csv(path: Path, text: str) -> Iterator[Row]:
+    reader = csv.DictReader(text.splitlines(keepends=True))
+    missing = [name for name in COLUMNS[:-1] if name not in (reader.fieldnames or ())]
+    if missing:
+        raise UserError(
+            f"{path}: the column '{missing[0]}' is missing; expected {', '.join(COLUMNS)}, as the "
+            "annotation page saves them"
+        )
+    for values in reader:
+        yield _row(f"{path}, line {reader.line_num}", values)
+
+
+def _rows_of_page(path: Path, content: Mapping[str, Any]) -> Iterator[Row]:
+    known = {"round": content.get("round"), "annotator": content.get("annotator")}
+    for number, values in enumerate(content["annotations"], start=1):
+        if not isinstance(values, dict):
+            raise UserError(f"{path}, annotation {number}: no object with id and label; mend it")
+        yield _row(f"{path}, annotation {number}", values, **known)
+
+
+def _annotator(completed_by: Any) -> str:
+    """Return Label Studio's user by number: an address has no place in a study."""
+    number = completed_by.get("id") if isinstance(completed_by, dict) else completed_by
+    return "" if number is None else f"label-studio-{number}"
+
+
+def _choice(result: Sequence[Mapping[str, Any]], name: str, kind: str) -> list[str]:
+    """Return what an annotation holds under one control of the labelling interface."""
+    values = [part["value"][kind] for part in result if part.get("from_name") == name]
+    return [
+        str(text) for value in values for text in (value if isinstance(value, list) else [value])
+    ]
+
+
+def _rows_of_label_studio(path: Path, tasks: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    for number, task in enumerate(tasks, start=1):
+        where = f"{path}, task {task.get('id', number)}"
+        if "annotations" not in task or "turn_id" not in task.get("data", {}):
+            raise UserError(
+                f"{where}: no `data` with turn_id and list of `annotations`; export the project as "
+                "JSON, not as JSON-MIN or CSV"
+            )
+        for annotation in task["annotations"]:
+            if annotation.get("was_cancelled"):
+                continue
+            result = annotation.get("result", [])
+            labels = _choice(result, "label", "choices")
+            yield _row(
+                where,
+                task["data"],
+                id=task["data"]["turn_id"],
+                annotator=_annotator(annotation.get("completed_by")),
+                label=" and ".join(labels),
+                notes="\n".join(_choice(result, "notes", "text")),
+            )
+
+
+def rows_of_file(path: Path) -> list[Row]:
+    """Return the rows of one file.
+
+    Raises:
+        UserError: a file that is none of the three kinds.
+    """
+    try:
+        text = path.read_text("utf-8-sig")
+        if path.suffix == ".csv":
+            return list(_rows_of_csv(path, text))
+        content = json.loads(text)
+    except (UnicodeDecodeError, ValueError, csv.Error) as error:
+        raise UserError(
+            f"{path}: cannot be read ({error}); save it again as CSV or JSON in UTF-8"
+        ) from error
+    try:
+        if isinstance(content, list):
+            return list(_rows_of_label_studio(path, content))
+        if isinstance(content, dict) and isinstance(content.get("annotations"), list):
+            return list(_rows_of_page(path, content))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{path}: not as Label Studio exports JSON ({error!r}); export it again"
+        ) from error
+    raise UserError(
+        f"{path}: neither saved by the annotation page nor exported by Label Studio as JSON; leave "
+        "it out of the folder"
+    )
+
+
+def _problem(row: Row, round_name: str, known: set[str], labels: Iterable[str]) -> str | None:
+    """Return what is wrong with a row in itself."""
+    if row.round != round_name:
+        return (
+            f"{row.where}: of round '{row.round}', expected '{round_name}'; put the file into "
+            f"data/annotations/{row.round or '<its round>'}/"
+        )
+    if row.id not in known:
+        return f"{row.where}: the id '{row.id}' is none of this round; remove the row"
+    if not row.annotator:
+        return f"{row.where}: names no annotator; write a name or initials into the row"
+    if row.label not in labels:
+        found = f"'{row.label}'" if row.label else "no label"
+        return f"{row.where}: {found} is not in the rubric{near_miss(row.label, labels)}"
+    return None
+
+
+def _check_rows(rows: Sequence[Row], wrong: Callable[[Row], str | None]) -> Reading:
+    """Keep the rows that are right and the first for each annotator and id."""
+    kept: dict[tuple[str, str], Row] = {}
+    problems = []
+    for row in rows:
+        problem = wrong(row)
+        first = kept.get((row.annotator, row.id))
+        if problem is None and first is not None:
+            same = (
+                "again" if first.label == row.label else f"as {row.label}, there as {first.label}"
+            )
+            problem = (
+                f"{row.where}: annotator '{row.annotator}' labels {row.id} {same}, first in "
+                f"{first.where}; remove one of the two"
+            )
+        if problem is None:
+            kept[row.annotator, row.id] = row
+        else:
+            problems.append(problem)
+    return Reading(list(kept.values()), problems)
+
+
+def _mixed(path: Path, rows: Sequence[Row]) -> list[str]:
+    """Return a problem where a file of the page, made by one person, names several."""
+    names = sorted({row.annotator for row in rows if row.annotator})
+    if len(names) < 2 or all(name.startswith("label-studio-") for name in names):
+        return []
+    return [
+        f"{path}: holds labels of {len(names)} annotators ({', '.join(names)}), expected one; mend "
+        "the name, or give each a file of their own"
+    ]
+
+
+def _missing(rows: Sequence[Row], known: set[str]) -> list[str]:
+    """Return a problem for each annotator who has not labelled every turn of the round."""
+    done: dict[str, set[str]] = {}
+    for row in rows:
+        done.setdefault(row.annotator, set()).add(row.id)
+    return [
+        f"annotator '{name}': {len(known - ids)} of {len(known)} turns have no label, the first is "
+        f"{min(known - ids)}; finish the round, or set humans.skip_problems"
+        for name, ids in sorted(done.items())
+        if known - ids
+    ]
+
+
+def read_annotations(
+    paths: Sequence[str | Path], key: pl.DataFrame, labels: Iterable[str], round_name: str
+) -> Reading:
+    """Return the usable rows of a round's files, and one sentence for each problem found.
+
+    Of rows that repeat a label, the first is usable; of a file with several annotators, none is.
+
+    Args:
+        paths: CSV and JSON files.
+        key: of the round.
+        labels: of the rubric.
+        round_name: the round that the files must be of.
+    """
+    known, labels = set(key["id"]), list(labels)
+    rows: list[Row] = []
+    problems: list[str] = []
+    for path in sorted(map(Path, paths)):
+        try:
+            found = rows_of_file(path)
+        except UserError as error:
+            problems.append(str(error))
+            continue
+        mixed = _mixed(path, found)
+        problems += mixed
+        rows += [] if mixed else found
+    checked = _check_rows(rows, lambda row: _problem(row, round_name, known, labels))
+    problems += [*checked.problems, *_missing(checked.rows, known)]
+    return Reading(checked.rows, problems)
+
+
+def annotations_table(rows: Sequence[Row], key: pl.DataFrame) -> pl.DataFrame:
+    """Return checked rows with the turns that their ids stand for, sorted."""
+    columns = ["round", "annotator", "id", "label", "notes"]
+    labelled = pl.DataFrame(
+        [row[1:] for row in rows], schema=dict.fromkeys(columns, pl.String), orient="row"
+    )
+    return (
+        labelled.with_columns(genuine=pl.col("label") == GENUINE)
+        .join(key.drop("round"), on="id")
+        .select(pl.col(name).cast(kind) for name, kind in ANNOTATIONS_SCHEMA.items())
+        .sort("annotator", "id")
+    )
+
+
+def how_to_start(round_name: str, n_turns: int) -> str:
+    """Return what to do where a round has no annotations yet."""
+    return (
+        f"round '{round_name}' has no annotations yet: have 2 or 3 people label its {n_turns} "
+        f"turns in results/humans/{round_name}/task.html, put what they save into "
+        f"data/annotations/{round_name}/ and run the same command again (docs/annotation.md)"
+    )
+
+
+def import_annotations(
+    round_name: str,
+    skip_problems: bool,
+    identity: str,
+    paths_to_files: Sequence[str],
+    path_to_key: str,
+    path_to_rubric: str,
+    path_to_annotations: str,
+) -> None:
+    """Write the labels of one round, or nothing where a row is wrong.
+
+    Raises:
+        UserError: every problem found, one sentence a line, unless `skip_problems`.
+    """
+    key = pl.read_parquet(path_to_key)
+    reading = read_annotations(paths_to_files, key, read_rubric(path_to_rubric), round_name)
+    if reading.problems and not skip_problems:
+        raise UserError(
+            f"{len(reading.problems)} problems in data/annotations/{round_name}/, nothing of it is "
+            "imported; mend them, or set humans.skip_problems to leave them out\n  "
+            + "\n  ".join(reading.problems)
+        )
+    for problem in reading.problems:
+        say(f"left out: {problem}")
+    if not reading.rows and key.height:
+        say(how_to_start(round_name, key.height))
+    write_table(annotations_table(reading.rows, key), path_to_annotations, identity)
