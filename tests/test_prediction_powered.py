@@ -38,7 +38,7 @@ def test_estimate_in_strata_by_hand() -> None:
     # 8/20 x 2/4 + 12/20 x 1/6 = 0.3. The judge is constant in a stratum: no lambda matters.
     predictions = np.array([1.0] * 8 + [0.0] * 12)
     sample = Labelled(
-        np.array([1, 1, 0, 0] + [1, 0, 0, 0, 0, 0], float),
+        np.array([1, 1, 0, 0, 1, 0, 0, 0, 0, 0], float),
         np.array([1.0] * 4 + [0.0] * 6),
         np.array([2.0] * 10),
         np.array(["a"] * 4 + ["b"] * 6),

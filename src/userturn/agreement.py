@@ -132,6 +132,12 @@ def cluster_sums(ratings: Ratings) -> Sums:
     return found
 
 
+def times_drawn(n: int, generator: np.random.Generator) -> Floats:
+    """Return how often each of n clusters is in each resample of n: resamples x clusters."""
+    chosen = generator.integers(0, n, (N_RESAMPLES, n)) + n * np.arange(N_RESAMPLES)[:, None]
+    return np.bincount(chosen.ravel(), minlength=N_RESAMPLES * n).reshape(-1, n).astype(float)
+
+
 def estimate_all(
     ratings: Ratings, names: Sequence[str], generator: np.random.Generator
 ) -> dict[str, Estimate]:
@@ -146,7 +152,7 @@ def estimate_all(
         return {name: Estimate(None, None, None, "no turn was labelled by both") for name in names}
     sums = cluster_sums(ratings)
     n = len(sums["paired"])
-    times = generator.multinomial(n, np.full(n, 1 / n), size=N_RESAMPLES).astype(float)
+    times = times_drawn(n, generator)
     once = {name: values.sum(0, keepdims=True) for name, values in sums.items()}
     resampled = {name: times @ values for name, values in sums.items()}
     return {

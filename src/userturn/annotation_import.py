@@ -171,12 +171,9 @@ def _check_rows(rows: Sequence[Row], wrong: Callable[[Row], str | None]) -> Read
         problem = wrong(row)
         first = kept.get((row.annotator, row.id))
         if problem is None and first is not None:
-            same = (
-                "again" if first.label == row.label else f"as {row.label}, there as {first.label}"
-            )
             problem = (
-                f"{row.where}: annotator '{row.annotator}' labels {row.id} {same}, first in "
-                f"{first.where}; remove one of the two"
+                f"{row.where}: '{row.annotator}' labels {row.id} again, as {row.label}, and in "
+                f"{first.where} as {first.label}; remove one of the two"
             )
         if problem is None:
             kept[row.annotator, row.id] = row

@@ -208,12 +208,12 @@ def confusion(labelled: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
 
 
 def disagreements(
-    together: pl.DataFrame, verdicts: pl.DataFrame, items: pl.DataFrame, private: Sequence[str]
+    labelled: pl.DataFrame, verdicts: pl.DataFrame, items: pl.DataFrame, private: Sequence[str]
 ) -> pl.DataFrame:
     """Return the turns that people and a judge, or people among themselves, label differently.
 
     Args:
-        together: the labelled turns, with `people_label` and `labels`.
+        labelled: the turns that people labelled, as `labelled_beside_judges` returns them.
         verdicts: of all judges.
         items: what annotators saw.
         private: datasets whose texts are left out.
@@ -226,7 +226,8 @@ def disagreements(
     is_private = pl.col("dataset").is_in(list(private))
     people_say = pl.col("people_label") == GENUINE
     table = (
-        together.drop("judge")
+        labelled.drop("judge")
+        .rename({PEOPLE: "people_label"})
         .join(verdicts.rename({"label": "judge_label"}), on=TURN)
         .filter(~pl.col("judge_label").eq_missing(pl.col("people_label")))
         .join(texts, on="id", how="left")
@@ -239,6 +240,34 @@ def disagreements(
     return table.select(pl.col(n).cast(t) for n, t in DISAGREEMENTS_SCHEMA.items()).sort(
         "differ_in_genuine", "judge", "round", "id", descending=[True, False, False, False]
     )
+
+
+def labelled_beside_judges(
+    turns: pl.DataFrame,
+    verdicts: pl.DataFrame,
+    annotations: pl.DataFrame,
+    keys: pl.DataFrame,
+    families: Mapping[str, str],
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the turns that people labelled, and all turns of the study, one column a rater.
+
+    Args:
+        turns: user turns of all cells: key columns and `key`.
+        verdicts: of all judges on them.
+        annotations: of all rounds.
+        keys: of all rounds.
+        families: model family by model.
+    """
+    family = pl.col("model").replace_strict(families, return_dtype=pl.String)
+    judged = _wide(verdicts, "judge", TURN).sort(TURN)
+    drawn = drawn_turns(keys, turns).unique(TURN, keep="first", maintain_order=True)
+    labelled = (
+        weighted(drawn, annotations, ["family", "stratum"])
+        .join(people(annotations).rename({"label": PEOPLE}), on="id", maintain_order="left")
+        .join(_wide(annotations, "annotator", ["id"]), on="id", maintain_order="left")
+        .join(judged, on=TURN, how="left", maintain_order="left")
+    )
+    return labelled, judged.with_columns(family=family, weight=pl.lit(1.0))
 
 
 def measure_agreement(
@@ -268,24 +297,15 @@ def measure_agreement(
     turns = pl.concat([pl.read_parquet(p, columns=[*TURN, "key"]) for p in paths_to_user_turns])
     verdicts = pl.concat([pl.read_parquet(p, columns=VERDICTS) for p in paths_to_verdicts])
     annotations, keys = read_annotations_and_keys(paths_to_annotations, paths_to_keys)
-    drawn = drawn_turns(keys, turns).unique(TURN, keep="first", maintain_order=True)
-    family = pl.col("model").replace_strict(humans.families, return_dtype=pl.String)
-    judged = (
-        _wide(verdicts, "judge", TURN).with_columns(family=family, weight=pl.lit(1.0)).sort(TURN)
-    )
-    votes = people(annotations).rename({"label": "people_label"})
-    together = weighted(drawn, annotations, ["family", "stratum"]).join(votes, on="id")
-    labelled = (
-        together.join(_wide(annotations, "annotator", ["id"]), on="id")
-        .join(judged.drop("family", "weight"), on=TURN, how="left", maintain_order="left")
-        .rename({"people_label": PEOPLE})
-    )
+    labelled, judged = labelled_beside_judges(turns, verdicts, annotations, keys, humans.families)
     items = read_tables(paths_to_items, ITEMS_SCHEMA)
     labels, seed = list(read_rubric(path_to_rubric)), humans.grid.config["seed"]
     tables = {
         "agreement": agreement(labelled, judged, labels, seed),
         "confusion": confusion(labelled, judged),
-        "disagreements": disagreements(together, verdicts, items, humans.private),
+        "disagreements": disagreements(
+            labelled.rename({PEOPLE: "people_label"}), verdicts, items, humans.private
+        ),
     }
     for name, table in tables.items():
         write_table(table, paths[name], identity)
