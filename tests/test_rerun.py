@@ -59,6 +59,9 @@ def test_reordered_keys_of_the_config_rerun_nothing(study: Path) -> None:
 def test_smaller_selection_and_growing_back_sweep_nothing(study: Path) -> None:
     change_study(study, run__temperatures=[0])
     assert set(planned(study)) == {
+        "measure_agreement",
+        "correct_rates",
+        "draw_confusion",
         "tabulate",
         "draw_accuracy_and_followup",
         "draw_rates_by_temperature",
@@ -79,6 +82,9 @@ def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
         "collect_user_turns": 4,
         "judge": 4,
         "summarise": 4,
+        "measure_agreement": 1,
+        "correct_rates": 1,
+        "draw_confusion": 1,
         "tabulate": 1,
         "draw_accuracy_and_followup": 1,
         "draw_rates_by_temperature": 1,

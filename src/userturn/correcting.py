@@ -26,8 +26,8 @@ from userturn.statistics import wilson
 from userturn.tables import Schema, write_csv, write_table
 from userturn.tabulating import CELL
 
-SCOPES = {"cell": CELL, "model": ["model"], "family": ["family"], "all": []}
 COORDINATES = ["family", *CELL]
+SCOPES = {"cell": COORDINATES, "model": ["family", "model"], "family": ["family"], "all": []}
 RATES_SCHEMA: Schema = {
     "scope": pl.String,
     "family": pl.String,
@@ -59,11 +59,23 @@ class Domain(NamedTuple):
     drawn: pl.DataFrame
     labelled: pl.DataFrame  # id, share_genuine
 
-    def of(self, condition: pl.Expr) -> "Domain":
-        """Return the part of the domain that a condition on the keys picks."""
-        drawn = self.drawn.filter(condition)
-        labelled = self.labelled.filter(pl.col("id").is_in(drawn["id"].to_list()))
-        return Domain(self.turns.filter(condition), drawn, labelled)
+    def part(self, turns: pl.DataFrame, drawn: pl.DataFrame) -> "Domain":
+        """Return the part of the domain that some of its turns make up."""
+        ids = drawn["id"].to_list()
+        return Domain(turns, drawn, self.labelled.filter(pl.col("id").is_in(ids)))
+
+    def of_items(self, items: Sequence[str]) -> "Domain":
+        """Return the part of the domain that some items make up."""
+        chosen = pl.col("item").is_in(items)
+        return self.part(self.turns.filter(chosen), self.drawn.filter(chosen))
+
+    def parts(self, by: Sequence[str]) -> dict[tuple[Any, ...], "Domain"]:
+        """Return the parts that the values of some columns make, by value and sorted."""
+        if not by:
+            return {(): self} if self.turns.height else {}
+        turns, drawn = (t.partition_by(by, as_dict=True) for t in (self.turns, self.drawn))
+        nothing = self.drawn.clear()
+        return {v: self.part(turns[v], drawn.get(v, nothing)) for v in sorted(turns)}
 
     @property
     def predictions(self) -> Floats:
@@ -118,43 +130,28 @@ def _rate(domain: Domain) -> dict[str, Any]:
     reason = domain.reason
     if reason:
         return {**domain.counts(), "reason": reason}
-    found = domain.corrected()._asdict()
-    return {
-        **domain.counts(),
-        **{name: found[name] for name in ("estimate", "lower", "upper", "tuning")},
-    }
+    found = domain.corrected()
+    rate = {name: getattr(found, name) for name in ("estimate", "lower", "upper", "tuning")}
+    return {**domain.counts(), **rate}
 
 
 def _rates(domain: Domain, scope: str) -> list[dict[str, Any]]:
     """Return a row for each group of a scope; pools hold only cells that turns were drawn of."""
     by = SCOPES[scope]
     if scope != "cell":
-        cells = domain.drawn.select(CELL).unique()
-        domain = domain._replace(turns=domain.turns.join(cells, on=CELL, how="semi"))
-    rows = []
-    for values in domain.turns.select(by).unique().sort(by).iter_rows() if by else [()]:
-        part = domain
-        for name, value in zip(by, values, strict=True):
-            part = part.of(pl.col(name) == value)
-        if part.turns.height:
-            known = {
-                name: part.turns[name][0]
-                for name in COORDINATES
-                if part.turns[name].n_unique() == 1
-            }
-            named = (
-                known if scope == "cell" else {n: known[n] for n in ("family", *by) if n in known}
-            )
-            rows.append({"scope": scope, **named, **_rate(part)})
-    return rows
+        turns = domain.turns.join(domain.drawn, on=CELL, how="semi", maintain_order="left")
+        domain = domain.part(turns, domain.drawn)
+    return [
+        {"scope": scope, **dict(zip(by, values, strict=True)), **_rate(part)}
+        for values, part in domain.parts(by).items()
+    ]
 
 
 def correlation(first: pl.DataFrame, second: pl.DataFrame) -> float:
     """Return the correlation of the judge's labels of two cells over items; 0 where undefined."""
-    means = [
-        t.group_by("item").agg(pl.col("genuine").cast(pl.Float64).mean()) for t in (first, second)
-    ]
-    both = means[0].join(means[1], on="item").drop_nulls().sort("item")
+    share = pl.col("genuine").cast(pl.Float64).mean()
+    left, right = (table.group_by("item").agg(share) for table in (first, second))
+    both = left.join(right, on="item").drop_nulls().sort("item")
     values = both.select("genuine", "genuine_right").to_numpy()
     if len(values) < 2 or (values.std(axis=0) == 0).any():
         return 0.0
@@ -163,8 +160,8 @@ def correlation(first: pl.DataFrame, second: pl.DataFrame) -> float:
 
 def _contrast(cell: Domain, base: Domain) -> dict[str, Any]:
     """Return the difference of two cells' rates on the items that both have."""
-    shared = set(cell.turns["item"]) & set(base.turns["item"])
-    first, second = (side.of(pl.col("item").is_in(sorted(shared))) for side in (cell, base))
+    shared = sorted(set(cell.turns["item"]) & set(base.turns["item"]))
+    first, second = cell.of_items(shared), base.of_items(shared)
     counts = [first.counts(), second.counts()]
     row: dict[str, Any] = {name: sum(c[name] for c in counts) for name in ("n_turns", "n_labelled")}
     plain = [c["plain_estimate"] for c in counts]
@@ -182,22 +179,18 @@ def _contrast(cell: Domain, base: Domain) -> dict[str, Any]:
 
 def _contrasts(domain: Domain) -> list[dict[str, Any]]:
     """Return a row for each cell against the unperturbed and against the coolest one."""
-    cells = domain.turns.select(COORDINATES).unique().sort(COORDINATES).rows(named=True)
-    lowest = min(domain.turns["temperature"], default=0.0)
-    parts = {
-        tuple(cell.values()): domain.of(
-            pl.all_horizontal(pl.col(name) == value for name, value in cell.items())
-        )
-        for cell in cells
-    }
+    cells = domain.parts(COORDINATES)
+    coolest = min(domain.turns["temperature"], default=0.0)
     rows = []
-    for cell in cells:
-        for name, value in (("perturbation", "none"), ("temperature", lowest)):
-            base = parts.get(tuple((cell | {name: value}).values()))
+    for values, part in cells.items():
+        cell = dict(zip(COORDINATES, values, strict=True))
+        for name, value in (("perturbation", "none"), ("temperature", coolest)):
+            base = cells.get(tuple((cell | {name: value}).values()))
             if base is not None and cell[name] != value:
-                against = f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
-                found = _contrast(parts[tuple(cell.values())], base)
-                rows.append({"scope": "contrast", **cell, "against": against, **found})
+                against = f"{name} {value}" if isinstance(value, str) else f"{name} {value:g}"
+                rows.append(
+                    {"scope": "contrast", **cell, "against": against, **_contrast(part, base)}
+                )
     return rows
 
 
