@@ -13,6 +13,7 @@ import polars as pl
 from userturn.fingerprints import fingerprint
 from userturn.human_grid import HumanGrid
 from userturn.human_sample import STRATUM, TURN, drawn, keyed_hashes
+from userturn.logs import say
 from userturn.neutral import neutral, special_tokens
 from userturn.tables import Schema, read_tables, write_table
 
@@ -181,6 +182,10 @@ def draw_annotation_round(
         for path in paths_to_datasets
     }
     seen = shown(key, turns, items, special_tokens(paths_to_descriptions))
+    say(
+        f"round '{round_name}': {key.height} turns of {len(humans.cells)} cells are drawn, "
+        f"{humans.n_hidden} cells of private datasets are left out"
+    )
     identity = fingerprint([round_name, key["id"].to_list()])
     write_table(seen, path_to_items, identity)
     write_table(key, path_to_key, identity)

@@ -33,15 +33,27 @@ class HumanGrid:
             name: line.get("family", family(name)) for name, line in grid.models.items()
         }
         self.private = sorted(n for n, d in grid.datasets.items() if d.get("private"))
-        self.cells = [cell for cell in grid.cells if self._is_drawn_from(cell)]
+        chosen = [cell for cell in grid.cells if self._is_chosen(cell)]
+        hidden = () if self.settings["include_private"] else self.private
+        self.cells = [cell for cell in chosen if cell.dataset not in hidden]
+        self.n_hidden = len(chosen) - len(self.cells)
 
-    def _is_drawn_from(self, cell: Cell) -> bool:
-        chosen = self.settings.get("from", {})
-        if cell.dataset in self.private and not self.settings["include_private"]:
-            return False
-        temperatures = [temperature_name(t) for t in chosen.get("temperatures", ())]
-        wanted = {**chosen, **({"temperatures": temperatures} if temperatures else {})}
-        return all(getattr(cell, key.removesuffix("s")) in names for key, names in wanted.items())
+    def _is_chosen(self, cell: Cell) -> bool:
+        """Tell whether a cell is of the part that the config draws from.
+
+        Raises:
+            ConfigError: that part names what is not defined.
+        """
+        for key, names in self.settings.get("from", {}).items():
+            known = [str(name) for name in self.grid.config[key]]
+            named = [temperature_name(n) if key == "temperatures" else str(n) for n in names]
+            for name in named:
+                if key != "temperatures" and name not in known:
+                    near = near_miss(name, known)
+                    raise ConfigError(f"humans.from.{key}: '{name}' is not defined{near}")
+            if getattr(cell, key.removesuffix("s")) not in named:
+                return False
+        return True
 
     def _of_cells(self, cells: list[Cell], file: str) -> list[str]:
         return [f"results/cells/{cell.folder}/{file}" for cell in cells]

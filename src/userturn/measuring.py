@@ -24,6 +24,8 @@ from userturn.human_sample import TURN
 from userturn.judging import GENUINE
 from userturn.tables import Schema, read_tables, write_csv, write_table
 
+PEOPLE_GENUINE = "people, genuine or not"  # their majority on that scale
+IN_SCALE: Mapping[str, Mapping[str, str]] = {"genuine": {PEOPLE: PEOPLE_GENUINE}, "label": {}}
 ALL = "all"  # the rows over all families
 NO_LABELS = "no annotations yet"
 AGREEMENT_SCHEMA: Schema = {
@@ -101,7 +103,7 @@ def comparisons(labelled: pl.DataFrame, judged: pl.DataFrame) -> Iterator[Compar
     annotators = [name for name in labelled.columns if name.startswith("annotator ")]
     judges = [name for name in judged.columns if name.startswith("judge ")]
     short = {name: name.split(" ", 1)[1] for name in annotators + judges}
-    if len(annotators) > 1:
+    if len(annotators) > 2:
         yield Comparison("human-human", PEOPLE, PEOPLE, labelled, annotators)
     for pair in combinations(annotators, 2):
         yield Comparison("human-human", short[pair[0]], short[pair[1]], labelled, list(pair))
@@ -143,12 +145,13 @@ def _rows(comparison: Comparison, labels: Sequence[str], seed: int) -> Iterator[
     families = [ALL, *sorted(table["family"].unique())]
     for family in families:
         part = table if family == ALL else table.filter(pl.col("family") == family)
-        seen = part.filter(pl.sum_horizontal(pl.col(r).is_not_null() for r in raters) > 1)
         for scale, of_scale in (("genuine", [GENUINE, "not genuine"]), ("label", list(labels))):
+            columns = [IN_SCALE[scale].get(rater, rater) for rater in raters]
+            seen = part.filter(pl.sum_horizontal(pl.col(c).is_not_null() for c in columns) > 1)
             for weights in ("study",) if kind == "judge-judge" else ("study", "sample"):
                 where = [kind, first, second, scale, family, weights]
                 generator = np.random.default_rng(int(fingerprint([seed, where]), 16))
-                rated = ratings(part, raters, of_scale)
+                rated = ratings(part, columns, of_scale)
                 if weights == "sample":
                     rated = rated._replace(weights=np.ones(len(rated.weights)))
                 for name, found in estimate_all(rated, names, generator).items():
@@ -264,6 +267,13 @@ def labelled_beside_judges(
     labelled = (
         weighted(drawn, annotations, ["family", "stratum"])
         .join(people(annotations).rename({"label": PEOPLE}), on="id", maintain_order="left")
+        .with_columns(
+            pl.when(pl.col("share_genuine") > 0.5)
+            .then(pl.lit(GENUINE))
+            .when(pl.col("share_genuine") < 0.5)
+            .then(pl.lit("not genuine"))
+            .alias(PEOPLE_GENUINE)
+        )
         .join(_wide(annotations, "annotator", ["id"]), on="id", maintain_order="left")
         .join(judged, on=TURN, how="left", maintain_order="left")
     )
