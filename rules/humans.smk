@@ -19,7 +19,6 @@ rule sample_for_humans:
         "../scripts/sample_for_humans.py"
 
 
-# No `conda`: another environment must not draw a round again that people work on.
 rule draw_annotation_round:
     """Draw one round from all cells, once: what annotators see, and apart from it the key."""
     input:
@@ -34,6 +33,8 @@ rule draw_annotation_round:
     log:
         "logs/draw_annotation_round/{round}.log",
     localrule: True
+    conda:
+        "../envs/analysis.yaml"
     script:
         "../scripts/draw_annotation_round.py"
 

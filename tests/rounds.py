@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from userturn.annotation_import import Row, annotations_table
+from userturn.annotation_files import Row
+from userturn.annotation_import import annotations_table
 from userturn.annotation_rounds import KEY_SCHEMA, draw, keyed
 from userturn.human_sample import drawn, sampling_frame, wanted
 

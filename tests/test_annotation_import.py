@@ -10,11 +10,11 @@ import pytest
 from tests.rounds import LABELS, key_of, study
 from tests.workflow import ROOT
 from userturn.annotation import label_studio_tasks
+from userturn.annotation_files import rows_of_file
 from userturn.annotation_import import (
     annotations_table,
     import_annotations,
     read_annotations,
-    rows_of_file,
 )
 from userturn.errors import UserError
 

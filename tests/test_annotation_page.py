@@ -14,7 +14,7 @@ from tests.browser import chromium, needs_chromium
 from tests.rounds import LABELS
 from tests.workflow import ROOT
 from userturn.annotation import page, read_rubric
-from userturn.annotation_import import rows_of_file
+from userturn.annotation_files import rows_of_file
 from userturn.annotation_rounds import ITEMS_SCHEMA
 
 pytestmark = needs_chromium

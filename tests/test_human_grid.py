@@ -65,7 +65,7 @@ def test_judge_that_is_not_run_is_told() -> None:
 
 
 def test_drawn_round_waits_for_nothing_and_a_new_one_for_its_cells(tmp_path: Path) -> None:
-    folder = tmp_path / "humans" / "first"
+    folder = tmp_path / "drawn" / "first"
     folder.mkdir(parents=True)
     for name in ("key.parquet", "items.parquet"):
         (folder / name).touch()

@@ -11,11 +11,13 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from tests.rounds import FAMILIES, LABELS, NO_KEY, annotated, key_of, mistaken, study, together
 from userturn.annotation_import import ANNOTATIONS_SCHEMA
 from userturn.annotation_rounds import ITEMS_SCHEMA
-from userturn.confusion import confusion_figure
+from userturn.comparisons import labelled_beside_judges
+from userturn.confusion import confusion, confusion_figure
 from userturn.correcting import corrected_rates
+from userturn.disagreements import disagreements
 from userturn.human_labels import drawn_turns, people, weighted
 from userturn.human_sample import TURN
-from userturn.measuring import agreement, confusion, disagreements, labelled_beside_judges
+from userturn.measuring import agreement
 
 NO_ANNOTATIONS = pl.DataFrame(schema=ANNOTATIONS_SCHEMA)
 OTHER_JUDGE = "other"

@@ -1,18 +1,16 @@
 """Labels of people come in: every row of every file is checked, every problem is one sentence.
 
-CSV and JSON as the annotation page saves them are read, and Label Studio's JSON export. Unless the
-config says to leave bad rows out, one problem means that nothing is imported.
+Unless the config says to leave bad rows out, one problem means that nothing is imported.
 """
 
-import csv
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from userturn.annotation import read_rubric
+from userturn.annotation_files import COLUMNS, Row, rows_of_file
 from userturn.annotation_rounds import KEY_SCHEMA
 from userturn.config import near_miss
 from userturn.errors import UserError
@@ -20,7 +18,6 @@ from userturn.judging import GENUINE
 from userturn.logs import say
 from userturn.tables import Schema, write_table
 
-COLUMNS = ("round", "annotator", "id", "label", "notes")
 ANNOTATIONS_SCHEMA: Schema = {
     "round": pl.String,
     "annotator": pl.String,
@@ -33,117 +30,11 @@ ANNOTATIONS_SCHEMA: Schema = {
 }
 
 
-class Row(NamedTuple):
-    """One label as a file has it, and where it stands."""
-
-    where: str
-    round: str
-    annotator: str
-    id: str
-    label: str
-    notes: str
-
-
 class Reading(NamedTuple):
     """The rows of all files that can be used, and what is wrong with the others."""
 
     rows: list[Row]
     problems: list[str]
-
-
-def _text(value: Any) -> str:
-    return value.strip() if isinstance(value, str) else "" if value is None else str(value)
-
-
-def _row(where: str, values: Mapping[str, Any], **known: Any) -> Row:
-    return Row(where, *(_text(known.get(name, values.get(name))) for name in COLUMNS))
-
-
-def _rows_of_csv(path: Path, text: str) -> Iterator[Row]:
-    reader = csv.DictReader(text.splitlines(keepends=True))
-    missing = [name for name in COLUMNS[:-1] if name not in (reader.fieldnames or ())]
-    if missing:
-        raise UserError(
-            f"{path}: the column '{missing[0]}' is missing; expected {', '.join(COLUMNS)}, as the "
-            "annotation page saves them"
-        )
-    for values in reader:
-        yield _row(f"{path}, line {reader.line_num}", values)
-
-
-def _rows_of_page(path: Path, content: Mapping[str, Any]) -> Iterator[Row]:
-    known = {"round": content.get("round"), "annotator": content.get("annotator")}
-    for number, values in enumerate(content["annotations"], start=1):
-        if not isinstance(values, dict):
-            raise UserError(f"{path}, annotation {number}: no object with id and label; mend it")
-        yield _row(f"{path}, annotation {number}", values, **known)
-
-
-def _annotator(completed_by: Any) -> str:
-    """Return Label Studio's user by number: an address has no place in a study."""
-    number = completed_by.get("id") if isinstance(completed_by, dict) else completed_by
-    return "" if number is None else f"label-studio-{number}"
-
-
-def _choice(result: Sequence[Mapping[str, Any]], name: str, kind: str) -> list[str]:
-    """Return what an annotation holds under one control of the labelling interface."""
-    values = [part["value"][kind] for part in result if part.get("from_name") == name]
-    return [
-        str(text) for value in values for text in (value if isinstance(value, list) else [value])
-    ]
-
-
-def _rows_of_label_studio(path: Path, tasks: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
-    for number, task in enumerate(tasks, start=1):
-        where = f"{path}, task {task.get('id', number)}"
-        if "annotations" not in task or "turn_id" not in task.get("data", {}):
-            raise UserError(
-                f"{where}: no `data` with turn_id and list of `annotations`; export the project as "
-                "JSON, not as JSON-MIN or CSV"
-            )
-        for annotation in task["annotations"]:
-            if annotation.get("was_cancelled"):
-                continue
-            result = annotation.get("result", [])
-            labels = _choice(result, "label", "choices")
-            yield _row(
-                where,
-                task["data"],
-                id=task["data"]["turn_id"],
-                annotator=_annotator(annotation.get("completed_by")),
-                label=" and ".join(labels),
-                notes="\n".join(_choice(result, "notes", "text")),
-            )
-
-
-def rows_of_file(path: Path) -> list[Row]:
-    """Return the rows of one file.
-
-    Raises:
-        UserError: a file that is none of the three kinds.
-    """
-    try:
-        text = path.read_text("utf-8-sig")
-        if path.suffix == ".csv":
-            return list(_rows_of_csv(path, text))
-        content = json.loads(text)
-    except (UnicodeDecodeError, ValueError, csv.Error) as error:
-        raise UserError(
-            f"{path}: cannot be read ({error}); save it again as CSV or JSON in UTF-8"
-        ) from error
-    try:
-        if isinstance(content, list):
-            return list(_rows_of_label_studio(path, content))
-        if isinstance(content, dict) and isinstance(content.get("annotations"), list):
-            return list(_rows_of_page(path, content))
-    except (KeyError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"{path}: not as Label Studio exports JSON ({error!r}); export it again"
-        ) from error
-    raise UserError(
-        f"{path}: neither saved by the annotation page nor exported by Label Studio as JSON; leave "
-        "it out of the folder"
-    )
 
 
 def _problem(row: Row, round_name: str, known: set[str], labels: Iterable[str]) -> str | None:
@@ -238,10 +129,8 @@ def read_annotations(
 
 def annotations_table(rows: Sequence[Row], key: pl.DataFrame) -> pl.DataFrame:
     """Return checked rows with the turns that their ids stand for, sorted."""
-    columns = ["round", "annotator", "id", "label", "notes"]
-    labelled = pl.DataFrame(
-        [row[1:] for row in rows], schema=dict.fromkeys(columns, pl.String), orient="row"
-    )
+    columns = dict.fromkeys(COLUMNS, pl.String)
+    labelled = pl.DataFrame([row[1:] for row in rows], schema=columns, orient="row")
     return (
         labelled.with_columns(genuine=pl.col("label") == GENUINE)
         .join(key.drop("round"), on="id")

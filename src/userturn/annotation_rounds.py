@@ -15,7 +15,7 @@ from userturn.human_grid import HumanGrid
 from userturn.human_sample import STRATUM, TURN, drawn, keyed_hashes
 from userturn.logs import say
 from userturn.neutral import neutral, special_tokens
-from userturn.tables import Schema, read_tables, write_table
+from userturn.tables import Schema, read_tables, write_table, written_whole
 
 ID_LENGTH = 16  # hexadecimal digits of an opaque id
 KEY_SCHEMA: Schema = {
@@ -158,7 +158,7 @@ def shown(
     return pl.DataFrame(rows, schema=ITEMS_SCHEMA)
 
 
-def draw_annotation_round(
+def _drawn_now(
     humans: HumanGrid,
     round_name: str,
     paths_to_samples: Sequence[str],
@@ -166,10 +166,8 @@ def draw_annotation_round(
     paths_to_datasets: Sequence[str],
     paths_to_descriptions: Sequence[str],
     paths_to_earlier_keys: Sequence[str],
-    path_to_key: str,
-    path_to_items: str,
-) -> None:
-    """Draw one round from all cells, and write its key and, apart from it, what annotators see."""
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return a new round's key and what annotators see of it."""
     seed = humans.grid.config["seed"]
     earlier = read_tables(paths_to_earlier_keys, KEY_SCHEMA)
     frame = read_tables(paths_to_samples, SAMPLE_SCHEMA)
@@ -181,11 +179,35 @@ def draw_annotation_round(
         Path(path).stem: dict(pl.read_parquet(path, columns=["item", "messages"]).iter_rows())
         for path in paths_to_datasets
     }
-    seen = shown(key, turns, items, special_tokens(paths_to_descriptions))
     say(
         f"round '{round_name}': {key.height} turns of {len(humans.cells)} cells are drawn, "
         f"{humans.n_hidden} cells of private datasets are left out"
     )
-    identity = fingerprint([round_name, key["id"].to_list()])
-    write_table(seen, path_to_items, identity)
-    write_table(key, path_to_key, identity)
+    return key, shown(key, turns, items, special_tokens(paths_to_descriptions))
+
+
+def draw_annotation_round(
+    humans: HumanGrid,
+    round_name: str,
+    path_to_key: str,
+    path_to_items: str,
+    **inputs: Sequence[str],
+) -> None:
+    """Write a round's key and, apart from it, what annotators see: drawn now, or as it was drawn.
+
+    Args:
+        humans: knows where a drawn round is kept.
+        round_name: of `humans.rounds`.
+        path_to_key: where the key goes.
+        path_to_items: where that goes which annotators see.
+        inputs: paths that a new round is drawn from, as `_drawn_now` names them.
+    """
+    folder = humans.drawn_folder(round_name)
+    if not humans.is_drawn(round_name):
+        key, seen = _drawn_now(humans, round_name, **inputs)
+        identity = fingerprint([round_name, key["id"].to_list()])
+        write_table(seen, folder / "items.parquet", identity)
+        write_table(key, folder / "key.parquet", identity)
+    for name, path in (("key.parquet", path_to_key), ("items.parquet", path_to_items)):
+        with written_whole(path) as temporary:
+            temporary.write_bytes((folder / name).read_bytes())

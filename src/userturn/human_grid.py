@@ -73,9 +73,13 @@ class HumanGrid:
             f"{wildcards.perturbation}/verdicts/{self.judge}.parquet"
         )
 
+    def drawn_folder(self, round_name: str) -> Path:
+        """Return where a round is kept once it is drawn: no rule's output, so no rerun deletes it."""
+        return self.grid.results / "drawn" / round_name
+
     def is_drawn(self, round_name: str) -> bool:
         """Tell whether a round was drawn: then nothing draws it again, whatever the grid is now."""
-        folder = self.grid.results / "humans" / round_name
+        folder = self.drawn_folder(round_name)
         return all((folder / name).is_file() for name in ("key.parquet", "items.parquet"))
 
     def _unless_drawn(self, round_name: str, paths: list[str]) -> list[str]:

@@ -1,8 +1,7 @@
 """Tables of agreement: people with people, judges with people, judges with judges."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,24 +9,24 @@ import polars as pl
 from userturn.agreement import COEFFICIENTS, Estimate, Ratings, estimate_all
 from userturn.annotation import read_rubric
 from userturn.annotation_rounds import ITEMS_SCHEMA
+from userturn.comparisons import (
+    NO_LABELS,
+    PEOPLE_GENUINE,
+    Comparison,
+    comparisons,
+    labelled_beside_judges,
+)
+from userturn.confusion import confusion
+from userturn.disagreements import disagreements
 from userturn.fingerprints import fingerprint
 from userturn.human_grid import HumanGrid
-from userturn.human_labels import (
-    PEOPLE,
-    VERDICTS,
-    drawn_turns,
-    people,
-    read_annotations_and_keys,
-    weighted,
-)
+from userturn.human_labels import PEOPLE, VERDICTS, read_annotations_and_keys
 from userturn.human_sample import TURN
 from userturn.judging import GENUINE
 from userturn.tables import Schema, read_tables, write_csv, write_table
 
-PEOPLE_GENUINE = "people, genuine or not"  # their majority on that scale
 IN_SCALE: Mapping[str, Mapping[str, str]] = {"genuine": {PEOPLE: PEOPLE_GENUINE}, "label": {}}
 ALL = "all"  # the rows over all families
-NO_LABELS = "no annotations yet"
 AGREEMENT_SCHEMA: Schema = {
     "comparison": pl.String,
     "first": pl.String,
@@ -43,76 +42,6 @@ AGREEMENT_SCHEMA: Schema = {
     "upper": pl.Float64,
     "reason": pl.String,
 }
-CONFUSION_SCHEMA: Schema = {
-    "comparison": pl.String,
-    "first": pl.String,
-    "second": pl.String,
-    "label_first": pl.String,
-    "label_second": pl.String,
-    "n": pl.Int64,
-    "weight": pl.Float64,
-    "share_of_first": pl.Float64,
-    "reason": pl.String,
-}
-DISAGREEMENTS_SCHEMA: Schema = {
-    **dict.fromkeys(("round", "id", "family", "model", "dataset"), pl.String),
-    "temperature": pl.Float64,
-    "perturbation": pl.String,
-    "item": pl.String,
-    "sample": pl.Int64,
-    **dict.fromkeys(("judge", "judge_label", "people_label"), pl.String),
-    "differ_in_genuine": pl.Boolean,
-    **dict.fromkeys(("labels", "rationale", "conversation", "turn", "reason"), pl.String),
-}
-
-
-class Comparison(NamedTuple):
-    """Raters that are compared on the turns that they labelled.
-
-    Attributes:
-        kind: human-human, judge-human or judge-judge.
-        first: of them, or `people` for all annotators.
-        second: of them, or `people` for all annotators or their majority.
-        table: one row a turn: `family`, `dataset`, `item`, `weight` and a label a rater.
-        raters: columns of the table.
-    """
-
-    kind: str
-    first: str
-    second: str
-    table: pl.DataFrame
-    raters: list[str]
-
-
-def _wide(labels: pl.DataFrame, on: str, index: Sequence[str]) -> pl.DataFrame:
-    """Return one row a turn and one column a rater, named `on` and its name."""
-    names = sorted(labels[on].unique())
-    columns = [
-        pl.col("label").filter(pl.col(on) == name).first().alias(f"{on} {name}") for name in names
-    ]
-    return labels.group_by(index).agg(columns)
-
-
-def comparisons(labelled: pl.DataFrame, judged: pl.DataFrame) -> Iterator[Comparison]:
-    """Yield every comparison that there are raters for.
-
-    Args:
-        labelled: the turns that people labelled, one column a rater; `people` is their majority.
-        judged: all turns of the study, one column a judge.
-    """
-    annotators = [name for name in labelled.columns if name.startswith("annotator ")]
-    judges = [name for name in judged.columns if name.startswith("judge ")]
-    short = {name: name.split(" ", 1)[1] for name in annotators + judges}
-    if len(annotators) > 2:
-        yield Comparison("human-human", PEOPLE, PEOPLE, labelled, annotators)
-    for pair in combinations(annotators, 2):
-        yield Comparison("human-human", short[pair[0]], short[pair[1]], labelled, list(pair))
-    for judge in judges if annotators else []:
-        yield Comparison("judge-human", short[judge], PEOPLE, labelled, [judge, PEOPLE])
-        for name in annotators if len(annotators) > 1 else []:
-            yield Comparison("judge-human", short[judge], short[name], labelled, [judge, name])
-    for pair in combinations(judges, 2):
-        yield Comparison("judge-judge", short[pair[0]], short[pair[1]], judged, list(pair))
 
 
 def ratings(table: pl.DataFrame, raters: Sequence[str], scale: Sequence[str]) -> Ratings:
@@ -182,104 +111,6 @@ def agreement(
     return pl.DataFrame(rows, schema=AGREEMENT_SCHEMA)
 
 
-def confusion(labelled: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
-    """Return how often two raters gave each pair of labels: people's labels first."""
-    tables = []
-    for kind, first, second, table, raters in comparisons(labelled, judged):
-        if first == PEOPLE:
-            continue
-        if kind == "judge-human":
-            first, second, raters = second, first, raters[::-1]
-        pairs = table.drop_nulls(raters).group_by(
-            pl.col(raters[0]).alias("label_first"), pl.col(raters[1]).alias("label_second")
-        )
-        counts = pairs.agg(n=pl.len(), weight=pl.sum("weight")).with_columns(
-            comparison=pl.lit(kind),
-            first=pl.lit(first),
-            second=pl.lit(second),
-            share_of_first=pl.col("weight") / pl.col("weight").sum().over("label_first"),
-            reason=pl.lit(None, pl.String),
-        )
-        tables.append(counts.sort("label_first", "label_second"))
-    if "judge-human" not in {table["comparison"][0] for table in tables if table.height}:
-        nothing = pl.DataFrame({"comparison": ["judge-human"], "reason": [NO_LABELS]})
-        tables.append(nothing)
-    filled = pl.concat(tables, how="diagonal_relaxed")
-    return pl.DataFrame(
-        {n: filled[n] if n in filled.columns else [None] * filled.height for n in CONFUSION_SCHEMA}
-    ).cast(pl.Schema(CONFUSION_SCHEMA))
-
-
-def disagreements(
-    labelled: pl.DataFrame, verdicts: pl.DataFrame, items: pl.DataFrame, private: Sequence[str]
-) -> pl.DataFrame:
-    """Return the turns that people and a judge, or people among themselves, label differently.
-
-    Args:
-        labelled: the turns that people labelled, as `labelled_beside_judges` returns them.
-        verdicts: of all judges.
-        items: what annotators saw.
-        private: datasets whose texts are left out.
-    """
-    message = pl.element().struct
-    told = pl.col("conversation").list.eval(
-        pl.format("{}: {}", message.field("role"), message.field("text"))
-    )
-    texts = items.select("id", "turn", conversation=told.list.join("\n\n"))
-    is_private = pl.col("dataset").is_in(list(private))
-    people_say = pl.col("people_label") == GENUINE
-    table = (
-        labelled.drop("judge")
-        .rename({PEOPLE: "people_label"})
-        .join(verdicts.rename({"label": "judge_label"}), on=TURN)
-        .filter(~pl.col("judge_label").eq_missing(pl.col("people_label")))
-        .join(texts, on="id", how="left")
-        .with_columns(
-            differ_in_genuine=people_say != pl.col("genuine"),
-            reason=pl.when(pl.col("people_label").is_null()).then(pl.lit("people differ")),
-        )
-        .with_columns(pl.when(~is_private).then(pl.col("conversation", "turn")))
-    )
-    return table.select(pl.col(n).cast(t) for n, t in DISAGREEMENTS_SCHEMA.items()).sort(
-        "differ_in_genuine", "judge", "round", "id", descending=[True, False, False, False]
-    )
-
-
-def labelled_beside_judges(
-    turns: pl.DataFrame,
-    verdicts: pl.DataFrame,
-    annotations: pl.DataFrame,
-    keys: pl.DataFrame,
-    families: Mapping[str, str],
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the turns that people labelled, and all turns of the study, one column a rater.
-
-    Args:
-        turns: user turns of all cells: key columns and `key`.
-        verdicts: of all judges on them.
-        annotations: of all rounds.
-        keys: of all rounds.
-        families: model family by model.
-    """
-    family = pl.col("model").replace_strict(families, return_dtype=pl.String)
-    judged = _wide(verdicts, "judge", TURN).sort(TURN)
-    drawn = drawn_turns(keys, turns).unique(TURN, keep="first", maintain_order=True)
-    labelled = (
-        weighted(drawn, annotations, ["family", "stratum"])
-        .join(people(annotations).rename({"label": PEOPLE}), on="id", maintain_order="left")
-        .with_columns(
-            pl.when(pl.col("share_genuine") > 0.5)
-            .then(pl.lit(GENUINE))
-            .when(pl.col("share_genuine") < 0.5)
-            .then(pl.lit("not genuine"))
-            .alias(PEOPLE_GENUINE)
-        )
-        .join(_wide(annotations, "annotator", ["id"]), on="id", maintain_order="left")
-        .join(judged, on=TURN, how="left", maintain_order="left")
-    )
-    return labelled, judged.with_columns(family=family, weight=pl.lit(1.0))
-
-
 def measure_agreement(
     humans: HumanGrid,
     identity: str,
@@ -313,9 +144,7 @@ def measure_agreement(
     tables = {
         "agreement": agreement(labelled, judged, labels, seed),
         "confusion": confusion(labelled, judged),
-        "disagreements": disagreements(
-            labelled.rename({PEOPLE: "people_label"}), verdicts, items, humans.private
-        ),
+        "disagreements": disagreements(labelled, verdicts, items, humans.private),
     }
     for name, table in tables.items():
         write_table(table, paths[name], identity)
