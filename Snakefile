@@ -3,7 +3,7 @@
 from snakemake.utils import min_version
 
 from userturn.locks import release_abandoned_lock
-from userturn.study import check_yaml, open_study
+from userturn.study import WILDCARDS, check_yaml, open_study
 
 min_version("9.0")
 check_yaml("config.yaml")
@@ -18,12 +18,7 @@ study = open_study(config)
 
 
 wildcard_constraints:
-    **{
-        name: r"[a-z0-9][a-z0-9._-]*"
-        for name in ("model", "dataset", "perturbation", "judge", "round")
-    },
-    temperature=r"[0-9.]+",
-    shard=r"\d+of\d+",
+    **WILDCARDS,
 
 
 rule all:
@@ -39,14 +34,6 @@ rule all:
         "results/figures/confusion.svg",
 
 
-for stage in (
-    "data",
-    "generate",
-    "judge",
-    "controls",
-    "humans",
-    "aggregate",
-    "figures",
-):
+for stage in "data generate judge controls humans aggregate figures".split():
 
     include: f"rules/{stage}.smk"

@@ -193,7 +193,7 @@ def draw_annotation_round(
     path_to_items: str,
     **inputs: Sequence[str],
 ) -> None:
-    """Write a round's key and, apart from it, what annotators see: drawn now, or as it was drawn.
+    """Write a round's key and, apart from it, what annotators see: drawn now or as it was.
 
     Args:
         humans: knows where a drawn round is kept.

@@ -74,7 +74,7 @@ class HumanGrid:
         )
 
     def drawn_folder(self, round_name: str) -> Path:
-        """Return where a round is kept once it is drawn: no rule's output, so no rerun deletes it."""
+        """Return where a drawn round is kept: it is no rule's output, so no rerun deletes it."""
         return self.grid.results / "drawn" / round_name
 
     def is_drawn(self, round_name: str) -> bool:

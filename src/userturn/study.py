@@ -16,8 +16,11 @@ from userturn.human_grid import HumanGrid
 from userturn.perturbations import check_perturbations
 
 GRADES_VERSION = 2
-
-GRADES_VERSION = 2
+NAMED = ("model", "dataset", "perturbation", "judge", "round")
+WILDCARDS = dict.fromkeys(NAMED, r"[a-z0-9][a-z0-9._-]*") | {
+    "temperature": r"[0-9.]+",
+    "shard": r"\d+of\d+",
+}
 
 
 def cell_of(wildcards: Any) -> Cell:
