@@ -4,7 +4,7 @@ from snakemake.utils import min_version
 
 from userturn.locks import release_abandoned_lock
 from userturn.signals import let_early_warning_pass
-from userturn.study import check_yaml, open_study
+from userturn.study import WILDCARDS, check_yaml, open_study
 
 min_version("9.0")
 check_yaml("config.yaml")
@@ -21,23 +21,19 @@ study = open_study(config)
 
 
 wildcard_constraints:
-    **{
-        name: r"[a-z0-9][a-z0-9._-]*"
-        for name in ("model", "dataset", "perturbation", "judge")
-    },
-    temperature=r"[0-9.]+",
-    shard=r"\d+of\d+",
+    **WILDCARDS,
 
 
 rule all:
     input:
-        "results/tables/rates.parquet",
-        "results/tables/accuracy.parquet",
         "results/tables/controls.parquet",
         "results/tables/anchors.md",
+        "results/tables/corrected_rates.parquet",
+        study.humans.pages,
         "results/figures/grid_overview.svg",
+        "results/figures/confusion.svg",
 
 
-for stage in ("data", "generate", "judge", "controls", "aggregate", "figures"):
+for stage in "data generate judge controls humans aggregate figures".split():
 
     include: f"rules/{stage}.smk"

@@ -58,7 +58,15 @@ def test_reordered_keys_of_the_config_rerun_nothing(study: Path) -> None:
 
 def test_smaller_selection_and_growing_back_sweep_nothing(study: Path) -> None:
     change_study(study, run__temperatures=[0])
-    assert set(planned(study)) == {"tabulate", "analyse", "compare_with_paper", "draw_figures"}
+    assert set(planned(study)) == {
+        "tabulate",
+        "analyse",
+        "compare_with_paper",
+        "draw_figures",
+        "measure_agreement",
+        "correct_rates",
+        "draw_confusion",
+    }
     run(study)
     change_study(study, run__temperatures=[0, 1.0])
     assert "sweep" not in planned(study)
@@ -75,6 +83,9 @@ def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
         "collect_user_turns": 4,
         "judge": 4,
         "summarise": 4,
+        "measure_agreement": 1,
+        "correct_rates": 1,
+        "draw_confusion": 1,
         "tabulate": 1,
         "analyse": 1,
         "compare_with_paper": 1,

@@ -13,12 +13,18 @@ from userturn.errors import UserError
 from userturn.families import bases, families
 from userturn.fingerprints import fingerprint
 from userturn.grid import Cell, Grid
+from userturn.human_grid import HumanGrid
 from userturn.perturbations import check_perturbations, controls_of
 from userturn.placement import Placement
 
 GRADES_VERSION = 2
 SUMMARY_VERSION = 2
 ANALYSIS_VERSION = 1
+NAMED = ("model", "dataset", "perturbation", "judge", "round")
+WILDCARDS = dict.fromkeys(NAMED, r"[a-z0-9][a-z0-9._-]*") | {
+    "temperature": r"[0-9.]+",
+    "shard": r"\d+of\d+",
+}
 
 
 def cell_of(wildcards: Any) -> Cell:
@@ -65,6 +71,7 @@ class Study:
         self.grid = Grid(config)
         self.controls = ControlGrid(self.grid)
         self.placement = Placement(self.grid.models)
+        self.humans = HumanGrid(self.grid)
 
     def _markers(self, model: str) -> list[str]:
         return [f"results/sweeps/{model}/{shard}.json" for shard in self.grid.shards(model)]

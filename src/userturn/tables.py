@@ -1,7 +1,7 @@
 """Parquet files that are written whole, byte-equal for equal content, and know their identity."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,6 +39,12 @@ def read_identity(path: str | Path) -> str | None:
         return pl.read_parquet_metadata(path).get("identity")
     except (OSError, pl.exceptions.PolarsError):
         return None
+
+
+def read_tables(paths: Iterable[str], schema: Schema) -> pl.DataFrame:
+    """Return the columns of a schema out of several tables; no row where there is no table."""
+    tables = [pl.read_parquet(path, columns=list(schema)) for path in sorted(paths)]
+    return pl.concat(tables) if tables else pl.DataFrame(schema=schema)
 
 
 def write_csv(table: pl.DataFrame, path: str | Path) -> None:

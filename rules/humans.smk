@@ -1,0 +1,143 @@
+"""People label a blind sample: what the judges are checked with, and the rates corrected by."""
+
+
+rule sample_for_humans:
+    """Order the turns of one cell for the draw, and tell which ones the config wants."""
+    input:
+        user_turns="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
+        verdicts=study.humans.sampling_verdicts,
+    output:
+        human_sample="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/human_sample.parquet",
+    log:
+        "logs/sample_for_humans/{model}/{dataset}/t{temperature}/{perturbation}.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.humans.sample_identity,
+    script:
+        "../scripts/sample_for_humans.py"
+
+
+rule draw_annotation_round:
+    """Draw one round from all cells, once: what annotators see, and apart from it the key."""
+    input:
+        samples=study.humans.samples_to_draw,
+        user_turns=study.humans.user_turns_to_draw,
+        datasets=study.humans.datasets_to_draw,
+        models=study.humans.models_to_draw,
+        earlier_keys=study.humans.earlier_keys,
+    output:
+        key="results/humans/{round}/key.parquet",
+        blind="results/humans/{round}/items.parquet",
+    log:
+        "logs/draw_annotation_round/{round}.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    script:
+        "../scripts/draw_annotation_round.py"
+
+
+rule build_annotation:
+    """Write a round's page for annotators, and the same as a Label Studio project."""
+    input:
+        blind="results/humans/{round}/items.parquet",
+        rubric="data/rubric.yaml",
+    output:
+        page="results/humans/{round}/task.html",
+        tasks="results/humans/{round}/label_studio/tasks.json",
+        config="results/humans/{round}/label_studio/config.xml",
+    log:
+        "logs/build_annotation/{round}.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    script:
+        "../scripts/build_annotation.py"
+
+
+rule import_annotations:
+    """Check every row that annotators sent back for one round, and take all of them or none."""
+    input:
+        files=study.humans.annotation_files,
+        key="results/humans/{round}/key.parquet",
+        rubric="data/rubric.yaml",
+    output:
+        annotations="results/humans/{round}/annotations.parquet",
+    log:
+        "logs/import_annotations/{round}.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.humans.annotations_identity,
+        skip_problems=config["humans"]["skip_problems"],
+    script:
+        "../scripts/import_annotations.py"
+
+
+rule measure_agreement:
+    """Measure how far people and judges agree, and list where they do not."""
+    input:
+        user_turns=study.humans.user_turns,
+        verdicts=study.humans.verdicts,
+        annotations=study.humans.annotations,
+        round_keys=study.humans.keys,
+        blind=study.humans.items,
+        rubric="data/rubric.yaml",
+    output:
+        agreement="results/tables/agreement.parquet",
+        agreement_csv="results/tables/agreement.csv",
+        confusion="results/tables/confusion.parquet",
+        confusion_csv="results/tables/confusion.csv",
+        disagreements="results/tables/disagreements.parquet",
+        disagreements_csv="results/tables/disagreements.csv",
+    log:
+        "logs/measure_agreement.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.humans.identity,
+    script:
+        "../scripts/measure_agreement.py"
+
+
+rule correct_rates:
+    """Correct every judge's rates by what people labelled."""
+    input:
+        user_turns=study.humans.user_turns,
+        verdicts=study.humans.verdicts,
+        annotations=study.humans.annotations,
+        round_keys=study.humans.keys,
+    output:
+        corrected_rates="results/tables/corrected_rates.parquet",
+        corrected_rates_csv="results/tables/corrected_rates.csv",
+    log:
+        "logs/correct_rates.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.humans.identity,
+    script:
+        "../scripts/correct_rates.py"
+
+
+rule draw_confusion:
+    """Draw which labels each judge gives to what people call what."""
+    input:
+        confusion="results/tables/confusion.parquet",
+        rubric="data/rubric.yaml",
+    output:
+        vega_lite="results/figures/confusion.vl.json",
+        svg="results/figures/confusion.svg",
+        png="results/figures/confusion.png",
+    log:
+        "logs/draw_confusion.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    script:
+        "../scripts/draw_confusion.py"

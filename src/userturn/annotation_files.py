@@ -1,0 +1,117 @@
+"""Files with people's labels: as the annotation page saves them, as Label Studio exports them."""
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from userturn.errors import UserError
+
+COLUMNS = ("round", "annotator", "id", "label", "notes")
+
+
+class Row(NamedTuple):
+    """One label as a file has it, and where it stands."""
+
+    where: str
+    round: str
+    annotator: str
+    id: str
+    label: str
+    notes: str
+
+
+def _text(value: Any) -> str:
+    return value.strip() if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _row(where: str, values: Mapping[str, Any], **known: Any) -> Row:
+    return Row(where, *(_text(known.get(name, values.get(name))) for name in COLUMNS))
+
+
+def _rows_of_csv(path: Path, text: str) -> Iterator[Row]:
+    reader = csv.DictReader(text.splitlines(keepends=True))
+    missing = [name for name in COLUMNS[:-1] if name not in (reader.fieldnames or ())]
+    if missing:
+        raise UserError(
+            f"{path}: the column '{missing[0]}' is missing; expected {', '.join(COLUMNS)}, as the "
+            "annotation page saves them"
+        )
+    for values in reader:
+        yield _row(f"{path}, line {reader.line_num}", values)
+
+
+def _rows_of_page(path: Path, content: Mapping[str, Any]) -> Iterator[Row]:
+    known = {"round": content.get("round"), "annotator": content.get("annotator")}
+    for number, values in enumerate(content["annotations"], start=1):
+        if not isinstance(values, dict):
+            raise UserError(f"{path}, annotation {number}: no object with id and label; mend it")
+        yield _row(f"{path}, annotation {number}", values, **known)
+
+
+def _annotator(completed_by: Any) -> str:
+    """Return Label Studio's user by number: an address has no place in a study."""
+    number = completed_by.get("id") if isinstance(completed_by, dict) else completed_by
+    return "" if number is None else f"label-studio-{number}"
+
+
+def _choice(result: Sequence[Mapping[str, Any]], name: str, kind: str) -> list[str]:
+    """Return what an annotation holds under one control of the labelling interface."""
+    values = [part["value"][kind] for part in result if part.get("from_name") == name]
+    return [
+        str(text) for value in values for text in (value if isinstance(value, list) else [value])
+    ]
+
+
+def _rows_of_label_studio(path: Path, tasks: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    for number, task in enumerate(tasks, start=1):
+        where = f"{path}, task {task.get('id', number)}"
+        if "annotations" not in task or "turn_id" not in task.get("data", {}):
+            raise UserError(
+                f"{where}: no `data` with turn_id and list of `annotations`; export the project as "
+                "JSON, not as JSON-MIN or CSV"
+            )
+        for annotation in task["annotations"]:
+            if annotation.get("was_cancelled"):
+                continue
+            result = annotation.get("result", [])
+            labels = _choice(result, "label", "choices")
+            yield _row(
+                where,
+                task["data"],
+                id=task["data"]["turn_id"],
+                annotator=_annotator(annotation.get("completed_by")),
+                label=" and ".join(labels),
+                notes="\n".join(_choice(result, "notes", "text")),
+            )
+
+
+def rows_of_file(path: Path) -> list[Row]:
+    """Return the rows of one file.
+
+    Raises:
+        UserError: a file that is none of the three kinds.
+    """
+    try:
+        text = path.read_text("utf-8-sig")
+        if path.suffix == ".csv":
+            return list(_rows_of_csv(path, text))
+        content = json.loads(text)
+    except (UnicodeDecodeError, ValueError, csv.Error) as error:
+        raise UserError(
+            f"{path}: cannot be read ({error}); save it again as CSV or JSON in UTF-8"
+        ) from error
+    try:
+        if isinstance(content, list):
+            return list(_rows_of_label_studio(path, content))
+        if isinstance(content, dict) and isinstance(content.get("annotations"), list):
+            return list(_rows_of_page(path, content))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{path}: not as Label Studio exports JSON ({error!r}); export it again"
+        ) from error
+    raise UserError(
+        f"{path}: neither saved by the annotation page nor exported by Label Studio as JSON; leave "
+        "it out of the folder"
+    )
