@@ -21,9 +21,14 @@ rule grade:
         "../scripts/grade.py"
 
 
+onstart:
+    study.judges.check_keys()
+
+
 rule judge:
     """Have one judge label every user turn of one cell."""
     input:
+        study.judges.marker_of_cell,
         user_turns="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
         dataset="results/datasets/{dataset}.parquet",
     output:
@@ -33,6 +38,8 @@ rule judge:
     localrule: True
     conda:
         "../envs/judge.yaml"
+    resources:
+        judge_requests=study.judges.n_at_once,
     params:
         identity=study.verdicts_identity,
     script:

@@ -14,7 +14,8 @@ from userturn.controls import LABELS, human_turns, measure_judges, planted_turns
 from userturn.datasets import SCHEMA
 from userturn.errors import UserError
 from userturn.grid import Grid
-from userturn.judging import judge
+from userturn.judges import Judge
+from userturn.judging import judge_cell
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -103,10 +104,10 @@ def test_controls_go_through_the_judge_and_into_the_table(tmp_path: Path) -> Non
         table.write_parquet(tmp_path / "items")
         turns.write_parquet(tmp_path / "turns")
         paths.append(str(tmp_path / name))
-        judge(
-            name="heuristic",
-            settings=CONFIG["judges"]["heuristic"],
+        judge_cell(
+            judge=Judge("heuristic", CONFIG["judges"]["heuristic"], tmp_path, {}, None, 0.0),
             identity="identity",
+            n_at_once=0,
             path_to_items=str(tmp_path / "items"),
             path_to_user_turns=str(tmp_path / "turns"),
             path_to_verdicts=paths[-1],
@@ -160,7 +161,7 @@ def control_grid(monkeypatch: pytest.MonkeyPatch, **controls: Any) -> ControlGri
     demo = yaml.safe_load((ROOT / "profiles/demo/study.yaml").read_text())
     datasets = CONFIG["datasets"] | demo["datasets"]
     models = {"smollm": "./data"}
-    run = {"datasets": ["everyday"]}
+    run = {"datasets": ["everyday"], "judges": ["heuristic"]}
     config = CONFIG | {"datasets": datasets, "models": models, "run": run}
     return ControlGrid(Grid(config | {"controls": CONFIG["controls"] | controls}))
 

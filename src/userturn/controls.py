@@ -14,10 +14,10 @@ from userturn.collecting import OUTCOME_SCHEMA
 from userturn.control_grid import HUMAN
 from userturn.datasets import rank
 from userturn.errors import UserError
-from userturn.judging import GENUINE
 from userturn.planning import PLAN_SCHEMA
 from userturn.statistics import wilson
 from userturn.tables import Schema, write_csv, write_table
+from userturn.verdicts import GENUINE
 
 ROLE_TOKENS = "<|im_end|>\n<|im_start|>user\n<|im_start|>assistant\n<|im_start|>user"
 LABELS = {  # what each control is, by the labels of the rubric

@@ -8,8 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from userturn.config import Config, ConfigError, human_datasets, selected
+from userturn.config import Config, ConfigError, complete_judges, human_datasets, selected
 from userturn.fingerprints import file_sha256, fingerprint
+from userturn.judge_requests import judge_identity
 from userturn.models import source_identity
 from userturn.sources import complete, shaping
 from userturn.tables import read_identity
@@ -54,7 +55,8 @@ class Grid:
         self.datasets = selected(config, "datasets")
         self.human_datasets = human_datasets(config)
         self.perturbations = selected(config, "perturbations")
-        self.judges = selected(config, "judges")
+        self.all_judges = complete_judges(config)
+        self.judges = {name: self.all_judges[name] for name in selected(config, "judges")}
         chosen = config.get("run", {}).get("temperatures", config["temperatures"])
         self.temperatures = {temperature_name(t): float(t) for t in sorted(chosen)}
 
@@ -220,9 +222,17 @@ class Grid:
         answers = [self.answers_identity(model, name) for name in self.pending_answers[model]]
         return sorted(answers + [self.cell_identity(cell) for cell in self.pending_cells[model]])
 
+    @cached_property
+    def _judge_identities(self) -> dict[str, dict[str, Any]]:
+        return {name: judge_identity(settings) for name, settings in self.judges.items()}
+
+    def judge_identity(self, judge: str) -> dict[str, Any]:
+        """Return what of a judge's entry shapes its verdicts."""
+        return self._judge_identities[judge]
+
     def verdicts_identity(self, cell: Cell, judge: str) -> str:
         """Return the identity of one judge's verdicts on a cell."""
-        return fingerprint([self.cell_identity(cell), judge, self.judges[judge]])
+        return fingerprint([self.cell_identity(cell), judge, self.judge_identity(judge)])
 
     def model_fingerprint(self, model: str) -> str:
         """Return the fingerprint of what identifies a model."""

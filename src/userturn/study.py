@@ -12,9 +12,8 @@ from userturn.control_grid import ControlGrid
 from userturn.errors import UserError
 from userturn.fingerprints import fingerprint
 from userturn.grid import Cell, Grid
+from userturn.judge_grid import JudgeGrid
 from userturn.perturbations import check_perturbations
-
-GRADES_VERSION = 2
 
 GRADES_VERSION = 2
 
@@ -62,6 +61,7 @@ class Study:
         check_perturbations(config)
         self.grid = Grid(config)
         self.controls = ControlGrid(self.grid)
+        self.judges = JudgeGrid(self.grid, self.controls)
 
     def _markers(self, model: str) -> list[str]:
         return [f"results/sweeps/{model}/{shard}.json" for shard in self.grid.shards(model)]

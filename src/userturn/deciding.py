@@ -1,0 +1,270 @@
+"""Questions become decisions: found in a judge's journal, or asked for, and noted as they come.
+
+Of one key any decision stands before a reply that could not be read, and that before an error. A
+line `void` takes back the one line that it names, so that its question is asked again; the order
+of the files does not matter.
+"""
+
+import asyncio
+import fcntl
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from userturn.endpoint import Endpoint, EndpointError
+from userturn.errors import UserError
+from userturn.journal import BODY, Writer, decode_line
+from userturn.judge_requests import Message, Question
+from userturn.ledger import Account, CapReachedError
+from userturn.logs import Progress
+from userturn.replies import Reply, UnclearReplyError
+
+Record = dict[str, Any]
+Read = Callable[[Reply], Record]
+"""Returns what a reply says, or raises UnclearReplyError."""
+
+KEY_BEGINS = BODY + len('"key":"')
+KEY_ENDS = KEY_BEGINS + 64
+RANKS = {"ok": 2, "unclear": 1, "error": 0}  # which of two lines about a key stands
+REPAIR = (
+    "That reply cannot be used: {reason}. Reply again, with the one JSON object that was asked "
+    "for and nothing else."
+)
+
+
+class Decision(NamedTuple):
+    """What a journal holds about one question.
+
+    Attributes:
+        outcome: `ok`, `unscored`, `error`, or `unclear` where only a first reply came.
+        said: what the judge said, where the outcome is `ok`.
+        reason: why not, where it is another.
+    """
+
+    outcome: str
+    said: Record | None
+    reason: str | None
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Let one process at a time ask for what a journal lacks, so that none asks for it twice."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def checksum_of(line: bytes) -> str:
+    """Return the checksum that a journal's line begins with."""
+    return line[BODY - 18 : BODY - 2].decode()
+
+
+class Decisions:
+    """What a journal holds about some keys; `refresh` reads what was added since.
+
+    The key stands at one place in every line, so that lines about others are not even decoded.
+    """
+
+    def __init__(self, folder: Path, wanted: Iterable[str]) -> None:
+        """Read what is there about the wanted keys."""
+        self.folder = folder
+        self.wanted = {key.encode() for key in wanted}
+        self._offsets: dict[Path, int] = {}
+        self._standing: dict[str, Decision] = {}
+        self._unscored: dict[str, dict[str, Decision]] = {}
+        self._voided: set[str] = set()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the lines that were added since the last time."""
+        for path in sorted(self.folder.glob("*.jsonl")):
+            offset = self._offsets.get(path, 0)
+            with path.open("rb") as file:
+                file.seek(offset)
+                for line in file:
+                    if not line.endswith(b"\n"):
+                        break  # it is being written, or torn
+                    offset += len(line)
+                    if line[KEY_BEGINS:KEY_ENDS] in self.wanted:
+                        self._take(line)
+            self._offsets[path] = offset
+
+    def _take(self, line: bytes) -> None:
+        record = decode_line(line)
+        if record is None:
+            return
+        key, outcome = record["key"], record["outcome"]
+        if outcome == "void":
+            self._voided.add(record["voids"])
+            return
+        decision = Decision(outcome, record.get("said"), record.get("reason"))
+        if outcome == "unscored":
+            self._unscored.setdefault(key, {})[checksum_of(line)] = decision
+        elif key not in self._standing or RANKS[outcome] > RANKS[self._standing[key].outcome]:
+            self._standing[key] = decision
+
+    def get(self, key: str) -> Decision | None:
+        """Return what stands about a key, or None where nothing does."""
+        found = self._standing.get(key)
+        lines = self._unscored.get(key, {})
+        if not lines or (found is not None and found.outcome == "ok"):
+            return found
+        standing = [lines[checksum] for checksum in lines if checksum not in self._voided]
+        if standing:
+            return standing[-1]
+        # A first reply that could not be read belongs to the round that was taken back.
+        return None if found is None or found.outcome == "unclear" else found
+
+    def is_finished(self, key: str) -> bool:
+        """Tell whether a question need not be asked any more."""
+        found = self.get(key)
+        return found is not None and found.outcome in ("ok", "unscored")
+
+
+@dataclass
+class Asker:
+    """Asks one judge for what the journal of a dataset lacks.
+
+    Attributes:
+        endpoint: of the judge, open.
+        read: reads its replies.
+        journal: of the judge and dataset.
+        account: of the judge and cell.
+        unclear: first replies that could not be read, by key, with the reason.
+    """
+
+    endpoint: Endpoint
+    read: Read
+    journal: Writer
+    account: Account
+    unclear: dict[str, str] = field(default_factory=dict)
+    _n_running: int = 0
+    _failure: BaseException | None = None
+    _freed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def ask(self, questions: Iterable[Question], progress: Progress) -> None:
+        """Ask every question, no more at once than the pace allows.
+
+        Raises:
+            BrokenEndpointError: the endpoint answers nothing any more.
+            CapReachedError: one more request could pass the hard cap.
+        """
+        tasks: set[asyncio.Task[None]] = set()
+        for question in questions:
+            while self._n_running >= int(self.endpoint.pace.limit):
+                self._freed.clear()
+                await self._freed.wait()
+            if self._failure is not None:
+                break
+            self._n_running += 1
+            task = asyncio.create_task(self._settle(question, progress))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+        while tasks:
+            await asyncio.wait(tasks)
+        if self._failure is not None:
+            raise self._failure
+
+    async def _settle(self, question: Question, progress: Progress) -> None:
+        try:
+            record = await self._decide(question)
+            self.journal.append(record)
+            if record["outcome"] == "ok":
+                self.account.decided()
+            progress.add(0)
+            self.endpoint.check()
+        except Exception as error:
+            self._failure = self._failure or error
+        finally:
+            self._n_running -= 1
+            self._freed.set()
+
+    async def _decide(self, question: Question) -> Record:
+        """Return the record of one question: decided, unscored after one repair, or an error."""
+        record: Record = {"key": question.key}
+        try:
+            reason = self.unclear.get(question.key)
+            if reason is None:
+                reply = await self.endpoint.complete(list(question.messages), self.account)
+                try:
+                    return record | {"outcome": "ok", "said": self._said(reply)}
+                except UnclearReplyError as error:
+                    reason = str(error)
+                    noted = record | {"reason": reason, "reply": reply.raw}
+                    if error.final:
+                        return noted | {"outcome": "unscored", "reply": reply.refusal or reply.raw}
+                    self.journal.append(noted | {"outcome": "unclear"})
+            asked: list[Message] = [
+                *question.messages,
+                {"role": "user", "content": REPAIR.format(reason=reason)},
+            ]
+            reply = await self.endpoint.complete(asked, self.account)
+            try:
+                return record | {"outcome": "ok", "said": self._said(reply)}
+            except UnclearReplyError as error:
+                why = f"{reason}; asked again: {error}"
+                return record | {"outcome": "unscored", "reason": why, "reply": reply.raw}
+        except EndpointError as error:
+            return record | {"outcome": "error", "reason": str(error)}
+
+    def _said(self, reply: Reply) -> Record:
+        said = self.read(reply)
+        return {
+            key: self.endpoint.redacted(value) if isinstance(value, str) else value
+            for key, value in said.items()
+        }
+
+
+async def ask_missing(
+    endpoint: Endpoint,
+    read: Read,
+    decisions: Decisions,
+    account: Account,
+    questions: Iterable[Question],
+    what: str,
+) -> None:
+    """Ask a judge for what its journal lacks, and refresh the decisions.
+
+    Args:
+        endpoint: of the judge, open.
+        read: reads its replies.
+        decisions: of the journal, about the keys of all questions.
+        account: of the judge and cell.
+        questions: all of them, made one at a time.
+        what: is asked about, for the progress lines.
+
+    Raises:
+        UserError: the endpoint is broken, or the hard cap forbids another request.
+    """
+    with only_writer(decisions.folder):
+        decisions.refresh()  # another cell may have asked the same
+        keys = {key.decode() for key in decisions.wanted}
+        missing = {key for key in keys if not decisions.is_finished(key)}
+        n_missing = len(missing)
+        unclear = {
+            key: found.reason or ""
+            for key in missing
+            if (found := decisions.get(key)) is not None and found.outcome == "unclear"
+        }
+
+        def asked_once() -> Iterator[Question]:
+            for question in questions:
+                if question.key in missing:
+                    missing.discard(question.key)
+                    yield question
+
+        progress = Progress(what, n_missing)
+        with Writer(decisions.folder) as journal, account:
+            asker = Asker(endpoint, read, journal, account, unclear)
+            try:
+                await asker.ask(asked_once(), progress)
+            except CapReachedError:
+                raise UserError(
+                    f"{what}: stopped before max_cost {account.cap:g} could be passed, with "
+                    f"{n_missing - progress.n_done} questions left; what was decided is in the "
+                    "journal: raise max_cost and run the same command again"
+                ) from None
+    decisions.refresh()

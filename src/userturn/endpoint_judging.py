@@ -1,0 +1,120 @@
+"""The verdicts of an endpoint: found in its journal, or asked for and journalled as they come.
+
+A cell is read twice, once to ask for what the journal lacks and once to gather the verdicts, so
+that memory does not grow with what is asked.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from userturn.deciding import Decision, Decisions, ask_missing
+from userturn.endpoint import Endpoint, Pace
+from userturn.errors import UserError
+from userturn.judge_requests import JudgePrompt, load_prompt, verdict_schema
+from userturn.judges import CellToJudge, Judge
+from userturn.keys import read_key
+from userturn.replies import read_verdict
+from userturn.verdicts import Verdict
+
+ERROR = "judge error: "  # how the reason of a verdict begins that another attempt may bring
+
+
+def response_format(settings: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+    """Return the field `response_format` that asks for a form of reply, or None for plain text."""
+    if settings["reply"] == "json_schema":
+        named = {"name": "reply", "strict": True, "schema": schema}
+        return {"type": "json_schema", "json_schema": named}
+    return {"type": "json_object"} if settings["reply"] == "json_object" else None
+
+
+def open_endpoint(
+    judge: Judge, schema: Mapping[str, Any], n_at_once: int, url: str | None = None
+) -> Endpoint:
+    """Return a judge's endpoint, not yet open; `url` is given where it is served here.
+
+    Raises:
+        UserError: its key is not there, or nothing serves it.
+    """
+    address = url or judge.settings.get("base_url")
+    if address is None:
+        raise UserError(
+            f"judge '{judge.name}' is served by a job of its own, and that has left questions "
+            f"open; remove 'results/judging/{judge.name}.json' and run the same command again"
+        )
+    key = read_key(judge.name, judge.settings)
+    form = response_format(judge.settings, schema)
+    return Endpoint(address.rstrip("/"), judge.settings, form, key, Pace(n_at_once))
+
+
+def schema_of(judge: Judge, prompt: JudgePrompt) -> dict[str, Any]:
+    """Return the JSON Schema of a judge's verdicts."""
+    return verdict_schema(prompt.labels, judge.settings.get("rationale_characters"))
+
+
+def keys_and_decisions(
+    judge: Judge, prompt: JudgePrompt, cell: CellToJudge
+) -> tuple[list[str | None], Decisions]:
+    """Return the key of the question about each turn, None without one, and what is decided."""
+    keys = [None if question is None else question.key for question in cell.questions(prompt)]
+    folder = judge.journal(cell.dataset)
+    return keys, Decisions(folder, (key for key in keys if key is not None))
+
+
+async def ask_about_cell(
+    judge: Judge, endpoint: Endpoint, prompt: JudgePrompt, cell: CellToJudge, decisions: Decisions
+) -> None:
+    """Ask a judge for what its journal lacks about one cell; the endpoint is open."""
+    questions = (question for question in cell.questions(prompt) if question is not None)
+    name = cell.name(judge.results)
+    await ask_missing(
+        endpoint,
+        lambda reply: read_verdict(reply, prompt.labels),
+        decisions,
+        judge.account(name),
+        questions,
+        f"judge {judge.name}: {name}",
+    )
+
+
+def endpoint_verdicts(judge: Judge, cell: CellToJudge, n_at_once: int) -> list[Verdict]:
+    """Return an endpoint's verdict on every turn, asking for those that its journal lacks.
+
+    Raises:
+        UserError: the endpoint is broken, the hard cap is reached, or too many turns of the cell
+            ended in an error; what was decided is in the journal.
+    """
+    prompt = load_prompt(judge.settings)
+    keys, decisions = keys_and_decisions(judge, prompt, cell)
+    if not all(key is None or decisions.is_finished(key) for key in keys):
+        endpoint = open_endpoint(judge, schema_of(judge, prompt), n_at_once)
+
+        async def ask() -> None:
+            async with endpoint:
+                await ask_about_cell(judge, endpoint, prompt, cell, decisions)
+
+        asyncio.run(ask())
+    verdicts = [
+        Verdict(None, None) if key is None else _verdict(decisions.get(key)) for key in keys
+    ]
+    _check_errors(judge, cell, verdicts)
+    return verdicts
+
+
+def _verdict(decision: Decision | None) -> Verdict:
+    if decision is None or decision.outcome in ("error", "unclear"):
+        return Verdict(None, None, f"{ERROR}{decision.reason if decision else 'not asked'}")
+    if decision.said is None:
+        return Verdict(None, None, decision.reason)
+    return Verdict(decision.said["label"], decision.said["rationale"])
+
+
+def _check_errors(judge: Judge, cell: CellToJudge, verdicts: Sequence[Verdict]) -> None:
+    errors = [v.unscored_reason for v in verdicts if (v.unscored_reason or "").startswith(ERROR)]
+    if len(errors) > judge.max_error_share * len(verdicts):
+        raise UserError(
+            f"judge {judge.name}: {cell.name(judge.results)}: {len(errors)} of {len(verdicts)} "
+            f"questions ended in an error, max_error_share allows {judge.max_error_share:g}; the "
+            f"first: {errors[0]}; the others' verdicts are in the journal, run the same command "
+            "again to ask only for what is missing"
+        )
