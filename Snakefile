@@ -30,7 +30,7 @@ rule all:
     input:
         "results/tables/rates.parquet",
         "results/tables/accuracy.parquet",
-        "results/tables/controls.parquet",
+        "results/tables/costs.parquet",
         "results/figures/accuracy_and_followup.svg",
         "results/figures/rates_by_temperature.svg",
 

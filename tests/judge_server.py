@@ -117,13 +117,16 @@ def judge_server(answer: Answer | None = None, delay: float = 0.0) -> Iterator[J
         server.port = listening.sockets[0].getsockname()[1]
         ready.set()
 
+    async def end() -> None:
+        tasks = asyncio.all_tasks(loop) - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     def run() -> None:
         loop.run_until_complete(start())
         loop.run_forever()
-        tasks = asyncio.all_tasks(loop)
-        for task in tasks:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        loop.run_until_complete(end())
         loop.close()
 
     thread = threading.Thread(target=run, daemon=True)

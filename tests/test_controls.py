@@ -55,7 +55,7 @@ def plant(n_items: int = 9) -> pl.DataFrame:
 
 def test_every_failure_is_planted_after_every_answer_that_is_there() -> None:
     planted = plant()
-    assert planted.height == 2 * 6
+    assert planted.height == 2 * (6 + 7)
     assert set(planted["perturbation"]) == set(LABELS) - {"human"}
 
 
@@ -71,8 +71,8 @@ def test_planted_turns_are_what_they_are_called() -> None:
 
 def test_fewer_items_are_part_of_more() -> None:
     few = plant(n_items=1)
-    assert few.height == 6
-    assert few.equals(plant().head(6))
+    assert few.height == 6 + 7
+    assert few.equals(plant().head(6 + 7))
 
 
 def test_a_lone_conversation_has_no_other_to_take_a_turn_from() -> None:
@@ -105,7 +105,9 @@ def test_controls_go_through_the_judge_and_into_the_table(tmp_path: Path) -> Non
         turns.write_parquet(tmp_path / "turns")
         paths.append(str(tmp_path / name))
         judge_cell(
-            judge=Judge("heuristic", CONFIG["judges"]["heuristic"], tmp_path, {}, None, 0.0),
+            judge=Judge(
+                "heuristic", CONFIG["judges"]["heuristic"], tmp_path, tmp_path, {}, None, 0.0
+            ),
             identity="identity",
             n_at_once=0,
             path_to_items=str(tmp_path / "items"),
@@ -115,9 +117,9 @@ def test_controls_go_through_the_judge_and_into_the_table(tmp_path: Path) -> Non
     tabulate_controls(paths, "identity", tmp_path / "c.parquet", tmp_path / "c.csv")
     table = pl.read_parquet(tmp_path / "c.parquet").filter(pl.col("dataset") == "all")
     assert table["control"].to_list() == list(LABELS)
-    assert table["n_turns"].to_list() == [1, 2, 2, 2, 2, 2, 2]
-    assert table["n_right"].to_list() == [1, 2, 2, 2, 2, 2, 2]
-    assert (tmp_path / "c.csv").read_text().count("\n") == 1 + 2 * 7
+    assert table["n_turns"].to_list() == [1] + [2] * (6 + 7)
+    assert table["n_right"].to_list() == [1] + [2] * (6 + 7)
+    assert (tmp_path / "c.csv").read_text().count("\n") == 1 + 2 * (1 + 6 + 7)
 
 
 def verdicts(control: str, dataset: str, *labels: str | None) -> pl.DataFrame:

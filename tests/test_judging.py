@@ -90,7 +90,7 @@ def test_error_is_unscored_with_its_reason_and_never_judged(tmp_path: Path) -> N
     )
     turns.write_parquet(tmp_path / "turns.parquet")
     items.write_parquet(tmp_path / "items.parquet")
-    heuristic = Judge("h", SETTINGS | {"kind": "heuristic"}, tmp_path, {}, None, 0.0)
+    heuristic = Judge("h", SETTINGS | {"kind": "heuristic"}, tmp_path, tmp_path, {}, None, 0.0)
     cell = CellToJudge(str(tmp_path / "turns.parquet"), str(tmp_path / "items.parquet"))
     verdicts = verdicts_of(heuristic, cell)
     assert verdicts["label"].to_list() == ["degenerate", None]

@@ -178,6 +178,11 @@ class Grid:
         """Return the journal of a model's continuations for a dataset."""
         return self.results / "journal" / model / dataset
 
+    @property
+    def accounts_folder(self) -> Path:
+        """The accounts of what judges cost, one file a process, judge and cell."""
+        return self.results / "journal" / "costs"
+
     def _is_finished(self, path: Path, model: str, dataset: str, identity: str) -> bool:
         return (
             read_identity(path) == identity

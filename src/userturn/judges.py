@@ -24,6 +24,7 @@ class Judge:
         name: in the config.
         settings: its complete entry.
         results: folder of the study's results.
+        accounts: folder of what all judges have cost.
         prices: of all judges that have one, by name.
         cap: money that all judges together may never pass, or None.
         max_error_share: of a cell.
@@ -32,6 +33,7 @@ class Judge:
     name: str
     settings: Mapping[str, Any]
     results: Path
+    accounts: Path
     prices: Mapping[str, Price]
     cap: float | None
     max_error_share: float
@@ -43,8 +45,7 @@ class Judge:
     def account(self, cell: str) -> Account:
         """Return a new account for one cell."""
         price = self.prices.get(self.name)
-        folder = self.results / "journal" / "costs"
-        return Account(folder, self.name, cell, price, self.cap, self.prices)
+        return Account(self.accounts, self.name, cell, price, self.cap, self.prices)
 
 
 def judge_of(grid: Grid, name: str) -> Judge:
@@ -54,7 +55,9 @@ def judge_of(grid: Grid, name: str) -> Judge:
     }
     config = grid.config
     cap, share = config["max_cost"], config["max_error_share"]
-    return Judge(name, grid.all_judges[name], grid.results, prices, cap, share)
+    return Judge(
+        name, grid.all_judges[name], grid.results, grid.accounts_folder, prices, cap, share
+    )
 
 
 @dataclass(frozen=True)

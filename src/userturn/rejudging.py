@@ -1,0 +1,65 @@
+"""`userturn rejudge`: have a judge asked again about exactly what it left unscored."""
+
+from pathlib import Path
+
+import polars as pl
+
+from userturn.config import check, load_config
+from userturn.deciding import checksum_of
+from userturn.errors import UserError
+from userturn.grid import Grid
+from userturn.journal import Writer, decode_line
+from userturn.judges import judge_of
+
+
+def void_unscored(journal: Path) -> int:
+    """Note in one journal that its unscored replies count no more; return how many do not."""
+    unscored: dict[str, str] = {}
+    settled, voided = set(), set()
+    for path in sorted(journal.glob("*.jsonl")):
+        with path.open("rb") as file:
+            for line in file:
+                record = decode_line(line) or {"outcome": "torn"}
+                if record["outcome"] == "unscored":
+                    unscored[checksum_of(line)] = record["key"]
+                elif record["outcome"] == "void":
+                    voided.add(record["voids"])
+                elif record["outcome"] == "ok":
+                    settled.add(record["key"])
+    standing = {c: k for c, k in unscored.items() if c not in voided and k not in settled}
+    with Writer(journal) as writer:
+        for checksum, key in standing.items():
+            writer.append({"key": key, "outcome": "void", "voids": checksum})
+    return len(set(standing.values()))
+
+
+def remove_incomplete(results: Path, judge: str) -> int:
+    """Remove a judge's tables in which a written turn has no verdict; return how many those are."""
+    n_removed = 0
+    for path in sorted([*results.glob(f"cells/*/*/*/*/verdicts/{judge}.parquet"),
+                        *results.glob(f"controls/*/*/verdicts/{judge}.parquet")]):  # fmt: skip
+        reasons = pl.read_parquet(path, columns=["unscored_reason"])["unscored_reason"].drop_nulls()
+        if not reasons.str.starts_with("no user turn").all():
+            path.unlink()
+            n_removed += 1
+    return n_removed
+
+
+def rejudge(configfiles: list[str], results: str, name: str) -> str:
+    """Take back what a judge left unscored, so that the next run asks for it, and only for it.
+
+    Raises:
+        UserError: no judge of that name has an endpoint.
+    """
+    config = load_config(["config.yaml", *configfiles])
+    check(config)
+    grid = Grid(config, results)
+    if grid.all_judges.get(name, {}).get("kind") != "endpoint":
+        raise UserError(f"'{name}' is no judge with an endpoint; expected one of those in `judges`")
+    journals = sorted(judge_of(grid, name).journal("x").parent.glob("*/"))
+    n_void = sum(void_unscored(journal) for journal in journals)
+    n_removed = remove_incomplete(grid.results, name)
+    return (
+        f"{name}: {n_void} unscored replies of {n_removed} cells taken back; run the same "
+        "snakemake command again, it asks for these and nothing else"
+    )
