@@ -14,6 +14,8 @@ rule grade:
     conda:
         "../envs/analysis.yaml"
     threads: 2
+    resources:
+        judge_requests=study.judges.n_at_once_to_grade,
     params:
         verifier=study.verifier,
         identity=study.grades_identity,
@@ -44,3 +46,25 @@ rule judge:
         identity=study.verdicts_identity,
     script:
         "../scripts/judge.py"
+
+
+rule serve_judge:
+    """Serve a judge's model once and work through every pending cell of it."""
+    input:
+        user_turns=study.judges.pending_turns,
+        datasets=study.judges.pending_datasets,
+    output:
+        marker="results/judging/{judge}.json",
+    log:
+        "logs/serve_judge/{judge}.log",
+    benchmark:
+        "benchmarks/results/serve_judge/{judge}.tsv"
+    conda:
+        "../envs/generate.yaml"
+    threads: 8
+    resources:
+        gpu=study.judges.gpus,
+    params:
+        pending=study.judges.pending_identities,
+    script:
+        "../scripts/serve_judge.py"

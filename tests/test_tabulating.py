@@ -59,7 +59,12 @@ def test_estimate_lies_in_its_interval(n_genuine: int, n_turns: int) -> None:
 
 def test_accuracy_leaves_undecided_answers_out_of_its_denominator() -> None:
     grades = pl.DataFrame(
-        {"model": "m", "dataset": ["d"] * 4 + ["e"], "correct": [True, True, False, None, None]}
+        {
+            "model": "m",
+            "dataset": ["d"] * 4 + ["e"],
+            "correct": [True, True, False, None, None],
+            "score": [None, None, None, None, 0.4],
+        }
     )
     rows = accuracy(grades).rows(named=True)
     assert [rows[0][key] for key in ("n_items", "n_graded", "n_correct", "n_undecided")] == [
@@ -70,3 +75,4 @@ def test_accuracy_leaves_undecided_answers_out_of_its_denominator() -> None:
     ]
     assert rows[0]["estimate"] == 2 / 3
     assert (rows[1]["n_graded"], rows[1]["estimate"]) == (0, None)
+    assert (rows[0]["mean_score"], rows[1]["mean_score"]) == (None, 0.4)

@@ -86,7 +86,9 @@ def endpoint_verdicts(judge: Judge, cell: CellToJudge, n_at_once: int) -> list[V
     """
     prompt = load_prompt(judge.settings)
     keys, decisions = keys_and_decisions(judge, prompt, cell)
-    if not all(key is None or decisions.is_finished(key) for key in keys):
+    # A job of its own asked the judge that it served; what ended in an error is counted below.
+    settles = decisions.get if judge.settings["serve"] else decisions.is_finished
+    if not all(key is None or settles(key) for key in keys):
         endpoint = open_endpoint(judge, schema_of(judge, prompt), n_at_once)
 
         async def ask() -> None:
@@ -97,7 +99,8 @@ def endpoint_verdicts(judge: Judge, cell: CellToJudge, n_at_once: int) -> list[V
     verdicts = [
         Verdict(None, None) if key is None else _verdict(decisions.get(key)) for key in keys
     ]
-    _check_errors(judge, cell, verdicts)
+    reasons = [verdict.unscored_reason for verdict in verdicts]
+    check_error_share(judge, cell.name(judge.results), reasons)
     return verdicts
 
 
@@ -109,12 +112,16 @@ def _verdict(decision: Decision | None) -> Verdict:
     return Verdict(decision.said["label"], decision.said["rationale"])
 
 
-def _check_errors(judge: Judge, cell: CellToJudge, verdicts: Sequence[Verdict]) -> None:
-    errors = [v.unscored_reason for v in verdicts if (v.unscored_reason or "").startswith(ERROR)]
-    if len(errors) > judge.max_error_share * len(verdicts):
+def check_error_share(judge: Judge, what: str, reasons: Sequence[str | None]) -> None:
+    """Refuse what has too many errors among the reasons why a decision is missing.
+
+    Raises:
+        UserError: their share is over the judge's `max_error_share`.
+    """
+    errors = [reason for reason in reasons if reason is not None and reason.startswith(ERROR)]
+    if len(errors) > judge.max_error_share * len(reasons):
         raise UserError(
-            f"judge {judge.name}: {cell.name(judge.results)}: {len(errors)} of {len(verdicts)} "
-            f"questions ended in an error, max_error_share allows {judge.max_error_share:g}; the "
-            f"first: {errors[0]}; the others' verdicts are in the journal, run the same command "
-            "again to ask only for what is missing"
+            f"judge {judge.name}: {what}: {len(errors)} of {len(reasons)} questions ended in an "
+            f"error, max_error_share allows {judge.max_error_share:g}; the first: {errors[0]}; the "
+            "other decisions are in the journal: run the same command again to ask for the rest"
         )

@@ -229,7 +229,10 @@ class Grid:
 
     @cached_property
     def _judge_identities(self) -> dict[str, dict[str, Any]]:
-        return {name: judge_identity(settings) for name, settings in self.judges.items()}
+        graders = {name["judge"] for name in self.datasets.values() if "judge" in name}
+        return {
+            name: judge_identity(self.all_judges[name]) for name in sorted(graders | {*self.judges})
+        }
 
     def judge_identity(self, judge: str) -> dict[str, Any]:
         """Return what of a judge's entry shapes its verdicts."""

@@ -22,15 +22,25 @@ class JudgeGrid:
 
     def check_keys(self) -> None:
         """End the program where the key of a judge is not in the environment."""
-        for name, settings in self.grid.judges.items():
+        graders = {judge for name in self.grid.datasets if (judge := self._grader(name))}
+        for name in sorted(graders | set(self.grid.judges)):
             try:
-                read_key(name, settings)
+                read_key(name, self.grid.all_judges[name])
             except UserError as error:
                 raise SystemExit(f"error: {error}") from None
 
     def n_at_once(self, wildcards: Any) -> int:
         """Return how many requests a judge may have in flight; none for one without an endpoint."""
         return int(self.grid.judges[wildcards.judge].get("concurrency", 0))
+
+    def _grader(self, dataset: str) -> str | None:
+        settings = self.grid.datasets[dataset]
+        return str(settings["judge"]) if settings["verifier"] == "rubric" else None
+
+    def n_at_once_to_grade(self, wildcards: Any) -> int:
+        """Return how many requests a verifier may have in flight; none for one without a judge."""
+        judge = self._grader(wildcards.dataset)
+        return int(self.grid.all_judges[judge]["concurrency"]) if judge else 0
 
     def gpus(self, wildcards: Any) -> int:
         """Return the GPUs of a judge that is served by a job of its own."""
@@ -73,10 +83,10 @@ class JudgeGrid:
         """Return the user turns that a served judge has to judge."""
         return [f"results/{folder}/user_turns.parquet" for folder in self.pending[wildcards.judge]]
 
-    def pending_items(self, wildcards: Any) -> list[str]:
-        """Return the items that those turns belong to, in the same order."""
-        datasets = [self._folders[folder][1] for folder in self.pending[wildcards.judge]]
-        return [f"results/datasets/{dataset}.parquet" for dataset in datasets]
+    def pending_datasets(self, wildcards: Any) -> list[str]:
+        """Return the items that those turns belong to."""
+        datasets = {self._folders[folder][1] for folder in self.pending[wildcards.judge]}
+        return [f"results/datasets/{dataset}.parquet" for dataset in sorted(datasets)]
 
     def pending_identities(self, wildcards: Any) -> list[str]:
         """Return the sorted identities of the verdicts that a served judge has to give."""

@@ -15,7 +15,7 @@ from userturn.grid import Cell, Grid
 from userturn.judge_grid import JudgeGrid
 from userturn.perturbations import check_perturbations
 
-GRADES_VERSION = 2
+GRADES_VERSION = 3
 
 
 def cell_of(wildcards: Any) -> Cell:
@@ -119,9 +119,10 @@ class Study:
 
     def grades_identity(self, wildcards: Any) -> str:
         """Return the identity of a model's grades on a dataset."""
-        return fingerprint(
-            [GRADES_VERSION, self.answers_identity(wildcards), self.verifier(wildcards)]
-        )
+        settings = self.grid.datasets[wildcards.dataset]
+        asked = [self.grid.judge_identity(settings["judge"])] if "judge" in settings else []
+        verifier = [self.verifier(wildcards), *asked]
+        return fingerprint([GRADES_VERSION, self.answers_identity(wildcards), *verifier])
 
     def verifier(self, wildcards: Any) -> str:
         """Return the verifier of a dataset."""

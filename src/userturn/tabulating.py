@@ -80,12 +80,16 @@ def summarise(
 
 
 def accuracy(grades: pl.DataFrame) -> pl.DataFrame:
-    """Return one row a model and dataset: graded, correct, undecided, rate with interval."""
+    """Return one row a model and dataset: graded, correct, undecided, rate with interval.
+
+    `mean_score` is that of a rubric, clipped to [0, 1], null for other verifiers.
+    """
     counts = grades.group_by("model", "dataset", maintain_order=True).agg(
         n_items=pl.len(),
         n_graded=pl.col("correct").count(),
         n_correct=pl.col("correct").sum(),
         n_undecided=pl.col("correct").null_count(),
+        mean_score=pl.col("score").mean().clip(0, 1),
     )
     intervals = [wilson(row["n_correct"], row["n_graded"]) for row in counts.iter_rows(named=True)]
     return counts.with_columns(
