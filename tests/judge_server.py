@@ -71,7 +71,7 @@ class JudgeServer:
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
-                length = int(re.findall(r"(?i)content-length: *(\d+)", head)[0])
+                length = int((re.findall(r"(?i)content-length: *(\d+)", head) or [0])[0])
                 raw = await reader.readexactly(length)
                 body = json.loads(raw) if raw[:1] == b"{" else raw
                 asked = Asked(len(self.asked), head.split(" ")[1], head, body)

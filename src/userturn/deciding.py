@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from userturn.endpoint import Endpoint, EndpointError
 from userturn.errors import UserError
 from userturn.journal import BODY, Writer, decode_line
-from userturn.judge_requests import Message, Question
+from userturn.judge_requests import Question
 from userturn.ledger import Account, CapReachedError
 from userturn.logs import Progress
 from userturn.replies import Reply, UnclearReplyError
@@ -32,6 +32,12 @@ REPAIR = (
     "That reply cannot be used: {reason}. Reply again, with the one JSON object that was asked "
     "for and nothing else."
 )
+
+
+def repaired(question: Question, reason: str) -> Question:
+    """Return a question put once more, with what was wrong with the first reply."""
+    message = {"role": "user", "content": REPAIR.format(reason=reason)}
+    return Question(question.key, (*question.messages, message))
 
 
 class Decision(NamedTuple):
@@ -197,11 +203,8 @@ class Asker:
                     if error.final:
                         return noted | {"outcome": "unscored", "reply": reply.refusal or reply.raw}
                     self.journal.append(noted | {"outcome": "unclear"})
-            asked: list[Message] = [
-                *question.messages,
-                {"role": "user", "content": REPAIR.format(reason=reason)},
-            ]
-            reply = await self.endpoint.complete(asked, self.account)
+            again = repaired(question, reason)
+            reply = await self.endpoint.complete(list(again.messages), self.account)
             try:
                 return record | {"outcome": "ok", "said": self._said(reply)}
             except UnclearReplyError as error:

@@ -9,8 +9,9 @@ import json
 import random
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import cached_property
 from typing import Any, Self
 
 import aiohttp
@@ -112,7 +113,6 @@ class Endpoint:
     pace: Pace
     n_failed_in_a_row: int = 0
     _session: aiohttp.ClientSession | None = None
-    _fixed: dict[str, Any] = field(default_factory=dict)
 
     async def __aenter__(self) -> Self:
         """Open the connections' pool."""
@@ -125,15 +125,19 @@ class Endpoint:
             headers=headers,
             auto_decompress=True,
         )
-        self._fixed = {"model": self.settings["model"], **self.settings["settings"]}
-        if self.response_format is not None:
-            self._fixed["response_format"] = self.response_format
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Close all connections."""
         if self._session is not None:
             await self._session.close()
+
+    @cached_property
+    def fixed(self) -> dict[str, Any]:
+        """What the body of every request holds but for its messages."""
+        body = {"model": self.settings["model"], **self.settings["settings"]}
+        form = self.response_format
+        return body if form is None else body | {"response_format": form}
 
     @property
     def max_output(self) -> int:
@@ -165,7 +169,7 @@ class Endpoint:
             EndpointError: no reply was to be had; another attempt later may bring one.
             CapReachedError: one more request could pass the hard cap.
         """
-        body = json.dumps({**self._fixed, "messages": messages}).encode()
+        body = json.dumps({**self.fixed, "messages": messages}).encode()
         n_timeouts = 0
         for attempt in range(1, self.settings["attempts"] + 1):
             await self.pace.pause()

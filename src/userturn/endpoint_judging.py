@@ -5,13 +5,13 @@ that memory does not grow with what is asked.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from userturn.deciding import Decision, Decisions, ask_missing
+from userturn.deciding import Decision, Decisions, Read, ask_missing
 from userturn.endpoint import Endpoint, Pace
 from userturn.errors import UserError
-from userturn.judge_requests import JudgePrompt, load_prompt, verdict_schema
+from userturn.judge_requests import JudgePrompt, Question, load_prompt, verdict_schema
 from userturn.judges import CellToJudge, Judge
 from userturn.keys import read_key
 from userturn.replies import read_verdict
@@ -64,17 +64,40 @@ def keys_and_decisions(
 async def ask_about_cell(
     judge: Judge, endpoint: Endpoint, prompt: JudgePrompt, cell: CellToJudge, decisions: Decisions
 ) -> None:
-    """Ask a judge for what its journal lacks about one cell; the endpoint is open."""
+    """Ask a judge for what its journal lacks about one cell."""
     questions = (question for question in cell.questions(prompt) if question is not None)
     name = cell.name(judge.results)
-    await ask_missing(
+    await ask_judge(
+        judge,
         endpoint,
         lambda reply: read_verdict(reply, prompt.labels),
         decisions,
-        judge.account(name),
+        name,
         questions,
-        f"judge {judge.name}: {name}",
     )
+
+
+async def ask_judge(
+    judge: Judge,
+    endpoint: Endpoint,
+    read: Read,
+    decisions: Decisions,
+    name: str,
+    questions: Iterable[Question],
+) -> None:
+    """Ask a judge one by one or in batches, as its entry says; `name` is of what is paid for.
+
+    Raises:
+        UserError: the endpoint is broken, or the hard cap forbids another request.
+    """
+    account, what = judge.account(name), f"judge {judge.name}: {name}"
+    if judge.settings["batch"]:
+        from userturn.batching import ask_by_batch  # the openai client takes 2 s to import
+
+        ask_by_batch(endpoint, read, decisions, account, questions, what)
+    else:
+        async with endpoint:
+            await ask_missing(endpoint, read, decisions, account, questions, what)
 
 
 def endpoint_verdicts(judge: Judge, cell: CellToJudge, n_at_once: int) -> list[Verdict]:
@@ -90,12 +113,7 @@ def endpoint_verdicts(judge: Judge, cell: CellToJudge, n_at_once: int) -> list[V
     settles = decisions.get if judge.settings["serve"] else decisions.is_finished
     if not all(key is None or settles(key) for key in keys):
         endpoint = open_endpoint(judge, schema_of(judge, prompt), n_at_once)
-
-        async def ask() -> None:
-            async with endpoint:
-                await ask_about_cell(judge, endpoint, prompt, cell, decisions)
-
-        asyncio.run(ask())
+        asyncio.run(ask_about_cell(judge, endpoint, prompt, cell, decisions))
     verdicts = [
         Verdict(None, None) if key is None else _verdict(decisions.get(key)) for key in keys
     ]

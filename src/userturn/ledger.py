@@ -106,6 +106,7 @@ class Account:
     def __enter__(self) -> Self:
         """Return the account itself; its file is made with the first request."""
         self._began = time.monotonic()
+        self.spent, self.in_flight, self.allowance = Spent(), Spent(), 0.0
         self._path = self.folder / self.judge / f"{socket.gethostname()}-{uuid.uuid4().hex}.account"
         return self
 
@@ -146,15 +147,20 @@ class Account:
         Raises:
             CapReachedError: the cap forbids it, and nothing is in flight that could leave room.
         """
-        if self.cap is not None and self.price is not None:
-            need = self._most(most)
-            if need > self.allowance and not self._raise_allowance(need):
-                if self.in_flight.n_requests == 0:
-                    raise CapReachedError
-                return False
+        if not self.allows(most):
+            if self.in_flight.n_requests == 0:
+                raise CapReachedError
+            return False
         self.in_flight += most
         self._write()
         return True
+
+    def allows(self, most: Spent) -> bool:
+        """Tell whether requests may be sent that are at most so large."""
+        if self.cap is None or self.price is None:
+            return True
+        need = self._most(most)
+        return need <= self.allowance or self._raise_allowance(need)
 
     def _raise_allowance(self, need: float) -> bool:
         assert self.cap is not None
@@ -179,6 +185,10 @@ class Account:
                 where the endpoint refused the request, so that nothing was billed.
         """
         self.in_flight += Spent(*(-getattr(most, f.name) for f in fields(Spent)))
+        self.bill(most, usage)
+
+    def bill(self, most: Spent, usage: Mapping[str, Any] | None) -> None:
+        """Note the cost of a request, as `settle` does, whether or not it was noted before."""
         if usage is None:
             self.spent += Spent(n_requests=1)
         elif not usage:

@@ -5,8 +5,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from userturn.deciding import Decisions, ask_missing
-from userturn.endpoint_judging import ERROR, check_error_share, open_endpoint
+from userturn.deciding import Decisions
+from userturn.endpoint_judging import ERROR, ask_judge, check_error_share, open_endpoint
 from userturn.fingerprints import fingerprint
 from userturn.grades import Grade
 from userturn.judge_requests import Question, ask_about, judge_identity
@@ -58,14 +58,9 @@ def grade_by_rubric(
         for row in answered:
             yield from _questions(row, identity)
 
-    async def ask() -> None:
-        async with open_endpoint(judge, SCHEMA, n_at_once) as endpoint:
-            account = judge.account(what)
-            told = f"judge {judge.name}: {what}"
-            await ask_missing(endpoint, read_criterion, decisions, account, questions(), told)
-
     if not all(decisions.is_finished(key) for of_row in keys for key in of_row):
-        asyncio.run(ask())
+        endpoint = open_endpoint(judge, SCHEMA, n_at_once)
+        asyncio.run(ask_judge(judge, endpoint, read_criterion, decisions, what, questions()))
     graded = iter(
         [_grade(row, of_row, decisions) for row, of_row in zip(answered, keys, strict=True)]
     )

@@ -120,10 +120,10 @@ async def ask_about_cells(judge: Judge, url: str, cells: Sequence[CellToJudge]) 
     """Ask a judge at a URL for what its journal lacks about some cells."""
     prompt = load_prompt(judge.settings)
     at_once = judge.settings["concurrency"]
-    async with open_endpoint(judge, schema_of(judge, prompt), at_once, url) as endpoint:
-        for cell in cells:
-            _, decisions = keys_and_decisions(judge, prompt, cell)
-            await ask_about_cell(judge, endpoint, prompt, cell, decisions)
+    endpoint = open_endpoint(judge, schema_of(judge, prompt), at_once, url)
+    for cell in cells:
+        _, decisions = keys_and_decisions(judge, prompt, cell)
+        await ask_about_cell(judge, endpoint, prompt, cell, decisions)
 
 
 def _lacks_any(judge: Judge, cell: CellToJudge) -> bool:
