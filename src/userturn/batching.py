@@ -116,7 +116,7 @@ class Batches:
             say(f"batch {batch}: {state.status}, looking again in {wait:.0f} s")
             time.sleep(wait)
             wait = min(LONGEST_POLL, wait * 2)
-        with Writer(self.decisions.folder) as journal, self.account:
+        with Writer(self.decisions.folder) as journal:
             for output in filter(None, (state.output_file_id, state.error_file_id)):
                 for line in self.client.files.content(output).iter_lines():
                     if line:
@@ -190,7 +190,7 @@ def ask_by_batch(
     key = endpoint.key or "none"  # the client wants one
     client = openai.OpenAI(api_key=key, base_url=endpoint.url, max_retries=0)
     batches = Batches(client, endpoint, read, decisions, account)
-    with only_writer(decisions.folder), _told(endpoint.key):
+    with only_writer(decisions.folder), account, _told(endpoint.key):
         decisions.refresh()
         for file, batch in batches.open_files().items():
             batches.collect(file, batch or batches.create(file))

@@ -106,7 +106,6 @@ class Account:
     def __enter__(self) -> Self:
         """Return the account itself; its file is made with the first request."""
         self._began = time.monotonic()
-        self.spent, self.in_flight, self.allowance = Spent(), Spent(), 0.0
         self._path = self.folder / self.judge / f"{socket.gethostname()}-{uuid.uuid4().hex}.account"
         return self
 
