@@ -19,9 +19,8 @@ from typing import Any
 from userturn.endpoint_judging import ask_about_cell, keys_and_decisions, open_endpoint, schema_of
 from userturn.engine import CPU_SETTINGS, VLLM_ENVIRONMENT
 from userturn.errors import UserError
-from userturn.grid import Grid
 from userturn.judge_requests import load_prompt
-from userturn.judges import CellToJudge, Judge, judge_of
+from userturn.judges import CellToJudge, Judge
 from userturn.logs import say
 from userturn.models import model_folder
 from userturn.tables import written_whole
@@ -132,10 +131,10 @@ def _lacks_any(judge: Judge, cell: CellToJudge) -> bool:
 
 
 def serve_judge(
-    grid: Grid,
-    name: str,
+    judge: Judge,
     pending: Sequence[str],
     paths_to_user_turns: Sequence[str],
+    folder_of_items: str,
     path_to_marker: str,
 ) -> None:
     """Serve a judge's model once, fill its journal for every pending cell, write the marker.
@@ -146,14 +145,13 @@ def serve_judge(
         UserError: the server does not come up, or answers nothing any more.
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("error: ended by SIGTERM"))
-    judge = judge_of(grid, name)
     cells = []
     for path in paths_to_user_turns:
         dataset = CellToJudge(path, "").dataset
-        cells.append(CellToJudge(path, str(grid.dataset_path(dataset))))
+        cells.append(CellToJudge(path, f"{folder_of_items}/{dataset}.parquet"))
     lacking = [cell for cell in cells if _lacks_any(judge, cell)]
     if lacking:
-        say(f"judge {name}: loading the model")
+        say(f"judge {judge.name}: loading the model")
         with served(judge.settings) as url:
             asyncio.run(ask_about_cells(judge, url, lacking))
     with written_whole(path_to_marker) as temporary:
