@@ -16,7 +16,7 @@ from userturn.judges import Judge
 
 
 def self_serving(results: Path, **changes: object) -> Judge:
-    served = {"serve": True, "model": str(results), "vllm": {"max_model_len": 64}}
+    served = {"serve": True, "model": str(results / "model"), "vllm": {"max_model_len": 64}}
     local = judge(results, "http://nowhere.invalid", **(served | changes))
     del local.settings["base_url"]  # type: ignore[attr-defined]
     return local
@@ -25,7 +25,8 @@ def self_serving(results: Path, **changes: object) -> Judge:
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Results with two cells; the model's folder is made up, and so is its server."""
-    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/config.json").write_text("{}")
     monkeypatch.setattr(serving, "SERVER", [sys.executable, "-m", "tests.fake_vllm"])
     for number, name in enumerate(("cells/m/d/t0/none", "controls/m/d")):
         about = cell(tmp_path, *[f"Turn {i} of {number}?" for i in range(5)], name=name)
@@ -93,6 +94,6 @@ def test_server_that_ends_before_it_is_ready_is_one_sentence(results: Path) -> N
         serve(results, vllm={"refuse_to_start": True})
 
 
-def test_judge_that_was_not_served_says_what_to_do(tmp_path: Path) -> None:
+def test_judge_that_was_not_served_says_what_to_do(results: Path) -> None:
     with pytest.raises(UserError, match="served by a job of its own"):
-        verdicts_of(self_serving(tmp_path), cell(tmp_path, "Why?"))
+        verdicts_of(self_serving(results), cell(results, "Why?"))
