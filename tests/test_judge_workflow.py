@@ -72,8 +72,11 @@ def test_study_with_an_endpoint_leaks_no_key_and_pays_once(
     add_judge(study, entry(server, price={"input": 2.0, "output": 9.0}, concurrency=2, timeout=9))
     assert set(planned(study)) == {"tabulate_costs"}
     add_judge(study, entry(server))
-    for path in study.glob("results/cells/*/*/*/*/verdicts/canary.parquet"):
+    cells = study / "results/cells"
+    lost = [*cells.rglob("canary.parquet"), *cells.rglob("summary.parquet")]
+    for path in [*lost, study / "results/tables/rates.parquet"]:
         path.unlink()
+    assert planned(study)["judge"] == 4
     server.answer = lambda _: http(500, b"must not be asked")
     run(study)
     assert len(server.asked) == n_asked

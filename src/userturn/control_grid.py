@@ -28,7 +28,8 @@ class ControlGrid:
     def identity_of(self, model: str, dataset: str, judge: str) -> str:
         """Return the identity of one judge's verdicts on the controls of a model and dataset."""
         asked = self.grid.judge_identity(judge)
-        return fingerprint([self._turns_identity(model, dataset), judge, asked])
+        identity = fingerprint([self._turns_identity(model, dataset), judge, asked])
+        return self.grid.in_round(identity, judge, f"controls/{model}/{dataset}")
 
     @property
     def sources(self) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ A cell is finished when its file carries the identity that the config asks for n
 grid with their wildcards; nothing here depends on Snakemake.
 """
 
+import json
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,6 +39,12 @@ class Cell(NamedTuple):
 def temperature_name(value: float) -> str:
     """Return a temperature as it stands in paths: 0, 0.7, 1 (also for 1.0)."""
     return f"{value:g}"
+
+
+def read_rounds(path: Path) -> dict[str, int]:
+    """Return how often the verdicts of each folder were taken back; nothing where never."""
+    rounds: dict[str, int] = json.loads(path.read_text()) if path.is_file() else {}
+    return rounds
 
 
 class Grid:
@@ -238,9 +245,23 @@ class Grid:
         """Return what of a judge's entry shapes its verdicts."""
         return self._judge_identities[judge]
 
+    @cached_property
+    def _rounds(self) -> dict[str, dict[str, int]]:
+        return {name: read_rounds(self.rounds_path(name)) for name in self.judges}
+
+    def rounds_path(self, judge: str) -> Path:
+        """Return where it is noted how often a judge's unscored verdicts were taken back."""
+        return self.results / "journal" / "judges" / judge / "rejudged.json"
+
+    def in_round(self, identity: str, judge: str, folder: str) -> str:
+        """Return the identity of a judge's verdicts on a folder, another for each taking back."""
+        n = self._rounds[judge].get(folder, 0)
+        return fingerprint([identity, n]) if n else identity
+
     def verdicts_identity(self, cell: Cell, judge: str) -> str:
         """Return the identity of one judge's verdicts on a cell."""
-        return fingerprint([self.cell_identity(cell), judge, self.judge_identity(judge)])
+        identity = fingerprint([self.cell_identity(cell), judge, self.judge_identity(judge)])
+        return self.in_round(identity, judge, f"cells/{cell.folder}")
 
     def model_fingerprint(self, model: str) -> str:
         """Return the fingerprint of what identifies a model."""

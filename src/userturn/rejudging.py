@@ -1,5 +1,6 @@
 """`userturn rejudge`: have a judge asked again about exactly what it left unscored."""
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -7,9 +8,10 @@ import polars as pl
 from userturn.config import check, load_config
 from userturn.deciding import checksum_of
 from userturn.errors import UserError
-from userturn.grid import Grid
+from userturn.grid import Grid, read_rounds
 from userturn.journal import Writer, decode_line
 from userturn.judges import judge_of
+from userturn.tables import written_whole
 
 
 def void_unscored(journal: Path) -> int:
@@ -33,16 +35,14 @@ def void_unscored(journal: Path) -> int:
     return len(set(standing.values()))
 
 
-def remove_incomplete(results: Path, judge: str) -> int:
-    """Remove a judge's tables in which a written turn has no verdict; return how many those are."""
-    n_removed = 0
-    for path in sorted([*results.glob(f"cells/*/*/*/*/verdicts/{judge}.parquet"),
-                        *results.glob(f"controls/*/*/verdicts/{judge}.parquet")]):  # fmt: skip
+def incomplete(results: Path, judge: str) -> list[str]:
+    """Return the folders in which a turn that was written has no verdict by a judge."""
+    folders = []
+    for path in sorted(results.glob(f"c*/**/verdicts/{judge}.parquet")):
         reasons = pl.read_parquet(path, columns=["unscored_reason"])["unscored_reason"].drop_nulls()
         if not reasons.str.starts_with("no user turn").all():
-            path.unlink()
-            n_removed += 1
-    return n_removed
+            folders.append(path.parent.parent.relative_to(results).as_posix())
+    return folders
 
 
 def rejudge(configfiles: list[str], results: str, name: str) -> str:
@@ -58,8 +58,12 @@ def rejudge(configfiles: list[str], results: str, name: str) -> str:
         raise UserError(f"'{name}' is no judge with an endpoint; expected one of those in `judges`")
     journals = sorted(judge_of(grid, name).journal("x").parent.glob("*/"))
     n_void = sum(void_unscored(journal) for journal in journals)
-    n_removed = remove_incomplete(grid.results, name)
+    folders, path = incomplete(grid.results, name), grid.rounds_path(name)
+    rounds = read_rounds(path)
+    with written_whole(path) as temporary:
+        again = rounds | {folder: rounds.get(folder, 0) + 1 for folder in folders}
+        temporary.write_text(json.dumps(again, indent=1, sort_keys=True) + "\n")
     return (
-        f"{name}: {n_void} unscored replies of {n_removed} cells taken back; run the same "
+        f"{name}: {n_void} unscored replies of {len(folders)} cells taken back; run the same "
         "snakemake command again, it asks for these and nothing else"
     )
