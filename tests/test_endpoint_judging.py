@@ -22,6 +22,7 @@ from tests.judged import cell, judge, spent, verdicts_of
 from userturn import endpoint
 from userturn.errors import UserError
 from userturn.journal import read_journal
+from userturn.pace import Pace
 
 TURNS = [f"How hot is oil number {i}?" for i in range(12)]
 
@@ -227,7 +228,7 @@ def test_no_more_is_in_flight_than_allowed_and_more_than_at_first(tmp_path: Path
 
 
 def test_refusals_of_speed_halve_the_pace() -> None:
-    pace = endpoint.Pace(most=32, limit=16)
+    pace = Pace(most=32, limit=16)
     pace.slowed()
     assert pace.limit == 8
     pace.slowed()  # told to all that were in flight together, at once: counts again only later

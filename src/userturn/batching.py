@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from userturn.deciding import Decisions, Read, Record, only_writer, repaired
+from userturn.deciding import Read, repaired
+from userturn.decisions import Decisions, Record, only_writer
 from userturn.endpoint import Endpoint
 from userturn.errors import UserError
 from userturn.journal import Writer, read_journal

@@ -20,6 +20,7 @@ from userturn.errors import UserError
 from userturn.judge_requests import Message
 from userturn.keys import without_key
 from userturn.ledger import Account, at_most
+from userturn.pace import Pace
 from userturn.replies import Reply, read_reply
 
 LARGEST_BODY = 1_000_000  # bytes that are read of a reply
@@ -28,8 +29,6 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two attempts
 LONGEST_RETRY_AFTER = 300.0
 TIMEOUTS = 3  # attempts that may end in one: each may have been billed
 BROKEN_AFTER = 20  # questions in a row that ended in an error
-FIRST_LIMIT = 4.0
-SLOW = 2.0  # times the usual latency
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")
 UNLIMITED = 128_000  # tokens that a reply without a limit may have
 
@@ -50,48 +49,6 @@ class _RetriableError(Exception):
 
 class _TimedOutError(_RetriableError):
     pass
-
-
-@dataclass
-class Pace:
-    """How many questions are in flight: grows while latency holds, halves when told to slow down.
-
-    Attributes:
-        most: the limit's own limit.
-        limit: questions in flight at once, as of now.
-        pause_until: no request is sent before this time.
-    """
-
-    most: int
-    limit: float = FIRST_LIMIT
-    pause_until: float = 0.0
-    _usual: float = 0.0
-    _was_slowed: bool = False
-    _last_cut: float = 0.0
-
-    def __post_init__(self) -> None:
-        """Begin within the limit."""
-        self.limit = min(self.limit, float(self.most))
-
-    def answered(self, latency: float) -> None:
-        """Grow by one for each reply, or for each round of replies once it was slowed."""
-        self._usual = latency if self._usual == 0 else 0.95 * self._usual + 0.05 * latency
-        if latency <= SLOW * self._usual:
-            step = 1 / self.limit if self._was_slowed else 1.0
-            self.limit = min(float(self.most), self.limit + step)
-
-    def slowed(self, retry_after: float = 0.0) -> None:
-        """Halve, once for all that were in flight together, and pause as long as asked."""
-        now = time.monotonic()
-        self.pause_until = max(self.pause_until, now + retry_after)
-        if now - self._last_cut > self._usual:
-            self._last_cut, self._was_slowed = now, True
-            self.limit = max(1.0, self.limit / 2)
-
-    async def pause(self) -> None:
-        """Wait until the endpoint wants to hear again, a little more for each who waits."""
-        while (left := self.pause_until - time.monotonic()) > 0:
-            await asyncio.sleep(left + random.uniform(0, 0.1 * left))
 
 
 @dataclass

@@ -8,12 +8,14 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from userturn.deciding import Decision, Decisions, Read, ask_missing
-from userturn.endpoint import Endpoint, Pace
+from userturn.deciding import Read, ask_missing
+from userturn.decisions import Decision, Decisions
+from userturn.endpoint import Endpoint
 from userturn.errors import UserError
 from userturn.judge_requests import JudgePrompt, Question, load_prompt, verdict_schema
 from userturn.judges import CellToJudge, Judge
 from userturn.keys import read_key
+from userturn.pace import Pace
 from userturn.replies import read_verdict
 from userturn.verdicts import Verdict
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from userturn.config import check, load_config
-from userturn.deciding import checksum_of
+from userturn.decisions import checksum_of
 from userturn.errors import UserError
 from userturn.grid import Grid, read_rounds
 from userturn.journal import Writer, decode_line

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from userturn.deciding import Decisions
+from userturn.decisions import Decisions
 from userturn.endpoint_judging import ERROR, ask_judge, check_error_share, open_endpoint
 from userturn.fingerprints import fingerprint
 from userturn.grades import Grade
