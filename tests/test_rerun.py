@@ -60,6 +60,7 @@ def test_smaller_selection_and_growing_back_sweep_nothing(study: Path) -> None:
     change_study(study, run__temperatures=[0])
     assert set(planned(study)) == {
         "tabulate",
+        "tabulate_costs",
         "draw_accuracy_and_followup",
         "draw_rates_by_temperature",
     }
@@ -80,6 +81,7 @@ def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
         "judge": 4,
         "summarise": 4,
         "tabulate": 1,
+        "tabulate_costs": 1,
         "draw_accuracy_and_followup": 1,
         "draw_rates_by_temperature": 1,
     }

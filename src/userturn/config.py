@@ -14,6 +14,7 @@ from userturn.fingerprints import check_sha256
 
 Config = Mapping[str, Any]
 SCHEMA = "config.schema.yaml"
+RESERVED = {"human", "judges", "costs"}  # beside models in results/controls and results/journal
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 
 
@@ -78,8 +79,8 @@ def _check_selection(config: Config) -> None:
 
 
 def _check_controls(config: Config) -> None:
-    if "human" in config["models"]:
-        raise ConfigError("models: 'human' is the name of a control; give the model another name")
+    for name in RESERVED & set(config["models"]):
+        raise ConfigError(f"models: '{name}' is a folder's name of ours; give the model another")
     for name in config["controls"]["human"]:
         if name not in config["datasets"]:
             near = near_miss(name, config["datasets"])
