@@ -99,7 +99,8 @@ def test_killed_judge_repeats_at_most_what_was_in_flight(tmp_path: Path) -> None
         assert process(tmp_path, server, 0.0, name).wait() == 0
         n_asked = len(server.asked)
         assert len(TURNS) <= n_asked <= len(TURNS) + 3 * 8
-        assert spent(tmp_path).n_requests == n_asked
+        # Counted before they are sent: a kill in between leaves a few that never arrived.
+        assert n_asked <= spent(tmp_path).n_requests <= n_asked + 3 * 8
     held = read_journal(tmp_path / "journal/judges/j/d")
     assert held.n_lines == len(held.records) == len(TURNS)
 
