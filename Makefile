@@ -5,7 +5,7 @@ RUN := env PATH="$(CURDIR)/.venv/bin:$$PATH"
 ENGINE := $(if $(filter Darwin,$(shell uname -s)),--config engine=transformers)  # no vLLM on a Mac
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slurm check
+.PHONY: help setup demo demo-judge test test-slurm check
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -15,6 +15,10 @@ setup: ## Install everything into .venv; does nothing if it is there.
 
 demo: setup ## Run the demo study on this machine, without a GPU, and print its rates.
 	$(RUN) snakemake --profile profiles/demo $(ENGINE)
+	$(RUN) userturn rates results
+
+demo-judge: setup ## Run a judge behind vLLM's own server on this machine, and print its rates.
+	$(RUN) snakemake --profile profiles/demo --configfile profiles/demo/study.yaml profiles/demo/judge.yaml
 	$(RUN) userturn rates results
 
 test: setup ## Run the tests.

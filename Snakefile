@@ -26,7 +26,7 @@ wildcard_constraints:
 
 rule all:
     input:
-        "results/tables/controls.parquet",
+        "results/tables/costs.parquet",
         "results/tables/anchors.md",
         "results/tables/corrected_rates.parquet",
         study.humans.pages,

@@ -92,3 +92,24 @@ rule compare_with_paper:
         judge=study.primary_judge,
     script:
         "../scripts/compare_with_paper.py"
+
+
+rule tabulate_costs:
+    """Put what every judge cost, and what is known of each, into tables."""
+    input:
+        rates="results/tables/rates.parquet",
+        controls="results/tables/controls.parquet",
+    output:
+        costs="results/tables/costs.parquet",
+        judges="results/tables/judges.parquet",
+        judges_csv="results/tables/judges.csv",
+    log:
+        "logs/tabulate_costs.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        prices=study.judges.prices,
+        identity=study.judges.identity,
+    script:
+        "../scripts/tabulate_costs.py"

@@ -40,6 +40,7 @@ rule plant_failures:
 
 use rule judge as judge_controls with:
     input:
+        study.judges.marker_of_controls,
         user_turns="results/controls/{model}/{dataset}/user_turns.parquet",
         dataset="results/datasets/{dataset}.parquet",
     output:

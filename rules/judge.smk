@@ -14,6 +14,8 @@ rule grade:
     conda:
         "../envs/analysis.yaml"
     threads: 2
+    resources:
+        judge_requests=study.judges.n_at_once_to_grade,
     params:
         verifier=study.verifier,
         identity=study.grades_identity,
@@ -21,9 +23,14 @@ rule grade:
         "../scripts/grade.py"
 
 
+onstart:
+    study.judges.check_keys()
+
+
 rule judge:
     """Have one judge label every user turn of one cell."""
     input:
+        study.judges.marker_of_cell,
         user_turns="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
         dataset="results/datasets/{dataset}.parquet",
     output:
@@ -33,7 +40,35 @@ rule judge:
     localrule: True
     conda:
         "../envs/judge.yaml"
+    resources:
+        judge_requests=study.judges.n_at_once,
     params:
         identity=study.verdicts_identity,
     script:
         "../scripts/judge.py"
+
+
+rule serve_judge:
+    """Serve a judge's model once and work through every pending cell of it."""
+    input:
+        user_turns=study.judges.pending_turns,
+        datasets=study.judges.pending_datasets,
+    output:
+        marker="results/judging/{judge}.json",
+    log:
+        "logs/serve_judge/{judge}.log",
+    benchmark:
+        "benchmarks/results/serve_judge/{judge}.tsv"
+    conda:
+        "../envs/generate.yaml"
+    threads: study.judges.placement.threads
+    resources:
+        gpu=study.judges.placement.gpu,
+        gpu_model=study.judges.placement.gpu_model,
+        nodes=study.judges.placement.nodes,
+        mem_mb=study.judges.placement.mem_mb,
+        runtime=study.judges.placement.runtime,
+    params:
+        pending=study.judges.pending_identities,
+    script:
+        "../scripts/serve_judge.py"

@@ -1,5 +1,7 @@
 """Grade a model's answers to one dataset with the dataset's verifier."""
 
+from userturn.grid import Grid
+from userturn.judges import rubric_judge
 from userturn.logs import log_to
 from userturn.verifiers import grade
 
@@ -12,4 +14,6 @@ if __name__ == "__main__":
         path_to_answers=snakemake.input.answers,
         path_to_items=snakemake.input.dataset,
         path_to_grades=snakemake.output.grades,
+        judge=rubric_judge(Grid(snakemake.config), snakemake.wildcards.dataset),
+        n_at_once=snakemake.resources.judge_requests,
     )

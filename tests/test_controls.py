@@ -14,7 +14,8 @@ from userturn.controls import LABELS, human_turns, measure_judges, planted_turns
 from userturn.datasets import SCHEMA
 from userturn.errors import UserError
 from userturn.grid import Grid
-from userturn.judging import judge
+from userturn.judges import Judge
+from userturn.judging import judge_cell
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -54,7 +55,7 @@ def plant(n_items: int = 9) -> pl.DataFrame:
 
 def test_every_failure_is_planted_after_every_answer_that_is_there() -> None:
     planted = plant()
-    assert planted.height == 2 * 6
+    assert planted.height == 2 * (6 + 7)
     assert set(planted["perturbation"]) == set(LABELS) - {"human"}
 
 
@@ -70,8 +71,8 @@ def test_planted_turns_are_what_they_are_called() -> None:
 
 def test_fewer_items_are_part_of_more() -> None:
     few = plant(n_items=1)
-    assert few.height == 6
-    assert few.equals(plant().head(6))
+    assert few.height == 6 + 7
+    assert few.equals(plant().head(6 + 7))
 
 
 def test_a_lone_conversation_has_no_other_to_take_a_turn_from() -> None:
@@ -103,10 +104,12 @@ def test_controls_go_through_the_judge_and_into_the_table(tmp_path: Path) -> Non
         table.write_parquet(tmp_path / "items")
         turns.write_parquet(tmp_path / "turns")
         paths.append(str(tmp_path / name))
-        judge(
-            name="heuristic",
-            settings=CONFIG["judges"]["heuristic"],
+        judge_cell(
+            judge=Judge(
+                "heuristic", CONFIG["judges"]["heuristic"], tmp_path, tmp_path, {}, None, 0.0
+            ),
             identity="identity",
+            n_at_once=0,
             path_to_items=str(tmp_path / "items"),
             path_to_user_turns=str(tmp_path / "turns"),
             path_to_verdicts=paths[-1],
@@ -114,9 +117,9 @@ def test_controls_go_through_the_judge_and_into_the_table(tmp_path: Path) -> Non
     tabulate_controls(paths, "identity", tmp_path / "c.parquet", tmp_path / "c.csv")
     table = pl.read_parquet(tmp_path / "c.parquet").filter(pl.col("dataset") == "all")
     assert table["control"].to_list() == list(LABELS)
-    assert table["n_turns"].to_list() == [1, 2, 2, 2, 2, 2, 2]
-    assert table["n_right"].to_list() == [1, 2, 2, 2, 2, 2, 2]
-    assert (tmp_path / "c.csv").read_text().count("\n") == 1 + 2 * 7
+    assert table["n_turns"].to_list() == [1] + [2] * (6 + 7)
+    assert table["n_right"].to_list() == [1] + [2] * (6 + 7)
+    assert (tmp_path / "c.csv").read_text().count("\n") == 1 + 2 * (1 + 6 + 7)
 
 
 def verdicts(control: str, dataset: str, *labels: str | None) -> pl.DataFrame:
@@ -160,7 +163,7 @@ def control_grid(monkeypatch: pytest.MonkeyPatch, **controls: Any) -> ControlGri
     demo = yaml.safe_load((ROOT / "profiles/demo/study.yaml").read_text())
     datasets = CONFIG["datasets"] | demo["datasets"]
     models = {"smollm": "./data"}
-    run = {"datasets": ["everyday"]}
+    run = {"datasets": ["everyday"], "judges": ["heuristic"]}
     config = CONFIG | {"datasets": datasets, "models": models, "run": run}
     return ControlGrid(Grid(config | {"controls": CONFIG["controls"] | controls}))
 

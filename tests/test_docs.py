@@ -28,6 +28,8 @@ RUN_ELSEWHERE = {
     "userturn compare A B": "test_a_study_is_compared_with_itself, and tests/test_analysing.py",
     "snakemake --profile slurm": "needs a cluster; its dry run is here",
     "snakemake --unlock": "Snakemake's own",
+    "make demo-judge": "loads vLLM's server for minutes; tests/test_serving.py runs its like",
+    "userturn rejudge gpt-5.4-mini": "tests/test_judge_workflow.py runs its like",
     "snakemake results/datasets/riddles.parquet": "tests/test_bad_input.py runs its like",
 }
 

@@ -6,8 +6,11 @@ import polars as pl
 import pytest
 import yaml
 
+from tests.judged import verdicts_of
 from tests.workflow import ROOT
-from userturn.judging import GENUINE, judge, judge_by_words, share_repeated, words
+from userturn.heuristic import judge_by_words, share_repeated, words
+from userturn.judges import CellToJudge, Judge
+from userturn.verdicts import GENUINE
 
 SETTINGS = {"restated": 0.8, "grounded": 0.1, "repeated": 0.5}
 PROMPT = "How do I keep rice from sticking to the pot?"
@@ -61,8 +64,8 @@ def test_share_of_repeated_triples() -> None:
 
 def test_every_label_of_the_judge_is_in_the_rubric() -> None:
     labels = yaml.safe_load((ROOT / "data" / "rubric.yaml").read_text())["labels"]
-    source = (ROOT / "src" / "userturn" / "judging.py").read_text()
-    used = {name for name in labels if f'"{name}"' in source}
+    source = (ROOT / "src" / "userturn" / "heuristic.py").read_text()
+    used = {name for name in labels if f'"{name}"' in source} | {GENUINE}
     assert used == set(labels)
     assert all(set(entry) == {"criterion", "example"} for entry in labels.values())
 
@@ -87,15 +90,9 @@ def test_error_is_unscored_with_its_reason_and_never_judged(tmp_path: Path) -> N
     )
     turns.write_parquet(tmp_path / "turns.parquet")
     items.write_parquet(tmp_path / "items.parquet")
-    judge(
-        name="heuristic",
-        settings=SETTINGS,
-        path_to_items=str(tmp_path / "items.parquet"),
-        path_to_user_turns=str(tmp_path / "turns.parquet"),
-        path_to_verdicts=str(tmp_path / "verdicts.parquet"),
-        identity="i",
-    )
-    verdicts = pl.read_parquet(tmp_path / "verdicts.parquet")
+    heuristic = Judge("h", SETTINGS | {"kind": "heuristic"}, tmp_path, tmp_path, {}, None, 0.0)
+    cell = CellToJudge(str(tmp_path / "turns.parquet"), str(tmp_path / "items.parquet"))
+    verdicts = verdicts_of(heuristic, cell)
     assert verdicts["label"].to_list() == ["degenerate", None]
     assert verdicts["genuine"].to_list() == [False, None]
     assert verdicts["unscored_reason"].to_list() == [None, "no user turn: out of memory"]

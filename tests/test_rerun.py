@@ -66,6 +66,7 @@ def test_smaller_selection_and_growing_back_sweep_nothing(study: Path) -> None:
         "measure_agreement",
         "correct_rates",
         "draw_confusion",
+        "tabulate_costs",
     }
     run(study)
     change_study(study, run__temperatures=[0, 1.0])
@@ -90,6 +91,7 @@ def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
         "analyse": 1,
         "compare_with_paper": 1,
         "draw_figures": 1,
+        "tabulate_costs": 1,
     }
 
 

@@ -1,9 +1,17 @@
 """HealthBench's rubrics: the arithmetic of the reference, and a judge whose reply may not tell."""
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from tests.judge_server import Asked, completion, judge_server
+from tests.judged import judge, spent
 from tests.shared import needs_shared_data, shared_rows
-from userturn.rubrics import grader_prompt, mean_score, parse_reply, score, score_answer
+from userturn.replies import Reply, UnclearReplyError
+from userturn.rubric_grading import grade_by_rubric
+from userturn.rubrics import grader_prompt, mean_score, read_criterion, score
 
 RUBRICS = [
     {"criterion": "names a dose", "points": 5},
@@ -52,7 +60,11 @@ def test_only_the_mean_over_answers_is_clipped() -> None:
     ],
 )
 def test_only_a_plain_true_or_false_is_a_decision(reply: str, met: bool | None) -> None:
-    assert parse_reply(reply) is met
+    if met is None:
+        with pytest.raises(UnclearReplyError):
+            read_criterion(Reply(reply))
+    else:
+        assert read_criterion(Reply(reply))["met"] is met
 
 
 def test_the_judge_reads_conversation_answer_and_points() -> None:
@@ -61,13 +73,37 @@ def test_the_judge_reads_conversation_answer_and_points() -> None:
     assert "[-3] scares the user" in prompt
 
 
-def test_an_unreadable_reply_is_asked_for_again_and_at_last_leaves_the_score_open() -> None:
-    met = '{"criteria_met": true}'
-    replies = iter(["?", met, met, met])
-    assert score_answer(MESSAGES, "a", RUBRICS, lambda _: next(replies)) == 0.5
-    asked: list[str] = []
-    assert score_answer(MESSAGES, "a", RUBRICS, lambda p: asked.append(p) or "?") is None
-    assert len(asked) == 3
+def rows() -> list[dict[str, Any]]:
+    arguments = json.dumps({"rubrics": RUBRICS})
+    row = {"messages": MESSAGES, "verifier_arguments": arguments, "outcome": "ok"}
+    return [
+        row | {"answer": "Two cups."},
+        row | {"answer": "Many cups."},
+        row | {"answer": None, "outcome": "error"},
+    ]
+
+
+def says(met: bool | str) -> bytes:
+    return completion({"explanation": "e", "criteria_met": met})
+
+
+def test_a_judge_is_asked_about_every_criterion_once(tmp_path: Path) -> None:
+    def answer(asked: Asked) -> bytes:
+        text = asked.body["messages"][0]["content"]
+        return says("short" not in text)  # 5 - 3 of 6 points
+
+    with judge_server(answer) as server:
+        asked = judge(tmp_path, server.url)
+        grades = grade_by_rubric(asked, rows(), "grades/m/d", "d", 4)
+        assert [grade.score for grade in grades] == [pytest.approx(2 / 6)] * 2 + [None]
+        assert grade_by_rubric(asked, rows(), "grades/m/d", "d", 4) == grades
+        assert len(server.asked) == 2 * 3 == spent(tmp_path).n_requests
+
+
+def test_a_criterion_that_stays_open_leaves_the_score_open(tmp_path: Path) -> None:
+    with judge_server(lambda _: says("perhaps")) as server:
+        grades = grade_by_rubric(judge(tmp_path, server.url), rows()[:1], "g", "d", 4)
+    assert grades == [(None, "3 of 3 criteria stayed open", None, None)]
 
 
 @needs_shared_data

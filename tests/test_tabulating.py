@@ -82,6 +82,7 @@ def test_accuracy_leaves_undecided_answers_out_of_its_denominator() -> None:
             "dataset": ["d"] * 4 + ["e"],
             "correct": [True, True, False, None, None],
             "correct_loose": [True, True, True, True, None],
+            "score": [None, None, None, None, 0.4],
         }
     )
     rows = accuracy(grades).rows(named=True)
@@ -93,6 +94,7 @@ def test_accuracy_leaves_undecided_answers_out_of_its_denominator() -> None:
     ]
     assert rows[0]["estimate"] == 2 / 3
     assert (rows[1]["n_graded"], rows[1]["estimate"]) == (0, None)
+    assert (rows[0]["mean_score"], rows[1]["mean_score"]) == (None, 0.4)
     assert [row["estimate_loose"] for row in rows] == [1.0, None]
     assert (rows[0]["n_graded_loose"], rows[0]["n_correct_loose"]) == (4, 4)
 

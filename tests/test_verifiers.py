@@ -243,5 +243,6 @@ def test_grades_stand_in_the_order_of_the_answers_with_the_same_columns(tmp_path
     pl.DataFrame(items).write_parquet(paths[1])
     grade("numeric", "identity", 1, *paths)
     table = pl.read_parquet(paths[2])
-    assert table.columns == ["model", "dataset", "item", "correct", "correct_loose", "reason"]
+    graded = ["correct", "correct_loose", "score", "reason"]
+    assert table.columns == ["model", "dataset", "item", *graded]
     assert table.select("item", "correct").rows() == [("b", True), ("a", False)]

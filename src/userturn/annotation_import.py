@@ -14,9 +14,9 @@ from userturn.annotation_files import COLUMNS, Row, rows_of_file
 from userturn.annotation_rounds import KEY_SCHEMA
 from userturn.config import near_miss
 from userturn.errors import UserError
-from userturn.judging import GENUINE
 from userturn.logs import say
 from userturn.tables import Schema, write_table
+from userturn.verdicts import GENUINE
 
 ANNOTATIONS_SCHEMA: Schema = {
     "round": pl.String,

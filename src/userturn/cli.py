@@ -11,6 +11,7 @@ from userturn.comparing import compare_studies
 from userturn.doctor import doctor
 from userturn.errors import UserError
 from userturn.estimates import plan
+from userturn.rejudging import rejudge
 from userturn.status import status
 
 
@@ -45,6 +46,17 @@ def format_controls(controls: pl.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def format_judges(judges: pl.DataFrame) -> str:
+    """Return how often each judge was talked over, and what it costs, as lines of text."""
+    lines = ["talked into calling a planted injection genuine, with 95% interval; cost and time"]
+    for row in judges.filter(pl.col("n_injected") > 0).to_dicts():
+        share = f"{row['injection_rate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
+        cost = "free" if row["cost_per_1000"] is None else f"{row['cost_per_1000']:.2f}"
+        time = "" if row["seconds_per_1000"] is None else f", {row['seconds_per_1000']:.0f} s"
+        lines.append(f"  {row['judge']:<69} {share}  {cost}{time} per 1,000 verdicts")
+    return "\n".join(lines)
+
+
 def show_rates(results: Path) -> str:
     """Return the rates of a results folder as text, and where its files are."""
     tables = results / "tables"
@@ -57,7 +69,8 @@ def show_rates(results: Path) -> str:
         pl.read_parquet(tables / "rates.parquet"), pl.read_parquet(tables / "accuracy.parquet")
     )
     controls = format_controls(pl.read_parquet(tables / "controls.parquet"))
-    return f"{text}\n{controls}\ntables: {tables}/   figures: {results / 'figures'}/"
+    judges = format_judges(pl.read_parquet(tables / "judges.parquet"))
+    return f"{text}\n{controls}\n{judges}\ntables: {tables}/   figures: {results / 'figures'}/"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -89,6 +102,11 @@ def parser() -> argparse.ArgumentParser:
     examine.add_argument("--results", default="results")
     examine.add_argument("--seconds", type=int, default=300, help="how long to wait for a node")
     examine.set_defaults(run=lambda a: doctor(a.profile, a.configfile, a.results, a.seconds))
+    again = commands.add_parser("rejudge", help="ask a judge again about what it left unscored")
+    again.add_argument("judge")
+    again.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
+    again.add_argument("--results", default="results")
+    again.set_defaults(run=lambda a: rejudge(a.configfile, a.results, a.judge))
     return root
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from userturn.human_labels import PEOPLE, drawn_turns, people, weighted
 from userturn.human_sample import TURN
-from userturn.judging import GENUINE
+from userturn.verdicts import GENUINE
 
 PEOPLE_GENUINE = "people, genuine or not"  # their majority on that scale
 NO_LABELS = "no annotations yet"

@@ -1,5 +1,6 @@
 """The configuration, checked when it is loaded: one sentence for the first thing that is wrong."""
 
+import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,6 +14,8 @@ from userturn.fingerprints import check_sha256
 
 Config = Mapping[str, Any]
 SCHEMA = "config.schema.yaml"
+RESERVED = {"human", "judges", "costs"}  # beside models in results/controls and results/journal
+VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 
 
 class ConfigError(UserError):
@@ -76,8 +79,8 @@ def _check_selection(config: Config) -> None:
 
 
 def _check_controls(config: Config) -> None:
-    if "human" in config["models"]:
-        raise ConfigError("models: 'human' is the name of a control; give the model another name")
+    for name in RESERVED & set(config["models"]):
+        raise ConfigError(f"models: '{name}' is a folder's name of ours; give the model another")
     for name in config["controls"]["human"]:
         if name not in config["datasets"]:
             near = near_miss(name, config["datasets"])
@@ -105,10 +108,61 @@ def _check_files(config: Config) -> None:
             raise ConfigError(f"{where}: the file '{path}' does not exist; mend the path")
 
 
+def _check_judges(config: Config) -> None:
+    if config["primary_judge"] not in selected(config, "judges"):
+        raise ConfigError(
+            f"primary_judge: '{config['primary_judge']}' is not among the judges of this run; name "
+            "one of run.judges"
+        )
+    for name, entry in complete_judges(config).items():
+        if entry["kind"] == "endpoint":
+            _check_endpoint(f"judges.{name}", entry, config["max_cost"])
+    for name, dataset in config["datasets"].items():
+        if dataset["verifier"] == "rubric":
+            judge = config["judges"].get(dataset.get("judge"))
+            if judge is None or judge["kind"] != "endpoint":
+                raise ConfigError(
+                    f"datasets.{name}: the verifier 'rubric' asks a judge; name one with an "
+                    "endpoint as its `judge`"
+                )
+
+
+def _check_endpoint(where: str, entry: Mapping[str, Any], max_cost: float | None) -> None:
+    """Refuse an endpoint that cannot be asked; what could be a key is never shown."""
+    variable = entry.get("key_variable", "NAME")
+    if not VARIABLE.fullmatch(variable):
+        raise ConfigError(
+            f"{where}.key_variable: expected the NAME of an environment variable, such as "
+            "OPENAI_API_KEY; if a key stands there, take it out of the config and make it invalid"
+        )
+    if ("base_url" in entry) == entry["serve"]:
+        raise ConfigError(f"{where}: expected either `base_url` or `serve: true`")
+    if "@" in entry.get("base_url", ""):
+        raise ConfigError(f"{where}.base_url: holds a user's name; expected https://host/v1")
+    has_limit = {"max_tokens", "max_completion_tokens"} & set(entry["settings"])
+    if "price" in entry and max_cost is not None and not has_limit:
+        raise ConfigError(
+            f"{where}.settings: max_cost needs a limit of the reply's tokens; set "
+            "`max_completion_tokens`, or `max_tokens` where the endpoint wants that"
+        )
+    for path in (entry["rubric"], entry["prompt"]):
+        if not Path(path).is_file():
+            raise ConfigError(f"{where}: the file '{path}' does not exist; mend the path")
+
+
 def selected(config: Config, key: str) -> dict[str, Any]:
     """Return the definitions under `key` that this run makes, sorted by name."""
     names = config.get("run", {}).get(key, list(config[key]))
     return {name: config[key][name] for name in sorted(names)}
+
+
+def complete_judges(config: Config) -> dict[str, dict[str, Any]]:
+    """Return the entries of all judges, those of endpoints with what `judge_defaults` adds."""
+    defaults = config["judge_defaults"]
+    return {
+        name: defaults | entry if entry["kind"] == "endpoint" else dict(entry)
+        for name, entry in config["judges"].items()
+    }
 
 
 def human_datasets(config: Config) -> dict[str, Any]:
@@ -127,6 +181,7 @@ def check(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
     _check_selection(config)
     _check_controls(config)
     _check_files(config)
+    _check_judges(config)
 
 
 def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from userturn.fingerprints import fingerprint
 from userturn.grid import Grid
 
 HUMAN = "human"
-CONTROLS_VERSION = 1
+CONTROLS_VERSION = 2
 
 
 class ControlGrid:
@@ -25,12 +25,15 @@ class ControlGrid:
             kind = [self.grid.answers_identity(model, dataset), self.n_planted, seed]
         return fingerprint([CONTROLS_VERSION, *kind])
 
-    def _verdicts_identity(self, model: str, dataset: str, judge: str) -> str:
-        settings = self.grid.judges[judge]
-        return fingerprint([self._turns_identity(model, dataset), judge, settings])
+    def identity_of(self, model: str, dataset: str, judge: str) -> str:
+        """Return the identity of one judge's verdicts on the controls of a model and dataset."""
+        asked = self.grid.judge_identity(judge)
+        identity = fingerprint([self._turns_identity(model, dataset), judge, asked])
+        return self.grid.in_round(identity, judge, f"controls/{model}/{dataset}")
 
     @property
-    def _sources(self) -> list[tuple[str, str]]:
+    def sources(self) -> list[tuple[str, str]]:
+        """Model (or `human`) and dataset of all controls."""
         human = [(HUMAN, dataset) for dataset in self.grid.human_datasets]
         models = self.grid.models if self.n_planted else []
         return human + [(model, dataset) for model in models for dataset in self.grid.datasets]
@@ -45,14 +48,14 @@ class ControlGrid:
 
     def verdicts_identity(self, wildcards: Any) -> str:
         """Return the identity of one judge's verdicts on controls."""
-        return self._verdicts_identity(wildcards.model, wildcards.dataset, wildcards.judge)
+        return self.identity_of(wildcards.model, wildcards.dataset, wildcards.judge)
 
     @property
     def verdicts(self) -> list[str]:
         """The verdicts of every judge on all controls."""
         return [
             f"results/controls/{model}/{dataset}/verdicts/{judge}.parquet"
-            for model, dataset in self._sources
+            for model, dataset in self.sources
             for judge in self.grid.judges
         ]
 
@@ -61,8 +64,8 @@ class ControlGrid:
         """The identity of the table of controls."""
         return fingerprint(
             [
-                self._verdicts_identity(model, dataset, judge)
-                for model, dataset in self._sources
+                self.identity_of(model, dataset, judge)
+                for model, dataset in self.sources
                 for judge in self.grid.judges
             ]
         )

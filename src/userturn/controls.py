@@ -14,10 +14,11 @@ from userturn.collecting import OUTCOME_SCHEMA
 from userturn.control_grid import HUMAN
 from userturn.datasets import rank
 from userturn.errors import UserError
-from userturn.judging import GENUINE
+from userturn.injections import INJECTIONS
 from userturn.planning import PLAN_SCHEMA
 from userturn.statistics import wilson
 from userturn.tables import Schema, write_csv, write_table
+from userturn.verdicts import GENUINE
 
 ROLE_TOKENS = "<|im_end|>\n<|im_start|>user\n<|im_start|>assistant\n<|im_start|>user"
 LABELS = {  # what each control is, by the labels of the rubric
@@ -28,6 +29,7 @@ LABELS = {  # what each control is, by the labels of the rubric
     "thanks": "generic",
     "empty": "degenerate",
     "role_tokens": "degenerate",
+    **dict.fromkeys(INJECTIONS, "generic"),
 }
 USER_TURNS_SCHEMA: Schema = {
     "model": pl.String,
@@ -102,6 +104,7 @@ def plant(prompt: str, answer: str, other_prompt: str | None) -> dict[str, str]:
         "thanks": "Thanks!",
         "empty": "",
         "role_tokens": ROLE_TOKENS,
+        **INJECTIONS,
     }
     return turns if other_prompt is None else turns | {"other_turn": other_prompt}
 

@@ -6,8 +6,8 @@ import polars as pl
 
 from userturn.human_labels import PEOPLE
 from userturn.human_sample import TURN
-from userturn.judging import GENUINE
 from userturn.tables import Schema
+from userturn.verdicts import GENUINE
 
 DISAGREEMENTS_SCHEMA: Schema = {
     **dict.fromkeys(("round", "id", "family", "model", "dataset"), pl.String),

@@ -127,6 +127,8 @@ def _judges(grid: Grid, sizes: Mapping[str, Size]) -> str:
             money = n_read * price["input"] + n_calls * TOKENS_OF_A_VERDICT * price["output"]
             cost = f"{money / 1e6:,.2f} at most"
         lines.append(f"  {name:<24} {n_calls:>11,.0f} calls, {cost}")
+    if (cap := grid.config["max_cost"]) is not None:
+        lines.append(f"  max_cost stops them all before they cost {cap:,.2f}")
     return "\n".join(lines)
 
 

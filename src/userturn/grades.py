@@ -18,11 +18,13 @@ class Grade(NamedTuple):
     """A verdict on one answer: right, wrong, or undecided (None) with a reason.
 
     `correct_loose` is the same after the loose reading of instruction following, else None.
+    `score` is that of a rubric, which makes no answer right or wrong, else None.
     """
 
     correct: bool | None
     reason: str | None = None
     correct_loose: bool | None = None
+    score: float | None = None
 
 
 Verifier = Callable[[Sequence[Case], int], list[Grade]]

@@ -4,12 +4,14 @@ A cell is finished when its file carries the identity that the config asks for n
 grid with their wildcards; nothing here depends on Snakemake.
 """
 
+import json
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from userturn.config import Config, ConfigError, human_datasets, selected
+from userturn.config import Config, ConfigError, complete_judges, human_datasets, selected
 from userturn.fingerprints import file_sha256, fingerprint
+from userturn.judge_requests import judge_identity
 from userturn.models import source_identity
 from userturn.sources import complete, shaping
 from userturn.tables import read_identity
@@ -42,6 +44,12 @@ def temperature_name(value: float) -> str:
     return f"{value:g}"
 
 
+def read_rounds(path: Path) -> dict[str, int]:
+    """Return how often the verdicts of each folder were taken back; nothing where never."""
+    rounds: dict[str, int] = json.loads(path.read_text()) if path.is_file() else {}
+    return rounds
+
+
 class Grid:
     """All cells of one configuration, with the identity of each."""
 
@@ -57,7 +65,8 @@ class Grid:
         self.datasets = selected(config, "datasets")
         self.human_datasets = human_datasets(config)
         self.perturbations = selected(config, "perturbations")
-        self.judges = selected(config, "judges")
+        self.all_judges = complete_judges(config)
+        self.judges = {name: self.all_judges[name] for name in selected(config, "judges")}
         chosen = config.get("run", {}).get("temperatures", config["temperatures"])
         self.temperatures = {temperature_name(t): float(t) for t in sorted(chosen)}
 
@@ -183,6 +192,11 @@ class Grid:
         """Return where the jobs that sweep a model say that they are at work."""
         return self.results / "leases" / model
 
+    @property
+    def accounts_folder(self) -> Path:
+        """The accounts of what judges cost, one file a process, judge and cell."""
+        return self.results / "journal" / "costs"
+
     def _is_finished(self, path: Path, model: str, dataset: str, identity: str) -> bool:
         return (
             read_identity(path) == identity
@@ -229,12 +243,37 @@ class Grid:
 
     @property
     def primary_judge(self) -> str:
-        """The judge that figures show: the one the config names, else the first."""
-        return str(self.config.get("primary_judge", next(iter(self.judges))))
+        """The judge that figures show and comparisons go by."""
+        return str(self.config["primary_judge"])
+
+    @cached_property
+    def _judge_identities(self) -> dict[str, dict[str, Any]]:
+        graders = {name["judge"] for name in self.datasets.values() if "judge" in name}
+        return {
+            name: judge_identity(self.all_judges[name]) for name in sorted(graders | {*self.judges})
+        }
+
+    def judge_identity(self, judge: str) -> dict[str, Any]:
+        """Return what of a judge's entry shapes its verdicts."""
+        return self._judge_identities[judge]
+
+    @cached_property
+    def _rounds(self) -> dict[str, dict[str, int]]:
+        return {name: read_rounds(self.rounds_path(name)) for name in self.judges}
+
+    def rounds_path(self, judge: str) -> Path:
+        """Return where it is noted how often a judge's unscored verdicts were taken back."""
+        return self.results / "journal" / "judges" / judge / "rejudged.json"
+
+    def in_round(self, identity: str, judge: str, folder: str) -> str:
+        """Return the identity of a judge's verdicts on a folder, another for each taking back."""
+        n = self._rounds[judge].get(folder, 0)
+        return fingerprint([identity, n]) if n else identity
 
     def verdicts_identity(self, cell: Cell, judge: str) -> str:
         """Return the identity of one judge's verdicts on a cell."""
-        return fingerprint([self.cell_identity(cell), judge, self.judges[judge]])
+        identity = fingerprint([self.cell_identity(cell), judge, self.judge_identity(judge)])
+        return self.in_round(identity, judge, f"cells/{cell.folder}")
 
     def model_fingerprint(self, model: str) -> str:
         """Return the fingerprint of what identifies a model."""

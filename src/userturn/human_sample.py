@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from userturn.fingerprints import fingerprint
-from userturn.judging import GENUINE
 from userturn.tables import write_table
+from userturn.verdicts import GENUINE
 
 TURN = ["model", "dataset", "temperature", "perturbation", "item", "sample"]
 STRATUM = ["model", "dataset", "temperature", "perturbation", "stratum"]

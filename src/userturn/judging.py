@@ -1,136 +1,46 @@
-"""Judges: what each user turn is, by the labels of the rubric, or why that stayed open.
-
-The heuristic judge needs no model. It goes by words: which of the turn's words stand in the
-prompt, in the answer, or in neither. It is a free second opinion, not the paper's judge.
-"""
-
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+"""Judging: the verdicts of one judge on the user turns of one cell."""
 
 import polars as pl
 
+from userturn.heuristic import judge_by_words
+from userturn.judges import CellToJudge, Judge
 from userturn.tables import write_table
+from userturn.verdicts import Verdict
 
-GENUINE = "genuine_followup"
-WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-ROLE_MARKER = re.compile(r"<\|[^|>]*\|>|^\s*(?:assistant|system)\s*[:\n]", re.IGNORECASE)
-ASSISTANT_OPENING = re.compile(
-    r"^\s*(?:sure|certainly|of course|absolutely|here(?:'s| is| are)|i'd be happy|let me|let's|"
-    r"as an ai|to solve|the answer is|answer:|step \d|we need to|the user)",
-    re.IGNORECASE,
-)
-PLEASANTRY = re.compile(
-    r"^\W*(?:thank(?:s| you)|ok(?:ay)?|great|got it|yes|no|please go on|continue|tell me more|"
-    r"go on|i see|nice|perfect|awesome)\b",
-    re.IGNORECASE,
-)
-STOP_WORDS = frozenset(
-    WORD.findall("""
-    a about all also am an and any are as at be been but by can could did do does for from
-    get had has have how i if in is it its just like me more my no not of on one or our
-    out please should so some that the their them then there these they this to up use
-    using was we were what when where which who why will with would yes you your
-""")
-)
+KEYS = ["model", "dataset", "temperature", "perturbation", "item", "sample"]
 
 
-class Verdict(NamedTuple):
-    """One judge's decision on one user turn; label and genuine are None where it stayed open."""
-
-    label: str | None
-    rationale: str | None
-    unscored_reason: str | None = None
-
-    @property
-    def genuine(self) -> bool | None:
-        """Whether the turn is a genuine follow-up."""
-        return None if self.label is None else self.label == GENUINE
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a text, in lower case."""
-    return [word.lower() for word in WORD.findall(text)]
-
-
-def content_words(text: str) -> list[str]:
-    """Return the words that carry meaning: no stop words, no single letters."""
-    return [w for w in words(text) if w not in STOP_WORDS and (len(w) > 1 or w.isdigit())]
-
-
-def share_found(sought: Sequence[str], source: Sequence[str]) -> float:
-    """Return the share of `sought` words that stand in `source`; 0 where nothing is sought."""
-    known = set(source)
-    return sum(word in known for word in sought) / len(sought) if sought else 0.0
-
-
-def share_repeated(turn: Sequence[str]) -> float:
-    """Return the share of word triples that occurred before in the same turn."""
-    triples = list(zip(turn, turn[1:], turn[2:], strict=False))
-    return 1 - len(set(triples)) / len(triples) if triples else 0.0
-
-
-def judge_by_words(
-    messages: Sequence[Mapping[str, str]], answer: str, turn: str, settings: Mapping[str, Any]
-) -> Verdict:
-    """Label one user turn by its words; the first rule that fits decides.
-
-    Args:
-        messages: the conversation, the last message the user's.
-        answer: the answer as the model was shown it.
-        turn: what the model wrote as the user.
-        settings: the thresholds `restated`, `grounded` and `repeated`.
-    """
-    said = words(turn)
-    if not said:
-        return Verdict("degenerate", "the turn has no words")
-    if share_repeated(said) > settings["repeated"]:
-        return Verdict("degenerate", "most word triples repeat earlier ones")
-    if ROLE_MARKER.search(turn):
-        return Verdict("assistant_turn_restate", "the turn holds a role marker")
-    meant = content_words(turn)
-    asked = content_words(messages[-1]["content"])
-    answered = content_words(answer)
-    if meant and share_found(meant, asked) >= settings["restated"]:
-        return Verdict("prompt_restate", "nearly all content words stand in the prompt")
-    if ASSISTANT_OPENING.match(turn):
-        return Verdict("assistant_turn_restate", "the turn opens as an assistant does")
-    if meant and "?" not in turn and share_found(meant, answered) >= settings["restated"]:
-        return Verdict("assistant_turn_restate", "nearly all content words stand in the answer")
-    if not meant or (PLEASANTRY.match(turn) and share_found(meant, answered) == 0):
-        return Verdict("generic", "nothing in the turn is about this answer")
-    new = [word for word in answered if word not in set(asked)]
-    if share_found(meant, new) >= settings["grounded"]:
-        return Verdict(GENUINE, "the turn takes up words that the answer brought in")
-    if share_found(meant, asked + answered) == 0:
-        return Verdict("unrelated", "no content word stands in prompt or answer")
-    return Verdict("generic", "the turn takes up nothing that the answer brought in")
-
-
-def judge(
-    name: str,
-    settings: Mapping[str, Any],
+def judge_cell(
+    judge: Judge,
+    identity: str,
+    n_at_once: int,
     path_to_items: str,
     path_to_user_turns: str,
     path_to_verdicts: str,
-    identity: str,
 ) -> None:
     """Write one judge's verdict on every user turn of a cell."""
-    turns = pl.read_parquet(path_to_user_turns)
-    items = pl.read_parquet(path_to_items, columns=["item", "messages"])
-    table = turns.join(items, on="item", how="left", maintain_order="left")
-    verdicts = [
-        Verdict(None, None, f"no user turn: {row['error']}")
-        if row["outcome"] == "error"
-        else judge_by_words(row["messages"], row["answer"], row["text"], settings)
-        for row in table.iter_rows(named=True)
-    ]
-    keys = ["model", "dataset", "temperature", "perturbation", "item", "sample"]
-    judged = turns.select(keys).with_columns(
-        judge=pl.lit(name),
+    cell = CellToJudge(path_to_user_turns, path_to_items)
+    if judge.settings["kind"] == "endpoint":
+        from userturn.endpoint_judging import endpoint_verdicts  # half a second to import
+
+        verdicts = endpoint_verdicts(judge, cell, n_at_once)
+    else:
+        verdicts = [
+            judge_by_words(row["messages"], row["answer"] or "", row["text"] or "", judge.settings)
+            if row["outcome"] != "error"
+            else Verdict(None, None)
+            for row in cell.turns()
+        ]
+    turns = pl.read_parquet(path_to_user_turns, columns=[*KEYS, "outcome", "error"])
+    judged = turns.with_columns(
+        judge=pl.lit(judge.name),
         label=pl.Series([v.label for v in verdicts], dtype=pl.String),
         genuine=pl.Series([v.genuine for v in verdicts], dtype=pl.Boolean),
         rationale=pl.Series([v.rationale for v in verdicts], dtype=pl.String),
         unscored_reason=pl.Series([v.unscored_reason for v in verdicts], dtype=pl.String),
+    ).with_columns(
+        unscored_reason=pl.when(pl.col("outcome") == "error")
+        .then(pl.format("no user turn: {}", "error"))
+        .otherwise("unscored_reason")
     )
-    write_table(judged, path_to_verdicts, identity)
+    write_table(judged.drop("outcome", "error"), path_to_verdicts, identity)

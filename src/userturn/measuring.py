@@ -22,8 +22,8 @@ from userturn.fingerprints import fingerprint
 from userturn.human_grid import HumanGrid
 from userturn.human_labels import PEOPLE, VERDICTS, read_annotations_and_keys
 from userturn.human_sample import TURN
-from userturn.judging import GENUINE
 from userturn.tables import Schema, read_tables, write_csv, write_table
+from userturn.verdicts import GENUINE
 
 IN_SCALE: Mapping[str, Mapping[str, str]] = {"genuine": {PEOPLE: PEOPLE_GENUINE}, "label": {}}
 ALL = "all"  # the rows over all families

@@ -1,4 +1,4 @@
-"""What a model's sweep asks of a cluster: devices, memory and time, from the model's line."""
+"""What a job that loads a model asks of a cluster: devices, memory and time, from its line."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,23 +7,27 @@ THREADS = 8
 
 
 class Placement:
-    """The resources of every model's sweep, by the wildcards of a job and the attempt (from 1)."""
+    """The resources of jobs by their wildcards and the attempt (from 1)."""
 
-    def __init__(self, models: Mapping[str, Mapping[str, Any]]) -> None:
-        """Take complete model lines by name."""
-        self.models = models
+    def __init__(self, lines: Mapping[str, Mapping[str, Any]], wildcard: str = "model") -> None:
+        """Take complete lines of models, or of judges, by the names that a wildcard has."""
+        self.lines = lines
+        self.wildcard = wildcard
+
+    def _line(self, wildcards: Any) -> Mapping[str, Any]:
+        return self.lines[getattr(wildcards, self.wildcard)]
 
     def gpu(self, wildcards: Any) -> int:
         """Return the GPUs of one copy of a model."""
-        return int(self.models[wildcards.model]["gpus"])
+        return int(self._line(wildcards)["gpus"])
 
     def gpu_model(self, wildcards: Any) -> str:
         """Return the type of GPU that a model wants, as the cluster calls it; empty for any."""
-        return str(self.models[wildcards.model].get("gpu_model", ""))
+        return str(self._line(wildcards).get("gpu_model", ""))
 
     def nodes(self, wildcards: Any) -> int:
         """Return the nodes of a job: without it SLURM may spread GPUs over several."""
-        return int(self.models[wildcards.model]["nodes"])
+        return int(self._line(wildcards)["nodes"])
 
     def threads(self, wildcards: Any) -> int:
         """Return the CPU cores of a job: vLLM wants two, and one for each GPU, or more."""
@@ -31,13 +35,13 @@ class Placement:
 
     def mem_mb(self, wildcards: Any, attempt: int) -> int:
         """Return the memory of a job in MB: half as much again in each further attempt."""
-        line = self.models[wildcards.model]
+        line = self._line(wildcards)
         return int(
             min(line["mem_mb"] * (1 + attempt) // 2, max(line["max_mem_mb"], line["mem_mb"]))
         )
 
     def runtime(self, wildcards: Any, attempt: int) -> int:
         """Return the time of a job in minutes: as much again in each further attempt."""
-        line = self.models[wildcards.model]
+        line = self._line(wildcards)
         most = max(line["max_runtime"], line["runtime"])
         return int(min(line["runtime"] * attempt, most))

@@ -1,20 +1,22 @@
 """Rubrics of HealthBench: a judge says of each criterion whether an answer meets it.
 
-Here are the judge's prompt, the reading of its reply and the arithmetic; who asks the judge is
-passed in. No text of an item ever enters a reason or an error.
+Here are the judge's prompt, the reading of its reply and the arithmetic; `rubric_grading` asks.
+No text of an item ever enters a reason or an error.
 """
 
-import json
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from userturn.grades import Case, Grade
+from userturn.judge_requests import escaped
+from userturn.replies import Reply, UnclearReplyError, read_object
 
-Ask = Callable[[str], str]
-"""Puts a prompt before the judge and returns its reply."""
-
-FENCED = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL)
+# What a judge is asked to reply with.
+SCHEMA = {
+    "type": "object",
+    "properties": {"explanation": {"type": "string"}, "criteria_met": {"type": "boolean"}},
+    "required": ["explanation", "criteria_met"],
+    "additionalProperties": False,
+}
 
 PROMPT = """\
 You check one statement about the last reply in a conversation between a user and an assistant.
@@ -45,22 +47,20 @@ def grader_prompt(
 ) -> str:
     """Return what the judge is asked about one criterion of one answer."""
     turns = [*messages, {"role": "assistant", "content": answer}]
-    conversation = "\n\n".join(f"{turn['role']}: {turn['content']}" for turn in turns)
+    conversation = "\n\n".join(f"{turn['role']}: {escaped(turn['content'])}" for turn in turns)
     return PROMPT.format(conversation=conversation, criterion=criterion_text(rubric))
 
 
-def parse_reply(reply: str) -> bool | None:
-    """Return whether the judge says that a criterion is met; None where its reply does not tell.
+def read_criterion(reply: Reply) -> dict[str, Any]:
+    """Return whether a judge says that a criterion is met, and why.
 
-    The reply is one JSON object, in a code fence or not, with true or false in `criteria_met`.
+    Raises:
+        UnclearReplyError: the reply holds no plain true or false.
     """
-    fenced = FENCED.search(reply)
-    try:
-        found = json.loads(fenced.group(1) if fenced else reply)
-    except (ValueError, RecursionError):
-        return None
-    met = found.get("criteria_met") if isinstance(found, dict) else None
-    return met if isinstance(met, bool) else None
+    found = read_object(reply)
+    if not isinstance(found.get("criteria_met"), bool):
+        raise UnclearReplyError("criteria_met is neither true nor false")
+    return {"met": found["criteria_met"], "explanation": str(found.get("explanation", ""))}
 
 
 def score(points: Sequence[float], met: Sequence[bool]) -> float | None:
@@ -78,30 +78,3 @@ def score(points: Sequence[float], met: Sequence[bool]) -> float | None:
 def mean_score(scores: Sequence[float]) -> float | None:
     """Return the score of many answers: the mean of theirs, clipped to [0, 1]; None for none."""
     return min(1.0, max(0.0, sum(scores) / len(scores))) if scores else None
-
-
-def score_answer(
-    messages: Sequence[Mapping[str, str]],
-    answer: str,
-    rubrics: Sequence[Mapping[str, Any]],
-    ask: Ask,
-    n_attempts: int = 3,
-) -> float | None:
-    """Return the score of one answer by a judge; None where a criterion stays open.
-
-    A reply that cannot be read is asked for again, at most `n_attempts` times.
-    """
-    met = []
-    for rubric in rubrics:
-        prompt = grader_prompt(messages, answer, rubric)
-        replies = (parse_reply(ask(prompt)) for _ in range(n_attempts))
-        decision = next((reply for reply in replies if reply is not None), None)
-        if decision is None:
-            return None
-        met.append(decision)
-    return score([rubric["points"] for rubric in rubrics], met)
-
-
-def grade_rubrics(cases: Sequence[Case], n_processes: int) -> list[Grade]:
-    """Leave every answer undecided: no judge endpoint is asked about rubrics yet."""
-    return [Grade(None, "rubrics need a judge endpoint, and none is asked yet") for _ in cases]

@@ -14,10 +14,11 @@ from userturn.families import bases, families
 from userturn.fingerprints import fingerprint
 from userturn.grid import Cell, Grid
 from userturn.human_grid import HumanGrid
+from userturn.judge_grid import JudgeGrid
 from userturn.perturbations import check_perturbations, controls_of
 from userturn.placement import Placement
 
-GRADES_VERSION = 2
+GRADES_VERSION = 3
 SUMMARY_VERSION = 2
 ANALYSIS_VERSION = 1
 NAMED = ("model", "dataset", "perturbation", "judge", "round")
@@ -72,6 +73,7 @@ class Study:
         self.controls = ControlGrid(self.grid)
         self.placement = Placement(self.grid.models)
         self.humans = HumanGrid(self.grid)
+        self.judges = JudgeGrid(self.grid, self.controls)
 
     def _markers(self, model: str) -> list[str]:
         return [f"results/sweeps/{model}/{shard}.json" for shard in self.grid.shards(model)]
@@ -125,9 +127,10 @@ class Study:
 
     def grades_identity(self, wildcards: Any) -> str:
         """Return the identity of a model's grades on a dataset."""
-        return fingerprint(
-            [GRADES_VERSION, self.answers_identity(wildcards), self.verifier(wildcards)]
-        )
+        settings = self.grid.datasets[wildcards.dataset]
+        asked = [self.grid.judge_identity(settings["judge"])] if "judge" in settings else []
+        verifier = [self.verifier(wildcards), *asked]
+        return fingerprint([GRADES_VERSION, self.answers_identity(wildcards), *verifier])
 
     def verifier(self, wildcards: Any) -> str:
         """Return the verifier of a dataset."""

@@ -116,6 +116,7 @@ def accuracy(grades: pl.DataFrame) -> pl.DataFrame:
     """Return one row a model and dataset: graded, correct, undecided, rate with interval.
 
     The rate by the verifier's loose reading stands beside it, null where there is no such reading.
+    `mean_score` is that of a rubric, clipped to [0, 1], null for other verifiers.
     """
     counts = grades.group_by("model", "dataset", maintain_order=True).agg(
         n_items=pl.len(),
@@ -124,6 +125,7 @@ def accuracy(grades: pl.DataFrame) -> pl.DataFrame:
         n_undecided=pl.col("correct").null_count(),
         n_graded_loose=pl.col("correct_loose").count(),
         n_correct_loose=pl.col("correct_loose").sum(),
+        mean_score=pl.col("score").mean().clip(0, 1),
     )
     strict = _wilson_columns(counts, "n_correct", "n_graded", "")
     return counts.with_columns(

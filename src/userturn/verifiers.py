@@ -9,8 +9,8 @@ import polars as pl
 
 from userturn.grades import Case, Grade, Verifier
 from userturn.instruction_following import grade_instructions
+from userturn.judges import Judge
 from userturn.mathematics import grade_mathematics, grade_numbers
-from userturn.rubrics import grade_rubrics
 from userturn.tables import write_table
 
 VERIFIERS: dict[str, Verifier] = {
@@ -18,7 +18,6 @@ VERIFIERS: dict[str, Verifier] = {
     "math": grade_mathematics,
     "ifeval": partial(grade_instructions, "ifeval"),
     "ifbench": partial(grade_instructions, "ifbench"),
-    "rubric": grade_rubrics,
 }
 
 
@@ -45,6 +44,14 @@ def grade_answers(
     ]
 
 
+def _grade_by_rubric(judge: Judge, rows: pl.DataFrame, n_at_once: int) -> list[Grade]:
+    from userturn.rubric_grading import grade_by_rubric  # the client takes a second to import
+
+    model, dataset = rows.select("model", "dataset").row(0)
+    what = f"grades/{model}/{dataset}"
+    return grade_by_rubric(judge, rows.to_dicts(), what, dataset, n_at_once)
+
+
 def grade(
     verifier: str,
     identity: str,
@@ -52,11 +59,14 @@ def grade(
     path_to_answers: str,
     path_to_items: str,
     path_to_grades: str,
+    judge: Judge | None = None,
+    n_at_once: int = 0,
 ) -> None:
-    """Write one grade an answer: model, dataset, item, correct, correct_loose, reason.
+    """Write one grade an answer: model, dataset, item, correct, correct_loose, score, reason.
 
-    `correct` is null where the verifier is undecided, and `reason` says why; `correct_loose` is
-    null also where there is no loose reading.
+    The verifier `rubric` asks a judge, no more than `n_at_once` questions at a time, and gives a
+    score. `correct` is null where the verifier is undecided, and `reason` says why;
+    `correct_loose` is null also where there is no loose reading.
     """
     keys = ["model", "dataset", "item"]
     answers = pl.read_parquet(path_to_answers, columns=[*keys, "outcome", "answer"])
@@ -64,10 +74,14 @@ def grade(
         path_to_items, columns=["item", "messages", "reference_answer", "verifier_arguments"]
     )
     rows = answers.join(items, on="item", how="left", maintain_order="left")
-    grades = grade_answers(verifier, rows.to_dicts(), n_processes)
+    if judge is not None:
+        grades = _grade_by_rubric(judge, rows, n_at_once)
+    else:
+        grades = grade_answers(verifier, rows.to_dicts(), n_processes)
     graded = rows.select(keys).with_columns(
         pl.Series("correct", [g.correct for g in grades], dtype=pl.Boolean),
         pl.Series("correct_loose", [g.correct_loose for g in grades], dtype=pl.Boolean),
+        pl.Series("score", [g.score for g in grades], dtype=pl.Float64),
         pl.Series("reason", [g.reason for g in grades], dtype=pl.String),
     )
     write_table(graded, path_to_grades, identity)

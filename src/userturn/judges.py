@@ -1,0 +1,103 @@
+"""A judge of the study, and the cells whose turns it reads, a slice at a time."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.grid import Grid
+from userturn.judge_requests import JudgePrompt, Question, ask_about_turn
+from userturn.ledger import Account, Price
+
+SLICE = 2_000  # turns in memory at once
+JUDGED = ["item", "answer", "outcome", "text", "error"]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A judge of the study, with what it may spend.
+
+    Attributes:
+        name: in the config.
+        settings: its complete entry.
+        results: folder of the study's results.
+        accounts: folder of what all judges have cost.
+        prices: of all judges that have one, by name.
+        cap: money that all judges together may never pass, or None.
+        max_error_share: of a cell.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    results: Path
+    accounts: Path
+    prices: Mapping[str, Price]
+    cap: float | None
+    max_error_share: float
+
+    def journal(self, dataset: str) -> Path:
+        """Return the journal of all that this judge was asked about a dataset's cells."""
+        return self.results / "journal" / "judges" / self.name / dataset
+
+    def account(self, cell: str) -> Account:
+        """Return a new account for one cell."""
+        price = self.prices.get(self.name)
+        return Account(self.accounts, self.name, cell, price, self.cap, self.prices)
+
+
+def judge_of(grid: Grid, name: str) -> Judge:
+    """Return a judge of a grid by its name."""
+    prices = {
+        judge: line["price"] for judge, line in grid.config["judges"].items() if "price" in line
+    }
+    config = grid.config
+    cap, share = config["max_cost"], config["max_error_share"]
+    return Judge(
+        name, grid.all_judges[name], grid.results, grid.accounts_folder, prices, cap, share
+    )
+
+
+def rubric_judge(grid: Grid, dataset: str) -> Judge | None:
+    """Return the judge that grades a dataset by its rubrics, or None for another verifier."""
+    settings = grid.datasets[dataset]
+    return judge_of(grid, settings["judge"]) if settings["verifier"] == "rubric" else None
+
+
+@dataclass(frozen=True)
+class CellToJudge:
+    """Where the turns of a cell and the items they belong to are."""
+
+    path_to_user_turns: str
+    path_to_items: str
+
+    def name(self, results: Path) -> str:
+        """Return the cell's folder below the results."""
+        return os.path.relpath(Path(self.path_to_user_turns).parent, results)
+
+    @property
+    def dataset(self) -> str:
+        """The dataset of the cell."""
+        turns = pl.scan_parquet(self.path_to_user_turns).select(pl.col("dataset").first())
+        return str(turns.collect().item())
+
+    def turns(self) -> Iterator[Mapping[str, Any]]:
+        """Yield item, answer, outcome, text, error and messages of each turn, in order."""
+        turns = pl.scan_parquet(self.path_to_user_turns).select(JUDGED)
+        items = pl.scan_parquet(self.path_to_items).select("item", "messages")
+        n_turns = turns.select(pl.len()).collect().item()
+        for start in range(0, n_turns, SLICE):
+            part = turns.slice(start, SLICE).collect()
+            asked = items.filter(pl.col("item").is_in(part["item"].unique().implode())).collect()
+            joined = part.join(asked, on="item", how="left", maintain_order="left")
+            yield from joined.iter_rows(named=True)
+
+    def questions(self, prompt: JudgePrompt) -> Iterator[Question | None]:
+        """Yield the question about each turn, None for one that was never written."""
+        for row in self.turns():
+            if row["outcome"] == "error":
+                yield None
+            else:
+                yield ask_about_turn(prompt, row["messages"], row["answer"], row["text"] or "")

@@ -1,0 +1,159 @@
+"""A judge without any API: vLLM's own server on loopback, for as long as a job needs it."""
+
+import asyncio
+import ctypes
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from userturn.endpoint_judging import ask_about_cell, keys_and_decisions, open_endpoint, schema_of
+from userturn.engine import CPU_SETTINGS, VLLM_ENVIRONMENT
+from userturn.errors import UserError
+from userturn.judge_requests import load_prompt
+from userturn.judges import CellToJudge, Judge
+from userturn.logs import say
+from userturn.models import model_folder
+from userturn.tables import written_whole
+
+SERVER = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
+PATIENCE = 1800.0  # seconds that a server may take to load its model
+END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
+
+
+def options(settings: Mapping[str, Any]) -> list[str]:
+    """Return settings as options of vLLM's server: {enforce_eager: true} is --enforce-eager."""
+    words: list[str] = []
+    for name, value in settings.items():
+        option = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{option}" if value else f"--no-{option}")
+        else:
+            words += [f"--{option}", value if isinstance(value, str) else json.dumps(value)]
+    return words
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def _end_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGTERM)
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise UserError(
+                f"vLLM's server ended with code {process.returncode} before it was ready; its "
+                "last lines are in this rule's log"
+            )
+        try:
+            with urllib.request.urlopen(f"{url}/models", timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(1)
+    raise UserError(f"vLLM's server was not ready after {PATIENCE:.0f} s; see this rule's log")
+
+
+@contextmanager
+def running(command: Sequence[str], url: str) -> Iterator[None]:
+    """Run a server until the block ends, however it does; only this very process is ended.
+
+    Raises:
+        UserError: the server ends before it is ready, or is not ready in time.
+    """
+    process = subprocess.Popen(
+        list(command),
+        env=VLLM_ENVIRONMENT | os.environ,
+        start_new_session=True,
+        preexec_fn=_end_with_parent,
+    )
+    try:
+        _wait_until_ready(process, url)
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@contextmanager
+def served(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Serve a judge's model and yield the URL of its API."""
+    folder = model_folder(settings["model"], settings.get("revision"))
+    port = _free_port()
+    placement = (
+        CPU_SETTINGS if settings["gpus"] == 0 else {"tensor_parallel_size": settings["gpus"]}
+    )
+    chosen = {
+        "model": str(folder),
+        "served_model_name": settings["model"],
+        "host": "127.0.0.1",
+        "port": port,
+        **placement,
+        **settings["vllm"],
+    }
+    url = f"http://127.0.0.1:{port}/v1"
+    with running([*SERVER, *options(chosen)], url):
+        yield url
+
+
+async def ask_about_cells(judge: Judge, url: str, cells: Sequence[CellToJudge]) -> None:
+    """Ask a judge at a URL for what its journal lacks about some cells."""
+    prompt = load_prompt(judge.settings)
+    at_once = judge.settings["concurrency"]
+    endpoint = open_endpoint(judge, schema_of(judge, prompt), at_once, url)
+    for cell in cells:
+        _, decisions = keys_and_decisions(judge, prompt, cell)
+        await ask_about_cell(judge, endpoint, prompt, cell, decisions)
+
+
+def _lacks_any(judge: Judge, cell: CellToJudge) -> bool:
+    keys, decisions = keys_and_decisions(judge, load_prompt(judge.settings), cell)
+    return not all(key is None or decisions.is_finished(key) for key in keys)
+
+
+def serve_judge(
+    judge: Judge,
+    pending: Sequence[str],
+    paths_to_user_turns: Sequence[str],
+    folder_of_items: str,
+    path_to_marker: str,
+) -> None:
+    """Serve a judge's model once, fill its journal for every pending cell, write the marker.
+
+    Nothing is loaded where the journal lacks nothing.
+
+    Raises:
+        UserError: the server does not come up, or answers nothing any more.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("error: ended by SIGTERM"))
+    cells = []
+    for path in paths_to_user_turns:
+        dataset = CellToJudge(path, "").dataset
+        cells.append(CellToJudge(path, f"{folder_of_items}/{dataset}.parquet"))
+    lacking = [cell for cell in cells if _lacks_any(judge, cell)]
+    if lacking:
+        say(f"judge {judge.name}: loading the model")
+        with served(judge.settings) as url:
+            asyncio.run(ask_about_cells(judge, url, lacking))
+    with written_whole(path_to_marker) as temporary:
+        marker = {"pending": sorted(pending), "n_cells": len(cells), "n_asked": len(lacking)}
+        Path(temporary).write_text(json.dumps(marker, indent=1) + "\n")

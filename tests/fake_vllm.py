@@ -1,0 +1,18 @@
+"""Stands in for vLLM's server: takes its options and calls every turn generic."""
+
+import asyncio
+import sys
+
+from tests.judge_server import JudgeServer, says
+
+
+async def serve(port: int) -> None:
+    fake = JudgeServer(lambda _: says("generic"))
+    server = await asyncio.start_server(fake.serve, "127.0.0.1", port)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    if "--refuse-to-start" in sys.argv:
+        sys.exit(3)
+    asyncio.run(serve(int(sys.argv[sys.argv.index("--port") + 1])))
