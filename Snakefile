@@ -2,21 +2,15 @@
 
 from snakemake.utils import min_version
 
-from userturn.locks import release_abandoned_lock
-from userturn.signals import let_early_warning_pass
-from userturn.study import WILDCARDS, check_yaml, open_study
+from userturn.study import WILDCARDS, begin, open_study
 
 min_version("9.0")
-check_yaml("config.yaml")
+begin("config.yaml", is_driver=workflow.is_main_process)
 
 
 configfile: "config.yaml"
 
 
-if workflow.is_main_process:
-    release_abandoned_lock()
-else:
-    let_early_warning_pass()
 study = open_study(config)
 
 
@@ -24,14 +18,18 @@ wildcard_constraints:
     **WILDCARDS,
 
 
+TABLES = """rates accuracy health controls costs judges families pooled_rates contrasts
+    failure_profiles temperature_response post_training decoupling correlations anchors
+    item_association agreement confusion disagreements corrected_rates""".split()
+FIGURES = """accuracy_and_followup rates_by_temperature perturbation_effects
+    failure_profiles grid_overview confusion""".split()
+
+
 rule all:
     input:
-        "results/tables/costs.parquet",
-        "results/tables/anchors.md",
-        "results/tables/corrected_rates.parquet",
+        expand("results/tables/{table}.parquet", table=TABLES),
+        expand("results/figures/{figure}.svg", figure=FIGURES),
         study.humans.pages,
-        "results/figures/grid_overview.svg",
-        "results/figures/confusion.svg",
 
 
 for stage in "data generate judge controls humans aggregate figures".split():

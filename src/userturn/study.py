@@ -15,8 +15,10 @@ from userturn.fingerprints import fingerprint
 from userturn.grid import Cell, Grid
 from userturn.human_grid import HumanGrid
 from userturn.judge_grid import JudgeGrid
+from userturn.locks import release_abandoned_lock
 from userturn.perturbations import check_perturbations, controls_of
 from userturn.placement import Placement
+from userturn.signals import let_early_warning_pass
 
 GRADES_VERSION = 3
 SUMMARY_VERSION = 2
@@ -33,14 +35,25 @@ def cell_of(wildcards: Any) -> Cell:
     return Cell(wildcards.model, wildcards.dataset, wildcards.temperature, wildcards.perturbation)
 
 
-def check_yaml(path: str) -> None:
-    """End the program, with the line at fault, where a file is not YAML."""
+def begin(path_to_config: str, is_driver: bool) -> None:
+    """Begin a Snakemake: check that its config is YAML, and see to a lock or an early warning.
+
+    A driver removes the lock that a killed one left; the Snakemake inside a cluster's job must
+    outlive the warning that its sweep drains by. Where the file is not YAML the program ends, with
+    the line at fault.
+    """
+    if is_driver:
+        release_abandoned_lock()
+    else:
+        let_early_warning_pass()
     try:
-        yaml.safe_load(Path(path).read_text())
+        yaml.safe_load(Path(path_to_config).read_text())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
-        sys.exit(f"error: {path}{line}: not YAML ({getattr(error, 'problem', error)}); mend it")
+        sys.exit(
+            f"error: {path_to_config}{line}: not YAML ({getattr(error, 'problem', error)}); mend it"
+        )
 
 
 def _check_results(results: Path) -> None:
