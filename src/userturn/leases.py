@@ -27,6 +27,7 @@ from userturn.tables import written_whole
 Content = dict[str, Any]
 
 PAUSE = 5.0  # seconds between two signs of life
+CLOCK = 5.0  # seconds by which a corrected clock may move the start of one and the same process
 PATIENCE = 60.0  # seconds without one before a lease is taken over: twelve signs missed
 
 
@@ -41,10 +42,17 @@ def _machine() -> list[str]:
     return [socket.gethostname(), boot, str(marks[1].readlink()) if marks[1].exists() else ""]
 
 
+def _user() -> str:
+    try:
+        return getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        return str(os.getuid())
+
+
 def this_owner() -> Content:
     """Return who this process is: user, machine, process, and SLURM job where there is one."""
     return {
-        "user": getuser(),
+        "user": _user(),
         "machine": _machine(),
         "pid": os.getpid(),
         "began": psutil.Process().create_time(),
@@ -66,7 +74,8 @@ def _is_dead(owner: Mapping[str, Any]) -> bool:
     if owner["machine"] != _machine():
         return False
     try:
-        return bool(psutil.Process(owner["pid"]).create_time() != owner["began"])
+        began = psutil.Process(owner["pid"]).create_time()
+        return bool(abs(began - owner["began"]) > CLOCK)
     except psutil.NoSuchProcess:
         return True
 
@@ -209,7 +218,7 @@ def lease(
         LeaseError: a job that is at work holds it, or holds one with items in common.
     """
     path = _take(folder, shard, patience)
-    say(f"lease {shard} of {folder.name}: {describe_owner(this_owner())}")
+    print(f"lease {shard} of {folder.name}: {describe_owner(this_owner())}", flush=True)
     ended = threading.Event()
     beats = threading.Thread(target=_beat, args=(path, shard, ended, lost, pause), daemon=True)
     beats.start()

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from userturn.verdicts import GENUINE
+from userturn.verdicts import GENUINE, REFUSED
 
 # A text may hold one object, alone or in one code fence behind other words.
 FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?```", re.DOTALL)
@@ -80,7 +80,7 @@ def read_object(reply: Reply) -> dict[str, Any]:
         UnclearReplyError: a refusal, no text, a text that was cut off, or none or several objects.
     """
     if reply.refusal is not None or reply.finish_reason == "content_filter":
-        raise UnclearReplyError("the judge refused", final=True)
+        raise UnclearReplyError(REFUSED, final=True)
     if reply.content is None:
         raise UnclearReplyError("the reply has no content")
     if reply.finish_reason == "length":

@@ -9,6 +9,7 @@ from userturn.counting import CELL
 from userturn.resampling import Patterns, clustered_rate
 from userturn.statistics import generator, wilson
 from userturn.tables import Schema, write_csv, write_table
+from userturn.verdicts import REFUSED
 
 SUMMARY_SCHEMA: Schema = {
     "model": pl.String,
@@ -74,7 +75,7 @@ def summarise_judge(
     turns: pl.DataFrame, verdicts: pl.DataFrame, seed: int, n_resamples: int
 ) -> dict[str, Any]:
     """Return the counts and the rate of one cell by one judge."""
-    refused = verdicts["unscored_reason"].cast(pl.String).str.contains("(?i)refus")
+    refused = verdicts["unscored_reason"].cast(pl.String).str.contains(REFUSED, literal=True)
     several = verdicts.height and turns["item"].n_unique() < turns.height
     outcomes = dict(turns.group_by("outcome").len().iter_rows())
     n_scored = verdicts["genuine"].count()

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 GENUINE = "genuine_followup"
+REFUSED = "the judge refused"  # as the reason of a verdict that is not there
 
 
 class Verdict(NamedTuple):
