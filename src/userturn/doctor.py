@@ -107,9 +107,9 @@ def _keys(grid: Grid) -> Iterator[Finding]:
             yield Finding(f"key of judge {name}", None if here else mend)
 
 
-def sbatch_options(placement: Placement, model: str, submission: list[str]) -> list[str]:
-    """Return what a model's sweep asks of sbatch in its first attempt."""
-    job = _Job(model)
+def sbatch_options(placement: Placement, name: str, submission: list[str]) -> list[str]:
+    """Return what a job asks of sbatch in its first attempt."""
+    job = _Job(name)
     gpu, gpu_model = placement.gpu(job), placement.gpu_model(job)
     gpus = f"{gpu_model}:{gpu}" if gpu_model else str(gpu)
     return [
@@ -126,17 +126,28 @@ class _Job(NamedTuple):
     model: str
 
 
+def _loaded(grid: Grid) -> dict[str, dict[str, Any]]:
+    """Return the lines of all that a job of its own loads: models, and judges that are served."""
+    defaults = grid.config["model_defaults"]
+    served = {name: line for name, line in grid.judges.items() if line.get("serve")}
+    lines = {f"model {name}": line for name, line in grid.models.items()}
+    for name, line in served.items():
+        lines[f"judge {name}"] = {**defaults, **line, "source": line["model"]}
+    return lines
+
+
 def _requests(grid: Grid, submission: list[str]) -> Iterator[Finding]:
-    """Have the scheduler say whether it would take each model's sweep; models alike but once."""
-    placement = Placement(grid.models)
+    """Have the scheduler say whether it would take each job; those alike but once."""
+    lines = _loaded(grid)
     alike: dict[tuple[str, ...], list[str]] = {}
-    for model in grid.models:
-        alike.setdefault(tuple(sbatch_options(placement, model, submission)), []).append(model)
-    for options, models in alike.items():
+    for name in lines:
+        wishes = sbatch_options(Placement(lines), name, submission)
+        alike.setdefault(tuple(wishes), []).append(name)
+    for options, names in alike.items():
         done = _run(["sbatch", "--test-only", *options, "--wrap", "true"])
         wish = " ".join(options)
         yield Finding(
-            f"sweep of {', '.join(models)} ({wish})",
+            f"job of {', '.join(names)} ({wish})",
             None
             if done.returncode == 0
             else f"sbatch says '{_reason(done.stderr)}'; mend account and partition in the "
@@ -162,7 +173,7 @@ def _node(grid: Grid, submission: list[str], patience: int) -> Iterator[Finding]
     FOLDER.mkdir(parents=True, exist_ok=True)
     question, answer = FOLDER / f"{name}.question.json", FOLDER / f"{name}.answer.json"
     question.write_text(json.dumps(_question(grid)))
-    gpus = ["--gpus=1"] if any(line["gpus"] for line in grid.models.values()) else []
+    gpus = ["--gpus=1"] if any(line["gpus"] for line in _loaded(grid).values()) else []
     command = [sys.executable, "-m", "userturn.node_check", str(question), str(answer)]
     called = [f"--job-name=userturn-doctor-{name}", f"--output={FOLDER / name}.log"]
     wrapped = ["--wrap", shlex.join(command)]
@@ -175,10 +186,10 @@ def _node(grid: Grid, submission: list[str], patience: int) -> Iterator[Finding]
 
 def _question(grid: Grid) -> dict[str, Any]:
     models = {}
-    for model, line in grid.models.items():
-        path = grid.results / "models" / f"{model}.json"
+    for name, line in _loaded(grid).items():
+        path = grid.results / "models" / f"{name.removeprefix('model ')}.json"
         noted = json.loads(path.read_text())["revision"] if path.is_file() else None
-        models[model] = {"source": line["source"], "revision": noted or line["revision"]}
+        models[name] = {"source": line["source"], "revision": noted or line["revision"]}
     return {
         "engine": grid.config["engine"],
         "results": str(grid.results),

@@ -148,9 +148,9 @@ def test_doctor_names_what_a_cluster_would_refuse(cluster: Cluster, tmp_path: Pa
     assert done.returncode == 1
     lines = done.stderr.splitlines()
     assert lines[0] == "error: 1 of 3 things would fail"
-    assert "sweep of greedy" in lines[2]
+    assert "job of model greedy" in lines[2]
     assert "Requested node configuration is not available" in lines[2]
-    assert lines[3].startswith("ok   sweep of modest")
+    assert lines[3].startswith("ok   job of model modest")
 
 
 def test_doctor_sees_a_node_through_a_job_of_its_own(cluster: Cluster, tmp_path: Path) -> None:
