@@ -99,6 +99,7 @@ def grades_of(model: str, dataset: str, n_items: int, seed: int) -> pl.DataFrame
                 correct if dataset in GRADED else [None] * n_items, dtype=pl.Boolean
             ),
             "correct_loose": pl.Series([None] * n_items, dtype=pl.Boolean),
+            "score": pl.Series([None] * n_items, dtype=pl.Float64),
         }
     )
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from tests.test_rerun import N_FINISHED
-from tests.workflow import SNAKEMAKE, copy_project, journal_lines, n_requests, run
+from tests.workflow import CELLS_ALONE, SNAKEMAKE, copy_project, journal_lines, n_requests, run
 
 PATIENCE = 300  # seconds to wait for a sweep to begin, on a busy machine
 
@@ -39,7 +39,7 @@ def test_killed_study_goes_on_and_asks_no_finished_request_again(
     process.wait()
     n_before = len(journal_lines(folder))
     assert 3 <= n_before < N_FINISHED
-    run(folder)
+    run(folder, *CELLS_ALONE)
     assert n_requests(folder) == N_FINISHED
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import yaml
 
 from tests.tiny_model import write_tiny_model
-from tests.workflow import n_requests, planned, run
+from tests.workflow import CELLS_ALONE, n_requests, planned, run
 
 # 5 items: 5 answers, and 5 user turns in each of 2 temperatures x 2 perturbations.
 N_FINISHED = 5 + 5 * 2 * 2
@@ -68,7 +68,7 @@ def test_smaller_selection_and_growing_back_sweep_nothing(study: Path) -> None:
         "draw_confusion",
         "tabulate_costs",
     }
-    run(study)
+    run(study, "--until", "tabulate")
     change_study(study, run__temperatures=[0, 1.0])
     assert "sweep" not in planned(study)
 
@@ -97,7 +97,7 @@ def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
 
 def test_new_temperature_asks_exactly_its_own_requests(study: Path) -> None:
     change_study(study, run__temperatures=[0, 0.7, 1.0])
-    run(study)
+    run(study, *CELLS_ALONE)
     assert n_requests(study) == N_FINISHED + 5 * 2
 
 
@@ -107,14 +107,14 @@ def test_edited_prompt_asks_exactly_that_items_requests(study: Path) -> None:
     before = path.read_text()
     path.write_text(before.replace(f'"{item}", "question": "', f'"{item}", "question": "Think. '))
     assert path.read_text() != before
-    run(study)
+    run(study, *CELLS_ALONE)
     assert n_requests(study) == N_FINISHED + 1 + 2 * 2
 
 
 def test_lost_cell_comes_back_byte_equal_from_the_journal(study: Path) -> None:
     before = (study / CELL).read_bytes()
     (study / CELL).unlink()
-    run(study)
+    run(study, *CELLS_ALONE)
     assert (study / CELL).read_bytes() == before
     assert n_requests(study) == N_FINISHED
 
@@ -130,7 +130,7 @@ def test_lost_journal_and_cell_are_asked_again_alone(study: Path) -> None:
         lines = path.read_bytes().splitlines(keepends=True)
         path.write_bytes(b"".join(x for x in lines if json.loads(x)["key"] not in lost))
     (study / CELL).unlink()
-    run(study)
+    run(study, *CELLS_ALONE)
     assert n_requests(study) == N_FINISHED
 
 

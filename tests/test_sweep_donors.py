@@ -11,12 +11,12 @@ import yaml
 
 from tests.tiny_model import write_tiny_model
 from tests.workflow import ROOT
-from userturn.asking import STOP_SIGNALS, StopFlag
 from userturn.datasets import prepare_dataset
 from userturn.descriptions import describe_model
 from userturn.grid import Grid
 from userturn.planning import read_plan
 from userturn.requests import Request
+from userturn.signals import STOP_SIGNALS, StopFlag
 from userturn.sweep import load_sweep, next_in_hash_order
 
 N_ITEMS, N_SHARDS = 12, 3

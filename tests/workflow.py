@@ -20,6 +20,7 @@ PARTS = [
     "profiles",
     "data",
 ]
+CELLS_ALONE = ("--until", "collect_user_turns")  # where what comes after is not the matter
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 
 

@@ -6,11 +6,12 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
+import psutil
 import yaml
 
 from tests.tiny_model import write_tiny_model
@@ -108,6 +109,14 @@ def _free_ports() -> int:
                 continue
             return base
     raise AssertionError("no twenty free ports in a row")
+
+
+def _end_all_that_knew(conf: str) -> None:
+    """End drivers and jobs that a test left behind, known by the cluster in their environment."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get("SLURM_CONF") == conf:
+                process.kill()
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from userturn.leases import held
 
 pytestmark = pytest.mark.slurm
 
+NEWCOMER = "results/sweeps/newcomer/1of1.json"
 N_REQUESTS = 100  # 20 answers, and 20 user turns in each of four cells
 
 
@@ -61,6 +62,12 @@ def states(cluster: Cluster, folder: Path, model: str) -> list[str]:
     return [job["State"].split()[0] for job in jobs]
 
 
+def sweep_plan(folder: Path, *targets: str) -> str:
+    """Return what a dry run would do for some targets."""
+    command = [SNAKEMAKE, *targets, "-n", "--configfile", "study.yaml"]
+    return subprocess.run(command, cwd=folder, text=True, capture_output=True).stderr
+
+
 def test_demo_grid_is_swept_by_one_job_with_the_gpus_of_its_model(
     cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -90,7 +97,8 @@ def test_sweeps_that_are_cancelled_timed_out_or_lose_their_node_are_finished_by_
     # Two GPUs each, so that each has a node of its own.
     models: dict[str, dict[str, object]] = {name: {"gpus": 2} for name in names}
     folder = project(tmp_path / "faults", models)
-    driver = cluster.start(folder, "--retries", "4")
+    markers = [f"results/sweeps/{model}/1of1.json" for model in models]
+    driver = cluster.start(folder, *markers, "--retries", "4")
     for model in models:
         wait_for_lines(folder, model, 22)
         job = cluster.running(folder, model)
@@ -115,27 +123,27 @@ def test_sweeps_that_are_cancelled_timed_out_or_lose_their_node_are_finished_by_
     said = "\n".join(errors(folder))
     assert "sweep late: stopped by SIGTERM with" in said
     assert "sweep warned: stopped by SIGUSR1 with" in said
-    command = [SNAKEMAKE, "-n", "--configfile", "study.yaml"]
-    plan = subprocess.run(command, cwd=folder, text=True, capture_output=True).stdout
-    assert re.search(r"^sweep +1$", plan, re.MULTILINE)  # the newcomer's alone
+    assert "Nothing to be done" in sweep_plan(folder, *markers)
+    assert re.search(r"^sweep +1$", sweep_plan(folder, NEWCOMER), re.MULTILINE)
 
 
 def test_after_a_killed_driver_its_jobs_are_neither_lost_nor_doubled(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     folder = project(tmp_path / "killed", {"tiny": {}})
-    driver = cluster.start(folder)
+    marker = "results/sweeps/tiny/1of1.json"
+    driver = cluster.start(folder, marker)
     wait_for_lines(folder, "tiny", 22)
     os.killpg(driver.pid, signal.SIGKILL)
     driver.wait()
     orphan = cluster.running(folder, "tiny")
     assert orphan is not None
-    assert cluster.run(folder, "--retries", "0") == 1  # the same command, too early
+    assert cluster.run(folder, marker, "--retries", "0") == 1  # the same command, too early
     (said,) = errors(folder)
     assert f"is being swept by SLURM job {orphan} of " in said
     assert f"`scancel {orphan}`" in said
     cluster.call("scancel", orphan)
-    assert cluster.run(folder) == 0, (folder / "run.log").read_text()
+    assert cluster.run(folder, marker) == 0, (folder / "run.log").read_text()
     assert n_requests(folder) == N_REQUESTS
 
 
