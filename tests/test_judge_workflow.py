@@ -88,7 +88,7 @@ def test_rejudge_asks_again_exactly_what_was_unscored(
     monkeypatch.setenv("CANARY_KEY", KEY)
     with judge_server(lambda asked: completion("?" if asked.number % 3 else GENUINE)) as server:
         add_judge(study, entry(server, concurrency=1))
-        run(study)
+        run(study, "--until", "judge")
         verdicts = [pl.read_parquet(p) for p in study.rglob("verdicts/canary.parquet")]
         n_unscored = len({t for v in verdicts for t in v.filter(pl.col("label").is_null())["item"]})
         assert n_unscored
@@ -103,7 +103,7 @@ def test_rejudge_asks_again_exactly_what_was_unscored(
         done = subprocess.run(command, cwd=study, text=True, capture_output=True)
         assert f"canary: {lost} unscored replies" in done.stdout, done.stderr
         server.answer = lambda _: completion(GENUINE)
-        run(study)
+        run(study, "--until", "judge")
         assert len(server.asked) - before == lost
         again = [pl.read_parquet(p) for p in study.rglob("verdicts/canary.parquet")]
         assert len(again) == 4 and all(table["label"].null_count() == 0 for table in again)
