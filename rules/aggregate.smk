@@ -1,6 +1,14 @@
 """From verdicts and grades to tables."""
 
-FORMATS = (".parquet", ".csv", ".md", ".tex")
+ANALYSED = (
+    "pooled_rates",
+    "failure_profiles",
+    "contrasts",
+    "temperature_response",
+    "post_training",
+    "decoupling",
+    "correlations",
+)
 
 
 rule summarise:
@@ -50,13 +58,17 @@ rule analyse:
         verdicts=study.all_verdicts,
         grades=study.grades,
     output:
-        pooled_rates=multiext("results/tables/pooled_rates", *FORMATS),
-        failure_profiles=multiext("results/tables/failure_profiles", *FORMATS),
-        contrasts=multiext("results/tables/contrasts", *FORMATS),
-        temperature_response=multiext("results/tables/temperature_response", *FORMATS),
-        post_training=multiext("results/tables/post_training", *FORMATS),
-        decoupling=multiext("results/tables/decoupling", *FORMATS),
-        correlations=multiext("results/tables/correlations", *FORMATS),
+        **{
+            table: [
+                report(
+                    f"results/tables/{table}.csv",
+                    caption=f"../data/captions/{table}.rst",
+                    category="Tables",
+                ),
+                *multiext(f"results/tables/{table}", ".parquet", ".md", ".tex"),
+            ]
+            for table in ANALYSED
+        },
         families=multiext("results/tables/families", ".parquet", ".csv"),
         item_association=multiext("results/tables/item_association", ".parquet", ".csv"),
     log:

@@ -39,7 +39,9 @@ def made_up_config(
     """Return the shipped configuration with another grid."""
     config = load_config([ROOT / "config.yaml"])
     config["models"] = dict.fromkeys(models, "made/up")
-    config["datasets"] |= {name: {"file": "none"} for name in datasets if name not in config["datasets"]}
+    config["datasets"] |= {
+        name: {"file": "none"} for name in datasets if name not in config["datasets"]
+    }
     config["judges"] = dict.fromkeys(judges, config["judges"]["heuristic"])
     run = {"models": models, "datasets": datasets, "judges": judges, "perturbations": perturbations}
     config["run"] = {**run, "temperatures": temperatures}
@@ -64,10 +66,12 @@ def prompt(question: str, answer: str | None) -> str:
     start = "<|im_start|>system\nYou are a helpful assistant"
     if answer is None:
         return f"{start}{HEADER}"
-    return f"{start}<|im_end|>\n<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n{answer}{HEADER}"
+    return f"{start}{HEADER}{question}<|im_end|>\n<|im_start|>assistant\n{answer}{HEADER}"
 
 
-def turns_of_cell(cell: Cell, temperature: float, items: pl.DataFrame, write: Write) -> pl.DataFrame:
+def turns_of_cell(
+    cell: Cell, temperature: float, items: pl.DataFrame, write: Write
+) -> pl.DataFrame:
     """Return the user turns of a cell, one an item; the last one of many is an error."""
     shows = [shown(answer, cell.perturbation) for answer in items["answer"]]
     n = items.height
@@ -82,7 +86,9 @@ def turns_of_cell(cell: Cell, temperature: float, items: pl.DataFrame, write: Wr
         ),
         answer=pl.Series(shows, dtype=pl.String),
         outcome=pl.Series(["error" if f else "ok" for f in failed]),
-        text=pl.Series([None if f else write(cell, i) for i, f in enumerate(failed)], dtype=pl.String),
+        text=pl.Series(
+            [None if f else write(cell, i) for i, f in enumerate(failed)], dtype=pl.String
+        ),
         finish_reason=pl.Series(["length" if i % 7 == 3 else "stop" for i in range(n)]),
         error=pl.Series(["out of memory" if f else None for f in failed], dtype=pl.String),
     )
@@ -100,8 +106,13 @@ def verdicts_of_cell(turns: pl.DataFrame, judge: str, rng: np.random.Generator) 
         judge=pl.lit(judge),
         label=labels,
         genuine=labels == LABELS[0],
-        rationale=pl.Series([f"{judge} says why, number {i % 9}" if s else None for i, s in enumerate(scored)], dtype=pl.String),
-        unscored_reason=pl.Series([None if s else "the judge refused" for s in scored], dtype=pl.String),
+        rationale=pl.Series(
+            [f"{judge} says why, number {i % 9}" if s else None for i, s in enumerate(scored)],
+            dtype=pl.String,
+        ),
+        unscored_reason=pl.Series(
+            [None if s else "the judge refused" for s in scored], dtype=pl.String
+        ),
     )
 
 
@@ -117,15 +128,23 @@ def write_results(
     rows = []
     for dataset in grid.datasets:
         names = [f"{dataset}-{i}" for i in range(n_items)]
-        questions = [f"How do I cook {sentence(rng, 8)} Question {i} of {dataset}?" for i in range(n_items)]
+        questions = [
+            f"How do I cook {sentence(rng, 8)} Question {i} of {dataset}?" for i in range(n_items)
+        ]
         messages = [[{"role": "user", "content": question}] for question in questions]
         save(pl.DataFrame({"item": names, "messages": messages}), grid.dataset_path(dataset))
         for model in grid.models:
             answers = [sentence(rng, n_words) for _ in names]
             items = pl.DataFrame({"item": names, "question": questions, "answer": answers})
-            save(items.select("item", "answer"), grid.results / "answers" / model / f"{dataset}.parquet")
+            save(
+                items.select("item", "answer"),
+                grid.results / "answers" / model / f"{dataset}.parquet",
+            )
             right = pl.Series([i % 3 != 0 for i in range(n_items)])
-            save(items.select("item", correct=right), grid.results / "grades" / model / f"{dataset}.parquet")
+            save(
+                items.select("item", correct=right),
+                grid.results / "grades" / model / f"{dataset}.parquet",
+            )
             for cell in (c for c in grid.cells if c[:2] == (model, dataset)):
                 turns = turns_of_cell(cell, grid.temperatures[cell.temperature], items, write)
                 folder = grid.results / "cells" / cell.folder
@@ -133,7 +152,7 @@ def write_results(
                 for judge in grid.judges:
                     verdicts = verdicts_of_cell(turns, judge, rng)
                     save(verdicts, folder / "verdicts" / f"{judge}.parquet")
-                    rows.append(summarise_judge(turns, verdicts))
+                    rows.append(summarise_judge(turns, verdicts, seed=0, n_resamples=9))
     save(pl.DataFrame(rows, schema=SUMMARY_SCHEMA), grid.results / "tables" / "rates.parquet")
     for model in grid.models:
         path = grid.results / "models" / f"{model}.json"

@@ -90,7 +90,10 @@ def turn_rows(
             group.prompt(item, row["prompt_text"], row["answer"]) if group else -1,
             row["error"] if group else None,
             verdicts,
-            [[who, numbered(labels, label), notes if group else None] for who, label, notes in labelled],
+            [
+                [who, numbered(labels, label), notes if group else None]
+                for who, label, notes in labelled
+            ],
         ]
 
 

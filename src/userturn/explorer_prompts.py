@@ -86,7 +86,9 @@ class Group:
 
 def read_group(results: Path, model: str, dataset: str, user_header: str) -> Group:
     """Read what the cells of a model and dataset share."""
-    answers, grades = (results / kind / model / f"{dataset}.parquet" for kind in ("answers", "grades"))
+    answers, grades = (
+        results / kind / model / f"{dataset}.parquet" for kind in ("answers", "grades")
+    )
     return Group(
         pl.read_parquet(results / "datasets" / f"{dataset}.parquet", columns=["item", "messages"]),
         pl.read_parquet(answers, columns=["item", "answer"]),

@@ -13,23 +13,30 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import yaml
 
-from userturn.explorer import OUTCOMES, TURN, write_explorer
+from userturn.annotation import read_rubric
+from userturn.annotation_import import ANNOTATIONS_SCHEMA
+from userturn.explorer import OUTCOMES, write_explorer
 from userturn.explorer_prompts import ROWS, WRITERS
 from userturn.grid import Grid
 from userturn.headline import LIMITS, Tables, headline
 from userturn.pages import embedded, policy
 from userturn.report_tables import TABLES, shown_table
-from userturn.tables import Schema, written_whole
+from userturn.tables import read_tables, written_whole
 
-SCRIPTS = ["page", "data", "difference", "summary", "grid", "filters", "cell", "turn", "search", "routes"]
+SCRIPTS = [
+    "page",
+    "data",
+    "difference",
+    "summary",
+    "grid",
+    "filters",
+    "cell",
+    "turn",
+    "search",
+    "routes",
+]
 SIZE = re.compile(rb'<svg[^>]*? width="([\d.]+)"[^>]*? height="([\d.]+)"')
-ANNOTATIONS: Schema = {
-    **dict.fromkeys(["annotator", "round", "label", "notes", *TURN, "key"], pl.String),
-    "temperature": pl.Float64,
-    "sample": pl.Int64,
-}
 
 
 def read_captions(paths: Iterable[str]) -> dict[str, str]:
@@ -38,18 +45,12 @@ def read_captions(paths: Iterable[str]) -> dict[str, str]:
 
 
 def read_figure(path: str | Path) -> dict[str, Any]:
-    """Return a picture as a page takes it: its name, its content, and its size so that it holds its place."""
+    """Return a picture as a page takes it, with its size, so that it holds its place."""
     content = Path(path).read_bytes()
     size = SIZE.search(content)
     width, height = (round(float(number)) for number in size.groups()) if size else (None, None)
     source = f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}"
     return {"name": Path(path).stem, "source": source, "width": width, "height": height}
-
-
-def read_annotations(paths: Iterable[str]) -> pl.DataFrame:
-    """Return what people labelled in all rounds; no row where there is no round."""
-    tables = [pl.read_parquet(path, columns=list(ANNOTATIONS)) for path in sorted(paths)]
-    return pl.concat(tables) if tables else pl.DataFrame(schema=ANNOTATIONS)
 
 
 def models_in_order(grid: Grid, tables: Tables) -> list[str]:
@@ -62,7 +63,9 @@ def rates_of_cells(grid: Grid, tables: Tables) -> list[list[list[float | None] |
     """Return the rate of each cell by each judge with its limits, None where the table lacks it."""
     if "rates" not in tables:
         return []
-    rows = tables["rates"].select("model", "dataset", "temperature", "perturbation", "judge", *LIMITS)
+    rows = tables["rates"].select(
+        "model", "dataset", "temperature", "perturbation", "judge", *LIMITS
+    )
     rates = {row[:5]: list(row[5:]) for row in rows.iter_rows()}
     return [
         [
@@ -76,7 +79,9 @@ def rates_of_cells(grid: Grid, tables: Tables) -> list[list[list[float | None] |
 def assembled(study: dict[str, Any]) -> str:
     """Return the page as HTML, with what it knows of the study."""
     folder = files("userturn").joinpath("pages/report")
-    template, style = (folder.joinpath(f"report.{end}").read_text("utf-8") for end in ("html", "css"))
+    template, style = (
+        folder.joinpath(f"report.{end}").read_text("utf-8") for end in ("html", "css")
+    )
     script = "".join(folder.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS)
     page = template.replace("{{style}}", style).replace("{{script}}", script)
     rules = policy(page, script_src="'self'", img_src="data:")
@@ -105,18 +110,18 @@ def build_report(
         paths_to_descriptions: of the models.
         paths_to_tables: Parquet files, any of those that the report knows.
         paths_to_figures: SVG files, in the order in which they are shown.
-        paths_to_captions: of the figures, by their names.
+        paths_to_captions: of figures and tables, by their names.
         paths_to_annotations: of the rounds of annotation.
         path_to_report: the page.
         folder_of_data: beside it.
     """
     tables = {Path(path).stem: pl.read_parquet(path) for path in paths_to_tables}
-    rubric = yaml.safe_load(Path(path_to_rubric).read_text("utf-8"))["labels"]
+    rubric = read_rubric(path_to_rubric)
     headers = {
         Path(path).stem: json.loads(Path(path).read_text("utf-8"))["user_header"]
         for path in paths_to_descriptions
     }
-    annotations = read_annotations(paths_to_annotations)
+    annotations = read_tables(paths_to_annotations, ANNOTATIONS_SCHEMA)
     explorer = write_explorer(grid, rubric, headers, annotations, Path(folder_of_data))
     models = models_in_order(grid, tables)
     captions = read_captions(paths_to_captions)
@@ -138,7 +143,7 @@ def build_report(
             for path in paths_to_figures
         ],
         "tables": [
-            {"name": name, "title": shown.title, "about": shown.about}
+            {"name": name, "title": shown.title, "about": captions.get(name, "")}
             | (shown_table(name, tables[name], judge) if name in tables else {})
             for name, shown in TABLES.items()
         ],

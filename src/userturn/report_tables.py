@@ -28,7 +28,6 @@ class Shown(NamedTuple):
     """What of a table is shown: rows whose columns have the wanted values, and some columns."""
 
     title: str
-    about: str
     wanted: Mapping[str, Any]
     columns: tuple[Column, ...]
 
@@ -44,7 +43,12 @@ def _texts(*names: str) -> tuple[Column, ...]:
 LIMITS = ("lower", "upper")
 RATE = _column("genuine", "share", "estimate", *LIMITS)
 SCORED = _column("scored", "of", "n_scored", "n_turns")
-BOUNDS = _column("if unscored were not, or were", "bounds", "if_unscored_negative", "if_unscored_positive")
+BOUNDS = _column(
+    "if no, every unscored one were genuine",
+    "bounds",
+    "if_unscored_negative",
+    "if_unscored_positive",
+)
 TEMPERATURE = _column("temperature", "number", "temperature")
 P = (_column("p", "p"), _column("p, adjusted", "p", "p_adjusted"))
 OVER_DATASETS = {"dataset": "all", "perturbation": "none"}
@@ -52,13 +56,18 @@ OVER_DATASETS = {"dataset": "all", "perturbation": "none"}
 TABLES: dict[str, Shown] = {
     "pooled_rates": Shown(
         "Follow-up rates over all datasets",
-        "Unperturbed turns; micro: over turns, macro: the mean over datasets.",
-        OVER_DATASETS,
-        (*_texts("family", "model"), TEMPERATURE, *_texts("judge", "average"), RATE, SCORED, BOUNDS),
+        OVER_DATASETS | {"scope": "model"},
+        (
+            *_texts("family", "model"),
+            TEMPERATURE,
+            *_texts("judge", "average"),
+            RATE,
+            SCORED,
+            BOUNDS,
+        ),
     ),
     "accuracy": Shown(
         "Task accuracy",
-        "Share of the graded answers that are right.",
         {},
         (
             *_texts("model", "dataset"),
@@ -68,7 +77,6 @@ TABLES: dict[str, Shown] = {
     ),
     "contrasts": Shown(
         "Contrasts on the same items",
-        "Those that confirm, adjusted by Holm; the file also has those that explore.",
         {"correction": "Holm"},
         (
             *_texts("factor", "condition", "baseline", "model", "judge"),
@@ -80,7 +88,6 @@ TABLES: dict[str, Shown] = {
     ),
     "temperature_response": Shown(
         "What temperature does",
-        "From the lowest to the highest temperature, unperturbed, over all datasets.",
         OVER_DATASETS,
         (
             *_texts("family", "model", "judge"),
@@ -93,7 +100,6 @@ TABLES: dict[str, Shown] = {
     ),
     "decoupling": Shown(
         "Accuracy beside follow-ups",
-        "Unperturbed, at the lowest temperature; `all` is the mean over the graded datasets.",
         {"temperature": LOWEST},
         (
             *_texts("family", "model"),
@@ -106,7 +112,6 @@ TABLES: dict[str, Shown] = {
     ),
     "correlations": Shown(
         "What goes with what, over models",
-        "Spearman's rank correlations over the graded datasets.",
         {"dataset": "all"},
         (
             *_texts("x", "y", "family"),
@@ -120,7 +125,6 @@ TABLES: dict[str, Shown] = {
     ),
     "failure_profiles": Shown(
         "What the user turns are",
-        "Share of each label, unperturbed, at the lowest temperature, over all datasets.",
         OVER_DATASETS | {"temperature": LOWEST},
         (
             *_texts("family", "model", "judge", "label"),
@@ -130,7 +134,6 @@ TABLES: dict[str, Shown] = {
     ),
     "post_training": Shown(
         "What post-training changes",
-        "A model against its base, on the same items.",
         {},
         (
             *_texts("measure", "model", "baseline", "dataset", "judge"),
@@ -143,7 +146,6 @@ TABLES: dict[str, Shown] = {
     ),
     "controls": Shown(
         "What the judges are worth: turns of a known kind",
-        "Human turns should be called genuine, planted failures should not.",
         {"dataset": "all"},
         (
             *_texts("control", "label", "judge"),
@@ -154,7 +156,6 @@ TABLES: dict[str, Shown] = {
     ),
     "judges": Shown(
         "What the judges are worth: tricks and price",
-        "How often a planted trick talks a judge into calling a turn genuine, and what it costs.",
         {},
         (
             *_texts("judge"),
@@ -167,7 +168,6 @@ TABLES: dict[str, Shown] = {
     ),
     "agreement": Shown(
         "Agreement of people and judges",
-        "Over all families; docs/annotation.md says what each coefficient is.",
         {"family": "all"},
         (
             *_texts("comparison", "first", "second", "scale", "weights", "coefficient"),
@@ -178,7 +178,6 @@ TABLES: dict[str, Shown] = {
     ),
     "corrected_rates": Shown(
         "Rates corrected by people's labels",
-        "What a judge alone says, and what it is after people's labels of a sample are known.",
         {},
         (
             *_texts("scope", "family", "model", "dataset"),
@@ -192,13 +191,11 @@ TABLES: dict[str, Shown] = {
     ),
     "anchors": Shown(
         "Beside the paper",
-        "What arXiv:2604.02315 publishes, and whether this study agrees.",
         {},
         _texts("quantity", "published", "this_study", "agree", "criterion", "note", "judge"),
     ),
     "rates": Shown(
         "Every cell",
-        "The same cells as in the explorer.",
         {},
         (
             *_texts("model", "dataset"),

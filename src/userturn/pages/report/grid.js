@@ -55,13 +55,14 @@ function heatMap({ models, datasets, temperatures, perturbation, by, judge }, te
   const top = highest > 0.5 ? 1 : Math.max(0.05, Math.ceil(highest * 20) / 20);
   const square = (m, d, t, first) => {
     const cell = found(m, d, t);
-    if (!cell) return make("td");
+    const begins = t === temperatures[0] ? "begins" : null;
+    if (!cell) return make("td", { class: begins });
     const [some, all] = measured(cell, by, judge);
     const share = all ? some / all : null;
     const text = describe(cell, by, judge);
     const shown = share === null ? DASH : share > 0 && share < 0.005 ? "<1" : (100 * share).toFixed(0);
     const strength = share === null ? 0 : Math.min(1, share / top);
-    return make("td", null, make("a", {
+    return make("td", { class: begins }, make("a", {
       class: strength > 0.55 ? "cell strong" : "cell", href: address(["cell", ...cell.path], judge ? { judge: study.judges[judge] } : {}), "aria-label": text, "--share": `${(100 * strength).toFixed(1)}%`,
       tabindex: first ? "0" : "-1", focus: () => tell(text), pointerenter: () => tell(text),
     }, shown));

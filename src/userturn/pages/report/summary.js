@@ -15,7 +15,7 @@ function showSentence() {
     const range = sorted.length === 1 ? name(sorted[0], low) : `from ${name(sorted[0], low)} to ${name(sorted.at(-1), high)}`;
     return [low.temperature, range];
   });
-  const first = `At temperature ${told[0][0]}, ${told[0][1]} of the user turns are genuine follow-ups.`;
+  const first = `At temperature ${told[0][0]}, ${told[0][1]} of the unperturbed user turns are genuine follow-ups, as ${study.judge} judges.`;
   const second = told[1][0] === told[0][0] ? "" : ` At temperature ${told[1][0]}: ${told[1][1]}.`;
   at("sentence").textContent = first + second;
 }
@@ -32,7 +32,7 @@ function showCounts() {
   }
   const others = study.judges.filter((judge) => judge !== study.judge);
   rows.push(["primary judge", study.judge, others.length ? `beside ${others.join(", ")}` : "the only one"]);
-  if (study.private.length) rows.push(["private", study.private.join(", "), "texts of these datasets are left out"]);
+  if (study.private.length) rows.push(["private", plural(study.private.length, "dataset"), `texts of ${study.private.join(", ")} are left out`]);
   at("counts").append(...rows.map(([name, value, more]) => make("div", null, make("dt", null, name), make("dd", { class: "value" }, value), make("dd", { class: "soft" }, more))));
 }
 
