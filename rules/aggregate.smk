@@ -36,9 +36,17 @@ rule tabulate:
         grades=study.grades,
     output:
         rates="results/tables/rates.parquet",
-        rates_csv="results/tables/rates.csv",
+        rates_csv=report(
+            "results/tables/rates.csv",
+            caption="../data/captions/rates.rst",
+            category="Tables",
+        ),
         accuracy="results/tables/accuracy.parquet",
-        accuracy_csv="results/tables/accuracy.csv",
+        accuracy_csv=report(
+            "results/tables/accuracy.csv",
+            caption="../data/captions/accuracy.rst",
+            category="Tables",
+        ),
         health="results/tables/health.parquet",
         health_csv="results/tables/health.csv",
     log:
