@@ -31,7 +31,7 @@ def megabytes(folder: Path, pattern: str) -> float:
 def seconds_in_browser(page: Path) -> dict[str, float]:
     """Return how long a browser takes until each view can be used."""
     waits: list[tuple[str, str, Any]] = [
-        ("report", "#/", "document.querySelector('#models tr')"),
+        ("report", "#/", "document.querySelector('#counts dd')"),
         ("grid", "#/grid", "document.querySelectorAll('a.cell').length >= 500"),
         ("cell", "#/cell/model-7b/dataset-3/t0.7/truncate", "document.querySelector('.turn-row')"),
         (

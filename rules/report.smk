@@ -1,16 +1,6 @@
 """Everything on one page, and every user turn behind it."""
 
 CAPTIONS = sorted(glob_wildcards("data/captions/{name}.rst").name)
-TABLES = (
-    *ANALYSED,
-    "families",
-    "rates",
-    "accuracy",
-    "controls",
-    "anchors",
-    "agreement",
-    "corrected_rates",
-)
 
 
 rule build_report:
@@ -24,7 +14,7 @@ rule build_report:
         descriptions=study.descriptions,
         annotations=study.humans.annotations,
         tables=expand("results/tables/{table}.parquet", table=TABLES),
-        figures=expand("results/figures/{figure}.svg", figure=(*FIGURES, "confusion")),
+        figures=expand("results/figures/{figure}.svg", figure=FIGURES),
         captions=expand("data/captions/{name}.rst", name=CAPTIONS),
         rubric="data/rubric.yaml",
     output:
