@@ -166,7 +166,13 @@ def test_people_are_numbers_and_the_labels_of_another_prompt_are_left_out(
         label=pl.lit("generic"), genuine=pl.lit(False), notes=pl.lit("a note"),
     )  # fmt: skip
     save(said.select(*ANNOTATIONS_SCHEMA), tmp_path / "annotations.parquet")
-    page = build(grid, paths_to_annotations=[str(tmp_path / "annotations.parquet")])
+    kappa = {"comparison": "judge-human", "first": "heuristic", "second": "Ann Other"}
+    save(pl.DataFrame({**kappa, "family": "all", "estimate": 0.5}), tmp_path / "agreement.parquet")
+    page = build(
+        grid,
+        paths_to_annotations=[str(tmp_path / "annotations.parquet")],
+        paths_to_tables=[str(tmp_path / "agreement.parquet")],
+    )
     study = known(page)
     number = [cell[0] for cell in study["cells"]].index(["a-1b", "open", "0", "none"])
     file = read_data(page, f"cell-{number}-0")

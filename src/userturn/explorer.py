@@ -46,14 +46,19 @@ def n_differ(turns: pl.DataFrame, n_judges: int) -> int:
     return turns.filter(pl.any_horizontal(pairs)).height if pairs else 0
 
 
+def people_without_names(annotations: pl.DataFrame) -> dict[str, str]:
+    """Return what each annotator is called where their names must not be: `person 1` and so on."""
+    names = annotations["annotator"].unique().sort()
+    return {name: f"person {number}" for number, name in enumerate(names, start=1)}
+
+
 def people_by_turn(annotations: pl.DataFrame) -> People:
-    """Return what people said of each turn: who (a number, no name), label and notes."""
-    numbers = {name: i for i, name in enumerate(annotations["annotator"].unique().sort(), 1)}
+    """Return what people said of each turn: who, without a name, label and notes."""
+    called = people_without_names(annotations)
     said: dict[tuple[Any, ...], list[list[str | None]]] = {}
     for row in annotations.sort("annotator", "round").iter_rows(named=True):
         turn = tuple(row[name] for name in (*TURN, "key"))
-        who = f"person {numbers[row['annotator']]}"
-        said.setdefault(turn, []).append([who, row["label"], row["notes"]])
+        said.setdefault(turn, []).append([called[row["annotator"]], row["label"], row["notes"]])
     return said
 
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from userturn.annotation import read_rubric
 from userturn.annotation_import import ANNOTATIONS_SCHEMA
-from userturn.explorer import OUTCOMES, write_explorer
+from userturn.explorer import OUTCOMES, people_without_names, write_explorer
 from userturn.explorer_prompts import ROWS, WRITERS
 from userturn.grid import Grid
 from userturn.headline import LIMITS, Tables, headline
@@ -84,7 +84,7 @@ def assembled(study: dict[str, Any]) -> str:
     )
     script = "".join(folder.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS)
     page = template.replace("{{style}}", style).replace("{{script}}", script)
-    rules = policy(page, script_src="'self'", img_src="data:")
+    rules = policy(page, script_src="'self' file:", img_src="data:")
     before, after = page.replace("{{policy}}", rules).split("{{study}}")
     return f"{before}{embedded(study)}{after}"
 
@@ -122,6 +122,9 @@ def build_report(
         for path in paths_to_descriptions
     }
     annotations = read_tables(paths_to_annotations, ANNOTATIONS_SCHEMA)
+    if "agreement" in tables:
+        raters = pl.col("first", "second").replace(people_without_names(annotations))
+        tables["agreement"] = tables["agreement"].with_columns(raters)
     explorer = write_explorer(grid, rubric, headers, annotations, Path(folder_of_data))
     models = models_in_order(grid, tables)
     captions = read_captions(paths_to_captions)

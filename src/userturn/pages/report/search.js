@@ -7,9 +7,16 @@ function searchView() {
   const state = make("p", { class: "state", role: "status" });
   const progress = make("progress", { max: "1", value: "0", "aria-label": "Cells searched" });
   const stop = make("button", { type: "button", disabled: true, click: () => { generation += 1; stop.disabled = true; state.textContent += " Stopped."; } }, "Stop");
-  const form = make("form", { class: "controls", "aria-label": "What is sought", submit: (event) => { event.preventDefault(); const values = formValues(form); go(["search"], values); } },
+  const form = make("form", { class: "controls", "aria-label": "What is sought", submit: (event) => { event.preventDefault(); begin(); } },
     turnControls(true), choice("p", "perturbation", anyOf("all perturbations", study.perturbations)), make("div", { class: "buttons" }, make("button", { type: "submit", class: "main" }, "Search"), stop));
   form.elements.p.closest("label").dataset.any = "";
+
+  // The same search again is no new address.
+  function begin() {
+    const wanted = address(["search"], formValues(form));
+    if (wanted === location.hash) route();
+    else location.replace(wanted);
+  }
 
   async function run(query) {
     const mine = ++generation;

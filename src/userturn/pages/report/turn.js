@@ -104,8 +104,10 @@ function turnView(cell, item, sample) {
           body.replaceChildren(make("p", null, `This cell has no item “${item}” with sample ${sample}.`));
           return;
         }
-        if (listed.cell !== cell && listed.cell !== null) listed = { cell, turns: [] };
-        if (!listed.turns.length) listed = { cell, turns: await chosenOf(await readCell(cell, () => {}, () => false), wantedBy(query)) };
+        const isOther = listed.cell !== null && (listed.cell !== cell || listed.query !== query.toString());
+        if (isOther || !listed.turns.length) {
+          listed = { cell, turns: await chosenOf(await readCell(cell, () => {}, () => false), wantedBy(query)), query: query.toString() };
+        }
         const parts = await turnParts(turn, query);
         top.replaceChildren(back, steps(turn, values));
         body.replaceChildren(...parts);
