@@ -100,6 +100,7 @@ function turnView(cell, item, sample) {
       const back = crumbs(["Grid", address(["grid"])], [nameOf(cell), address(["cell", ...cell.path], values)], [item]);
       try {
         const turn = await findTurn(cell, item, sample);
+        top.replaceChildren(back);
         if (!turn) {
           body.replaceChildren(make("p", null, `This cell has no item “${item}” with sample ${sample}.`));
           return;
