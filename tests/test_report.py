@@ -220,3 +220,8 @@ def test_table_shows_the_primary_judge_first_and_only_columns_that_are_there() -
     assert [heading for heading, _ in shown["columns"]] == ["control", "judge", "judged rightly"]
     assert shown["rows"][0] == [("y",), ("b",), (0.2, 0.1, 0.3)]
     assert (len(shown["rows"]), shown["n"]) == (2, 2)
+
+
+def test_numbers_that_json_lacks_are_shown_as_none() -> None:
+    table = pl.DataFrame({"judge": ["j"], "cost": [float("inf")], "cost_per_1000": [float("nan")]})
+    assert shown_table("judges", table, "j")["rows"] == [[("j",), (None,), (None,)]]

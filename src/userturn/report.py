@@ -7,14 +7,14 @@ text content; the page's policy lets its own script and the data files beside it
 import base64
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from userturn.annotation import read_rubric
+from userturn.annotation import Labels, read_rubric
 from userturn.annotation_import import ANNOTATIONS_SCHEMA
 from userturn.explorer import OUTCOMES, people_without_names, write_explorer
 from userturn.explorer_prompts import ROWS, WRITERS
@@ -24,18 +24,10 @@ from userturn.pages import embedded, policy
 from userturn.report_tables import TABLES, shown_table
 from userturn.tables import read_tables, written_whole
 
+# In this order: each uses what those before it define.
 SCRIPTS = [
-    "page",
-    "data",
-    "difference",
-    "summary",
-    "grid",
-    "filters",
-    "cell",
-    "turn",
-    "search",
-    "routes",
-]
+    "page", "data", "difference", "summary", "grid", "filters", "cell", "turn", "search", "routes",
+]  # fmt: skip
 SIZE = re.compile(rb'<svg[^>]*? width="([\d.]+)"[^>]*? height="([\d.]+)"')
 
 
@@ -44,13 +36,28 @@ def read_captions(paths: Iterable[str]) -> dict[str, str]:
     return {Path(p).stem: " ".join(Path(p).read_text("utf-8").split()) for p in paths}
 
 
-def read_figure(path: str | Path) -> dict[str, Any]:
+def read_user_headers(paths: Iterable[str]) -> dict[str, str]:
+    """Return what the probe prompts of each model end in."""
+    return {Path(p).stem: json.loads(Path(p).read_text("utf-8"))["user_header"] for p in paths}
+
+
+def read_figure(path: str | Path, captions: Mapping[str, str]) -> dict[str, Any]:
     """Return a picture as a page takes it, with its size, so that it holds its place."""
+    name = Path(path).stem
     content = Path(path).read_bytes()
     size = SIZE.search(content)
     width, height = (round(float(number)) for number in size.groups()) if size else (None, None)
     source = f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}"
-    return {"name": Path(path).stem, "source": source, "width": width, "height": height}
+    place = {"name": name, "caption": captions.get(name, ""), "width": width, "height": height}
+    return place | {"source": source}
+
+
+def table_or_title(
+    name: str, tables: Tables, captions: Mapping[str, str], judge: str
+) -> dict[str, Any]:
+    """Return a table as the page takes it, or no more than its title where it is not there."""
+    place = {"name": name, "title": TABLES[name].title, "about": captions.get(name, "")}
+    return place | shown_table(name, tables[name], judge) if name in tables else place
 
 
 def models_in_order(grid: Grid, tables: Tables) -> list[str]:
@@ -89,6 +96,32 @@ def assembled(study: dict[str, Any]) -> str:
     return f"{before}{embedded(study)}{after}"
 
 
+def laid_out(grid: Grid, judge: str, models: Sequence[str], rubric: Labels) -> dict[str, Any]:
+    """Return what the page knows of the grid, and how its data files are to be read."""
+    return {
+        "models": models,
+        "datasets": list(grid.datasets),
+        "temperatures": list(grid.temperatures),
+        "perturbations": sorted(grid.perturbations, key=lambda name: (name != "none", name)),
+        "private": [name for name, line in grid.datasets.items() if line.get("private")],
+        "judges": list(grid.judges),
+        "judge": judge,
+        "criteria": {name: text["criterion"] for name, text in rubric.items()},
+        "rows": ROWS,
+        "writers": WRITERS,
+        "outcomes": OUTCOMES,
+    }
+
+
+def without_names(tables: Tables, annotations: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Return the tables with annotators called as they are in the explorer."""
+    raters = pl.col("first", "second").replace(people_without_names(annotations))
+    return {
+        name: table.with_columns(raters) if name == "agreement" else table
+        for name, table in tables.items()
+    }
+
+
 def build_report(
     grid: Grid,
     judge: str,
@@ -115,43 +148,21 @@ def build_report(
         path_to_report: the page.
         folder_of_data: beside it.
     """
-    tables = {Path(path).stem: pl.read_parquet(path) for path in paths_to_tables}
-    rubric = read_rubric(path_to_rubric)
-    headers = {
-        Path(path).stem: json.loads(Path(path).read_text("utf-8"))["user_header"]
-        for path in paths_to_descriptions
-    }
     annotations = read_tables(paths_to_annotations, ANNOTATIONS_SCHEMA)
-    if "agreement" in tables:
-        raters = pl.col("first", "second").replace(people_without_names(annotations))
-        tables["agreement"] = tables["agreement"].with_columns(raters)
+    read = {Path(path).stem: pl.read_parquet(path) for path in paths_to_tables}
+    tables = without_names(read, annotations)
+    rubric = read_rubric(path_to_rubric)
+    headers = read_user_headers(paths_to_descriptions)
     explorer = write_explorer(grid, rubric, headers, annotations, Path(folder_of_data))
     models = models_in_order(grid, tables)
     captions = read_captions(paths_to_captions)
     study = {
-        "models": models,
-        "datasets": list(grid.datasets),
-        "temperatures": list(grid.temperatures),
-        "perturbations": sorted(grid.perturbations, key=lambda name: (name != "none", name)),
-        "private": [name for name, line in grid.datasets.items() if line.get("private")],
-        "judges": list(grid.judges),
-        "rows": ROWS,
-        "writers": WRITERS,
-        "outcomes": OUTCOMES,
-        "judge": judge,
-        "criteria": {name: text["criterion"] for name, text in rubric.items()},
-        "headline": headline(tables, judge, models),
-        "figures": [
-            read_figure(path) | {"caption": captions.get(Path(path).stem, "")}
-            for path in paths_to_figures
-        ],
-        "tables": [
-            {"name": name, "title": shown.title, "about": captions.get(name, "")}
-            | (shown_table(name, tables[name], judge) if name in tables else {})
-            for name, shown in TABLES.items()
-        ],
-        "rates": rates_of_cells(grid, tables),
+        **laid_out(grid, judge, models, rubric),
         **explorer,
+        "headline": headline(tables, judge, models),
+        "figures": [read_figure(path, captions) for path in paths_to_figures],
+        "tables": [table_or_title(name, tables, captions, judge) for name in TABLES],
+        "rates": rates_of_cells(grid, tables),
     }
     with written_whole(path_to_report) as temporary:
         temporary.write_text(assembled(study), encoding="utf-8")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import polars as pl
+from polars import selectors as cs
 
 MOST_ROWS = 400  # of one table; the rest stands in its file
 LOWEST = "lowest"  # of a column, in place of a value
@@ -229,6 +230,7 @@ def shown_table(name: str, table: pl.DataFrame, judge: str) -> dict[str, Any]:
     rows = rows_of(table, shown.wanted)
     if "judge" in rows.columns:
         rows = rows.sort(pl.col("judge") != judge, maintain_order=True)
+    rows = rows.with_columns(pl.when(cs.float().is_finite()).then(cs.float()))
     columns = [column for column in shown.columns if set(column.columns) <= set(table.columns)]
     values = [rows.head(MOST_ROWS).select(column.columns).rows() for column in columns]
     return {
