@@ -30,8 +30,9 @@ rule all:
         expand("results/tables/{table}.parquet", table=TABLES),
         expand("results/figures/{figure}.svg", figure=FIGURES),
         study.humans.pages,
+        "results/report/index.html",
 
 
-for stage in "data generate judge controls humans aggregate figures".split():
+for stage in "data generate judge controls humans aggregate figures report".split():
 
     include: f"rules/{stage}.smk"

@@ -1,6 +1,14 @@
 """From verdicts and grades to tables."""
 
-FORMATS = (".parquet", ".csv", ".md", ".tex")
+ANALYSED = (
+    "pooled_rates",
+    "failure_profiles",
+    "contrasts",
+    "temperature_response",
+    "post_training",
+    "decoupling",
+    "correlations",
+)
 
 
 rule summarise:
@@ -28,9 +36,17 @@ rule tabulate:
         grades=study.grades,
     output:
         rates="results/tables/rates.parquet",
-        rates_csv="results/tables/rates.csv",
+        rates_csv=report(
+            "results/tables/rates.csv",
+            caption="../data/captions/rates.rst",
+            category="Tables",
+        ),
         accuracy="results/tables/accuracy.parquet",
-        accuracy_csv="results/tables/accuracy.csv",
+        accuracy_csv=report(
+            "results/tables/accuracy.csv",
+            caption="../data/captions/accuracy.rst",
+            category="Tables",
+        ),
         health="results/tables/health.parquet",
         health_csv="results/tables/health.csv",
     log:
@@ -50,13 +66,17 @@ rule analyse:
         verdicts=study.all_verdicts,
         grades=study.grades,
     output:
-        pooled_rates=multiext("results/tables/pooled_rates", *FORMATS),
-        failure_profiles=multiext("results/tables/failure_profiles", *FORMATS),
-        contrasts=multiext("results/tables/contrasts", *FORMATS),
-        temperature_response=multiext("results/tables/temperature_response", *FORMATS),
-        post_training=multiext("results/tables/post_training", *FORMATS),
-        decoupling=multiext("results/tables/decoupling", *FORMATS),
-        correlations=multiext("results/tables/correlations", *FORMATS),
+        **{
+            table: [
+                report(
+                    f"results/tables/{table}.csv",
+                    caption=f"../data/captions/{table}.rst",
+                    category="Tables",
+                ),
+                *multiext(f"results/tables/{table}", ".parquet", ".md", ".tex"),
+            ]
+            for table in ANALYSED
+        },
         families=multiext("results/tables/families", ".parquet", ".csv"),
         item_association=multiext("results/tables/item_association", ".parquet", ".csv"),
     log:

@@ -58,7 +58,11 @@ rule tabulate_controls:
         verdicts=study.controls.verdicts,
     output:
         controls="results/tables/controls.parquet",
-        controls_csv="results/tables/controls.csv",
+        controls_csv=report(
+            "results/tables/controls.csv",
+            caption="../data/captions/controls.rst",
+            category="Tables",
+        ),
     log:
         "logs/tabulate_controls.log",
     localrule: True

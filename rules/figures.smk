@@ -1,7 +1,5 @@
 """Tables as pictures."""
 
-PICTURES = (".vl.json", ".svg", ".png")
-
 
 rule draw_figures:
     """Draw every figure, from the verdicts of the primary judge."""
@@ -13,13 +11,19 @@ rule draw_figures:
         contrasts="results/tables/contrasts.parquet",
         failure_profiles="results/tables/failure_profiles.parquet",
     output:
-        accuracy_and_followup=multiext(
-            "results/figures/accuracy_and_followup", *PICTURES
-        ),
-        rates_by_temperature=multiext("results/figures/rates_by_temperature", *PICTURES),
-        perturbation_effects=multiext("results/figures/perturbation_effects", *PICTURES),
-        failure_profiles=multiext("results/figures/failure_profiles", *PICTURES),
-        grid_overview=multiext("results/figures/grid_overview", *PICTURES),
+        **{
+            figure: [
+                f"results/figures/{figure}.vl.json",
+                report(
+                    f"results/figures/{figure}.svg",
+                    caption=f"../data/captions/{figure}.rst",
+                    category="Figures",
+                ),
+                f"results/figures/{figure}.png",
+            ]
+            for figure in FIGURES
+            if figure != "confusion"  # by rules/humans.smk
+        },
     log:
         "logs/draw_figures.log",
     localrule: True

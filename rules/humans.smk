@@ -88,7 +88,11 @@ rule measure_agreement:
         rubric="data/rubric.yaml",
     output:
         agreement="results/tables/agreement.parquet",
-        agreement_csv="results/tables/agreement.csv",
+        agreement_csv=report(
+            "results/tables/agreement.csv",
+            caption="../data/captions/agreement.rst",
+            category="Tables",
+        ),
         confusion="results/tables/confusion.parquet",
         confusion_csv="results/tables/confusion.csv",
         disagreements="results/tables/disagreements.parquet",
@@ -113,7 +117,11 @@ rule correct_rates:
         round_keys=study.humans.keys,
     output:
         corrected_rates="results/tables/corrected_rates.parquet",
-        corrected_rates_csv="results/tables/corrected_rates.csv",
+        corrected_rates_csv=report(
+            "results/tables/corrected_rates.csv",
+            caption="../data/captions/corrected_rates.rst",
+            category="Tables",
+        ),
     log:
         "logs/correct_rates.log",
     localrule: True
@@ -132,7 +140,11 @@ rule draw_confusion:
         rubric="data/rubric.yaml",
     output:
         vega_lite="results/figures/confusion.vl.json",
-        svg="results/figures/confusion.svg",
+        svg=report(
+            "results/figures/confusion.svg",
+            caption="../data/captions/confusion.rst",
+            category="Figures",
+        ),
         png="results/figures/confusion.png",
     log:
         "logs/draw_confusion.log",

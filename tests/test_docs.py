@@ -3,6 +3,7 @@
 import re
 import subprocess
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -23,6 +24,7 @@ RUN_BY_CI = {"make setup", "make demo", "make test", "make check", "bash .ci/run
 RUN_ELSEWHERE = {
     "make test-slurm": "CI, in a smaller form",
     "userturn doctor": "tests/slurm/test_slurm.py",
+    "snakemake --report report.zip": "with the configuration of the tests, here",
     "snakemake download": "needs the hub; its dry run is here",
     "snakemake --cores all": "make demo, with a profile",
     "userturn compare A B": "test_a_study_is_compared_with_itself, and tests/test_analysing.py",
@@ -106,6 +108,13 @@ def test_rates_and_status_of_a_finished_study_are_printed(finished_study: Path) 
 def test_a_study_is_compared_with_itself(finished_study: Path) -> None:
     text = output_of(finished_study, "userturn", "compare", "results", "results")
     assert "4 shared cells, 4 of them made with the same settings" in text
+
+
+def test_snakemakes_own_report_has_every_figure_and_the_main_tables(study: Path) -> None:
+    output_of(study, "snakemake", "--configfile", "study.yaml", "--report", "report.zip")
+    names = [Path(name).name for name in ZipFile(study / "report.zip").namelist()]
+    figures = [path.name for path in (study / "results" / "figures").glob("*.svg")]
+    assert set(figures) | {"rates.csv", "pooled_rates.csv", "contrasts.csv"} <= set(names)
 
 
 def test_rates_without_a_study_say_what_to_do(tmp_path: Path) -> None:

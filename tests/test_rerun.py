@@ -66,6 +66,7 @@ def test_smaller_selection_and_growing_back_sweep_nothing(study: Path) -> None:
         "measure_agreement",
         "correct_rates",
         "draw_confusion",
+        "build_report",
         "tabulate_costs",
     }
     run(study, "--until", "tabulate")
@@ -87,6 +88,7 @@ def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
         "measure_agreement": 1,
         "correct_rates": 1,
         "draw_confusion": 1,
+        "build_report": 1,
         "tabulate": 1,
         "analyse": 1,
         "compare_with_paper": 1,

@@ -5,10 +5,7 @@ into the page as JSON that cannot end its block and onto the screen as text cont
 labelled both hold an opaque id, the conversation and the turn, and nothing else.
 """
 
-import base64
-import hashlib
 import json
-import re
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -19,34 +16,16 @@ import polars as pl
 import yaml
 
 from userturn.fingerprints import fingerprint
+from userturn.pages import embedded, policy
 from userturn.tables import written_whole
 
 Labels = Mapping[str, Mapping[str, str]]
-PARTS = {"script-src": "script", "style-src": "style"}
 
 
 def read_rubric(path: str | Path) -> Labels:
     """Return the labels of a rubric, each with its criterion and an example, in their order."""
     labels: Labels = yaml.safe_load(Path(path).read_text())["labels"]
     return labels
-
-
-def embedded(value: Any) -> str:
-    """Return JSON that no content can end: it holds no <, > or &, nor a separator of lines."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
-
-
-def _policy(template: str) -> str:
-    """Return a content security policy under which only the template's own parts run."""
-    directives = ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]
-    for directive, tag in PARTS.items():
-        content = re.findall(rf"<{tag}>(.*?)</{tag}>", template, re.DOTALL)
-        digests = [base64.b64encode(hashlib.sha256(c.encode()).digest()).decode() for c in content]
-        directives.append(" ".join([directive, *(f"'sha256-{digest}'" for digest in digests)]))
-    return "; ".join(directives)
 
 
 def page(round_name: str, items: pl.DataFrame, labels: Labels) -> str:
@@ -64,7 +43,7 @@ def page(round_name: str, items: pl.DataFrame, labels: Labels) -> str:
         "labels": [{"name": name, **text} for name, text in labels.items()],
         "items": items.to_dicts(),
     }
-    before, after = template.replace("{{policy}}", _policy(template)).split("{{data}}")
+    before, after = template.replace("{{policy}}", policy(template)).split("{{data}}")
     return f"{before}{embedded(data)}{after}"
 
 

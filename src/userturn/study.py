@@ -23,6 +23,7 @@ from userturn.signals import let_early_warning_pass
 GRADES_VERSION = 3
 SUMMARY_VERSION = 2
 ANALYSIS_VERSION = 1
+REPORT_VERSION = 1
 NAMED = ("model", "dataset", "perturbation", "judge", "round")
 WILDCARDS = dict.fromkeys(NAMED, r"[a-z0-9][a-z0-9._-]*") | {
     "temperature": r"[0-9.]+",
@@ -235,3 +236,15 @@ class Study:
         """The grades of all models and datasets."""
         grid = self.grid
         return [f"results/grades/{m}/{d}.parquet" for m in grid.models for d in grid.datasets]
+
+    @property
+    def answers(self) -> list[str]:
+        """The answers of all models to all datasets."""
+        grid = self.grid
+        return [f"results/answers/{m}/{d}.parquet" for m in grid.models for d in grid.datasets]
+
+    @property
+    def report_identity(self) -> str:
+        """The identity of the report: what shapes it and is no file that it is made of."""
+        private = [name for name, line in self.grid.datasets.items() if line.get("private")]
+        return fingerprint([REPORT_VERSION, self.anchors_identity, private])

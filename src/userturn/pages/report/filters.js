@@ -1,0 +1,107 @@
+// Filters of turns, the same inside a cell and over all cells; they live in the address.
+const DEFAULTS = { p: study.perturbations[0], by: "genuine", judge: study.judge };
+
+function formValues(form) {
+  const values = Object.fromEntries(new FormData(form));
+  for (const [name, value] of Object.entries(DEFAULTS)) if (values[name] === value) delete values[name];
+  return values;
+}
+
+function setForm(form, query) {
+  for (const control of form.elements) {
+    if (!control.name || control === document.activeElement) continue;
+    if (control.type === "checkbox") control.checked = query.has(control.name);
+    else control.value = query.get(control.name) ?? (control.closest("[data-any]") ? "" : DEFAULTS[control.name] ?? "");
+  }
+}
+
+const LABELS = [["", "any label"], ...study.labels.map((label) => [label, words(label)]), ["unscored", "unscored"]];
+const OUTCOMES = [["", "any outcome"], ["ok", "ok"], ["empty", "empty"], ["error", "error"], ["cut", "cut off"]];
+
+function check(name, title) {
+  return make("label", { class: "check" }, make("input", { type: "checkbox", name, value: "1" }), title);
+}
+
+function turnControls(everywhere) {
+  return [
+    make("label", { class: "choice wide" }, make("span", null, "text"), make("input", { type: "search", name: "q", autocomplete: "off", spellcheck: "false", placeholder: "words or a part of one" })),
+    choice("in", "in", [["", "turns, rationales, ids"], ["all", "prompts and answers too"]]),
+    choice("label", "label", LABELS),
+    ...(study.judges.length > 1 ? [choice("judge", "by", study.judges.map((j) => [j, j]), study.judge)] : []),
+    choice("outcome", "outcome", OUTCOMES),
+    ...(study.judges.length > 1 ? [check("differ", "judges differ")] : []),
+    ...(cells.some((cell) => cell.nPeople) ? [check("people", "people labelled it")] : []),
+    ...(everywhere ? [choice("model", "model", anyOf("all models", study.models)), choice("dataset", "dataset", anyOf("all datasets", study.datasets)), choice("t", "temperature", anyOf("all temperatures", study.temperatures))] : []),
+  ];
+}
+
+function wantedBy(query) {
+  return {
+    text: (query.get("q") ?? "").trim().toLowerCase(), everything: query.get("in") === "all", label: query.get("label") ?? "", outcome: query.get("outcome") ?? "",
+    judge: Math.max(0, study.judges.indexOf(query.get("judge") ?? study.judge)), differ: query.has("differ"), people: query.has("people"),
+  };
+}
+
+const nothingWanted = (wanted) => !wanted.text && !wanted.label && !wanted.outcome && !wanted.differ && !wanted.people;
+
+// Whether a cell can hold a wanted turn, by the index alone.
+function mayHold(cell, wanted) {
+  if (wanted.differ && !cell.nDiffer) return false;
+  if (wanted.people && !cell.nPeople) return false;
+  const counts = cell.counts[wanted.judge];
+  if (wanted.label === "unscored") return total(counts) < cell.n;
+  return !wanted.label || counts[study.labels.indexOf(wanted.label)] > 0;
+}
+
+function fits(turn, wanted) {
+  if (wanted.differ && !judgesDiffer(turn)) return false;
+  if (wanted.people && !turn.people.length) return false;
+  if (wanted.outcome === "cut" ? !turn.isCut : wanted.outcome && study.outcomes[turn.outcome] !== wanted.outcome) return false;
+  if (!wanted.label) return true;
+  const { label } = turn.verdicts[wanted.judge];
+  return wanted.label === "unscored" ? label === null : label !== null && study.labels[label] === wanted.label;
+}
+
+async function holds(turn, wanted) {
+  if (!wanted.text) return true;
+  const has = (text) => text !== null && text.toLowerCase().includes(wanted.text);
+  if (has(turn.item) || has(turn.text) || turn.verdicts.some((v) => has(v.rationale) || has(v.reason))) return true;
+  if (!wanted.everything) return false;
+  const prompt = await readPrompt(turn);
+  return prompt !== null && (has(prompt.answer) || has(prompt.parts.map((part) => part.text).join("")));
+}
+
+async function chosenOf(turns, wanted) {
+  const chosen = [];
+  for (const turn of turns) if (fits(turn, wanted) && await holds(turn, wanted)) chosen.push(turn);
+  return chosen;
+}
+
+// The text with every place of what was sought marked.
+function marked(text, sought) {
+  if (!sought) return [text];
+  const parts = [];
+  const lower = text.toLowerCase();
+  let from = 0;
+  for (let place = lower.indexOf(sought); place >= 0 && lower.length === text.length; place = lower.indexOf(sought, from)) {
+    parts.push(text.slice(from, place), make("mark", null, text.slice(place, place + sought.length)));
+    from = place + sought.length;
+  }
+  parts.push(text.slice(from));
+  return parts;
+}
+
+const NOT_SHOWN = "not shown: private dataset";
+
+function turnRow(turn, query, sought, withCell) {
+  const judge = wantedBy(query).judge;
+  const text = turn.cell.isPrivate ? NOT_SHOWN : turn.error ?? (turn.text || "(no text)");
+  const start = sought ? Math.max(0, text.toLowerCase().indexOf(sought) - 60) : 0;
+  const excerpt = (start ? "…" : "") + text.slice(start, start + 240);
+  const where = withCell ? `${turn.cell.model} · ${turn.cell.dataset} · t ${turn.cell.temperature} · ${words(turn.cell.perturbation)}` : null;
+  const badges = turn.verdicts.map((v, i) => badge(v.label, { title: `${study.judges[i]}`, class: i === judge ? "badge" : "badge other" }));
+  return make("li", null, make("a", { class: "turn-row", href: turnAddress(turn, Object.fromEntries(query)) },
+    make("span", { class: "where" }, where ? make("span", null, where) : null, make("span", null, turn.item, turn.sample ? ` #${turn.sample}` : ""), turn.people.length ? make("span", { class: "people" }, "labelled by people") : null),
+    make("span", { class: turn.text && !turn.cell.isPrivate ? "excerpt" : "excerpt soft", dir: "auto" }, marked(excerpt, sought)),
+    make("span", { class: "badges" }, badges)));
+}

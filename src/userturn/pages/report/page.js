@@ -1,0 +1,51 @@
+"use strict";
+// The one place where elements are made: every text goes in as text, and no attribute is markup.
+const study = JSON.parse(document.getElementById("study").textContent);
+const at = (id) => document.getElementById(id);
+
+function make(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") node.addEventListener(name, value);
+    else if (name.startsWith("--")) node.style.setProperty(name, value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+const DASH = "–";
+const words = (name) => String(name).replaceAll("_", " ");
+const whole = (n) => (n === null || n === undefined ? DASH : n.toLocaleString("en"));
+const plural = (n, one, many) => `${whole(n)} ${n === 1 ? one : many ?? `${one}s`}`;
+const spoken = (text) => { at("spoken").textContent = text; };
+const isGenuine = (label) => study.labels[label] === "genuine_followup";
+
+function percent(share, digits = 1) {
+  return share === null || share === undefined ? DASH : `${(100 * share).toFixed(digits)}%`;
+}
+
+function interval(lower, upper) {
+  return lower === null || lower === undefined ? "" : `[${(100 * lower).toFixed(1)}, ${(100 * upper).toFixed(1)}]`;
+}
+
+// The address of a view: path and query behind the hash, so that links can be shared.
+function address(path, query = {}) {
+  const kept = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined && value !== false);
+  const text = new URLSearchParams(kept.map(([name, value]) => [name, value === true ? "1" : value])).toString();
+  return `#/${path.map(encodeURIComponent).join("/")}${text ? `?${text}` : ""}`;
+}
+
+// A label with its colour; null stands for a turn without a verdict.
+function badge(label, attributes) {
+  const number = label === null ? "none" : Math.min(label, 7);
+  const text = label === null ? "unscored" : words(study.labels[label]);
+  return make("span", { class: "badge", "--hue": `var(--label-${number})`, ...attributes }, text);
+}
+
+function choice(name, title, options, chosen) {
+  const select = make("select", { name, id: `choose-${name}` });
+  for (const [value, text] of options) select.append(new Option(text, value, false, value === chosen));
+  return make("label", { class: "choice" }, make("span", null, title), select);
+}

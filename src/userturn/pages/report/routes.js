@@ -1,0 +1,74 @@
+// The address decides what is shown: every view can be linked, and the browser's own back works.
+let shown = { key: null };
+
+function later(act) {
+  let timer;
+  return () => { clearTimeout(timer); timer = setTimeout(act, 150); };
+}
+
+function go(path, query) {
+  location.replace(address(path, query));
+}
+
+function parsed() {
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  try {
+    return [path.split("/").filter(Boolean).map(decodeURIComponent), new URLSearchParams(query)];
+  } catch {
+    return [["?"], new URLSearchParams()];
+  }
+}
+
+function missingView(what) {
+  return { title: "Not found", node: make("section", null, make("h1", { tabindex: "-1" }, "Not here"), make("p", null, `This study has no ${what}.`), make("p", null, make("a", { href: "#/grid" }, "All cells"))), update() {} };
+}
+
+function viewOf([kind, ...parts]) {
+  if (kind === "grid") return gridView();
+  if (kind === "search") return searchView();
+  const cell = cellByPath.get(parts.slice(0, 4).join("/"));
+  if (kind === "cell" || kind === "turn") {
+    if (!cell) return missingView(`cell ${parts.slice(0, 4).join(" · ")}`);
+    return kind === "cell" ? cellView(cell) : turnView(cell, parts[4] ?? "", Number(parts[5] ?? 0));
+  }
+  return missingView("such part");
+}
+
+function showReport(part) {
+  const target = part ? at(`part-${part}`) : null;
+  if (target) target.scrollIntoView();
+  else if (shown.key !== null) window.scrollTo(0, 0);
+}
+
+function route() {
+  const [parts, query] = parsed();
+  const isReport = parts.length === 0 || ["main", "figures", "tables"].includes(parts[0]);
+  const key = isReport ? "" : parts.join("/");
+  at("report").hidden = !isReport;
+  at("view").hidden = isReport;
+  const current = isReport ? "report" : parts[0] === "search" ? "search" : "grid";
+  for (const link of document.querySelectorAll("nav [data-part]")) link.toggleAttribute("aria-current", link.dataset.part === current);
+  if (parts[0] === "main") at("main").focus();
+  if (key !== shown.key) {
+    shown.view?.leave?.();
+    const first = shown.key === null;
+    const view = isReport ? null : viewOf(parts);
+    document.title = view ? `${view.title} · userturn` : "userturn report";
+    at("view").replaceChildren(...(view ? [view.node] : []));
+    if (isReport) showReport(parts[0]);
+    else {
+      window.scrollTo(0, 0);
+      if (!first) view.node.querySelector("h1").focus({ preventScroll: true });
+    }
+    shown = { key, view };
+  } else if (isReport) showReport(parts[0]);
+  shown.view?.update(query);
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.target.closest("input, select, textarea") || event.altKey || event.ctrlKey || event.metaKey) return;
+  const link = document.querySelector(`#view [data-key="${CSS.escape(event.key)}"]`);
+  if (link) link.click();
+});
+window.addEventListener("hashchange", route);
+route();

@@ -1,0 +1,157 @@
+// The report itself: headline, models, the judge's worth, figures, tables, labels.
+const { headline } = study;
+
+function showSentence() {
+  const measured = headline.models.filter((row) => row.rates.some((rate) => rate.estimate !== null));
+  if (!measured.length) {
+    at("sentence").textContent = "The table of pooled rates is not there, so there is no headline rate; the explorer has every cell.";
+    return;
+  }
+  const rateAt = (row, end) => row.rates.filter((rate) => rate.estimate !== null).at(end);
+  const told = [0, -1].map((end) => {
+    const sorted = [...measured].sort((a, b) => rateAt(a, end).estimate - rateAt(b, end).estimate);
+    const [low, high] = [rateAt(sorted[0], end), rateAt(sorted.at(-1), end)];
+    const name = (row, rate) => `${percent(rate.estimate)} ${interval(rate.lower, rate.upper)} (${row.model})`;
+    const range = sorted.length === 1 ? name(sorted[0], low) : `from ${name(sorted[0], low)} to ${name(sorted.at(-1), high)}`;
+    return [low.temperature, range];
+  });
+  const first = `At temperature ${told[0][0]}, ${told[0][1]} of the unperturbed user turns are genuine follow-ups, as ${study.judge} judges.`;
+  const second = told[1][0] === told[0][0] ? "" : ` At temperature ${told[1][0]}: ${told[1][1]}.`;
+  at("sentence").textContent = first + second;
+}
+
+function showCounts() {
+  const n = (names, one, many) => [plural(names.length, one, many), names.map(String).join(", ")];
+  const counts = headline.counts;
+  const size = `${n(study.models, "model")[0]}, ${n(study.datasets, "dataset")[0]}, ${n(study.temperatures, "temperature")[0]}, ${n(study.perturbations, "perturbation")[0]}`;
+  const rows = [["cells", whole(cells.length), size]];
+  if (counts) {
+    const lost = `${plural(counts.n_empty, "empty turn", "empty turns")}, ${plural(counts.n_error, "error")}, ${whole(counts.n_unscored)} unscored`;
+    rows.push(["user turns", whole(counts.n_turns), lost]);
+    rows.push(["coverage", percent(counts.n_scored / counts.n_turns), `${whole(counts.n_scored)} of ${whole(counts.n_turns)} have a verdict`]);
+  }
+  const others = study.judges.filter((judge) => judge !== study.judge);
+  rows.push(["primary judge", study.judge, others.length ? `beside ${others.join(", ")}` : "the only one"]);
+  if (study.private.length) rows.push(["private", plural(study.private.length, "dataset"), `texts of ${study.private.join(", ")} are left out`]);
+  at("counts").append(...rows.map(([name, value, more]) => make("div", null, make("dt", null, name), make("dd", { class: "value" }, value), make("dd", { class: "soft" }, more))));
+}
+
+const onScale = (share, top) => `${(100 * share / top).toFixed(2)}%`;
+
+function mark(rate, top, kind) {
+  if (!rate || rate.estimate === null) return [];
+  const place = { "--from": onScale(rate.lower, top), "--to": onScale(rate.upper, top), "--at": onScale(rate.estimate, top) };
+  return [make("i", { class: `range ${kind}`, ...place }), make("i", { class: `dot ${kind}`, ...place })];
+}
+
+function showModels() {
+  const rows = headline.models;
+  if (!rows.length) {
+    at("rates-about").textContent = "The table of pooled rates is not there.";
+    return;
+  }
+  const all = rows.flatMap((row) => row.rates.map((rate) => rate.upper ?? 0));
+  const top = Math.min(1, Math.max(0.05, Math.ceil(Math.max(...all) * 20) / 20));
+  const ends = rows[0].rates.length ? [rows[0].rates[0].temperature, rows[0].rates.at(-1).temperature] : [];
+  const several = ends[0] !== ends[1];
+  at("rates-about").textContent = `Unperturbed turns over all datasets, by ${study.judge}, with 95% intervals. `
+    + (several ? `Filled: temperature ${ends[0]}; open: temperature ${ends[1]}.` : `Temperature ${ends[0]}.`);
+  const head = make("tr", null, ["model", `t = ${ends[0]}`, several ? `t = ${ends[1]}` : null, null, "scored", "accuracy"].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
+  const body = rows.map((row) => {
+    const [low, high] = [row.rates[0], row.rates.at(-1)];
+    const told = (rate) => make("td", { class: "number" }, percent(rate?.estimate), make("small", null, rate ? interval(rate.lower, rate.upper) : ""));
+    const nScored = total(row.rates.map((rate) => rate.n_scored));
+    const nTurns = total(row.rates.map((rate) => rate.n_turns));
+    return make("tr", null, make("th", { scope: "row" }, make("a", { href: address(["grid"], { model: row.model }) }, row.model)), told(low), several ? told(high) : null,
+      make("td", { class: "plot", "aria-hidden": "true" }, make("div", { class: "track" }, several ? mark(high, top, "open") : [], mark(low, top, "filled"))),
+      make("td", { class: "number" }, whole(nScored), make("small", null, `of ${whole(nTurns)}`)),
+      make("td", { class: "number" }, row.accuracy ? percent(row.accuracy[0]) : DASH, make("small", null, row.accuracy ? interval(row.accuracy[1], row.accuracy[2]) : "")));
+  });
+  at("models").append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "rates-heading" }, make("table", { class: "models" }, make("thead", null, head), make("tbody", null, body))));
+}
+
+function showWorth() {
+  const { human, weakest } = headline;
+  const told = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} of ${whole(row.n_scored)}`;
+  const texts = [];
+  if (human) texts.push(`Of real human turns, ${study.judge} calls ${told(human)} genuine: a rate is read against this ceiling, not against 100%.`);
+  if (weakest) texts.push(`Of planted failures it catches at least ${told(weakest)}; the hardest for it is “${words(weakest.control)}”.`);
+  if (!texts.length) texts.push("The table of controls is not there or holds no verdict, so nothing is known about the judge.");
+  at("worth").append(...texts.map((text) => make("p", null, text)));
+}
+
+function showFigures() {
+  if (!study.figures.length) at("figures").append(make("p", { class: "soft" }, "No figure of this study is there."));
+  for (const { name, source, width, height, caption } of study.figures) {
+    const picture = make("img", { src: source, alt: caption || words(name), width, height, decoding: "async" });
+    at("figures").append(make("figure", null,
+      make("div", { class: "scroll picture", tabindex: "0", role: "region", "aria-label": words(name) }, picture),
+      make("figcaption", null, caption, " ", make("code", null, `figures/${name}.svg`))));
+  }
+}
+
+const KINDS = {
+  text: ([value]) => value === null ? "" : words(value),
+  count: ([value]) => whole(value),
+  number: ([value, lower, upper]) => value === null ? DASH : [String(Number(value.toPrecision(3))), lower === undefined || lower === null ? null : make("small", null, `[${lower.toFixed(2)}, ${upper.toFixed(2)}]`)],
+  p: ([value]) => value === null ? DASH : value < 0.001 ? "<0.001" : value.toFixed(3),
+  of: ([some, all]) => [whole(some), make("small", null, `of ${whole(all)}`)],
+  share: ([value, lower, upper]) => [percent(value), make("small", null, interval(lower, upper))],
+  bounds: ([low, high]) => low === null ? DASH : `${percent(low)}, ${percent(high)}`,
+  change: ([value, lower, upper]) => value === null ? DASH : [`${value > 0 ? "+" : ""}${(100 * value).toFixed(1)}`, make("small", null, interval(lower, upper))],
+};
+
+function sorter(table, body, number, button) {
+  const heading = button.closest("th");
+  const falls = heading.getAttribute("aria-sort") === "ascending";
+  for (const other of table.querySelectorAll("th[aria-sort]")) other.removeAttribute("aria-sort");
+  heading.setAttribute("aria-sort", falls ? "descending" : "ascending");
+  const keyed = [...body.rows].map((row) => [row, row.sortKeys[number]]);
+  keyed.sort(([, a], [, b]) => {
+    if (a === null || b === null) return (a === null) - (b === null);
+    const order = typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+    return falls ? -order : order;
+  });
+  body.append(...keyed.map(([row]) => row));
+}
+
+function dataTable({ name, columns, rows }) {
+  const body = make("tbody", null, rows.map((values) => {
+    const row = make("tr", null, values.map((value, i) => make("td", { class: columns[i][1] === "text" ? "text" : "number" }, KINDS[columns[i][1]](value))));
+    row.sortKeys = values.map((value) => value[0]);
+    return row;
+  }));
+  const table = make("table", { class: "data" });
+  const head = make("tr", null, columns.map(([heading, kind], i) => make("th", { scope: "col", class: kind === "text" ? "text" : "number" },
+    make("button", { type: "button", click: (event) => sorter(table, body, i, event.currentTarget) }, heading))));
+  table.append(make("thead", null, head), body);
+  return make("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": words(name) }, table);
+}
+
+function showTables() {
+  const missing = [];
+  study.tables.forEach((shown, i) => {
+    if (!shown.columns) {
+      missing.push(shown.title);
+      return;
+    }
+    const { name, title, about, rows, n } = shown;
+    const more = n > rows.length ? ` The first ${whole(rows.length)} of ${whole(n)} rows.` : "";
+    const details = make("details", { id: `table-${name}` }, make("summary", null, make("span", null, title), make("span", { class: "soft" }, plural(n, "row"))));
+    const fill = () => {
+      if (details.childElementCount > 1) return;
+      details.append(make("p", { class: "soft" }, `${about}${more} `, make("code", null, `tables/${name}.csv`)), rows.length ? dataTable(shown) : make("p", { class: "soft" }, "No row."));
+    };
+    details.addEventListener("toggle", fill);
+    if (i === 0) { details.open = true; fill(); }
+    at("tables").append(details);
+  });
+  if (missing.length) at("tables").append(make("p", { class: "soft" }, `Not there: ${missing.map((t) => t[0].toLowerCase() + t.slice(1)).join("; ")}.`));
+}
+
+function showLabels() {
+  const told = study.labels.map((label, number) => make("div", null, make("dt", null, badge(number)), make("dd", null, study.criteria[label] ?? "Not a label of the rubric.")));
+  at("labels").append(...told);
+}
+
+for (const show of [showSentence, showCounts, showModels, showWorth, showFigures, showTables, showLabels]) show();

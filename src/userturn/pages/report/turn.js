@@ -1,0 +1,120 @@
+// One turn: the exact prompt, what the perturbation changed, what the model wrote, what was said of it.
+const TOKEN = /<\|[^<>|\s]{1,40}\|>|<\/?(?:s|bos|eos|pad|think|start_of_turn|end_of_turn)>|\[\/?(?:INST|THINK|gMASK|SYSTEM_PROMPT)\]|<｜[^<>｜]{1,40}｜>|<sop>/gu;
+
+// Special tokens are marked by their form; in the template's own text line ends are visible too.
+function withTokens(text, sought, isTemplate) {
+  const parts = [];
+  const plain = (piece) => parts.push(...(isTemplate ? piece.split(/(?<=\n)/).flatMap((line) => (line.endsWith("\n") ? [...marked(line.slice(0, -1), sought), make("span", { class: "line-end" }, "\n")] : marked(line, sought))) : marked(piece, sought)));
+  let from = 0;
+  for (const found of text.matchAll(TOKEN)) {
+    plain(text.slice(from, found.index));
+    parts.push(make("span", { class: "token" }, found[0]));
+    from = found.index + found[0].length;
+  }
+  plain(text.slice(from));
+  return parts;
+}
+
+function promptNode(parts, sought) {
+  return make("div", { class: "prompt" }, parts.map(({ writer, text }) => (writer === "template"
+    ? make("div", { class: "template" }, withTokens(text, sought, true))
+    : make("div", { class: `said ${writer}` }, make("span", { class: "writer", "aria-hidden": "true" }, writer), make("div", { class: "text", dir: "auto" }, marked(text, sought))))));
+}
+
+const CHANGES = { same: "span", removed: "del", added: "ins" };
+
+function changeNode(turn, prompt) {
+  if (prompt.shown === null) return make("p", null, "No answer is shown: the prompt holds no conversation.");
+  if (prompt.answer === null) return make("p", null, "There is no answer of the model to compare with.");
+  if (prompt.answer === prompt.shown) return make("p", null, "The answer is shown as the model wrote it.");
+  const runs = difference(prompt.answer, prompt.shown);
+  const n = (kind) => total(runs.filter(([k]) => k === kind).map(([, text]) => wordsOf(text).filter((w) => w.trim()).length));
+  return [make("p", { class: "soft" }, `${plural(n("removed"), "word")} removed, ${plural(n("added"), "word")} added.`),
+    make("div", { class: "text difference", dir: "auto" }, runs.map(([kind, text]) => make(CHANGES[kind], null, text)))];
+}
+
+function verdictNodes(turn, sought) {
+  return turn.verdicts.map((verdict, i) => make("div", { class: "verdict" }, make("h3", null, study.judges[i]), badge(verdict.label),
+    verdict.rationale ? make("p", { class: "text", dir: "auto" }, marked(verdict.rationale, sought)) : null,
+    verdict.reason ? make("p", { class: "text soft", dir: "auto" }, marked(verdict.reason, sought)) : null));
+}
+
+function peopleNodes(turn) {
+  if (!turn.people.length) return [make("p", { class: "soft" }, "Nobody labelled this turn.")];
+  return turn.people.map(({ who, label, notes }) => make("div", { class: "verdict" }, make("h3", null, who), badge(label), notes ? make("p", { class: "text", dir: "auto" }, notes) : null));
+}
+
+async function findTurn(cell, item, sample) {
+  for (let part = 0; part < cell.nParts; part += 1) {
+    const found = (await readPart(cell, part)).find((turn) => turn.item === item && turn.sample === sample);
+    if (found) return found;
+  }
+  return null;
+}
+
+async function sameElsewhere(turn, query) {
+  const links = [];
+  for (const perturbation of study.perturbations) {
+    const cell = cellByPath.get([turn.cell.model, turn.cell.dataset, `t${turn.cell.temperature}`, perturbation].join("/"));
+    if (cell) links.push(make("a", { href: address(["turn", ...cell.path, turn.item, String(turn.sample)], query), "aria-current": cell === turn.cell ? "true" : null }, words(perturbation)));
+  }
+  return make("p", { class: "switch" }, make("span", { class: "soft" }, "the same item under"), links);
+}
+
+function steps(turn, query) {
+  const position = listed.cell === turn.cell || listed.cell === null ? listed.turns.findIndex((t) => t.cell === turn.cell && t.item === turn.item && t.sample === turn.sample) : -1;
+  const to = (step) => (position < 0 ? undefined : listed.turns[position + step]);
+  const link = (text, step, key) => (to(step) ? make("a", { class: "step", href: turnAddress(to(step), query), "data-key": key, "aria-keyshortcuts": key }, text) : make("span", { class: "step", "aria-disabled": "true" }, text));
+  return make("nav", { class: "steps", "aria-label": "Neighbours in the list" }, link("← Previous", -1, "k"), position < 0 ? null : make("span", { class: "soft" }, `${whole(position + 1)} of ${whole(listed.turns.length)}`), link("Next →", 1, "j"));
+}
+
+async function turnParts(turn, query) {
+  const sought = wantedBy(query).text;
+  const prompt = turn.cell.isPrivate ? null : await readPrompt(turn);
+  const written = turn.cell.isPrivate ? make("p", { class: "soft" }, NOT_SHOWN)
+    : turn.error !== null ? make("p", null, `error: ${turn.error}`)
+      : turn.text ? make("div", { class: "text", dir: "auto", id: "turn-text" }, withTokens(turn.text, sought, false)) : make("p", { class: "soft" }, "The model wrote no text.");
+  const graded = prompt ? { true: "right", false: "wrong", null: "not graded" }[String(prompt.correct)] : null;
+  const facts = [["outcome", study.outcomes[turn.outcome] + (turn.isCut ? ", cut at the length limit" : "")], ["sample", String(turn.sample)], ...(graded ? [["the answer is", graded]] : [])];
+  return [
+    make("div", { class: "reading" },
+      prompt && prompt.parts.length ? make("section", null, make("h2", null, "The prompt, as the model was asked"), promptNode(prompt.parts, sought)) : null,
+      make("section", { class: "user-turn" }, make("h2", null, "The user turn it wrote"), written),
+      prompt ? make("section", null, make("h2", null, `Perturbation: ${words(turn.cell.perturbation)}`), changeNode(turn, prompt)) : null),
+    make("aside", { "aria-label": "What was said of it" },
+      make("section", null, make("h2", null, "Judges"), judgesDiffer(turn) ? make("p", { class: "differ" }, "The judges differ.") : null, verdictNodes(turn, sought)),
+      make("section", null, make("h2", null, "People"), peopleNodes(turn)),
+      make("section", null, make("h2", null, "Facts"), make("dl", { class: "facts" }, facts.map(([name, value]) => [make("dt", null, name), make("dd", null, value)]).flat())),
+      await sameElsewhere(turn, Object.fromEntries(query))),
+  ];
+}
+
+function turnView(cell, item, sample) {
+  const body = make("div", { class: "turn-view" }, make("p", { class: "state" }, "Reading"));
+  const top = make("div", { class: "top" });
+  return {
+    title: `${item} · ${nameOf(cell)}`,
+    node: make("section", null, top, make("h1", { tabindex: "-1" }, item, make("small", null, nameOf(cell))), cell.isPrivate ? privateNote() : null, body),
+    async update(query) {
+      const values = Object.fromEntries(query);
+      const back = crumbs(["Grid", address(["grid"])], [nameOf(cell), address(["cell", ...cell.path], values)], [item]);
+      try {
+        const turn = await findTurn(cell, item, sample);
+        top.replaceChildren(back);
+        if (!turn) {
+          body.replaceChildren(make("p", null, `This cell has no item “${item}” with sample ${sample}.`));
+          return;
+        }
+        const isOther = listed.cell !== null && (listed.cell !== cell || listed.query !== query.toString());
+        if (isOther || !listed.turns.length) {
+          listed = { cell, turns: await chosenOf(await readCell(cell, () => {}, () => false), wantedBy(query)), query: query.toString() };
+        }
+        const parts = await turnParts(turn, query);
+        top.replaceChildren(back, steps(turn, values));
+        body.replaceChildren(...parts);
+      } catch (error) {
+        body.replaceChildren(make("p", { class: "notice" }, error.message));
+      }
+    },
+  };
+}
