@@ -1,4 +1,4 @@
-"""What a job asks of a cluster follows from its line, and grows with the attempt up to a ceiling."""
+"""What a job asks of a cluster follows from its line, and grows by attempt up to a ceiling."""
 
 from types import SimpleNamespace
 
