@@ -24,7 +24,7 @@ SETTINGS = {
     "SLURM_UP_CPUS": "8",  # what a sweep asks for
     "SLURM_UP_MEM_MB": "16000",
 }
-PATIENCE = 600  # seconds that a cluster on a busy machine may take for anything
+PATIENCE = 1800  # seconds that a cluster on a busy machine may take for anything
 HASTE = ["--slurm-init-seconds-before-status-checks", "3", "--latency-wait", "10"]
 CORES = ["--set-threads", "sweep=2"]  # this machine's; a sweep asks for eight
 
