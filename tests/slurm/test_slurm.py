@@ -65,7 +65,7 @@ def states(cluster: Cluster, folder: Path, model: str) -> list[str]:
 def sweep_plan(folder: Path, *targets: str) -> str:
     """Return what a dry run would do for some targets."""
     command = [SNAKEMAKE, *targets, "-n", "--configfile", "study.yaml"]
-    return subprocess.run(command, cwd=folder, text=True, capture_output=True).stderr
+    return subprocess.run(command, cwd=folder, text=True, capture_output=True).stdout
 
 
 def test_demo_grid_is_swept_by_one_job_with_the_gpus_of_its_model(
