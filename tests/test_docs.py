@@ -68,11 +68,15 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("arguments", [["-n"], ["--profile", "slurm", "-n"]], ids=" ".join)
-def test_dry_run_of_the_shipped_config_plans_all_eleven_models(
-    project: Path, arguments: list[str]
-) -> None:
-    assert re.search(r"^sweep +11$", output_of(project, "snakemake", *arguments), re.M)
+def test_dry_run_of_the_shipped_config_plans_all_eleven_models(project: Path) -> None:
+    assert re.search(r"^sweep +11$", output_of(project, "snakemake", "-n"), re.M)
+
+
+def test_slurm_profile_is_found_from_the_projects_folder(study: Path) -> None:
+    (study / "slurm").symlink_to("profiles/slurm")
+    (study / "study.yaml").rename(study / "mine.yaml")
+    command = ["snakemake", "--profile", "slurm", "-n", "--configfile", "mine.yaml"]
+    assert "Nothing to be done" in output_of(study, *command)
 
 
 def test_download_fetches_every_model_and_dataset_and_nothing_else(project: Path) -> None:

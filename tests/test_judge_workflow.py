@@ -70,7 +70,7 @@ def test_study_with_an_endpoint_leaks_no_key_and_pays_once(
     n_asked = len(server.asked)
     assert not planned(study)
     add_judge(study, entry(server, price={"input": 2.0, "output": 9.0}, concurrency=2, timeout=9))
-    assert set(planned(study)) == {"tabulate_costs"}
+    assert set(planned(study)) == {"tabulate_costs", "build_report"}
     add_judge(study, entry(server))
     cells = study / "results/cells"
     lost = [*cells.rglob("canary.parquet"), *cells.rglob("summary.parquet")]
