@@ -80,8 +80,8 @@ rule import_annotations:
 rule measure_agreement:
     """Measure how far people and judges agree, and list where they do not."""
     input:
-        user_turns=study.humans.user_turns,
-        verdicts=study.humans.verdicts,
+        user_turns=study.all_user_turns,
+        verdicts=study.all_verdicts,
         annotations=study.humans.annotations,
         round_keys=study.humans.keys,
         blind=study.humans.items,
@@ -111,8 +111,8 @@ rule measure_agreement:
 rule correct_rates:
     """Correct every judge's rates by what people labelled."""
     input:
-        user_turns=study.humans.user_turns,
-        verdicts=study.humans.verdicts,
+        user_turns=study.all_user_turns,
+        verdicts=study.all_verdicts,
         annotations=study.humans.annotations,
         round_keys=study.humans.keys,
     output:

@@ -6,7 +6,7 @@ CAPTIONS = sorted(glob_wildcards("data/captions/{name}.rst").name)
 rule build_report:
     """Write the page of headline, figures and tables, and what its explorer reads."""
     input:
-        user_turns=study.humans.user_turns,
+        user_turns=study.all_user_turns,
         verdicts=study.all_verdicts,
         answers=study.answers,
         grades=study.grades,

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 
 from tests.workflow import ROOT
+from userturn.cells import Cell
 from userturn.config import load_config
 from userturn.explorer import TURN
-from userturn.grid import Cell, Grid
+from userturn.grid import Grid
 from userturn.report import build_report
 from userturn.tabulating import SUMMARY_SCHEMA, summarise_judge
 

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from tests.workflow import ROOT
-from userturn.grid import Cell, Grid
+from userturn.cells import Cell
+from userturn.grid import Grid
 from userturn.sweep import shard_of
 from userturn.tables import write_table
 

@@ -9,7 +9,8 @@ import pytest
 
 from tests.browser import chromium, needs_chromium
 from tests.made_up_results import build, made_up_config, write_results
-from userturn.grid import Cell, Grid
+from userturn.cells import Cell
+from userturn.grid import Grid
 
 pytestmark = needs_chromium
 HOSTILE = [

@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from userturn.statistics import CONFIDENCE
+
 Floats = npt.NDArray[np.float64]
-CONFIDENCE = 0.95
 N_RESAMPLES = 1000
 FEWEST = 2  # units that an interval needs
 

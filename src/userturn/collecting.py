@@ -6,8 +6,9 @@ from pathlib import Path
 import polars as pl
 
 from userturn.answers import split_reasoning
+from userturn.cells import Cell
 from userturn.errors import UserError
-from userturn.grid import Cell, Grid
+from userturn.grid import Grid
 from userturn.journal import read_journal
 from userturn.planning import read_plan
 from userturn.tables import Schema, write_table

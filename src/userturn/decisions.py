@@ -5,19 +5,26 @@ line `void` takes back the one line that it names, so that its question is asked
 of the files does not matter.
 """
 
-import fcntl
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from userturn.journal import BODY, decode_line
+from userturn.locks import alone
 
 Record = dict[str, Any]
 
 KEY_BEGINS = BODY + len('"key":"')
 KEY_ENDS = KEY_BEGINS + 64
 RANKS = {"ok": 2, "unclear": 1, "error": 0}  # which of two lines about a key stands
+
+
+def read_rounds(path: Path) -> dict[str, int]:
+    """Return how often the verdicts of each folder were taken back; nothing where never."""
+    rounds: dict[str, int] = json.loads(path.read_text()) if path.is_file() else {}
+    return rounds
 
 
 class Decision(NamedTuple):
@@ -37,9 +44,7 @@ class Decision(NamedTuple):
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
     """Let one process at a time ask for what a journal lacks, so that none asks for it twice."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with alone(folder / "lock"):
         yield
 
 

@@ -18,8 +18,9 @@ from typing import Any
 
 import polars as pl
 
+from userturn.cells import Cell
 from userturn.explorer_prompts import ROWS, Group, Texts, numbered, read_group, write_script
-from userturn.grid import Cell, Grid
+from userturn.grid import Grid
 
 OUTCOMES = ["ok", "empty", "error"]
 TURN = ["model", "dataset", "temperature", "perturbation", "item", "sample"]
@@ -168,7 +169,7 @@ def write_explorer(
     index: list[list[Any]] = []
     groups: dict[str, int] = {}
     for (model, dataset), cells in groupby(grid.cells, lambda cell: (cell.model, cell.dataset)):
-        private = grid.datasets[dataset].get("private", False)
+        private = dataset in grid.private_datasets
         group = None if private else read_group(grid.results, model, dataset, user_headers[model])
         for cell in cells:
             turns = read_turns(grid.results / "cells" / cell.folder, judges)

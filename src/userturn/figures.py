@@ -10,8 +10,9 @@ import altair as alt
 import polars as pl
 
 from userturn.drawing import INK, ceiling, note, save, titled
+from userturn.verdicts import GENUINE
 
-ALL, PLAIN, GENUINE = "all", "none", "genuine_followup"
+ALL, PLAIN = "all", "none"
 ALL_DATASETS = "all datasets"
 OVER = 0.05  # share of a cell's turns from which its trouble is marked
 NOTHING = "no turn was scored"

@@ -4,12 +4,13 @@ A cell is finished when its file carries the identity that the config asks for n
 grid with their wildcards; nothing here depends on Snakemake.
 """
 
-import json
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from userturn.cells import Cell, temperature_name
 from userturn.config import Config, ConfigError, complete_judges, human_datasets, selected
+from userturn.decisions import read_rounds
 from userturn.fingerprints import file_sha256, fingerprint
 from userturn.judge_requests import judge_identity
 from userturn.models import source_identity
@@ -23,31 +24,6 @@ ELSEWHERE = frozenset(("source", "revision", "answer", "chat_template"))
 GROUPING = frozenset(("family", "size", "base"))
 NO_IDENTITY = PLACEMENT | RESOURCES | ELSEWHERE | GROUPING
 IDENTITY_VERSION = 1
-
-
-class Cell(NamedTuple):
-    """The unit that is finished once and for all; temperature as in paths: 0, 0.7, 1."""
-
-    model: str
-    dataset: str
-    temperature: str
-    perturbation: str
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the cell's files, below results/cells."""
-        return Path(self.model, self.dataset, f"t{self.temperature}", self.perturbation)
-
-
-def temperature_name(value: float) -> str:
-    """Return a temperature as it stands in paths: 0, 0.7, 1 (also for 1.0)."""
-    return f"{value:g}"
-
-
-def read_rounds(path: Path) -> dict[str, int]:
-    """Return how often the verdicts of each folder were taken back; nothing where never."""
-    rounds: dict[str, int] = json.loads(path.read_text()) if path.is_file() else {}
-    return rounds
 
 
 class Grid:
@@ -246,12 +222,24 @@ class Grid:
         """The judge that figures show and comparisons go by."""
         return str(self.config["primary_judge"])
 
+    def grader(self, dataset: str) -> str | None:
+        """Return the judge that grades a dataset by its rubrics, or None for another verifier."""
+        settings = self.datasets[dataset]
+        return str(settings["judge"]) if settings["verifier"] == "rubric" else None
+
+    @cached_property
+    def asked_judges(self) -> list[str]:
+        """The judges of user turns and those that grade answers, sorted."""
+        return sorted({*self.judges, *filter(None, map(self.grader, self.datasets))})
+
+    @property
+    def private_datasets(self) -> list[str]:
+        """The datasets whose rows are never shown, sorted."""
+        return [name for name, settings in self.datasets.items() if settings.get("private")]
+
     @cached_property
     def _judge_identities(self) -> dict[str, dict[str, Any]]:
-        graders = {name["judge"] for name in self.datasets.values() if "judge" in name}
-        return {
-            name: judge_identity(self.all_judges[name]) for name in sorted(graders | {*self.judges})
-        }
+        return {name: judge_identity(self.all_judges[name]) for name in self.asked_judges}
 
     def judge_identity(self, judge: str) -> dict[str, Any]:
         """Return what of a judge's entry shapes its verdicts."""
@@ -270,10 +258,26 @@ class Grid:
         n = self._rounds[judge].get(folder, 0)
         return fingerprint([identity, n]) if n else identity
 
+    @cached_property
+    def _verdict_identities(self) -> dict[tuple[Cell, str], str]:
+        return {
+            (cell, judge): self.in_round(
+                fingerprint([self.cell_identity(cell), judge, self.judge_identity(judge)]),
+                judge,
+                f"cells/{cell.folder}",
+            )
+            for cell in self.cells
+            for judge in self.judges
+        }
+
     def verdicts_identity(self, cell: Cell, judge: str) -> str:
         """Return the identity of one judge's verdicts on a cell."""
-        identity = fingerprint([self.cell_identity(cell), judge, self.judge_identity(judge)])
-        return self.in_round(identity, judge, f"cells/{cell.folder}")
+        return self._verdict_identities[cell, judge]
+
+    @property
+    def verdict_identities(self) -> list[str]:
+        """The identities of all judges' verdicts on all cells."""
+        return list(self._verdict_identities.values())
 
     def model_fingerprint(self, model: str) -> str:
         """Return the fingerprint of what identifies a model."""

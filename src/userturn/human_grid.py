@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from userturn.cells import Cell, cell_of, files_of, temperature_name
 from userturn.config import ConfigError, near_miss
 from userturn.families import families
 from userturn.fingerprints import file_sha256, fingerprint
-from userturn.grid import Cell, Grid, temperature_name
+from userturn.grid import Grid
 
 HUMANS_VERSION = 1
 ANNOTATIONS = Path("data/annotations")
@@ -30,7 +31,7 @@ class HumanGrid:
             raise ConfigError(f"humans.judge: '{self.judge}' is no judge of this run{near}")
         self.rounds: list[str] = self.settings["rounds"]
         self.families = dict(families(grid.models).select("model", "family").iter_rows())
-        self.private = sorted(n for n, d in grid.datasets.items() if d.get("private"))
+        self.private = grid.private_datasets
         chosen = [cell for cell in grid.cells if self._is_chosen(cell)]
         hidden = () if self.settings["include_private"] else self.private
         self.cells = [cell for cell in chosen if cell.dataset not in hidden]
@@ -53,23 +54,15 @@ class HumanGrid:
                 return False
         return True
 
-    def _of_cells(self, cells: list[Cell], file: str) -> list[str]:
-        return [f"results/cells/{cell.folder}/{file}" for cell in cells]
-
     def sample_identity(self, wildcards: Any) -> str:
         """Return the identity of one cell's human sample."""
-        cell = Cell(
-            wildcards.model, wildcards.dataset, wildcards.temperature, wildcards.perturbation
-        )
         wanted = [self.settings["per_stratum"], self.settings["genuine"], self.grid.config["seed"]]
-        return fingerprint([HUMANS_VERSION, self.grid.verdicts_identity(cell, self.judge), wanted])
+        verdicts = self.grid.verdicts_identity(cell_of(wildcards), self.judge)
+        return fingerprint([HUMANS_VERSION, verdicts, wanted])
 
     def sampling_verdicts(self, wildcards: Any) -> str:
         """Return the verdicts that make the strata of a cell."""
-        return (
-            f"results/cells/{wildcards.model}/{wildcards.dataset}/t{wildcards.temperature}/"
-            f"{wildcards.perturbation}/verdicts/{self.judge}.parquet"
-        )
+        return files_of([cell_of(wildcards)], f"verdicts/{self.judge}.parquet")[0]
 
     def drawn_folder(self, round_name: str) -> Path:
         """Return where a drawn round is kept: it is no rule's output, so no rerun deletes it."""
@@ -85,11 +78,11 @@ class HumanGrid:
 
     def user_turns_to_draw(self, wildcards: Any) -> list[str]:
         """Return the user turns that a round shows; none where it is drawn."""
-        return self._unless_drawn(wildcards.round, self._of_cells(self.cells, "user_turns.parquet"))
+        return self._unless_drawn(wildcards.round, files_of(self.cells, "user_turns.parquet"))
 
     def samples_to_draw(self, wildcards: Any) -> list[str]:
         """Return the human samples that a round is drawn from; none where it is drawn."""
-        samples = self._of_cells(self.cells, "human_sample.parquet")
+        samples = files_of(self.cells, "human_sample.parquet")
         return self._unless_drawn(wildcards.round, samples)
 
     def datasets_to_draw(self, wildcards: Any) -> list[str]:
@@ -145,23 +138,8 @@ class HumanGrid:
         return self._of_rounds("items.parquet")
 
     @property
-    def user_turns(self) -> list[str]:
-        """The user turns of all cells of the study."""
-        return self._of_cells(self.grid.cells, "user_turns.parquet")
-
-    @property
-    def verdicts(self) -> list[str]:
-        """The verdicts of every judge on all cells of the study."""
-        return [
-            p
-            for j in self.grid.judges
-            for p in self._of_cells(self.grid.cells, f"verdicts/{j}.parquet")
-        ]
-
-    @property
     def identity(self) -> str:
         """The identity of the tables that people's labels go into."""
-        grid = self.grid
-        verdicts = [grid.verdicts_identity(cell, j) for cell in grid.cells for j in grid.judges]
-        names = [self.rounds, self.families, self.private, grid.config["seed"], self._rubric]
-        return fingerprint([HUMANS_VERSION, verdicts, names])
+        seed = self.grid.config["seed"]
+        names = [self.rounds, self.families, self.private, seed, self._rubric]
+        return fingerprint([HUMANS_VERSION, self.grid.verdict_identities, names])

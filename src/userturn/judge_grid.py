@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from userturn.cells import cell_of
 from userturn.control_grid import ControlGrid
 from userturn.errors import UserError
 from userturn.fingerprints import fingerprint
@@ -26,8 +27,7 @@ class JudgeGrid:
 
     def check_keys(self) -> None:
         """End the program where the key of a judge is not in the environment."""
-        graders = {judge for name in self.grid.datasets if (judge := self._grader(name))}
-        for name in sorted(graders | set(self.grid.judges)):
+        for name in self.grid.asked_judges:
             try:
                 read_key(name, self.grid.all_judges[name])
             except UserError as error:
@@ -37,13 +37,9 @@ class JudgeGrid:
         """Return how many requests a judge may have in flight; none for one without an endpoint."""
         return int(self.grid.judges[wildcards.judge].get("concurrency", 0))
 
-    def _grader(self, dataset: str) -> str | None:
-        settings = self.grid.datasets[dataset]
-        return str(settings["judge"]) if settings["verifier"] == "rubric" else None
-
     def n_at_once_to_grade(self, wildcards: Any) -> int:
         """Return how many requests a verifier may have in flight; none for one without a judge."""
-        judge = self._grader(wildcards.dataset)
+        judge = self.grid.grader(wildcards.dataset)
         return int(self.grid.all_judges[judge]["concurrency"]) if judge else 0
 
     @cached_property
@@ -95,8 +91,7 @@ class JudgeGrid:
 
     def marker_of_cell(self, wildcards: Any) -> list[str]:
         """Return the job that serves a judge and that a cell's verdicts wait for, if any."""
-        folder = f"cells/{wildcards.model}/{wildcards.dataset}/t{wildcards.temperature}"
-        return self._marker(f"{folder}/{wildcards.perturbation}", wildcards.judge)
+        return self._marker(f"cells/{cell_of(wildcards).folder}", wildcards.judge)
 
     def marker_of_controls(self, wildcards: Any) -> list[str]:
         """Return the job that serves a judge and that a control's verdicts wait for, if any."""
@@ -105,15 +100,6 @@ class JudgeGrid:
     def _marker(self, folder: str, judge: str) -> list[str]:
         is_pending = folder in self.pending.get(judge, [])
         return [f"results/judging/{judge}.json"] if is_pending else []
-
-    @property
-    def verdicts(self) -> list[str]:
-        """The verdicts of every judge on all cells and controls."""
-        return [
-            f"results/{folder}/verdicts/{judge}.parquet"
-            for folder in self._folders
-            for judge in self.grid.judges
-        ]
 
     @property
     def prices(self) -> dict[str, Any]:

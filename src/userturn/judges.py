@@ -62,8 +62,8 @@ def judge_of(grid: Grid, name: str) -> Judge:
 
 def rubric_judge(grid: Grid, dataset: str) -> Judge | None:
     """Return the judge that grades a dataset by its rubrics, or None for another verifier."""
-    settings = grid.datasets[dataset]
-    return judge_of(grid, settings["judge"]) if settings["verifier"] == "rubric" else None
+    judge = grid.grader(dataset)
+    return judge_of(grid, judge) if judge else None
 
 
 @dataclass(frozen=True)

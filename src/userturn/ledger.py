@@ -12,12 +12,12 @@ import socket
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
 from userturn.journal import decode_line, encode_line
+from userturn.locks import alone
 
 SLOT = 1024  # bytes
 SHARE = 8  # of what is free, a process takes this part at a time
@@ -63,14 +63,6 @@ def money(spent: Spent, price: Price) -> float:
 
 class CapReachedError(Exception):
     """One more request could pass the hard cap."""
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _count(value: Any) -> int:
@@ -163,7 +155,7 @@ class Account:
 
     def _raise_allowance(self, need: float) -> bool:
         assert self.cap is not None
-        with _locked(self.folder / "lock"):
+        with alone(self.folder / "lock"):
             others = sum(
                 account.claim(self.prices)
                 for account in read_accounts(self.folder)

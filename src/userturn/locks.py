@@ -8,10 +8,21 @@ Snakemake's is still there, on the host where it was taken, knows that its owner
 import fcntl
 import shutil
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 _held: list[TextIO] = []
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Let one process of this machine at a time go on; the lock ends with it however it dies."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def release_abandoned_lock(folder: Path = Path(".snakemake")) -> bool:

@@ -20,16 +20,15 @@ variance (Dean and Pagano 2015, doi:10.1093/jssam/smv024): near 0 and 1 and with
 hold, where estimate +- 1.96 standard errors does not.
 """
 
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from userturn.statistics import wilson_limits
+from userturn.statistics import CONFIDENCE, quantile_of, wilson_limits
 
 Floats = npt.NDArray[np.float64]
-Z = NormalDist().inv_cdf(0.975)
+Z = quantile_of(CONFIDENCE)
 
 
 class Labelled(NamedTuple):

@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 
 from userturn.config import check, load_config
-from userturn.decisions import checksum_of
+from userturn.decisions import checksum_of, read_rounds
 from userturn.errors import UserError
-from userturn.grid import Grid, read_rounds
+from userturn.grid import Grid
 from userturn.journal import Writer, decode_line
 from userturn.judges import judge_of
 from userturn.tables import written_whole

@@ -103,7 +103,7 @@ def laid_out(grid: Grid, judge: str, models: Sequence[str], rubric: Labels) -> d
         "datasets": list(grid.datasets),
         "temperatures": list(grid.temperatures),
         "perturbations": sorted(grid.perturbations, key=lambda name: (name != "none", name)),
-        "private": [name for name, line in grid.datasets.items() if line.get("private")],
+        "private": grid.private_datasets,
         "judges": list(grid.judges),
         "judge": judge,
         "criteria": {name: text["criterion"] for name, text in rubric.items()},

@@ -7,12 +7,13 @@ from typing import Any
 
 import yaml
 
+from userturn.cells import cell_of, files_of
 from userturn.config import Config, ConfigError, check
 from userturn.control_grid import ControlGrid
 from userturn.errors import UserError
 from userturn.families import bases, families
 from userturn.fingerprints import fingerprint
-from userturn.grid import Cell, Grid
+from userturn.grid import Grid
 from userturn.human_grid import HumanGrid
 from userturn.judge_grid import JudgeGrid
 from userturn.locks import release_abandoned_lock
@@ -29,11 +30,6 @@ WILDCARDS = dict.fromkeys(NAMED, r"[a-z0-9][a-z0-9._-]*") | {
     "temperature": r"[0-9.]+",
     "shard": r"\d+of\d+",
 }
-
-
-def cell_of(wildcards: Any) -> Cell:
-    """Return the cell that a job's wildcards name."""
-    return Cell(wildcards.model, wildcards.dataset, wildcards.temperature, wildcards.perturbation)
 
 
 def begin(path_to_config: str, is_driver: bool) -> None:
@@ -141,8 +137,8 @@ class Study:
 
     def grades_identity(self, wildcards: Any) -> str:
         """Return the identity of a model's grades on a dataset."""
-        settings = self.grid.datasets[wildcards.dataset]
-        asked = [self.grid.judge_identity(settings["judge"])] if "judge" in settings else []
+        judge = self.grid.grader(wildcards.dataset)
+        asked = [self.grid.judge_identity(judge)] if judge else []
         verifier = [self.verifier(wildcards), *asked]
         return fingerprint([GRADES_VERSION, self.answers_identity(wildcards), *verifier])
 
@@ -169,15 +165,16 @@ class Study:
     def identity(self) -> str:
         """The identity of the study's tables."""
         grid = self.grid
-        verdicts = [
-            grid.verdicts_identity(cell, judge) for cell in grid.cells for judge in grid.judges
-        ]
-        return fingerprint([verdicts, {name: d["verifier"] for name, d in grid.datasets.items()}])
+        verifiers = {name: d["verifier"] for name, d in grid.datasets.items()}
+        return fingerprint([grid.verdict_identities, verifiers])
 
     def verdicts(self, wildcards: Any) -> list[str]:
         """Return the verdicts of every judge on a cell."""
-        folder = Path("results/cells", cell_of(wildcards).folder, "verdicts")
-        return [str(folder / f"{judge}.parquet") for judge in self.grid.judges]
+        return files_of([cell_of(wildcards)], *self._verdict_files)
+
+    @property
+    def _verdict_files(self) -> list[str]:
+        return [f"verdicts/{judge}.parquet" for judge in self.grid.judges]
 
     @property
     def descriptions(self) -> list[str]:
@@ -220,16 +217,17 @@ class Study:
     @property
     def all_verdicts(self) -> list[str]:
         """The verdicts of every judge on all cells."""
-        return [
-            f"results/cells/{cell.folder}/verdicts/{judge}.parquet"
-            for cell in self.grid.cells
-            for judge in self.grid.judges
-        ]
+        return files_of(self.grid.cells, *self._verdict_files)
+
+    @property
+    def all_user_turns(self) -> list[str]:
+        """The user turns of all cells."""
+        return files_of(self.grid.cells, "user_turns.parquet")
 
     @property
     def summaries(self) -> list[str]:
         """The summaries of all cells."""
-        return [f"results/cells/{cell.folder}/summary.parquet" for cell in self.grid.cells]
+        return files_of(self.grid.cells, "summary.parquet")
 
     @property
     def grades(self) -> list[str]:
@@ -246,5 +244,4 @@ class Study:
     @property
     def report_identity(self) -> str:
         """The identity of the report: what shapes it and is no file that it is made of."""
-        private = [name for name, line in self.grid.datasets.items() if line.get("private")]
-        return fingerprint([REPORT_VERSION, self.anchors_identity, private])
+        return fingerprint([REPORT_VERSION, self.anchors_identity, self.grid.private_datasets])

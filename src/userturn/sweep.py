@@ -13,10 +13,11 @@ from pathlib import Path
 
 from userturn.answers import split_reasoning
 from userturn.asking import Asker, Record
+from userturn.cells import Cell
 from userturn.datasets import Item, read_items
 from userturn.engine import load_engine
 from userturn.fingerprints import fingerprint
-from userturn.grid import Cell, Grid
+from userturn.grid import Grid
 from userturn.leases import lease
 from userturn.models import model_folder
 from userturn.perturbations import Donor, needs_donor

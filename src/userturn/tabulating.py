@@ -7,6 +7,7 @@ import polars as pl
 
 from userturn.counting import CELL
 from userturn.resampling import Patterns, clustered_rate
+from userturn.rubrics import mean_score
 from userturn.statistics import generator, wilson
 from userturn.tables import Schema, write_csv, write_table
 from userturn.verdicts import REFUSED
@@ -126,12 +127,14 @@ def accuracy(grades: pl.DataFrame) -> pl.DataFrame:
         n_undecided=pl.col("correct").null_count(),
         n_graded_loose=pl.col("correct_loose").count(),
         n_correct_loose=pl.col("correct_loose").sum(),
-        mean_score=pl.col("score").mean().clip(0, 1),
+        scores=pl.col("score").drop_nulls(),
     )
     strict = _wilson_columns(counts, "n_correct", "n_graded", "")
-    return counts.with_columns(
-        *strict, *_wilson_columns(counts, "n_correct_loose", "n_graded_loose", "_loose")
-    )
+    loose = _wilson_columns(counts, "n_correct_loose", "n_graded_loose", "_loose")
+    means = [mean_score(scores) for scores in counts["scores"].to_list()]
+    means_of_rubrics = pl.Series("mean_score", means, dtype=pl.Float64)
+    order = [*counts.columns[:-1], "mean_score"]
+    return counts.with_columns(means_of_rubrics).select(*order, *strict, *loose)
 
 
 def _wilson_columns(counts: pl.DataFrame, positive: str, n: str, ending: str) -> list[pl.Series]:

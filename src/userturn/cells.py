@@ -1,0 +1,34 @@
+"""Cells: the unit that is finished once and for all, and where its files are."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Cell(NamedTuple):
+    """One part of a grid; temperature as in paths: 0, 0.7, 1."""
+
+    model: str
+    dataset: str
+    temperature: str
+    perturbation: str
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the cell's files, below results/cells."""
+        return Path(self.model, self.dataset, f"t{self.temperature}", self.perturbation)
+
+
+def cell_of(wildcards: Any) -> Cell:
+    """Return the cell that a job's wildcards name."""
+    return Cell(wildcards.model, wildcards.dataset, wildcards.temperature, wildcards.perturbation)
+
+
+def temperature_name(value: float) -> str:
+    """Return a temperature as it stands in paths: 0, 0.7, 1 (also for 1.0)."""
+    return f"{value:g}"
+
+
+def files_of(cells: Iterable[Cell], *names: str) -> list[str]:
+    """Return files of some cells as rules name them, all of one cell beside each other."""
+    return [f"results/cells/{cell.folder}/{name}" for cell in cells for name in names]
