@@ -10,7 +10,8 @@ from tests.workflow import ROOT
 from userturn.endpoint_judging import endpoint_verdicts
 from userturn.judges import CellToJudge, Judge
 from userturn.judging import judge_cell
-from userturn.ledger import Spent, read_accounts
+from userturn.ledger import read_accounts
+from userturn.spending import Spent
 
 PRICE = {"input": 1.0, "cached_input": 0.5, "output": 10.0}
 ANSWER = "Toast the rice in a little oil, then steam it."

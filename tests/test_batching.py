@@ -11,7 +11,7 @@ from tests.judge_server import GENUINE, USAGE, Asked, http, judge_server
 from tests.judged import PRICE, cell, judge, spent, verdicts_of
 from userturn import batching
 from userturn.errors import UserError
-from userturn.ledger import money
+from userturn.spending import money
 
 
 class FakeApi:

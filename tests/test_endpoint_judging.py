@@ -132,6 +132,18 @@ def test_refusal_is_unscored_and_not_asked_again(tmp_path: Path) -> None:
     assert len(server.asked) == 1
 
 
+def test_key_that_a_refusal_quotes_stays_out_of_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGE_KEY", "sk-canary-7a1c90")
+    with judge_server(lambda _: completion(None, refusal="Not with sk-canary-7a1c90!")) as server:
+        one = judge(tmp_path, server.url, key_variable="JUDGE_KEY")
+        verdicts_of(one, cell(tmp_path, "Why?"))
+    (record,) = read_journal(one.journal("d")).records.values()
+    assert record["reply"].startswith("Not with ")
+    assert "sk-canary" not in record["reply"]
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
 def test_other_client_errors_are_never_tried_again(tmp_path: Path, status: int) -> None:
     with judge_server(lambda _: http(status, b"no")) as server:

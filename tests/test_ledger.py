@@ -14,7 +14,8 @@ from tests.workflow import ROOT
 from userturn.costs import costs, describe_judge
 from userturn.errors import UserError
 from userturn.journal import read_journal
-from userturn.ledger import SLOT, Account, Spent, at_most, money, read_account, read_accounts
+from userturn.ledger import SLOT, Account, read_account, read_accounts
+from userturn.spending import Spent, at_most, money
 
 # A reply of the server: 388 fresh, 512 cached and 40 written tokens at 1, 0.5 and 10 for a million.
 COST = (388 * 1 + 512 * 0.5 + 40 * 10) / 1e6

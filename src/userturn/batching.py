@@ -7,22 +7,23 @@ noted id or by its file, and submits nothing twice.
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from userturn.deciding import Read, repaired
+from userturn.deciding import Read, record_of, repaired
 from userturn.decisions import Decisions, Record, only_writer
 from userturn.endpoint import Endpoint
 from userturn.errors import UserError
 from userturn.journal import Writer, read_journal
 from userturn.judge_requests import Question
 from userturn.keys import without_key
-from userturn.ledger import Account, CapReachedError, Spent, at_most
+from userturn.ledger import Account, CapReachedError, cap_reached
 from userturn.logs import say
-from userturn.replies import UnclearReplyError, read_reply
+from userturn.replies import read_reply
+from userturn.spending import Spent, at_most
 
 LARGEST_BATCH = 20_000  # questions; the API takes 50,000 and 200 MB
 FIRST_POLL, LONGEST_POLL = 1.0, 60.0  # seconds between two looks at a batch
@@ -135,19 +136,34 @@ class Batches:
             return {"key": key, "outcome": "error", "reason": text}
         reply, usage = read_reply(json.dumps(response["body"]).encode())
         self.account.bill(Spent(1, 1), usage)
-        try:
-            said = self.read(reply)
-        except UnclearReplyError as error:
-            found = self.decisions.get(key)
-            is_second = found is not None and found.outcome == "unclear"
-            outcome = "unscored" if error.final or is_second else "unclear"
-            raw = self.endpoint.redacted(reply.raw)
-            return {"key": key, "outcome": outcome, "reason": str(error), "reply": raw}
-        self.account.decided()
-        cleaned = {
-            k: self.endpoint.redacted(v) if isinstance(v, str) else v for k, v in said.items()
-        }
-        return {"key": key, "outcome": "ok", "said": cleaned}
+        record = record_of(key, reply, self.read, self.endpoint)
+        if record["outcome"] == "ok":
+            self.account.decided()
+        found = self.decisions.get(key)
+        is_second = found is not None and found.outcome == "unclear"
+        if record["outcome"] == "unclear" and is_second:
+            return record | {"outcome": "unscored"}
+        return record
+
+    def collect_open(self) -> None:
+        """Wait for every batch whose replies are not in the journal."""
+        for file, batch in self.open_files().items():
+            self.collect(file, batch or self.create(file))
+
+    def ask(self, questions: Sequence[Question], what: str) -> None:
+        """Have questions answered, a batch after the other.
+
+        Raises:
+            UserError: the hard cap forbids another request.
+        """
+        left = questions
+        while left:
+            try:
+                n = self.submit(left[:LARGEST_BATCH])
+            except CapReachedError:
+                raise cap_reached(what, self.account.cap, len(left)) from None
+            left = left[n:]
+            self.collect_open()
 
 
 @contextmanager
@@ -193,19 +209,7 @@ def ask_by_batch(
     batches = Batches(client, endpoint, read, decisions, account)
     with only_writer(decisions.folder), account, _told(endpoint.key):
         decisions.refresh()
-        for file, batch in batches.open_files().items():
-            batches.collect(file, batch or batches.create(file))
+        batches.collect_open()
         wanted = {question.key: question for question in questions}
         for _ in range(ROUNDS):
-            left = [wanted[k] for k in wanted if not decisions.is_finished(k)]
-            while left:
-                try:
-                    n = batches.submit(left[:LARGEST_BATCH])
-                except CapReachedError:
-                    raise UserError(
-                        f"{what}: stopped before max_cost could be passed, with {len(left)} "
-                        "questions left; raise max_cost and run the same command again"
-                    ) from None
-                left = left[n:]
-                for file, batch in batches.open_files().items():
-                    batches.collect(file, batch or batches.create(file))
+            batches.ask([wanted[k] for k in wanted if not decisions.is_finished(k)], what)

@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from userturn.injections import PREFIX
-from userturn.ledger import Price, Spent, money, read_accounts
+from userturn.ledger import read_accounts
+from userturn.spending import Price, Spent, money
 from userturn.statistics import wilson
 from userturn.tables import Schema, write_csv, write_table
 

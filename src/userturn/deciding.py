@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 
 from userturn.decisions import Decisions, Record, only_writer
 from userturn.endpoint import Endpoint, EndpointError
-from userturn.errors import UserError
 from userturn.journal import Writer
 from userturn.judge_requests import Question
-from userturn.ledger import Account, CapReachedError
+from userturn.ledger import Account, CapReachedError, cap_reached
 from userturn.logs import Progress
 from userturn.replies import Reply, UnclearReplyError
 
@@ -26,6 +25,21 @@ def repaired(question: Question, reason: str) -> Question:
     """Return a question put once more, with what was wrong with the first reply."""
     message = {"role": "user", "content": REPAIR.format(reason=reason)}
     return Question(question.key, (*question.messages, message))
+
+
+def record_of(key: str, reply: Reply, read: Read, endpoint: Endpoint) -> Record:
+    """Return the journal's record of a reply, without the endpoint's key in any of its texts.
+
+    Its outcome is `ok`, `unscored` where asking again is no use, else `unclear`.
+    """
+    try:
+        said = read(reply)
+    except UnclearReplyError as error:
+        outcome, words = ("unscored", reply.refusal) if error.final else ("unclear", None)
+        raw = endpoint.redacted(words or reply.raw)
+        return {"key": key, "outcome": outcome, "reason": str(error), "reply": raw}
+    texts = {name: endpoint.redacted(v) for name, v in said.items() if isinstance(v, str)}
+    return {"key": key, "outcome": "ok", "said": said | texts}
 
 
 @dataclass
@@ -88,35 +102,31 @@ class Asker:
 
     async def _decide(self, question: Question) -> Record:
         """Return the record of one question: decided, unscored after one repair, or an error."""
-        record: Record = {"key": question.key}
         try:
             reason = self.unclear.get(question.key)
             if reason is None:
-                reply = await self.endpoint.complete(list(question.messages), self.account)
-                try:
-                    return record | {"outcome": "ok", "said": self._said(reply)}
-                except UnclearReplyError as error:
-                    reason = str(error)
-                    noted = record | {"reason": reason, "reply": reply.raw}
-                    if error.final:
-                        return noted | {"outcome": "unscored", "reply": reply.refusal or reply.raw}
-                    self.journal.append(noted | {"outcome": "unclear"})
-            again = repaired(question, reason)
-            reply = await self.endpoint.complete(list(again.messages), self.account)
-            try:
-                return record | {"outcome": "ok", "said": self._said(reply)}
-            except UnclearReplyError as error:
-                why = f"{reason}; asked again: {error}"
-                return record | {"outcome": "unscored", "reason": why, "reply": reply.raw}
+                first = await self._reply_to(question)
+                if first["outcome"] != "unclear":
+                    return first
+                self.journal.append(first)
+                reason = first["reason"]
+            second = await self._reply_to(repaired(question, reason))
         except EndpointError as error:
-            return record | {"outcome": "error", "reason": str(error)}
+            return {"key": question.key, "outcome": "error", "reason": str(error)}
+        if second["outcome"] == "ok":
+            return second
+        why = f"{reason}; asked again: {second['reason']}"
+        return second | {"outcome": "unscored", "reason": why}
 
-    def _said(self, reply: Reply) -> Record:
-        said = self.read(reply)
-        return {
-            key: self.endpoint.redacted(value) if isinstance(value, str) else value
-            for key, value in said.items()
-        }
+    async def _reply_to(self, question: Question) -> Record:
+        reply = await self.endpoint.complete(list(question.messages), self.account)
+        return record_of(question.key, reply, self.read, self.endpoint)
+
+
+def _first_reasons(decisions: Decisions, keys: Iterable[str]) -> dict[str, str]:
+    """Return why the first reply to each question could not be read, where nothing came after."""
+    found = ((key, decisions.get(key)) for key in keys)
+    return {key: d.reason or "" for key, d in found if d is not None and d.outcome == "unclear"}
 
 
 async def ask_missing(
@@ -144,12 +154,7 @@ async def ask_missing(
         decisions.refresh()  # another cell may have asked the same
         keys = {key.decode() for key in decisions.wanted}
         missing = {key for key in keys if not decisions.is_finished(key)}
-        n_missing = len(missing)
-        unclear = {
-            key: found.reason or ""
-            for key in missing
-            if (found := decisions.get(key)) is not None and found.outcome == "unclear"
-        }
+        unclear, progress = _first_reasons(decisions, missing), Progress(what, len(missing))
 
         def asked_once() -> Iterator[Question]:
             for question in questions:
@@ -157,15 +162,11 @@ async def ask_missing(
                     missing.discard(question.key)
                     yield question
 
-        progress = Progress(what, n_missing)
         with Writer(decisions.folder) as journal, account:
             asker = Asker(endpoint, read, journal, account, unclear)
             try:
                 await asker.ask(asked_once(), progress)
             except CapReachedError:
-                raise UserError(
-                    f"{what}: stopped before max_cost {account.cap:g} could be passed, with "
-                    f"{n_missing - progress.n_done} questions left; what was decided is in the "
-                    "journal: raise max_cost and run the same command again"
-                ) from None
+                n_left = progress.n_requests - progress.n_done
+                raise cap_reached(what, account.cap, n_left) from None
     decisions.refresh()

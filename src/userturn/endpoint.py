@@ -19,9 +19,10 @@ import aiohttp
 from userturn.errors import UserError
 from userturn.judge_requests import Message
 from userturn.keys import without_key
-from userturn.ledger import Account, at_most
+from userturn.ledger import Account
 from userturn.pace import Pace
 from userturn.replies import Reply, read_reply
+from userturn.spending import at_most
 
 LARGEST_BODY = 1_000_000  # bytes that are read of a reply
 KEPT = 4_000  # characters that are kept of a reply that cannot be read, and 300 of an error

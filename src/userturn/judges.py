@@ -10,7 +10,8 @@ import polars as pl
 
 from userturn.grid import Grid
 from userturn.judge_requests import JudgePrompt, Question, ask_about_turn
-from userturn.ledger import Account, Price
+from userturn.ledger import Account
+from userturn.spending import Price
 
 SLICE = 2_000  # turns in memory at once
 JUDGED = ["item", "answer", "outcome", "text", "error"]

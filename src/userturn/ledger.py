@@ -12,61 +12,29 @@ import socket
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from userturn.errors import UserError
 from userturn.journal import decode_line, encode_line
 from userturn.locks import alone
+from userturn.spending import Price, Spent, metered, money
 
 SLOT = 1024  # bytes
 SHARE = 8  # of what is free, a process takes this part at a time
-MILLION = 1e6
-
-Price = Mapping[str, float]
-
-
-@dataclass
-class Spent:
-    """Counts of one account or of several.
-
-    Attributes:
-        n_requests: sent, the failed ones included.
-        n_unmetered: of them, those whose reply told no tokens though they may have been billed:
-            a timeout, a broken connection, a kill. Their tokens count as many as they can be.
-        n_verdicts: questions that ended with a decision.
-        input_tokens: read by the judge, cached ones included.
-        cached_tokens: of them, those that the endpoint had in its cache.
-        output_tokens: written by the judge, its reasoning included.
-        seconds: in which the processes asked.
-    """
-
-    n_requests: int = 0
-    n_unmetered: int = 0
-    n_verdicts: int = 0
-    input_tokens: int = 0
-    cached_tokens: int = 0
-    output_tokens: int = 0
-    seconds: float = 0.0
-
-    def __add__(self, other: "Spent") -> "Spent":
-        """Return the sum of two accounts."""
-        return Spent(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Spent)))
-
-
-def money(spent: Spent, price: Price) -> float:
-    """Return the price of some tokens; `price` is for a million input, cached, output tokens."""
-    cached = price.get("cached_input", price["input"]) * spent.cached_tokens
-    fresh = price["input"] * (spent.input_tokens - spent.cached_tokens)
-    return (fresh + cached + price["output"] * spent.output_tokens) / MILLION
 
 
 class CapReachedError(Exception):
     """One more request could pass the hard cap."""
 
 
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and value >= 0 else 0
+def cap_reached(what: str, cap: float | None, n_left: int) -> UserError:
+    """Return what to tell a user whose questions the hard cap has stopped."""
+    return UserError(
+        f"{what}: stopped before max_cost {cap or 0:g} could be passed, with {n_left} questions "
+        "left; what was decided is in the journal: raise max_cost and run the same command again"
+    )
 
 
 @dataclass
@@ -175,7 +143,7 @@ class Account:
             usage: tokens as the endpoint counts them; empty where the reply told none, None
                 where the endpoint refused the request, so that nothing was billed.
         """
-        self.in_flight += Spent(*(-getattr(most, f.name) for f in fields(Spent)))
+        self.in_flight -= most
         self.bill(most, usage)
 
     def bill(self, most: Spent, usage: Mapping[str, Any] | None) -> None:
@@ -185,26 +153,17 @@ class Account:
         elif not usage:
             self.spent += most
         else:
-            details = usage.get("prompt_tokens_details") or {}
-            n_read = _count(usage.get("prompt_tokens"))
-            cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else 0
-            n_written = _count(usage.get("completion_tokens"))
-            self.spent += Spent(1, 0, 0, n_read, min(cached, n_read), n_written)
+            self.spent += metered(usage)
         self._write()
 
     def unsend(self, most: Spent) -> None:
         """Take back a request that never left this machine."""
-        self.in_flight += Spent(*(-getattr(most, f.name) for f in fields(Spent)))
+        self.in_flight -= most
         self._write()
 
     def decided(self) -> None:
         """Count one question that ended with a decision; written with the next request."""
         self.spent.n_verdicts += 1
-
-
-def at_most(n_bytes: int, max_output: int) -> Spent:
-    """Return the most that a request may cost: a token has at least one byte."""
-    return Spent(1, 1, 0, n_bytes, 0, max_output)
 
 
 @dataclass(frozen=True)
