@@ -7,7 +7,6 @@ labelled both hold an opaque id, the conversation and the turn, and nothing else
 
 import json
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -16,7 +15,7 @@ import polars as pl
 import yaml
 
 from userturn.fingerprints import fingerprint
-from userturn.pages import embedded, policy
+from userturn.pages import embedded, policy, read_page
 from userturn.tables import written_whole
 
 Labels = Mapping[str, Mapping[str, str]]
@@ -36,7 +35,7 @@ def page(round_name: str, items: pl.DataFrame, labels: Labels) -> str:
         items: `id`, `conversation` and `turn`, in the order in which they are shown.
         labels: criterion and example by label.
     """
-    template = files("userturn").joinpath("pages/annotate.html").read_text("utf-8")
+    template = read_page("annotate.html")
     data = {
         "round": round_name,
         "digest": fingerprint(items["id"].to_list()),

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.comparing import compare_studies
 from userturn.doctor import doctor
 from userturn.errors import UserError
 from userturn.estimates import plan
@@ -73,6 +72,12 @@ def show_rates(results: Path) -> str:
     return f"{text}\n{controls}\n{judges}\ntables: {tables}/   figures: {results / 'figures'}/"
 
 
+def _compare(arguments: argparse.Namespace) -> str:
+    from userturn.comparing import compare_studies  # a second to import, for one command
+
+    return compare_studies(arguments.a, arguments.b)
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     root = argparse.ArgumentParser(prog="userturn", description=__doc__)
@@ -83,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
     compare = commands.add_parser("compare", help="print two studies side by side, item by item")
     compare.add_argument("a", type=Path, metavar="A")
     compare.add_argument("b", type=Path, metavar="B")
-    compare.set_defaults(run=lambda arguments: compare_studies(arguments.a, arguments.b))
+    compare.set_defaults(run=_compare)
     for name, function, help_text in (
         ("plan", plan, "print what a study will ask, of what, and with which prompts"),
         ("status", status, "print how far a running study is"),

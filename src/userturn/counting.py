@@ -4,8 +4,19 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from userturn.tables import Schema
+
 CELL = ["model", "dataset", "temperature", "perturbation"]
 KEYS = [*CELL, "judge"]
+RATE: Schema = {  # of scored turns, with its interval, and what the unscored could make of it
+    "estimate": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "interval": pl.String,
+    "coverage": pl.Float64,
+    "if_unscored_negative": pl.Float64,
+    "if_unscored_positive": pl.Float64,
+}
 LABEL = "label:"  # before a label's name in the column that counts it
 
 

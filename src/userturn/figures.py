@@ -9,12 +9,23 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.drawing import INK, ceiling, note, save, titled
+from userturn.drawing import (
+    INK,
+    PLAIN,
+    ceiling,
+    conditions_in,
+    families_in,
+    models_in,
+    note,
+    save,
+    titled,
+    told_apart,
+)
+from userturn.overview import grid_overview
 from userturn.verdicts import GENUINE
 
-ALL, PLAIN = "all", "none"
+ALL = "all"
 ALL_DATASETS = "all datasets"
-OVER = 0.05  # share of a cell's turns from which its trouble is marked
 NOTHING = "no turn was scored"
 SPACED = 26  # pixels between panels whose first and last labels would touch
 SMALL = 3  # from more models than this, panels are small
@@ -29,31 +40,6 @@ def _plain(table: pl.DataFrame) -> pl.DataFrame:
 def _temperature(rates: pl.DataFrame) -> str:
     """Return the lowest temperature as a part of a sentence."""
     return "".join(f", temperature {t:g}" for t in rates["temperature"].unique().sort()[:1])
-
-
-def _models(families: pl.DataFrame, table: pl.DataFrame) -> list[str]:
-    """Return the models of a table, by family and size."""
-    seen = set(table["model"])
-    return [model for model in families["model"] if model in seen]
-
-
-def _families(families: pl.DataFrame, table: pl.DataFrame) -> list[str]:
-    seen = families.filter(pl.col("model").is_in(table["model"].unique().to_list()))
-    return seen["family"].unique(maintain_order=True).to_list()
-
-
-def _told_apart(field: str, names: Sequence[str]) -> dict[str, Any]:
-    """Return colour and shape by one field, in one legend."""
-    return {
-        # Legends of equal domains are merged, those of equal orders are not.
-        "color": alt.Color(f"{field}:N").scale(domain=list(names)),
-        "shape": alt.Shape(f"{field}:N").scale(domain=list(names)),
-    }
-
-
-def _conditions(table: pl.DataFrame, field: str) -> list[str]:
-    """Return the perturbations of a table, the plain one first."""
-    return sorted(table[field].unique().to_list(), key=lambda name: (name != PLAIN, name))
 
 
 MEASURES = ["task accuracy", "genuine follow-up"]
@@ -72,7 +58,7 @@ def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFram
 def _over_size(table: pl.DataFrame, families: pl.DataFrame) -> tuple[dict[str, Any], int]:
     """Return the encoding of the axis and its width: of sizes if all are known, else of models."""
     if table["size"].null_count() or table["size"].n_unique() < 2:
-        names = alt.X("model:N", title=None, sort=_models(families, table)).axis(labelAngle=-35)
+        names = alt.X("model:N", title=None, sort=models_in(families, table)).axis(labelAngle=-35)
         offset = alt.XOffset("measure:N", sort=MEASURES)
         return {"x": names, "xOffset": offset}, max(120, 40 * table["model"].n_unique())
     axis = alt.Axis(format="~g", values=[0.1, 1, 10, 100, 1000], grid=False)
@@ -92,7 +78,7 @@ def accuracy_and_followup(
     if table.is_empty():
         return note("nothing was graded or scored")
     place, width = _over_size(table, families)
-    told = _told_apart("family", _families(families, table))
+    told = told_apart("family", families_in(families, table))
     y = alt.Y("estimate:Q", title="share of items, 95% interval")
     y = y.scale(domain=[0, 1]).axis(format="%")
     dash = alt.StrokeDash("measure:N").scale(domain=MEASURES)
@@ -129,13 +115,13 @@ def rates_by_temperature(rates: pl.DataFrame, families: pl.DataFrame, judge: str
     table = _beside_each_other(rates.drop_nulls("estimate"))
     if table.is_empty():
         return note(NOTHING)
-    models = _models(families, table)
+    models = models_in(families, table)
     width, height = (260, 180) if len(models) <= SMALL else (130, 62)
     x = alt.X("place:Q", title="temperature").axis(tickCount=5, format=".1f", grid=False)
     y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=3)
     y = y.scale(domain=[0, ceiling(table["upper"])])
-    names = _conditions(table, "perturbation")
-    told = _told_apart("perturbation", names)
+    names = conditions_in(table, "perturbation")
+    told = told_apart("perturbation", names)
     base = alt.Chart(table, width=width, height=height).encode(x=x, color=told["color"])
     dash = alt.StrokeDash("perturbation:N").scale(domain=names)
     lines = base.mark_line(strokeWidth=1.2).encode(y=y, strokeDash=dash)
@@ -174,8 +160,8 @@ def perturbation_effects(contrasts: pl.DataFrame, families: pl.DataFrame, judge:
     )
     if table.is_empty():
         return note("no perturbation shares an item with the plain answer")
-    told = _told_apart("condition", _conditions(table, "condition"))
-    y = alt.Y("model:N", title=None, sort=_models(families, table)).axis(grid=True)
+    told = told_apart("condition", conditions_in(table, "condition"))
+    y = alt.Y("model:N", title=None, sort=models_in(families, table)).axis(grid=True)
     base = alt.Chart(table, width=125, height=alt.Step(12)).encode(
         y=y.scale(paddingInner=0.25), yOffset="condition:N", color=told["color"]
     )
@@ -203,8 +189,8 @@ def failure_profiles(profiles: pl.DataFrame, families: pl.DataFrame, judge: str)
     if table.is_empty():
         return note(NOTHING)
     labels = sorted(table["label"].unique(), key=lambda label: (label != GENUINE, label))
-    told = _told_apart("family", _families(families, table))
-    y = alt.Y("model:N", title=None, sort=_models(families, table)).axis(grid=True)
+    told = told_apart("family", families_in(families, table))
+    y = alt.Y("model:N", title=None, sort=models_in(families, table)).axis(grid=True)
     base = alt.Chart(table, width=105, height=alt.Step(20)).encode(y=y, color=told["color"])
     top = ceiling(table["upper"])
     x = alt.X("estimate:Q", title="share").scale(domain=[0, top])
@@ -220,40 +206,6 @@ def failure_profiles(profiles: pl.DataFrame, families: pl.DataFrame, judge: str)
     )
     more = f"; unperturbed, temperature {table['temperature'][0]:g}, all datasets; 95% intervals"
     return chart.properties(title=titled("What the user turns are", judge, more))
-
-
-MARKS = {"E": "share_empty", "T": "share_truncated", "R": "share_refused", "X": "share_error"}
-
-
-def grid_overview(health: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
-    """Draw the share of scored turns of every cell, and mark what is wrong with it."""
-    if health.is_empty():
-        return note("the grid has no cell")
-    letters = [
-        pl.when(pl.col(share) > OVER).then(pl.lit(letter)).otherwise(pl.lit(""))
-        for letter, share in MARKS.items()
-    ]
-    table = health.with_columns(marks=pl.concat_str(letters))
-    n = table["temperature"].n_unique()
-    y = alt.Y("model:N", title=None, sort=_models(families, table)).axis(domain=False, ticks=False)
-    x = alt.X("temperature:O", title="temperature").axis(labelAngle=0, domain=False, ticks=False)
-    size = max(24, 110 // n)
-    base = alt.Chart(table, width=alt.Step(size), height=alt.Step(17)).encode(x=x, y=y)
-    colour = alt.Color("share_unscored:Q", title="share of turns without a verdict").scale(
-        domain=[0, 1], range=["#EDF3F8", "#F0B35B", "#8C2D04"], interpolate="rgb"
-    )
-    legend = alt.Legend(format="%", gradientLength=200, titleLimit=300, tickCount=2)
-    squares = base.mark_rect(stroke="white").encode(color=colour.legend(legend))
-    ink = alt.condition(alt.datum.share_unscored > 0.6, alt.value("white"), alt.value(INK))
-    marks = base.mark_text(fontSize=9).encode(text="marks:N", color=ink)
-    chart = (squares + marks).facet(
-        row=alt.Row("perturbation:N", title=None, sort=_conditions(table, "perturbation")).header(
-            labelAngle=0, labelAlign="left", labelBaseline="middle"
-        ),
-        column=alt.Column("dataset:N", title=None),
-    )
-    more = f"; over {OVER:.0%} of turns: E empty, T cut at the length limit, R refused, X error"
-    return chart.properties(title=titled("Every cell of the grid", judge, more))
 
 
 FIGURES: dict[str, tuple[Any, Sequence[str]]] = {

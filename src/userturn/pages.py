@@ -4,9 +4,27 @@ import base64
 import hashlib
 import json
 import re
+from importlib.resources import files
 from typing import Any
 
+FOLDER = files("userturn").joinpath("pages")
 PARTS = {"script-src": "script", "style-src": "style"}
+
+
+def read_page(name: str, **parts: str) -> str:
+    """Return a page's template with some of its places filled: those of all pages' style, at least.
+
+    Args:
+        name: of the template below `pages/`.
+        parts: texts by the name of their place.
+    """
+    page = FOLDER.joinpath(name).read_text("utf-8")
+    for place, text in {
+        **parts,
+        "common": FOLDER.joinpath("common.css").read_text("utf-8"),
+    }.items():
+        page = page.replace("{{" + place + "}}", text)
+    return page
 
 
 def embedded(value: Any) -> str:

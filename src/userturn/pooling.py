@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.counting import KEYS, LABEL, labels_of
+from userturn.counting import KEYS, LABEL, RATE, labels_of
 from userturn.resampling import Patterns, clustered_rate
 from userturn.statistics import generator
 from userturn.tables import Schema
@@ -26,13 +26,7 @@ RATE_SCHEMA: Schema = {
     "n_turns": pl.Int64,
     "n_scored": pl.Int64,
     "n_positive": pl.Int64,
-    "estimate": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "interval": pl.String,
-    "coverage": pl.Float64,
-    "if_unscored_negative": pl.Float64,
-    "if_unscored_positive": pl.Float64,
+    **RATE,
     "reason": pl.String,
 }
 GROUP = ["scope", "family", "model", "dataset", "temperature", "perturbation", "judge"]

@@ -8,7 +8,6 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from userturn.explorer import OUTCOMES, people_without_names, write_explorer
 from userturn.explorer_prompts import ROWS, WRITERS
 from userturn.grid import Grid
 from userturn.headline import LIMITS, Tables, headline
-from userturn.pages import embedded, policy
+from userturn.pages import FOLDER, embedded, policy, read_page
 from userturn.report_tables import TABLES, shown_table
 from userturn.tables import read_tables, written_whole
 
@@ -85,12 +84,10 @@ def rates_of_cells(grid: Grid, tables: Tables) -> list[list[list[float | None] |
 
 def assembled(study: dict[str, Any]) -> str:
     """Return the page as HTML, with what it knows of the study."""
-    folder = files("userturn").joinpath("pages/report")
-    template, style = (
-        folder.joinpath(f"report.{end}").read_text("utf-8") for end in ("html", "css")
-    )
-    script = "".join(folder.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS)
-    page = template.replace("{{style}}", style).replace("{{script}}", script)
+    parts = FOLDER.joinpath("report")
+    style = parts.joinpath("report.css").read_text("utf-8")
+    script = "".join(parts.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS)
+    page = read_page("report/report.html", style=style, script=script)
     rules = policy(page, script_src="'self' file:", img_src="data:")
     before, after = page.replace("{{policy}}", rules).split("{{study}}")
     return f"{before}{embedded(study)}{after}"
@@ -119,6 +116,19 @@ def without_names(tables: Tables, annotations: pl.DataFrame) -> dict[str, pl.Dat
     return {
         name: table.with_columns(raters) if name == "agreement" else table
         for name, table in tables.items()
+    }
+
+
+def contents(
+    grid: Grid, judge: str, rubric: Labels, tables: Tables, captions: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return what the page knows of a study, but for its figures and its turns."""
+    models = models_in_order(grid, tables)
+    return {
+        **laid_out(grid, judge, models, rubric),
+        "headline": headline(tables, judge, models),
+        "tables": [table_or_title(name, tables, captions, judge) for name in TABLES],
+        "rates": rates_of_cells(grid, tables),
     }
 
 
@@ -154,15 +164,8 @@ def build_report(
     rubric = read_rubric(path_to_rubric)
     headers = read_user_headers(paths_to_descriptions)
     explorer = write_explorer(grid, rubric, headers, annotations, Path(folder_of_data))
-    models = models_in_order(grid, tables)
     captions = read_captions(paths_to_captions)
-    study = {
-        **laid_out(grid, judge, models, rubric),
-        **explorer,
-        "headline": headline(tables, judge, models),
-        "figures": [read_figure(path, captions) for path in paths_to_figures],
-        "tables": [table_or_title(name, tables, captions, judge) for name in TABLES],
-        "rates": rates_of_cells(grid, tables),
-    }
+    figures = [read_figure(path, captions) for path in paths_to_figures]
+    study = contents(grid, judge, rubric, tables, captions) | explorer | {"figures": figures}
     with written_whole(path_to_report) as temporary:
         temporary.write_text(assembled(study), encoding="utf-8")

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.counting import CELL
+from userturn.counting import CELL, RATE
 from userturn.resampling import Patterns, clustered_rate
 from userturn.rubrics import mean_score
 from userturn.statistics import generator, wilson
@@ -28,13 +28,7 @@ SUMMARY_SCHEMA: Schema = {
     "n_unscored": pl.Int64,
     "n_refused": pl.Int64,
     "n_genuine": pl.Int64,
-    "estimate": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "interval": pl.String,
-    "coverage": pl.Float64,
-    "if_unscored_negative": pl.Float64,
-    "if_unscored_positive": pl.Float64,
+    **RATE,
 }
 
 
