@@ -31,8 +31,11 @@ rule all:
         expand("results/figures/{figure}.svg", figure=FIGURES),
         study.humans.pages,
         "results/report/index.html",
+        "results/study.json",
 
 
-for stage in "data generate judge controls humans aggregate figures report".split():
+for (
+    stage
+) in "data generate judge controls humans aggregate figures report audit".split():
 
     include: f"rules/{stage}.smk"

@@ -108,7 +108,7 @@ rule compare_with_paper:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=study.anchors_identity,
+        identity=study.shown_identity,
         judge=study.primary_judge,
     script:
         "../scripts/compare_with_paper.py"

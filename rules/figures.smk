@@ -30,6 +30,7 @@ rule draw_figures:
     conda:
         "../envs/analysis.yaml"
     params:
+        identity=study.shown_identity,
         judge=study.primary_judge,
     script:
         "../scripts/draw_figures.py"

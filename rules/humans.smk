@@ -151,5 +151,7 @@ rule draw_confusion:
     localrule: True
     conda:
         "../envs/analysis.yaml"
+    params:
+        identity=study.humans.identity,
     script:
         "../scripts/draw_confusion.py"

@@ -2,14 +2,14 @@
 
 from userturn.analysing import analyse
 from userturn.grid import Grid
-from userturn.logs import log_to
+from userturn.provenance import recorded
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    analyse(
-        grid=Grid(snakemake.config),
-        identity=snakemake.params.identity,
-        paths_to_verdicts=snakemake.input.verdicts,
-        paths_to_grades=snakemake.input.grades,
-        paths_to_tables=dict(snakemake.output.items()),
-    )
+    with recorded(snakemake):
+        analyse(
+            grid=Grid(snakemake.config),
+            identity=snakemake.params.identity,
+            paths_to_verdicts=snakemake.input.verdicts,
+            paths_to_grades=snakemake.input.grades,
+            paths_to_tables=dict(snakemake.output.items()),
+        )

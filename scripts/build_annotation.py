@@ -1,15 +1,15 @@
 """Write a round's page for annotators, and the same as a Label Studio project."""
 
 from userturn.annotation import build_annotation
-from userturn.logs import log_to
+from userturn.provenance import recorded
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    build_annotation(
-        round_name=snakemake.wildcards.round,
-        path_to_items=snakemake.input.blind,
-        path_to_rubric=snakemake.input.rubric,
-        path_to_page=snakemake.output.page,
-        path_to_tasks=snakemake.output.tasks,
-        path_to_config=snakemake.output.config,
-    )
+    with recorded(snakemake):
+        build_annotation(
+            round_name=snakemake.wildcards.round,
+            path_to_items=snakemake.input.blind,
+            path_to_rubric=snakemake.input.rubric,
+            path_to_page=snakemake.output.page,
+            path_to_tasks=snakemake.output.tasks,
+            path_to_config=snakemake.output.config,
+        )

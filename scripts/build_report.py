@@ -1,20 +1,20 @@
 """Write the page of headline, figures and tables, and what its explorer reads."""
 
 from userturn.grid import Grid
-from userturn.logs import log_to
+from userturn.provenance import recorded
 from userturn.report import build_report
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    build_report(
-        grid=Grid(snakemake.config),
-        judge=snakemake.params.judge,
-        path_to_rubric=snakemake.input.rubric,
-        paths_to_descriptions=snakemake.input.descriptions,
-        paths_to_tables=snakemake.input.tables,
-        paths_to_figures=snakemake.input.figures,
-        paths_to_captions=snakemake.input.captions,
-        paths_to_annotations=snakemake.input.annotations,
-        path_to_report=snakemake.output.report,
-        folder_of_data=snakemake.output.data,
-    )
+    with recorded(snakemake):
+        build_report(
+            grid=Grid(snakemake.config),
+            judge=snakemake.params.judge,
+            path_to_rubric=snakemake.input.rubric,
+            paths_to_descriptions=snakemake.input.descriptions,
+            paths_to_tables=snakemake.input.tables,
+            paths_to_figures=snakemake.input.figures,
+            paths_to_captions=snakemake.input.captions,
+            paths_to_annotations=snakemake.input.annotations,
+            path_to_report=snakemake.output.report,
+            folder_of_data=snakemake.output.data,
+        )

@@ -1,13 +1,13 @@
 """Put what the paper publishes beside what this study has."""
 
 from userturn.anchors import compare_with_paper
-from userturn.logs import log_to
+from userturn.provenance import recorded
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    compare_with_paper(
-        paths_to_tables=dict(snakemake.input.items()),
-        judge=snakemake.params.judge,
-        identity=snakemake.params.identity,
-        paths_to_anchors=snakemake.output.anchors,
-    )
+    with recorded(snakemake):
+        compare_with_paper(
+            paths_to_tables=dict(snakemake.input.items()),
+            judge=snakemake.params.judge,
+            identity=snakemake.params.identity,
+            paths_to_anchors=snakemake.output.anchors,
+        )

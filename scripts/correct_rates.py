@@ -3,17 +3,17 @@
 from userturn.correcting import correct_rates
 from userturn.grid import Grid
 from userturn.human_grid import HumanGrid
-from userturn.logs import log_to
+from userturn.provenance import recorded
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    correct_rates(
-        families=HumanGrid(Grid(snakemake.config)).families,
-        identity=snakemake.params.identity,
-        paths_to_user_turns=snakemake.input.user_turns,
-        paths_to_verdicts=snakemake.input.verdicts,
-        paths_to_annotations=snakemake.input.annotations,
-        paths_to_keys=snakemake.input.round_keys,
-        path_to_corrected_rates=snakemake.output.corrected_rates,
-        path_to_corrected_rates_csv=snakemake.output.corrected_rates_csv,
-    )
+    with recorded(snakemake):
+        correct_rates(
+            families=HumanGrid(Grid(snakemake.config)).families,
+            identity=snakemake.params.identity,
+            paths_to_user_turns=snakemake.input.user_turns,
+            paths_to_verdicts=snakemake.input.verdicts,
+            paths_to_annotations=snakemake.input.annotations,
+            paths_to_keys=snakemake.input.round_keys,
+            path_to_corrected_rates=snakemake.output.corrected_rates,
+            path_to_corrected_rates_csv=snakemake.output.corrected_rates_csv,
+        )

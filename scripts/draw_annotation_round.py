@@ -3,18 +3,18 @@
 from userturn.annotation_rounds import draw_annotation_round
 from userturn.grid import Grid
 from userturn.human_grid import HumanGrid
-from userturn.logs import log_to
+from userturn.provenance import recorded
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    draw_annotation_round(
-        humans=HumanGrid(Grid(snakemake.config)),
-        round_name=snakemake.wildcards.round,
-        paths_to_samples=snakemake.input.samples,
-        paths_to_user_turns=snakemake.input.user_turns,
-        paths_to_datasets=snakemake.input.datasets,
-        paths_to_descriptions=snakemake.input.models,
-        paths_to_earlier_keys=snakemake.input.earlier_keys,
-        path_to_key=snakemake.output.key,
-        path_to_items=snakemake.output.blind,
-    )
+    with recorded(snakemake):
+        draw_annotation_round(
+            humans=HumanGrid(Grid(snakemake.config)),
+            round_name=snakemake.wildcards.round,
+            paths_to_samples=snakemake.input.samples,
+            paths_to_user_turns=snakemake.input.user_turns,
+            paths_to_datasets=snakemake.input.datasets,
+            paths_to_descriptions=snakemake.input.models,
+            paths_to_earlier_keys=snakemake.input.earlier_keys,
+            path_to_key=snakemake.output.key,
+            path_to_items=snakemake.output.blind,
+        )

@@ -3,15 +3,15 @@
 from userturn.grid import Grid
 from userturn.judges import judge_of
 from userturn.judging import judge_cell
-from userturn.logs import log_to
+from userturn.provenance import recorded
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    judge_cell(
-        judge=judge_of(Grid(snakemake.config), snakemake.wildcards.judge),
-        identity=snakemake.params.identity,
-        n_at_once=snakemake.resources.judge_requests,
-        path_to_items=snakemake.input.dataset,
-        path_to_user_turns=snakemake.input.user_turns,
-        path_to_verdicts=snakemake.output.verdicts,
-    )
+    with recorded(snakemake):
+        judge_cell(
+            judge=judge_of(Grid(snakemake.config), snakemake.wildcards.judge),
+            identity=snakemake.params.identity,
+            n_at_once=snakemake.resources.judge_requests,
+            path_to_items=snakemake.input.dataset,
+            path_to_user_turns=snakemake.input.user_turns,
+            path_to_verdicts=snakemake.output.verdicts,
+        )

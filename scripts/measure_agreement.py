@@ -2,19 +2,19 @@
 
 from userturn.grid import Grid
 from userturn.human_grid import HumanGrid
-from userturn.logs import log_to
 from userturn.measuring import measure_agreement
+from userturn.provenance import recorded
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    measure_agreement(
-        humans=HumanGrid(Grid(snakemake.config)),
-        identity=snakemake.params.identity,
-        paths_to_user_turns=snakemake.input.user_turns,
-        paths_to_verdicts=snakemake.input.verdicts,
-        paths_to_annotations=snakemake.input.annotations,
-        paths_to_keys=snakemake.input.round_keys,
-        paths_to_items=snakemake.input.blind,
-        path_to_rubric=snakemake.input.rubric,
-        paths=dict(snakemake.output.items()),
-    )
+    with recorded(snakemake):
+        measure_agreement(
+            humans=HumanGrid(Grid(snakemake.config)),
+            identity=snakemake.params.identity,
+            paths_to_user_turns=snakemake.input.user_turns,
+            paths_to_verdicts=snakemake.input.verdicts,
+            paths_to_annotations=snakemake.input.annotations,
+            paths_to_keys=snakemake.input.round_keys,
+            paths_to_items=snakemake.input.blind,
+            path_to_rubric=snakemake.input.rubric,
+            paths=dict(snakemake.output.items()),
+        )

@@ -2,16 +2,16 @@
 
 from userturn.controls import plant_failures
 from userturn.grid import Grid
-from userturn.logs import log_to
+from userturn.provenance import recorded
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    plant_failures(
-        settings=Grid(snakemake.config).dataset_settings(snakemake.wildcards.dataset),
-        n_items=snakemake.config["controls"]["planted"],
-        seed=snakemake.config["seed"],
-        identity=snakemake.params.identity,
-        path_to_answers=snakemake.input.answers,
-        path_to_items=snakemake.input.dataset,
-        path_to_user_turns=snakemake.output.user_turns,
-    )
+    with recorded(snakemake):
+        plant_failures(
+            settings=Grid(snakemake.config).dataset_settings(snakemake.wildcards.dataset),
+            n_items=snakemake.config["controls"]["planted"],
+            seed=snakemake.config["seed"],
+            identity=snakemake.params.identity,
+            path_to_answers=snakemake.input.answers,
+            path_to_items=snakemake.input.dataset,
+            path_to_user_turns=snakemake.output.user_turns,
+        )

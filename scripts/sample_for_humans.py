@@ -1,15 +1,15 @@
 """Order the turns of one cell for the draw, and tell which ones the config wants."""
 
 from userturn.human_sample import sample_for_humans
-from userturn.logs import log_to
+from userturn.provenance import recorded
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    sample_for_humans(
-        settings=snakemake.config["humans"],
-        seed=snakemake.config["seed"],
-        identity=snakemake.params.identity,
-        path_to_user_turns=snakemake.input.user_turns,
-        path_to_verdicts=snakemake.input.verdicts,
-        path_to_human_sample=snakemake.output.human_sample,
-    )
+    with recorded(snakemake):
+        sample_for_humans(
+            settings=snakemake.config["humans"],
+            seed=snakemake.config["seed"],
+            identity=snakemake.params.identity,
+            path_to_user_turns=snakemake.input.user_turns,
+            path_to_verdicts=snakemake.input.verdicts,
+            path_to_human_sample=snakemake.output.human_sample,
+        )

@@ -2,15 +2,15 @@
 
 from userturn.grid import Grid
 from userturn.judges import judge_of
-from userturn.logs import log_to
+from userturn.provenance import recorded
 from userturn.serving import serve_judge
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    serve_judge(
-        judge=judge_of(Grid(snakemake.config), snakemake.wildcards.judge),
-        pending=snakemake.params.pending,
-        paths_to_user_turns=snakemake.input.user_turns,
-        folder_of_items="results/datasets",
-        path_to_marker=snakemake.output.marker,
-    )
+    with recorded(snakemake):
+        serve_judge(
+            judge=judge_of(Grid(snakemake.config), snakemake.wildcards.judge),
+            pending=snakemake.params.pending,
+            paths_to_user_turns=snakemake.input.user_turns,
+            folder_of_items="results/datasets",
+            path_to_marker=snakemake.output.marker,
+        )

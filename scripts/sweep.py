@@ -1,16 +1,16 @@
 """Load one model once and work through every pending request of it."""
 
 from userturn.grid import Grid
-from userturn.logs import log_to
+from userturn.provenance import recorded
 from userturn.sweep import run_sweep
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    run_sweep(
-        grid=Grid(snakemake.config),
-        model=snakemake.wildcards.model,
-        shard=snakemake.wildcards.shard,
-        pending=snakemake.params.pending,
-        n_threads=snakemake.threads,
-        path_to_marker=snakemake.output.marker,
-    )
+    with recorded(snakemake):
+        run_sweep(
+            grid=Grid(snakemake.config),
+            model=snakemake.wildcards.model,
+            shard=snakemake.wildcards.shard,
+            pending=snakemake.params.pending,
+            n_threads=snakemake.threads,
+            path_to_marker=snakemake.output.marker,
+        )

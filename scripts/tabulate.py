@@ -1,18 +1,18 @@
 """Put rates and health of all cells, and the accuracy of all models, into tables."""
 
-from userturn.logs import log_to
+from userturn.provenance import recorded
 from userturn.tabulating import tabulate
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    tabulate(
-        identity=snakemake.params.identity,
-        paths_to_summaries=snakemake.input.summaries,
-        paths_to_grades=snakemake.input.grades,
-        path_to_rates=snakemake.output.rates,
-        path_to_rates_csv=snakemake.output.rates_csv,
-        path_to_accuracy=snakemake.output.accuracy,
-        path_to_accuracy_csv=snakemake.output.accuracy_csv,
-        path_to_health=snakemake.output.health,
-        path_to_health_csv=snakemake.output.health_csv,
-    )
+    with recorded(snakemake):
+        tabulate(
+            identity=snakemake.params.identity,
+            paths_to_summaries=snakemake.input.summaries,
+            paths_to_grades=snakemake.input.grades,
+            path_to_rates=snakemake.output.rates,
+            path_to_rates_csv=snakemake.output.rates_csv,
+            path_to_accuracy=snakemake.output.accuracy,
+            path_to_accuracy_csv=snakemake.output.accuracy_csv,
+            path_to_health=snakemake.output.health,
+            path_to_health_csv=snakemake.output.health_csv,
+        )

@@ -1,13 +1,13 @@
 """Count how many human turns each judge calls genuine and how many failures it catches."""
 
 from userturn.controls import tabulate_controls
-from userturn.logs import log_to
+from userturn.provenance import recorded
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    tabulate_controls(
-        paths_to_verdicts=snakemake.input.verdicts,
-        identity=snakemake.params.identity,
-        path_to_controls=snakemake.output.controls,
-        path_to_controls_csv=snakemake.output.controls_csv,
-    )
+    with recorded(snakemake):
+        tabulate_controls(
+            paths_to_verdicts=snakemake.input.verdicts,
+            identity=snakemake.params.identity,
+            path_to_controls=snakemake.output.controls,
+            path_to_controls_csv=snakemake.output.controls_csv,
+        )

@@ -2,17 +2,17 @@
 
 from userturn.costs import tabulate_costs
 from userturn.grid import Grid
-from userturn.logs import log_to
+from userturn.provenance import recorded
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    tabulate_costs(
-        prices=snakemake.params.prices,
-        identity=snakemake.params.identity,
-        path_to_rates=snakemake.input.rates,
-        path_to_controls=snakemake.input.controls,
-        folder_of_accounts=Grid(snakemake.config).accounts_folder,
-        path_to_costs=snakemake.output.costs,
-        path_to_judges=snakemake.output.judges,
-        path_to_judges_csv=snakemake.output.judges_csv,
-    )
+    with recorded(snakemake):
+        tabulate_costs(
+            prices=snakemake.params.prices,
+            identity=snakemake.params.identity,
+            path_to_rates=snakemake.input.rates,
+            path_to_controls=snakemake.input.controls,
+            folder_of_accounts=Grid(snakemake.config).accounts_folder,
+            path_to_costs=snakemake.output.costs,
+            path_to_judges=snakemake.output.judges,
+            path_to_judges_csv=snakemake.output.judges_csv,
+        )

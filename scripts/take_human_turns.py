@@ -1,13 +1,13 @@
 """Take the real user turns of a dataset, each after the answer that it reacts to."""
 
 from userturn.controls import take_human_turns
-from userturn.logs import log_to
+from userturn.provenance import recorded
 
 if __name__ == "__main__":
-    log_to(snakemake.log[0])
-    take_human_turns(
-        dataset=snakemake.wildcards.dataset,
-        identity=snakemake.params.identity,
-        path_to_items=snakemake.input.dataset,
-        path_to_user_turns=snakemake.output.user_turns,
-    )
+    with recorded(snakemake):
+        take_human_turns(
+            dataset=snakemake.wildcards.dataset,
+            identity=snakemake.params.identity,
+            path_to_items=snakemake.input.dataset,
+            path_to_user_turns=snakemake.output.user_turns,
+        )

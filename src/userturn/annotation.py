@@ -16,7 +16,7 @@ import yaml
 
 from userturn.fingerprints import fingerprint
 from userturn.pages import embedded, policy, read_page
-from userturn.tables import written_whole
+from userturn.tables import write_text
 
 Labels = Mapping[str, Mapping[str, str]]
 
@@ -103,5 +103,4 @@ def build_annotation(
         path_to_config: label_studio_config(labels),
     }
     for path, text in texts.items():
-        with written_whole(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_text(text, path)

@@ -156,6 +156,26 @@ def selected(config: Config, key: str) -> dict[str, Any]:
     return {name: config[key][name] for name in sorted(names)}
 
 
+def complete_models(config: Config) -> dict[str, dict[str, Any]]:
+    """Return the lines of the models that this run makes, with what `model_defaults` adds."""
+    defaults = config["model_defaults"]
+    return {
+        name: defaults | ({"source": line} if isinstance(line, str) else line)
+        for name, line in selected(config, "models").items()
+    }
+
+
+def grader(dataset: Mapping[str, Any]) -> str | None:
+    """Return the judge that grades a dataset by its rubrics, or None for another verifier."""
+    return str(dataset["judge"]) if dataset["verifier"] == "rubric" else None
+
+
+def asked_judges(config: Config) -> list[str]:
+    """Return the judges of user turns and those that grade answers, sorted."""
+    graders = map(grader, selected(config, "datasets").values())
+    return sorted({*selected(config, "judges"), *filter(None, graders)})
+
+
 def complete_judges(config: Config) -> dict[str, dict[str, Any]]:
     """Return the entries of all judges, those of endpoints with what `judge_defaults` adds."""
     defaults = config["judge_defaults"]

@@ -86,6 +86,7 @@ def _axis(angle: int) -> Any:
 
 
 def draw_confusion(
+    identity: str,
     path_to_confusion: str,
     path_to_rubric: str,
     path_to_vega_lite: str,
@@ -94,4 +95,4 @@ def draw_confusion(
 ) -> None:
     """Draw the confusion of judges and people."""
     chart = confusion_figure(pl.read_parquet(path_to_confusion), list(read_rubric(path_to_rubric)))
-    save(chart, path_to_vega_lite, path_to_svg, path_to_png)
+    save(chart, identity, path_to_vega_lite, path_to_svg, path_to_png)

@@ -1,7 +1,6 @@
 """What is known of a model before anything is spent: revision, hashes, header, stops and proofs."""
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from userturn.fingerprints import fingerprint
 from userturn.grid import Grid
 from userturn.models import model_folder, pinned_revision, resolved_revision, source_identity
 from userturn.proving import prove
-from userturn.tables import written_whole
+from userturn.tables import write_json
 from userturn.templates import Template, load_template
 
 
@@ -40,8 +39,9 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
         "proofs": prove(template),
     }
     pin = {"source": line["source"], "asked_for": line["revision"], "revision": revision}
-    _write(path_to_pin, pin)
-    _write(path_to_description, description)
+    identity = grid.model_fingerprint(model)
+    write_json(pin, path_to_pin, identity)
+    write_json(description, path_to_description, identity)
 
 
 def _prompts(template: Template) -> dict[str, Any]:
@@ -57,11 +57,6 @@ def _prompts(template: Template) -> dict[str, Any]:
         "template_options": dict(template.options),
         "example_prompt": template.probe_prompt(EXAMPLE[:1], EXAMPLE[1]["content"]).text,
     }
-
-
-def _write(path: str | Path, content: dict[str, Any]) -> None:
-    with written_whole(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def _tokenizer_sha256(tokenizer: Any) -> str:

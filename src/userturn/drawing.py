@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.tables import written_whole
+from userturn.tables import artifact, written_whole
 
 # Okabe and Ito (2008): colours that all kinds of colour vision keep apart.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999"]
@@ -83,8 +83,11 @@ def conditions_in(table: pl.DataFrame, field: str) -> list[str]:
     return sorted(table[field].unique().to_list(), key=lambda name: (name != PLAIN, name))
 
 
-def save(chart: Any, path_to_vega_lite: str, path_to_svg: str, path_to_png: str) -> None:
-    """Write a chart as Vega-Lite JSON, SVG and PNG."""
+def save(
+    chart: Any, identity: str, path_to_vega_lite: str, path_to_svg: str, path_to_png: str
+) -> None:
+    """Write a chart as Vega-Lite JSON with its identity, SVG and PNG."""
+    chart = chart.properties(usermeta={"artifact": artifact(identity)})
     kinds: dict[str, dict[str, Any]] = {
         path_to_vega_lite: {"format": "json"},
         path_to_svg: {"format": "svg"},

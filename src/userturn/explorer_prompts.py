@@ -9,7 +9,7 @@ import polars as pl
 
 from userturn.pages import embedded
 from userturn.prompt_parts import TEMPLATE, Part, prompt_parts
-from userturn.tables import written_whole
+from userturn.tables import write_text
 
 ROWS = 500  # of one data file
 WRITERS = [TEMPLATE, "system", "user", "assistant"]
@@ -23,8 +23,7 @@ def numbered(texts: Texts, text: str | None) -> int:
 
 def write_script(folder: Path, name: str, value: Any) -> None:
     """Write one data file."""
-    with written_whole(folder / f"{name}.js") as temporary:
-        temporary.write_text(f'userturn.take("{name}",{embedded(value)});\n', encoding="utf-8")
+    write_text(f'userturn.take("{name}",{embedded(value)});\n', folder / f"{name}.js")
 
 
 @dataclass

@@ -219,6 +219,7 @@ FIGURES: dict[str, tuple[Any, Sequence[str]]] = {
 
 def draw_figures(
     judge: str,
+    identity: str,
     paths_to_tables: Mapping[str, str],
     paths_to_figures: Mapping[str, Sequence[str]],
 ) -> None:
@@ -226,6 +227,7 @@ def draw_figures(
 
     Args:
         judge: whose verdicts are shown.
+        identity: of the figures.
         paths_to_tables: by the table's name.
         paths_to_figures: by the figure's name: Vega-Lite, SVG and PNG.
     """
@@ -237,4 +239,4 @@ def draw_figures(
     for name, paths in paths_to_figures.items():
         figure, needed = FIGURES[name]
         chart = figure(*(shown[table] for table in needed), shown["families"], judge)
-        save(chart, *map(str, paths))
+        save(chart, identity, *map(str, paths))

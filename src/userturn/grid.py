@@ -4,40 +4,44 @@ A cell is finished when its file carries the identity that the config asks for n
 grid with their wildcards; nothing here depends on Snakemake.
 """
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from userturn.cells import Cell, temperature_name
-from userturn.config import Config, ConfigError, complete_judges, human_datasets, selected
+from userturn.config import (
+    Config,
+    asked_judges,
+    complete_judges,
+    complete_models,
+    grader,
+    human_datasets,
+    selected,
+)
+from userturn.contents import Contents, FileContents
 from userturn.decisions import read_rounds
-from userturn.fingerprints import file_sha256, fingerprint
-from userturn.judge_requests import judge_identity
-from userturn.models import source_identity
-from userturn.sources import complete, shaping
+from userturn.fingerprints import fingerprint
+from userturn.sources import complete
 from userturn.tables import read_identity
 
-# Kept out of a model's identity: where and how fast it runs, and what stands in it otherwise.
-PLACEMENT = frozenset(("gpus", "gpu_model", "nodes", "shards"))
-RESOURCES = frozenset(("mem_mb", "max_mem_mb", "runtime", "max_runtime"))
-ELSEWHERE = frozenset(("source", "revision", "answer", "chat_template"))
-GROUPING = frozenset(("family", "size", "base"))
-NO_IDENTITY = PLACEMENT | RESOURCES | ELSEWHERE | GROUPING
 IDENTITY_VERSION = 1
 
 
 class Grid:
     """All cells of one configuration, with the identity of each."""
 
-    def __init__(self, config: Config, results: str | Path = "results") -> None:
-        """Read a checked configuration; model names map to complete lines."""
+    def __init__(
+        self,
+        config: Config,
+        results: str | Path = "results",
+        contents: Contents | None = None,
+    ) -> None:
+        """Read a checked configuration; without `contents`, its files are read when asked for."""
         self.config = config
         self.results = Path(results)
-        defaults = config["model_defaults"]
-        self.models: dict[str, dict[str, Any]] = {
-            name: defaults | ({"source": line} if isinstance(line, str) else line)
-            for name, line in selected(config, "models").items()
-        }
+        self.contents = contents or FileContents(config)
+        self.models = complete_models(config)
         self.datasets = selected(config, "datasets")
         self.human_datasets = human_datasets(config)
         self.perturbations = selected(config, "perturbations")
@@ -57,48 +61,9 @@ class Grid:
             for perturbation in self.perturbations
         ]
 
-    @cached_property
-    def _model_identities(self) -> dict[str, dict[str, Any]]:
-        return {
-            name: {key: value for key, value in line.items() if key not in NO_IDENTITY}
-            | {
-                "source": source_identity(line["source"], line["revision"]),
-                "engine": self.config["engine"],
-                "today": self.config["today"],
-            }
-            | ({"chat_template": file_sha256(path)} if (path := line.get("chat_template")) else {})
-            for name, line in self.models.items()
-        }
-
-    @cached_property
-    def _dataset_identities(self) -> dict[str, str]:
-        return {
-            name: fingerprint(shaping(self.dataset_settings(name)))
-            for name in self.datasets | self.human_datasets
-        }
-
     def dataset_settings(self, dataset: str) -> dict[str, Any]:
         """Return a dataset's entry, complete with the text of its instruction and its seed."""
         return complete(self.config["datasets"][dataset], self.config["seed"])
-
-    def perturbation_settings(self, perturbation: str) -> dict[str, Any]:
-        """Return an operator's settings, with the text it uses instead of its file's name."""
-        settings = dict(self.perturbations[perturbation])
-        path = settings.pop("texts", None)
-        if path is not None:
-            texts = Path(path).read_text().splitlines()
-            choice = settings.pop("choice", 1)
-            if choice > len(texts):
-                raise ConfigError(
-                    f"perturbations.{perturbation}.choice: found {choice}, but '{path}' has "
-                    f"{len(texts)} lines"
-                )
-            settings["text"] = texts[choice - 1]
-        return settings
-
-    @cached_property
-    def _perturbation_settings(self) -> dict[str, dict[str, Any]]:
-        return {name: self.perturbation_settings(name) for name in self.perturbations}
 
     def n_samples(self, temperature: str) -> int:
         """Return the draws per item at a temperature: greedy decoding has but one."""
@@ -111,7 +76,7 @@ class Grid:
 
     def dataset_identity(self, dataset: str) -> str:
         """Return the identity of a dataset's prepared table."""
-        return self._dataset_identities[dataset]
+        return self.contents.datasets[dataset]
 
     @cached_property
     def _answer_identities(self) -> dict[tuple[str, str], str]:
@@ -119,8 +84,8 @@ class Grid:
             (model, dataset): fingerprint(
                 {
                     "version": IDENTITY_VERSION,
-                    "model": self._model_identities[model],
-                    "dataset": self._dataset_identities[dataset],
+                    "model": self.contents.models[model],
+                    "dataset": self.contents.datasets[dataset],
                     "answer": self.answer_settings(model),
                     "seed": self.config["seed"],
                 }
@@ -142,7 +107,7 @@ class Grid:
                     "user_turn": self.config["user_turn"],
                     "temperature": self.temperatures[cell.temperature],
                     "samples": self.n_samples(cell.temperature),
-                    "perturbation": self._perturbation_settings[cell.perturbation],
+                    "perturbation": self.contents.perturbations[cell.perturbation],
                 }
             )
             for cell in self.cells
@@ -224,26 +189,21 @@ class Grid:
 
     def grader(self, dataset: str) -> str | None:
         """Return the judge that grades a dataset by its rubrics, or None for another verifier."""
-        settings = self.datasets[dataset]
-        return str(settings["judge"]) if settings["verifier"] == "rubric" else None
+        return grader(self.datasets[dataset])
 
     @cached_property
     def asked_judges(self) -> list[str]:
         """The judges of user turns and those that grade answers, sorted."""
-        return sorted({*self.judges, *filter(None, map(self.grader, self.datasets))})
+        return asked_judges(self.config)
 
     @property
     def private_datasets(self) -> list[str]:
         """The datasets whose rows are never shown, sorted."""
         return [name for name, settings in self.datasets.items() if settings.get("private")]
 
-    @cached_property
-    def _judge_identities(self) -> dict[str, dict[str, Any]]:
-        return {name: judge_identity(self.all_judges[name]) for name in self.asked_judges}
-
-    def judge_identity(self, judge: str) -> dict[str, Any]:
+    def judge_identity(self, judge: str) -> Mapping[str, Any]:
         """Return what of a judge's entry shapes its verdicts."""
-        return self._judge_identities[judge]
+        return self.contents.judges[judge]
 
     @cached_property
     def _rounds(self) -> dict[str, dict[str, int]]:
@@ -281,7 +241,7 @@ class Grid:
 
     def model_fingerprint(self, model: str) -> str:
         """Return the fingerprint of what identifies a model."""
-        return fingerprint(self._model_identities[model])
+        return fingerprint(self.contents.models[model])
 
     def shards(self, model: str) -> list[str]:
         """Return the names of a model's shards, such as 1of2 and 2of2."""

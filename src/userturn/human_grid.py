@@ -5,13 +5,12 @@ from typing import Any
 
 from userturn.cells import Cell, cell_of, files_of, temperature_name
 from userturn.config import ConfigError, near_miss
+from userturn.contents import annotation_files
 from userturn.families import families
-from userturn.fingerprints import file_sha256, fingerprint
+from userturn.fingerprints import fingerprint
 from userturn.grid import Grid
 
 HUMANS_VERSION = 1
-ANNOTATIONS = Path("data/annotations")
-RUBRIC = "data/rubric.yaml"
 
 
 class HumanGrid:
@@ -105,17 +104,14 @@ class HumanGrid:
 
     def annotation_files(self, wildcards: Any) -> list[str]:
         """Return the files with labels of a round."""
-        folder = ANNOTATIONS / wildcards.round
-        return sorted(str(p) for end in ("csv", "json") for p in folder.glob(f"*.{end}"))
+        return annotation_files(wildcards.round)
 
     def annotations_identity(self, wildcards: Any) -> str:
         """Return the identity of a round's labels: of its files' content and the rubric's."""
-        files = {path: file_sha256(path) for path in self.annotation_files(wildcards)}
-        return fingerprint([HUMANS_VERSION, files, self.settings["skip_problems"], self._rubric])
-
-    @property
-    def _rubric(self) -> str:
-        return file_sha256(RUBRIC)
+        contents = self.grid.contents
+        files = contents.annotations[wildcards.round]
+        skip = self.settings["skip_problems"]
+        return fingerprint([HUMANS_VERSION, files, skip, contents.rubric])
 
     @property
     def pages(self) -> list[str]:
@@ -141,5 +137,5 @@ class HumanGrid:
     def identity(self) -> str:
         """The identity of the tables that people's labels go into."""
         seed = self.grid.config["seed"]
-        names = [self.rounds, self.families, self.private, seed, self._rubric]
+        names = [self.rounds, self.families, self.private, seed, self.grid.contents.rubric]
         return fingerprint([HUMANS_VERSION, self.grid.verdict_identities, names])

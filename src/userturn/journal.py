@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from userturn.fingerprints import canonical_json
+from userturn.tables import WRITTEN
 
 CHECKSUM_LENGTH = 16
 PREFIX = b'{"checksum":"'
@@ -62,6 +63,7 @@ class Writer:
             self._descriptor = os.open(
                 self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
             )
+            WRITTEN.add(self.path)
         line = memoryview(encode_line(record))
         while line:
             line = line[os.write(self._descriptor, line) :]

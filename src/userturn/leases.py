@@ -22,7 +22,7 @@ import psutil
 
 from userturn.errors import UserError
 from userturn.logs import say
-from userturn.tables import written_whole
+from userturn.tables import write_text
 
 Content = dict[str, Any]
 
@@ -177,8 +177,7 @@ def _take(folder: Path, shard: str, patience: float) -> Path:
 
 def _write(path: Path, **changes: Any) -> None:
     content = (_read(path) or _fresh()) | changes
-    with written_whole(path) as temporary:
-        temporary.write_text(json.dumps(content))
+    write_text(json.dumps(content), path)
 
 
 def _beat(

@@ -13,7 +13,7 @@ from typing import Any
 
 from userturn.errors import UserError
 from userturn.models import model_folder
-from userturn.tables import written_whole
+from userturn.tables import write_text
 
 SHARED_MEMORY = 1_000_000_000  # bytes: what vLLM's workers pass each other goes through it
 
@@ -95,8 +95,7 @@ def main(path_to_question: str, path_to_answer: str) -> None:
     question = json.loads(Path(path_to_question).read_text())
     os.environ["HF_HUB_OFFLINE"] = "1"  # whatever must be fetched is missing
     answers = dict(look(question))
-    with written_whole(Path(path_to_answer)) as temporary:
-        temporary.write_text(json.dumps(answers, indent=1) + "\n")
+    write_text(json.dumps(answers, indent=1) + "\n", path_to_answer)
 
 
 if __name__ == "__main__":

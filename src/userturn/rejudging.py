@@ -11,7 +11,7 @@ from userturn.errors import UserError
 from userturn.grid import Grid
 from userturn.journal import Writer, decode_line
 from userturn.judges import judge_of
-from userturn.tables import written_whole
+from userturn.tables import write_text
 
 
 def void_unscored(journal: Path) -> int:
@@ -60,9 +60,8 @@ def rejudge(configfiles: list[str], results: str, name: str) -> str:
     n_void = sum(void_unscored(journal) for journal in journals)
     folders, path = incomplete(grid.results, name), grid.rounds_path(name)
     rounds = read_rounds(path)
-    with written_whole(path) as temporary:
-        again = rounds | {folder: rounds.get(folder, 0) + 1 for folder in folders}
-        temporary.write_text(json.dumps(again, indent=1, sort_keys=True) + "\n")
+    again = rounds | {folder: rounds.get(folder, 0) + 1 for folder in folders}
+    write_text(json.dumps(again, indent=1, sort_keys=True) + "\n", path)
     return (
         f"{name}: {n_void} unscored replies of {len(folders)} cells taken back; run the same "
         "snakemake command again, it asks for these and nothing else"

@@ -21,7 +21,7 @@ from userturn.grid import Grid
 from userturn.headline import LIMITS, Tables, headline
 from userturn.pages import FOLDER, embedded, policy, read_page
 from userturn.report_tables import TABLES, shown_table
-from userturn.tables import read_tables, written_whole
+from userturn.tables import read_tables, write_text
 
 # In this order: each uses what those before it define.
 SCRIPTS = [
@@ -167,5 +167,4 @@ def build_report(
     captions = read_captions(paths_to_captions)
     figures = [read_figure(path, captions) for path in paths_to_figures]
     study = contents(grid, judge, rubric, tables, captions) | explorer | {"figures": figures}
-    with written_whole(path_to_report) as temporary:
-        temporary.write_text(assembled(study), encoding="utf-8")
+    write_text(assembled(study), path_to_report)

@@ -13,17 +13,17 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from userturn.endpoint_judging import ask_about_cell, keys_and_decisions, open_endpoint, schema_of
 from userturn.engine import CPU_SETTINGS, VLLM_ENVIRONMENT
 from userturn.errors import UserError
+from userturn.fingerprints import fingerprint
 from userturn.judge_requests import load_prompt
 from userturn.judges import CellToJudge, Judge
 from userturn.logs import say
 from userturn.models import model_folder
-from userturn.tables import written_whole
+from userturn.tables import write_json
 
 SERVER = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
 PATIENCE = 1800.0  # seconds that a server may take to load its model
@@ -154,6 +154,5 @@ def serve_judge(
         say(f"judge {judge.name}: loading the model")
         with served(judge.settings) as url:
             asyncio.run(ask_about_cells(judge, url, lacking))
-    with written_whole(path_to_marker) as temporary:
-        marker = {"pending": sorted(pending), "n_cells": len(cells), "n_asked": len(lacking)}
-        Path(temporary).write_text(json.dumps(marker, indent=1) + "\n")
+    marker = {"pending": sorted(pending), "n_cells": len(cells), "n_asked": len(lacking)}
+    write_json(marker, path_to_marker, fingerprint(marker["pending"]))

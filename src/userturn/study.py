@@ -20,6 +20,7 @@ from userturn.locks import release_abandoned_lock
 from userturn.perturbations import check_perturbations, controls_of
 from userturn.placement import Placement
 from userturn.signals import let_early_warning_pass
+from userturn.study_record import study_record
 
 GRADES_VERSION = 3
 SUMMARY_VERSION = 2
@@ -205,9 +206,14 @@ class Study:
         )
 
     @property
-    def anchors_identity(self) -> str:
-        """The identity of the comparison with what the paper publishes."""
+    def shown_identity(self) -> str:
+        """The identity of what shows the primary judge: figures, comparison with the paper."""
         return fingerprint([self.analysis_identity, self.grid.primary_judge])
+
+    @property
+    def record_identity(self) -> str:
+        """The identity of the study's record."""
+        return study_record(self.grid.config, self.grid.contents).identity
 
     @property
     def primary_judge(self) -> str:
@@ -244,4 +250,4 @@ class Study:
     @property
     def report_identity(self) -> str:
         """The identity of the report: what shapes it and is no file that it is made of."""
-        return fingerprint([REPORT_VERSION, self.anchors_identity, self.grid.private_datasets])
+        return fingerprint([REPORT_VERSION, self.shown_identity, self.grid.private_datasets])

@@ -24,7 +24,7 @@ from userturn.perturbations import Donor, needs_donor
 from userturn.planning import Planned, Planner, write_plan
 from userturn.requests import Request
 from userturn.signals import StopFlag
-from userturn.tables import written_whole
+from userturn.tables import write_json
 from userturn.templates import load_template
 
 HASH_RANGE = 2**64
@@ -106,7 +106,7 @@ class Sweep:
     def donors(self) -> dict[str, dict[str, str]]:
         """Whose answer stands in for whose, for the datasets with a cell that asks for it."""
         operators = {
-            cell: self.grid.perturbation_settings(cell.perturbation) for cell in self.cells
+            cell: self.grid.contents.perturbations[cell.perturbation] for cell in self.cells
         }
         wanted = {cell.dataset for cell in self.cells if needs_donor(operators[cell])}
         return {
@@ -145,7 +145,7 @@ class Sweep:
         """Plan and note the user turns of one cell; `answers` are by item."""
         temperature = self.grid.temperatures[cell.temperature]
         drawn = self.grid.config["user_turn"] | {"temperature": temperature}
-        operator = self.grid.perturbation_settings(cell.perturbation)
+        operator = self.grid.contents.perturbations[cell.perturbation]
         donors = self.donors.get(cell.dataset, {})
         plan = [
             self.planner.user_turn(
@@ -232,10 +232,10 @@ def run_sweep(
         stop.listen()
         sweep = load_sweep(grid, model, shard, pending, stop)
         sweep.run()
+        pending = sorted(sweep.pending)
         marker = {
-            "pending": sorted(sweep.pending),
+            "pending": pending,
             "n_found": sweep.asker.n_found,
             "n_asked": sweep.asker.n_asked,
         }
-        with written_whole(path_to_marker) as temporary:
-            temporary.write_text(json.dumps(marker, indent=1) + "\n")
+        write_json(marker, path_to_marker, fingerprint(pending))

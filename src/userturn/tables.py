@@ -1,14 +1,18 @@
 """Parquet files that are written whole, byte-equal for equal content, and know their identity."""
 
+import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from tabulate import tabulate
 
 SCHEMA_VERSION = "1"
+
+WRITTEN: set[Path] = set()  # by this process, for the record of what it made
 
 Schema = dict[str, pl.DataType | type[pl.DataType]]
 
@@ -22,15 +26,32 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     try:
         yield temporary
         temporary.replace(target)
+        WRITTEN.add(target)
     finally:
         temporary.unlink(missing_ok=True)
 
 
+def write_text(text: str, path: str | Path) -> None:
+    """Write a text as UTF-8, whole."""
+    with written_whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def artifact(identity: str | None) -> dict[str, str | None]:
+    """Return what every artifact carries: the fingerprint of its settings, and a schema version."""
+    return {"identity": identity, "schema_version": SCHEMA_VERSION}
+
+
+def write_json(content: Mapping[str, Any], path: str | Path, identity: str) -> None:
+    """Write an object as JSON with its identity under `artifact`."""
+    named = {"artifact": artifact(identity), **content}
+    write_text(json.dumps(named, indent=1, ensure_ascii=False) + "\n", path)
+
+
 def write_table(table: pl.DataFrame, path: str | Path, identity: str) -> None:
     """Write a table as Parquet with its identity in the file's metadata."""
-    metadata = {"identity": identity, "schema_version": SCHEMA_VERSION}
     with written_whole(path) as temporary:
-        table.write_parquet(temporary, metadata=metadata)
+        table.write_parquet(temporary, metadata={k: str(v) for k, v in artifact(identity).items()})
 
 
 def read_identity(path: str | Path) -> str | None:
@@ -55,14 +76,12 @@ def write_csv(table: pl.DataFrame, path: str | Path) -> None:
 
 def write_markdown(table: pl.DataFrame, path: str | Path) -> None:
     """Write a table of texts as a Markdown table, whole."""
-    with written_whole(path) as temporary:
-        temporary.write_text(_printed(table, "pipe"))
+    write_text(_printed(table, "pipe"), path)
 
 
 def write_latex(table: pl.DataFrame, path: str | Path) -> None:
     """Write a table of texts as a LaTeX tabular with booktabs rules, whole."""
-    with written_whole(path) as temporary:
-        temporary.write_text(_printed(table, "latex_booktabs"))
+    write_text(_printed(table, "latex_booktabs"), path)
 
 
 def _printed(table: pl.DataFrame, layout: str) -> str:

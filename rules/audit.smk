@@ -1,0 +1,27 @@
+"""What a study was asked for, and whether what it has is that."""
+
+
+rule record_study:
+    """Note the configuration, and the content of every file that an identity depends on."""
+    output:
+        record="results/study.json",
+    log:
+        "logs/record_study.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.record_identity,
+    script:
+        "../scripts/record_study.py"
+
+
+rule audit:
+    """Check every artifact, its provenance and the chain between them: `snakemake audit`."""
+    log:
+        "logs/audit.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    script:
+        "../scripts/audit.py"

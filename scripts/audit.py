@@ -1,0 +1,1 @@
+"""Check every artifact, its provenance and the chain between them."""

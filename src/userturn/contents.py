@@ -1,0 +1,132 @@
+"""What a study's identities take from files: their content, never their names.
+
+A study that runs reads it from its files; a study that is audited finds it in its record, since
+models and licensed datasets do not travel with the results.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from userturn.config import (
+    Config,
+    ConfigError,
+    asked_judges,
+    complete_judges,
+    complete_models,
+    human_datasets,
+    selected,
+)
+from userturn.fingerprints import file_sha256, fingerprint
+from userturn.judge_requests import judge_identity
+from userturn.models import source_identity
+from userturn.sources import complete, shaping
+
+# Kept out of a model's identity: where and how fast it runs, and what stands in it otherwise.
+PLACEMENT = frozenset(("gpus", "gpu_model", "nodes", "shards"))
+RESOURCES = frozenset(("mem_mb", "max_mem_mb", "runtime", "max_runtime"))
+ELSEWHERE = frozenset(("source", "revision", "answer", "chat_template"))
+GROUPING = frozenset(("family", "size", "base"))
+NO_IDENTITY = PLACEMENT | RESOURCES | ELSEWHERE | GROUPING
+
+RUBRIC = "data/rubric.yaml"
+ANNOTATIONS = Path("data/annotations")
+
+
+@dataclass(frozen=True)
+class RecordedContents:
+    """Contents as a study's record has them.
+
+    Attributes:
+        models: what identifies each model and its template settings.
+        datasets: fingerprint of what shapes the items of each.
+        perturbations: settings of each operator, with its text.
+        judges: what of each asked judge's entry shapes its verdicts.
+        rubric: sha256 of the annotators' rubric.
+        annotations: sha256 of each file with labels, by round.
+    """
+
+    models: Mapping[str, Mapping[str, Any]]
+    datasets: Mapping[str, str]
+    perturbations: Mapping[str, Mapping[str, Any]]
+    judges: Mapping[str, Mapping[str, Any]]
+    rubric: str
+    annotations: Mapping[str, Mapping[str, str]]
+
+
+def annotation_files(round_name: str) -> list[str]:
+    """Return the files with labels of a round, sorted."""
+    folder = ANNOTATIONS / round_name
+    return sorted(str(path) for end in ("csv", "json") for path in folder.glob(f"*.{end}"))
+
+
+def _operator(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an operator's settings, with the text it uses instead of its file's name."""
+    settings = dict(entry)
+    path = settings.pop("texts", None)
+    if path is not None:
+        texts = Path(path).read_text().splitlines()
+        choice = settings.pop("choice", 1)
+        if choice > len(texts):
+            raise ConfigError(
+                f"perturbations.{name}.choice: found {choice}, but '{path}' has {len(texts)} lines"
+            )
+        settings["text"] = texts[choice - 1]
+    return settings
+
+
+class FileContents:
+    """Contents as the files of a configuration have them now; each is read when it is asked for."""
+
+    def __init__(self, config: Config) -> None:
+        """Take a checked configuration."""
+        self._config = config
+
+    @cached_property
+    def models(self) -> dict[str, dict[str, Any]]:
+        """What identifies each model: source, settings, template, engine."""
+        return {
+            name: {key: value for key, value in line.items() if key not in NO_IDENTITY}
+            | {
+                "source": source_identity(line["source"], line["revision"]),
+                "engine": self._config["engine"],
+                "today": self._config["today"],
+            }
+            | ({"chat_template": file_sha256(path)} if (path := line.get("chat_template")) else {})
+            for name, line in complete_models(self._config).items()
+        }
+
+    @cached_property
+    def datasets(self) -> dict[str, str]:
+        """Fingerprint of each dataset's settings and file."""
+        entries = selected(self._config, "datasets") | human_datasets(self._config)
+        seed = self._config["seed"]
+        return {name: fingerprint(shaping(complete(d, seed))) for name, d in entries.items()}
+
+    @cached_property
+    def perturbations(self) -> dict[str, dict[str, Any]]:
+        """Settings of each operator."""
+        entries = selected(self._config, "perturbations")
+        return {name: _operator(name, entry) for name, entry in entries.items()}
+
+    @cached_property
+    def judges(self) -> dict[str, dict[str, Any]]:
+        """What shapes the verdicts of each judge that is asked."""
+        entries = complete_judges(self._config)
+        return {name: judge_identity(entries[name]) for name in asked_judges(self._config)}
+
+    @cached_property
+    def rubric(self) -> str:
+        """Sha256 of the annotators' rubric."""
+        return file_sha256(RUBRIC)
+
+    @cached_property
+    def annotations(self) -> dict[str, dict[str, str]]:
+        """Sha256 of each file with labels."""
+        rounds = self._config["humans"]["rounds"]
+        return {name: {p: file_sha256(p) for p in annotation_files(name)} for name in rounds}
+
+
+Contents = FileContents | RecordedContents
