@@ -78,9 +78,16 @@ def _compare(arguments: argparse.Namespace) -> str:
     return compare_studies(arguments.a, arguments.b)
 
 
+def _audit(arguments: argparse.Namespace) -> int:
+    from userturn.auditing import run_audit
+
+    return run_audit(arguments.results, arguments.to or arguments.results / "audit")
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     root = argparse.ArgumentParser(prog="userturn", description=__doc__)
+    root.set_defaults(code_of_errors=1)
     commands = root.add_subparsers(dest="command", required=True)
     rates = commands.add_parser("rates", help="print the rates of a finished study")
     rates.add_argument("results", type=Path, nargs="?", default=Path("results"))
@@ -89,6 +96,10 @@ def parser() -> argparse.ArgumentParser:
     compare.add_argument("a", type=Path, metavar="A")
     compare.add_argument("b", type=Path, metavar="B")
     compare.set_defaults(run=_compare)
+    check = commands.add_parser("audit", help="check every artifact of a results folder")
+    check.add_argument("results", type=Path, nargs="?", default=Path("results"))
+    check.add_argument("--to", type=Path, metavar="FOLDER", help="for audit.json and audit.html")
+    check.set_defaults(run=_audit, code_of_errors=2)
     for name, function, help_text in (
         ("plan", plan, "print what a study will ask, of what, and with which prompts"),
         ("status", status, "print how far a running study is"),
@@ -116,11 +127,18 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; errors that the user can mend are one sentence and exit code 1."""
+    """Run one command; errors that the user can mend are one sentence.
+
+    Returns:
+        0; 1 for an error, or for findings of an audit; 2 for an audit that could not be done.
+    """
     chosen = parser().parse_args(arguments)
     try:
-        print(chosen.run(chosen))
+        said = chosen.run(chosen)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return int(chosen.code_of_errors)
+    if isinstance(said, int):
+        return said
+    print(said)
     return 0
