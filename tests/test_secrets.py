@@ -34,7 +34,7 @@ def test_secrets_inside_of_compressed_parquet_columns_are_found(tmp_path: Path) 
     messages = [[{"role": "user", "content": "hello"}]] * 2
     asked = [*messages, [*messages[0], {"role": "user", "content": f"use {key}"}]]
     table = pl.DataFrame({"item": ["a", "b", "c"], "messages": asked, "n": [1, 2, 3]})
-    table.write_parquet(path, compression="gzip")
+    table.write_parquet(path, compression="gzip", statistics=False)
     assert key.encode() not in path.read_bytes()
     assert find_secrets(path) == [Secret(path, "column messages, row 3", "API key")]
 
