@@ -78,6 +78,18 @@ def _compare(arguments: argparse.Namespace) -> str:
     return compare_studies(arguments.a, arguments.b)
 
 
+def _export(arguments: argparse.Namespace) -> str:
+    from userturn.exporting import export
+
+    return export(arguments.results, arguments.to, arguments.with_journals)
+
+
+def _why(arguments: argparse.Namespace) -> str:
+    from userturn.why import why
+
+    return why(arguments.path, arguments.configfile)
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     root = argparse.ArgumentParser(prog="userturn", description=__doc__)
@@ -89,6 +101,15 @@ def parser() -> argparse.ArgumentParser:
     compare.add_argument("a", type=Path, metavar="A")
     compare.add_argument("b", type=Path, metavar="B")
     compare.set_defaults(run=_compare)
+    pack = commands.add_parser("export", help="make one archive of a finished study")
+    pack.add_argument("results", type=Path, nargs="?", default=Path("results"))
+    pack.add_argument("--to", type=Path, metavar="FILE.zip")
+    pack.add_argument("--with-journals", action="store_true")
+    pack.set_defaults(run=_export)
+    ask = commands.add_parser("why", help="tell why an artifact is as it is")
+    ask.add_argument("path", help="a file of a results folder")
+    ask.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
+    ask.set_defaults(run=_why)
     for name, function, help_text in (
         ("plan", plan, "print what a study will ask, of what, and with which prompts"),
         ("status", status, "print how far a running study is"),

@@ -5,7 +5,6 @@ its own seed. Every model is loaded once, in a process of its own. Nothing is wr
 """
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -76,8 +75,7 @@ def _rerun_of_model(
     grid: Grid, model: str, rows: list[Drawn]
 ) -> Iterator[tuple[Drawn, dict[str, Any]]]:
     if model not in grid.models:
-        reason = "the model is not in the study's record"
-        yield from ((row, {"reason": reason}) for row in rows)
+        yield from ((row, {"reason": "the study's record has no such model"}) for row in rows)
         return
     description = json.loads((grid.results / "models" / f"{model}.json").read_text())
     identity = request_identity(grid.config, grid.models[model], description)

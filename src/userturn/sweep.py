@@ -192,7 +192,7 @@ def _shown(row: Planned, records: Mapping[str, Record]) -> str | None:
 
 def engine_settings(config: Config, line: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a model's engine is loaded with, by the study's settings and the model's line."""
-    return config["vllm"] | {
+    settings: dict[str, Any] = config["vllm"] | {
         "dtype": line["dtype"],
         "max_model_len": line["max_model_len"],
         "trust_remote_code": line["trust_remote_code"],
@@ -200,13 +200,14 @@ def engine_settings(config: Config, line: Mapping[str, Any]) -> dict[str, Any]:
         "pipeline_parallel_size": line["nodes"],
         "exact": config.get("determinism") == "exact",
     }
+    return settings
 
 
 def request_identity(
     config: Config, line: Mapping[str, Any], description: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what of a model and its engine enters the identity of a request."""
-    return description["identity"] | {"dtype": line["dtype"], "engine": config["engine"]}
+    return {**description["identity"], "dtype": line["dtype"], "engine": config["engine"]}
 
 
 def load_sweep(grid: Grid, model: str, shard: str, pending: Iterable[str], stop: StopFlag) -> Sweep:
