@@ -7,4 +7,4 @@ from userturn.logs import log_to
 
 if __name__ == "__main__":
     log_to(snakemake.log[0])
-    sys.exit(run_audit(results="results", folder="results/audit"))
+    sys.exit(run_audit(path="results", folder="results/audit"))

@@ -86,6 +86,12 @@ class Files:
             and path.relative_to(self.results).parts[0] not in NOT_ARTIFACTS
         ]
 
+    @property
+    def known(self) -> list[str]:
+        """The paths of all artifacts that are there or were left out."""
+        left_out = {path for path in self.left_out if path in self.makers}
+        return sorted(left_out.union(self.present))
+
     @cached_property
     def hashes(self) -> dict[str, str]:
         """The sha256 of every artifact and every noted input that is there, or was left out."""
@@ -115,6 +121,7 @@ def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
         _not_asked_for,
         _journals,
         _drawn_rounds,
+        _left_out,
     ]
     return [found for check in checks for found in check(files, wanted)]
 
@@ -233,14 +240,14 @@ def _not_asked_for(files: Files, wanted: Identities) -> Iterator[Note]:
 
 
 def _journals(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
-    if not (files.results / "journal").is_dir():
+    if not has_journals(files.results):
         text = "not in this copy: rows were not held against what the engine and the judges said"
         yield Note("journals", "results/journal", text)
         return
     for maker, record in files.readable:
         for name, noted in record["journals"].items():
             found = _beginning(files.at(name), noted["n_bytes"])
-            if found != noted["sha256"]:
+            if found != noted["sha256"] and name not in files.left_out:
                 yield Finding(
                     "journals",
                     name,
@@ -248,6 +255,11 @@ def _journals(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
                     "no such file" if found is None else f"sha256 {short(found)}",
                     f"fetch the file again from a copy, or leave it: {maker} tells what it was for",
                 )
+
+
+def has_journals(results: Path) -> bool:
+    """Tell whether a copy of a study came with its journals."""
+    return any((results / "journal").rglob("*.jsonl"))
 
 
 def _beginning(path: Path, n_bytes: int) -> str | None:
@@ -271,6 +283,12 @@ def _drawn_rounds(files: Files, wanted: Identities) -> Iterator[Finding]:
                 f"sha256 {short(file_sha256(path))}",
                 f"cp {artifact} results/drawn/{path.parent.name}/{path.name}",
             )
+
+
+def _left_out(files: Files, wanted: Identities) -> Iterator[Note]:
+    if files.left_out:
+        text = f"{len(files.left_out)} files were left out of this copy; their hashes were checked"
+        yield Note("completeness", "left_out.json", text)
 
 
 def digest_of(hashes: Hashes) -> str:

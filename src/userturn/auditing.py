@@ -8,17 +8,20 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 from tabulate import tabulate
 
+from userturn.archives import opened, read_left_out
 from userturn.artifacts import asked_for
-from userturn.audit_files import Files, check_files, digest_of
+from userturn.audit_files import Files, check_files, digest_of, has_journals
 from userturn.audit_page import audit_page
+from userturn.audit_reruns import rerun
 from userturn.audit_rows import Rows
+from userturn.audit_secrets import check_secrets
 from userturn.audit_settings import check_settings
 from userturn.audit_tables import check_tables
 from userturn.errors import UserError
@@ -72,10 +75,12 @@ def audit(results: Path) -> Audit:
         UserError: it is none.
     """
     record, study = open_record(results)
-    files = Files(results, {})
+    files = Files(results, read_left_out(results))
     wanted = asked_for(study)
     found = check_files(files, wanted)
-    broken = frozenset(item.artifact for item in found if isinstance(item, Finding))
+    altered = {item.artifact for item in found if isinstance(item, Finding)}
+    broken = frozenset(altered | files.left_out.keys())
+    found += check_secrets(results, record.config)
     found += check_settings(files, record, study.grid, wanted)
     found += _rows_of_all(results, study, broken)
     found += check_tables(files, study, broken)
@@ -83,7 +88,7 @@ def audit(results: Path) -> Audit:
         sorted({item for item in found if isinstance(item, Finding)}),
         sorted({item for item in found if isinstance(item, Note)}),
         len(files.present),
-        digest_of({path: files.hashes[path] for path in files.present}),
+        digest_of({path: files.hashes[path] for path in files.known}),
     )
 
 
@@ -100,7 +105,7 @@ def _rows_of_all(results: Path, study: Study, broken: frozenset[str]) -> Iterato
 
 def _rows(results: Path, broken: frozenset[str], model: str, dataset: str) -> list[Finding]:
     record, study = open_record(results)
-    with_journals = (results / "journal").is_dir()
+    with_journals = has_journals(results)
     return list(Rows(study.grid, record, model, dataset, with_journals, broken).findings())
 
 
@@ -125,9 +130,28 @@ def format_audit(found: Audit) -> str:
     return "\n".join(lines)
 
 
-def run_audit(results: str | Path, folder: str | Path) -> int:
-    """Audit a results folder, say and write what was found; return 0, or 1 with findings."""
-    found = audit(Path(results))
-    write_audit(found, Path(folder))
-    say(format_audit(found))
-    return 1 if found.findings else 0
+def run_audit(
+    path: str | Path, folder: str | Path, n_regenerated: int = 0, n_rejudged: int = 0
+) -> int:
+    """Audit a results folder or an archive of one, say and write what was found.
+
+    Args:
+        path: of the folder or archive.
+        folder: for audit.json and audit.html.
+        n_regenerated: requests to run again on the machine at hand.
+        n_rejudged: verdicts to ask for again.
+
+    Returns:
+        0, or 1 with findings.
+    """
+    with opened(Path(path)) as results:
+        found = audit(results)
+        reruns = rerun(results, n_regenerated, n_rejudged)
+    whole = replace(
+        found,
+        findings=sorted([*found.findings, *reruns.findings]),
+        notes=sorted([*found.notes, *reruns.notes]),
+    )
+    write_audit(whole, Path(folder))
+    say(format_audit(whole))
+    return 1 if whole.findings else 0

@@ -81,7 +81,21 @@ def _compare(arguments: argparse.Namespace) -> str:
 def _audit(arguments: argparse.Namespace) -> int:
     from userturn.auditing import run_audit
 
-    return run_audit(arguments.results, arguments.to or arguments.results / "audit")
+    path: Path = arguments.results
+    folder = arguments.to or (path / "audit" if path.is_dir() else Path("audit"))
+    return run_audit(path, folder, arguments.regenerate, arguments.rejudge)
+
+
+def _export(arguments: argparse.Namespace) -> str:
+    from userturn.exporting import export
+
+    return export(arguments.results, arguments.to, arguments.with_journals)
+
+
+def _why(arguments: argparse.Namespace) -> str:
+    from userturn.why import why
+
+    return why(arguments.path, arguments.configfile)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -96,10 +110,21 @@ def parser() -> argparse.ArgumentParser:
     compare.add_argument("a", type=Path, metavar="A")
     compare.add_argument("b", type=Path, metavar="B")
     compare.set_defaults(run=_compare)
-    check = commands.add_parser("audit", help="check every artifact of a results folder")
+    check = commands.add_parser("audit", help="check every artifact of a study")
     check.add_argument("results", type=Path, nargs="?", default=Path("results"))
+    check.add_argument("--regenerate", type=int, default=0, metavar="K", help="run K again")
+    check.add_argument("--rejudge", type=int, default=0, metavar="K", help="judge K again")
     check.add_argument("--to", type=Path, metavar="FOLDER", help="for audit.json and audit.html")
     check.set_defaults(run=_audit, code_of_errors=2)
+    pack = commands.add_parser("export", help="make one archive of a finished study")
+    pack.add_argument("results", type=Path, nargs="?", default=Path("results"))
+    pack.add_argument("--to", type=Path, metavar="FILE.zip")
+    pack.add_argument("--with-journals", action="store_true")
+    pack.set_defaults(run=_export)
+    ask = commands.add_parser("why", help="tell why an artifact is as it is")
+    ask.add_argument("path", help="a file of a results folder")
+    ask.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
+    ask.set_defaults(run=_why)
     for name, function, help_text in (
         ("plan", plan, "print what a study will ask, of what, and with which prompts"),
         ("status", status, "print how far a running study is"),

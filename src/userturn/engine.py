@@ -32,6 +32,9 @@ CPU_SETTINGS = {
     "pipeline_parallel_size": 1,
 }
 CPU_BATCHED_TOKENS = 4096
+# vLLM 0.32 has no batch-invariant mode on CPUs: there one sequence at a time keeps the others out.
+ALONE = {"max_num_seqs": 1, "enable_prefix_caching": False}
+BATCH_INVARIANT = "VLLM_BATCH_INVARIANT"
 
 # Requests that vLLM holds at once: enough to keep every batch full, few enough for flat memory.
 WINDOW = 2048
@@ -92,11 +95,15 @@ def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
     """Load a model into vLLM, in this process, and return its engine."""
     for name, value in VLLM_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    from vllm import LLM
     from vllm.platforms import current_platform
 
     is_cpu = current_platform.is_cpu()
     settings = dict(settings) | _for_architecture(folder, is_cpu)
+    if settings.pop("exact", False):
+        settings |= ALONE if is_cpu else {}
+        os.environ[BATCH_INVARIANT] = "0" if is_cpu else "1"  # read when vLLM's parts are imported
+    from vllm import LLM
+
     if is_cpu:
         settings |= CPU_SETTINGS
         settings["max_num_batched_tokens"] = max(settings["max_model_len"], CPU_BATCHED_TOKENS)

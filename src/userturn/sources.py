@@ -17,7 +17,7 @@ GZIP = b"\x1f\x8b"
 BATCH = 1000  # rows of a Parquet file held at once
 
 # What says where a dataset comes from or how it is used; all else shapes its items.
-NOT_SHAPING = ("hub", "revision", "file", "sha256", "rows", "verifier", "private")
+NOT_SHAPING = ("hub", "revision", "file", "sha256", "rows", "verifier", "private", "export")
 
 Row = dict[str, Any]
 

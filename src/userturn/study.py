@@ -62,12 +62,21 @@ def _check_results(results: Path) -> None:
         )
 
 
+def checked_study(config: Config) -> "Study":
+    """Return the study of a configuration.
+
+    Raises:
+        UserError: the configuration cannot be run.
+    """
+    check(config)
+    check_perturbations(config)
+    return Study(Grid(config))
+
+
 def open_study(config: Config) -> "Study":
     """Return the study of a configuration, or end the program with one sentence."""
     try:
-        check(config)
-        check_perturbations(config)
-        study = Study(Grid(config))
+        study = checked_study(config)
         _check_results(study.grid.results)
         study.grid.pending_cells  # noqa: B018  sources that are not there are found here
     except UserError as error:

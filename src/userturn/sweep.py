@@ -10,10 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from userturn.answers import split_reasoning
 from userturn.asking import Asker, Record
 from userturn.cells import Cell
+from userturn.config import Config
 from userturn.datasets import Item, read_items
 from userturn.engine import load_engine
 from userturn.fingerprints import fingerprint
@@ -188,19 +190,33 @@ def _shown(row: Planned, records: Mapping[str, Record]) -> str | None:
     return split_reasoning(record["text"], row.request.prompt.text).text
 
 
+def engine_settings(config: Config, line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a model's engine is loaded with, by the study's settings and the model's line."""
+    settings: dict[str, Any] = config["vllm"] | {
+        "dtype": line["dtype"],
+        "max_model_len": line["max_model_len"],
+        "trust_remote_code": line["trust_remote_code"],
+        "tensor_parallel_size": max(1, line["gpus"] // line["nodes"]),
+        "pipeline_parallel_size": line["nodes"],
+        "exact": config.get("determinism") == "exact",
+    }
+    return settings
+
+
+def request_identity(
+    config: Config, line: Mapping[str, Any], description: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what of a model and its engine enters the identity of a request."""
+    return {**description["identity"], "dtype": line["dtype"], "engine": config["engine"]}
+
+
 def load_sweep(grid: Grid, model: str, shard: str, pending: Iterable[str], stop: StopFlag) -> Sweep:
     """Return the sweep of one shard, its tokenizer loaded and its engine not yet."""
     line, config = grid.models[model], grid.config
     description = json.loads(Path(grid.results, "models", f"{model}.json").read_text())
     folder = model_folder(line["source"], description["revision"])  # the noted commit, no branch
     template = load_template(folder, line, config["today"])
-    settings = config["vllm"] | {
-        "dtype": line["dtype"],
-        "max_model_len": line["max_model_len"],
-        "trust_remote_code": line["trust_remote_code"],
-        "tensor_parallel_size": max(1, line["gpus"] // line["nodes"]),
-        "pipeline_parallel_size": line["nodes"],
-    }
+    settings = engine_settings(config, line)
     asker = Asker(
         model,
         template,
@@ -208,7 +224,7 @@ def load_sweep(grid: Grid, model: str, shard: str, pending: Iterable[str], stop:
         lambda: load_engine(config["engine"], folder, settings),
         stop,
     )
-    identity = description["identity"] | {"dtype": line["dtype"], "engine": config["engine"]}
+    identity = request_identity(config, line, description)
     planner = Planner(identity, template, line["max_model_len"], config["seed"])
     return Sweep(grid, model, shard, frozenset(pending), planner, asker)
 

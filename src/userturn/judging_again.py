@@ -1,0 +1,175 @@
+"""Asking judges again about turns that they have labelled; no journal is read or written."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from userturn.datasets import read_items
+from userturn.deciding import repaired
+from userturn.endpoint import Endpoint, EndpointError
+from userturn.endpoint_judging import open_endpoint, schema_of
+from userturn.errors import UserError
+from userturn.grid import Grid
+from userturn.heuristic import judge_by_words
+from userturn.judge_requests import JudgePrompt, Question, ask_about_turn, load_prompt
+from userturn.judges import Judge, judge_of
+from userturn.judging import KEYS
+from userturn.ledger import Account, CapReachedError
+from userturn.regenerating import recorded_grid
+from userturn.replies import UnclearReplyError, read_verdict
+from userturn.reruns import Drawn, Reruns, draw_rows, rerun_table
+from userturn.spending import money
+from userturn.study_record import StudyRecord, read_study_record
+
+SCORED = pl.col("label").is_not_null()
+NOT_HERE = "the turn or its item is not in this folder"
+Outcome = dict[str, Any]
+
+
+def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
+    """Ask judges again about `k` random turns that they have labelled, and compare.
+
+    `equal_label` compares the labels and `equal_bytes` the rationales. Endpoints are asked for
+    money; `max_cost` holds for what is asked here.
+
+    Args:
+        results: folder of a finished study.
+        k: how many.
+        rng: draws them.
+
+    Raises:
+        UserError: the folder has no record.
+    """
+    grid = recorded_grid(results)
+    paths = sorted(results.glob("c*/**/verdicts/*.parquet"))
+    of_judges: dict[str, list[Drawn]] = {}
+    for drawn in draw_rows(paths, SCORED, k, rng):
+        of_judges.setdefault(drawn.values["judge"], []).append(drawn)
+    rows: list[tuple[Drawn, Outcome]] = []
+    costs: list[float] = []
+    with TemporaryDirectory(prefix="userturn-") as folder:
+        _write_texts(read_study_record(results), Path(folder))
+        for name, verdicts in sorted(of_judges.items()):
+            turns = [(verdict, _turn_of(grid, verdict)) for verdict in verdicts]
+            judge = _judge(grid, name, Path(folder))
+            outcomes, cost = _judged(judge, [turn for _, turn in turns])
+            costs += [] if cost is None else [cost]
+            rows += zip((drawn for drawn, _ in turns), outcomes, strict=True)
+    return Reruns(rerun_table(results, rows), sum(costs) if costs else None)
+
+
+def _write_texts(record: StudyRecord, folder: Path) -> None:
+    """Write rubrics and prompts as the study had them."""
+    for name, text in record.texts.items():
+        path = folder / name.lstrip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def _judge(grid: Grid, name: str, folder: Path) -> Judge:
+    """Return a judge whose texts and accounts are in a folder."""
+    judge = judge_of(grid, name)
+    texts = {
+        key: str(folder / judge.settings[key].lstrip("/"))
+        for key in ("rubric", "prompt")
+        if key in judge.settings
+    }
+    settings = {**judge.settings, **texts}
+    accounts = folder / "accounts"
+    return Judge(name, settings, folder, accounts, judge.prices, judge.cap, judge.max_error_share)
+
+
+def _turn_of(grid: Grid, verdict: Drawn) -> dict[str, Any] | None:
+    """Return the turn of a verdict with its item's messages, or None where they are not here.
+
+    The verdict takes over the key of the turn's request.
+    """
+    turns = pl.scan_parquet(verdict.path.parent.parent / "user_turns.parquet")
+    same = [pl.col(name).eq_missing(pl.lit(verdict.values[name])) for name in KEYS]
+    path = grid.dataset_path(verdict.values["dataset"])
+    verdict.values["key"] = None
+    try:
+        found = turns.filter(*same).collect().row(0, named=True)
+    except (OSError, pl.exceptions.PolarsError):
+        return None
+    verdict.values["key"] = found.get("key")
+    items = {item.id: item.messages for item in read_items(path)} if path.is_file() else {}
+    messages = items.get(found["item"])
+    said = {"label": verdict.values["label"], "rationale": verdict.values["rationale"]}
+    return None if messages is None else found | said | {"messages": messages}
+
+
+def _judged(judge: Judge, turns: list[dict[str, Any] | None]) -> tuple[list[Outcome], float | None]:
+    """Return what became of each turn, and what it cost."""
+    if judge.settings["kind"] == "heuristic":
+        return [_by_words(judge, turn) for turn in turns], None
+    try:
+        prompt = load_prompt(judge.settings)
+        endpoint = open_endpoint(judge, schema_of(judge, prompt), judge.settings["concurrency"])
+    except UserError as error:
+        return [{"reason": str(error)} for _ in turns], None
+    with judge.account("rejudged") as account:
+        outcomes = asyncio.run(_ask_all(endpoint, prompt, account, turns))
+    price = judge.prices.get(judge.name)
+    return outcomes, None if price is None else money(account.spent, price)
+
+
+def _by_words(judge: Judge, turn: dict[str, Any] | None) -> Outcome:
+    if turn is None:
+        return {"reason": NOT_HERE}
+    said = judge_by_words(
+        turn["messages"], turn["answer"] or "", turn["text"] or "", judge.settings
+    )
+    return _compared(turn, {"label": said.label, "rationale": said.rationale})
+
+
+def _compared(turn: Mapping[str, Any], said: Mapping[str, Any]) -> Outcome:
+    return {
+        "equal_bytes": said["rationale"] == turn["rationale"],
+        "equal_label": said["label"] == turn["label"],
+    }
+
+
+async def _ask_all(
+    endpoint: Endpoint,
+    prompt: JudgePrompt,
+    account: Account,
+    turns: list[dict[str, Any] | None],
+) -> list[Outcome]:
+    n_at_once = asyncio.Semaphore(int(endpoint.pace.limit))
+
+    async def ask(turn: dict[str, Any] | None) -> Outcome:
+        if turn is None:
+            return {"reason": NOT_HERE}
+        question = ask_about_turn(prompt, turn["messages"], turn["answer"], turn["text"] or "")
+        async with n_at_once:
+            try:
+                said = await _decided(endpoint, prompt, account, question)
+            except (EndpointError, UnclearReplyError) as error:
+                return {"reason": str(error)}
+            except CapReachedError:
+                return {"reason": "one more question could pass max_cost"}
+        return _compared(turn, said)
+
+    async with endpoint:
+        return list(await asyncio.gather(*map(ask, turns)))
+
+
+async def _decided(
+    endpoint: Endpoint, prompt: JudgePrompt, account: Account, question: Question
+) -> dict[str, str]:
+    """Return what a judge says, asked a second time where its first reply cannot be read."""
+    reply = await endpoint.complete(list(question.messages), account)
+    try:
+        return read_verdict(reply, prompt.labels)
+    except UnclearReplyError as error:
+        if error.final:
+            raise
+        again = repaired(question, str(error))
+    reply = await endpoint.complete(list(again.messages), account)
+    return read_verdict(reply, prompt.labels)

@@ -1,0 +1,219 @@
+"""Running requests of a finished study again, on the machine at hand.
+
+The recorded prompt tokens go through the engine that the study's record names, each request with
+its own seed. Every model is loaded once, in a process of its own. Nothing is written.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import chdir
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from userturn.asking import Record, to_record
+from userturn.datasets import read_items
+from userturn.engine import load_engine
+from userturn.errors import UserError
+from userturn.grid import Grid
+from userturn.heuristic import judge_by_words
+from userturn.models import folder_at_hand, local_path, model_folder, source_identity
+from userturn.requests import Request, Sampling, make_request
+from userturn.reruns import Drawn, Reruns, draw_rows, rerun_table
+from userturn.study_record import read_study_record
+from userturn.sweep import engine_settings, request_identity
+from userturn.templates import Prompt, load_template
+
+FINISHED = pl.col("outcome").is_in(["ok", "empty"])
+OTHER_KEY = "the recorded settings do not give this request's key"
+
+
+def recorded_grid(results: Path) -> Grid:
+    """Return the grid of a finished study, out of its own record.
+
+    Raises:
+        UserError: the folder has no record.
+    """
+    record = read_study_record(results)
+    return Grid(record.config, results, record.contents)
+
+
+def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
+    """Run `k` random requests of answers and user turns again and compare.
+
+    `equal_tokens` and `equal_bytes` compare token ids and text. `equal_label` compares the labels
+    that the heuristic judge gives both texts; of answers, and where the study has no such judge,
+    there is none.
+
+    Args:
+        results: folder of a finished study.
+        k: how many.
+        rng: draws them.
+
+    Raises:
+        UserError: the folder has no record.
+    """
+    grid = recorded_grid(results)
+    paths = sorted(results.glob("answers/*/*.parquet"))
+    paths += sorted(results.glob("cells/*/*/*/*/user_turns.parquet"))
+    rows: list[tuple[Drawn, dict[str, Any]]] = []
+    of_models: dict[str, list[Drawn]] = {}
+    for drawn in draw_rows(paths, FINISHED, k, rng):
+        of_models.setdefault(drawn.values["model"], []).append(drawn)
+    for model, drawn_rows in sorted(of_models.items()):
+        rows += _rerun_of_model(grid, model, drawn_rows)
+    return Reruns(rerun_table(results, rows))
+
+
+def _rerun_of_model(
+    grid: Grid, model: str, rows: list[Drawn]
+) -> Iterator[tuple[Drawn, dict[str, Any]]]:
+    if model not in grid.models:
+        yield from ((row, {"reason": "the study's record has no such model"}) for row in rows)
+        return
+    description = json.loads((grid.results / "models" / f"{model}.json").read_text())
+    identity = request_identity(grid.config, grid.models[model], description)
+    requests = [_request(grid, description, identity, row) for row in rows]
+    fitting = [request for request in requests if request is not None]
+    records, reason = _run_apart(ModelRun.of(grid, model, description), fitting)
+    for row, request in zip(rows, requests, strict=True):
+        if request is None:
+            yield row, {"reason": OTHER_KEY}
+        elif request.key not in records:
+            yield row, {"reason": reason}
+        else:
+            yield row, _compared(grid, row, records[request.key])
+
+
+def _request(
+    grid: Grid, description: Mapping[str, Any], identity: Mapping[str, Any], row: Drawn
+) -> Request | None:
+    """Return the request of a row, or None where the record would make another of it."""
+    values = row.values
+    if "perturbation" in values:
+        drawn = grid.config["user_turn"] | {"temperature": values["temperature"]}
+        stops = description["stop_token_ids"]
+    else:
+        drawn = grid.answer_settings(values["model"])
+        stops = description["end_of_answer_token_ids"]
+    sampling = Sampling(**drawn, stop_token_ids=tuple(stops), seed=values["seed"])
+    prompt = Prompt(values["prompt_text"], tuple(values["prompt_token_ids"]))
+    sample = values.get("sample", 0)
+    request = make_request(identity, values["dataset"], values["item"], sample, prompt, sampling)
+    return request if request.key == values["key"] else None
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """How one model is loaded.
+
+    Attributes:
+        engine: its name.
+        line: of the model, complete.
+        revision: the commit that the study used, or None for local files.
+        identity: of the model's source.
+        settings: of the engine.
+        today: the date that chat templates are given.
+        folders: from which a path in the model's line may lead.
+    """
+
+    engine: str
+    line: dict[str, Any]
+    revision: str | None
+    identity: str
+    settings: dict[str, Any]
+    today: str
+    folders: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, grid: Grid, model: str, description: Mapping[str, Any]) -> "ModelRun":
+        """Return how a model of a grid was loaded."""
+        config, line = grid.config, grid.models[model]
+        return cls(
+            config["engine"],
+            line,
+            description["revision"],
+            description["identity"]["source"],
+            engine_settings(config, line),
+            config["today"],
+            (grid.results.resolve().parent, Path.cwd()),
+        )
+
+    def complete(self, requests: list[Request]) -> dict[str, Record]:
+        """Return the journal's record of each request by its key.
+
+        Raises:
+            UserError: the model is not here, or its engine is not.
+        """
+        with chdir(self._folder_with_model()):
+            folder = model_folder(self.line["source"], self.revision)
+            template = load_template(folder, self.line, self.today)
+            engine = load_engine(self.engine, folder, self.settings)
+            finished = [done for done in engine(requests) if done is not None]
+            return {request.key: to_record(request, c, template) for request, c in finished}
+
+    def _folder_with_model(self) -> Path:
+        for folder in self.folders:
+            with chdir(folder):
+                if self._is_here():
+                    return folder
+        raise UserError(f"the model '{self.line['source']}' is not on this machine as it was used")
+
+    def _is_here(self) -> bool:
+        source = self.line["source"]
+        try:
+            if local_path(source) is None:
+                return folder_at_hand(source, self.revision or "main") is not None
+            return source_identity(source, self.revision) == self.identity
+        except UserError:
+            return False
+
+
+def _run_apart(run: ModelRun, requests: list[Request]) -> tuple[dict[str, Record], str | None]:
+    """Return the records of requests, asked in a new process, or the reason why there are none."""
+    if not requests:
+        return {}, None
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        try:
+            return process.submit(run.complete, requests).result(), "it was lost by the engine"
+        except BrokenProcessPool:
+            return {}, "the engine's process ended"
+        except Exception as error:  # whatever an engine raises is why there is nothing to compare
+            return {}, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+
+
+def _compared(grid: Grid, row: Drawn, record: Record) -> dict[str, Any]:
+    if record["outcome"] == "error":
+        return {"reason": f"the engine refused it: {record['error']}"}
+    values = row.values
+    return {
+        "equal_bytes": record["text"] == values["text"],
+        "equal_tokens": record["token_ids"] == values["token_ids"],
+        "equal_label": _equal_label(grid, values, record["text"]),
+    }
+
+
+def _equal_label(grid: Grid, values: Mapping[str, Any], text: str) -> bool | None:
+    """Tell whether the heuristic judge labels a turn and its rerun alike; None if it cannot."""
+    names = [grid.primary_judge, *grid.judges]
+    settings = next((s for n in names if (s := grid.judges[n])["kind"] == "heuristic"), None)
+    if settings is None or "perturbation" not in values:
+        return None
+    if text == values["text"]:
+        return True
+    path = grid.dataset_path(values["dataset"])
+    items = {item.id: item for item in read_items(path)} if path.is_file() else {}
+    if values["item"] not in items:
+        return None
+    messages = items[values["item"]].messages
+    labels = {
+        judge_by_words(messages, values["answer"] or "", turn, settings).label
+        for turn in (text, values["text"])
+    }
+    return len(labels) == 1

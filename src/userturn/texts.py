@@ -1,0 +1,84 @@
+"""Every text in a file: lines of plain files, strings inside the columns of Parquet files."""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, cast
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from userturn.sources import GZIP, PARQUET
+
+ROWS = 50_000  # of a Parquet file in memory at once
+BYTES = 16 * 1024 * 1024  # of a plain file
+
+
+class Texts(NamedTuple):
+    """Some texts of one place in a file.
+
+    Attributes:
+        place: what `number` counts: `line`, or a column as `column answer, row`.
+        table: `number` from 1, and `text`.
+    """
+
+    place: str
+    table: pl.DataFrame
+
+
+def texts_of(path: Path) -> Iterator[Texts]:
+    """Yield all texts of a file, a part at a time; bytes that are no UTF-8 are replaced.
+
+    Raises:
+        OSError, pa.ArrowException: the file cannot be read as what it begins like.
+    """
+    with path.open("rb") as file:
+        begins = file.read(len(PARQUET))
+    if begins == PARQUET:
+        yield from _of_parquet(path)
+    elif begins.startswith(GZIP):
+        with gzip.open(path) as unpacked:
+            yield from _of_lines(cast(BinaryIO, unpacked))
+    else:
+        with path.open("rb") as file:
+            yield from _of_lines(file)
+
+
+def _of_lines(file: BinaryIO) -> Iterator[Texts]:
+    n_before = 0
+    while lines := file.readlines(BYTES):
+        texts = pl.Series("text", [line.decode(errors="replace") for line in lines])
+        numbers = pl.int_range(n_before + 1, n_before + len(lines) + 1, eager=True)
+        yield Texts("line", pl.DataFrame({"number": numbers, "text": texts}))
+        n_before += len(lines)
+
+
+def _of_parquet(path: Path) -> Iterator[Texts]:
+    with pq.ParquetFile(path) as file:
+        noted = file.schema_arrow.metadata or file.metadata.metadata or {}
+        values = [value.decode(errors="replace") for value in noted.values()]
+        yield Texts("metadata, entry", _numbered(pl.Series("text", values, dtype=pl.String), 0))
+        n_before = 0
+        for batch in file.iter_batches(ROWS):
+            for column in pl.DataFrame(pa.Table.from_batches([batch])).iter_columns():
+                yield from _strings(f"column {column.name}, row", _numbered(column, n_before))
+            n_before += batch.num_rows
+
+
+def _numbered(values: pl.Series, n_before: int) -> pl.DataFrame:
+    numbers = pl.int_range(n_before + 1, n_before + len(values) + 1, eager=True)
+    return pl.DataFrame({"number": numbers, "text": values})
+
+
+def _strings(place: str, table: pl.DataFrame) -> Iterator[Texts]:
+    """Yield the strings of a column, those inside of lists and structs too."""
+    kind = table["text"].dtype
+    if isinstance(kind, pl.List | pl.Array):
+        yield from _strings(place, table.explode("text"))
+    elif isinstance(kind, pl.Struct):
+        for field in kind.fields:
+            inner = table.select("number", pl.col("text").struct.field(field.name).alias("text"))
+            yield from _strings(place, inner)
+    elif isinstance(kind, pl.String | pl.Categorical | pl.Enum | pl.Binary):
+        yield Texts(place, table.with_columns(pl.col("text").cast(pl.String, strict=False)))

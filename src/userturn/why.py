@@ -1,0 +1,285 @@
+"""`userturn why`: why an artifact is as it is, and why it would be made again now."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import chdir
+from dataclasses import dataclass
+from hashlib import sha256
+from operator import attrgetter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from userturn.config import load_config
+from userturn.errors import UserError
+from userturn.fingerprints import canonical_json, file_sha256
+from userturn.grid import Grid
+from userturn.provenance import Record, read_record
+from userturn.study import checked_study
+from userturn.study_record import RECORD, read_study_record
+
+# What gives the identity of each rule's artifacts, as its `params` name it.
+IDENTITIES = {
+    "analyse": "analysis_identity",
+    "collect_answers": "answers_identity",
+    "collect_user_turns": "cell_identity",
+    "compare_with_paper": "shown_identity",
+    "correct_rates": "humans.identity",
+    "build_report": "report_identity",
+    "describe_model": "model_identity",
+    "draw_confusion": "humans.identity",
+    "draw_figures": "shown_identity",
+    "grade": "grades_identity",
+    "import_annotations": "humans.annotations_identity",
+    "judge": "verdicts_identity",
+    "judge_controls": "controls.verdicts_identity",
+    "measure_agreement": "humans.identity",
+    "plant_failures": "controls.planted_identity",
+    "prepare_dataset": "dataset_identity",
+    "record_study": "record_identity",
+    "sample_for_humans": "humans.sample_identity",
+    "summarise": "summary_identity",
+    "tabulate": "identity",
+    "tabulate_controls": "controls.identity",
+    "tabulate_costs": "judges.identity",
+    "take_human_turns": "controls.human_turns_identity",
+}
+SHOWN_INPUTS = 8
+HASH, LONGEST = 12, 60  # characters of a hash, and of a setting
+DATASET = ("hub", "revision", "file", "language", "limit", "condition", "instruction")
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A file of a study, with the record of the job that made it.
+
+    Attributes:
+        results: the study's results folder.
+        name: path of the file as records have it.
+        record: of that job.
+    """
+
+    results: Path
+    name: str
+    record: Record
+
+    def at(self, name: str) -> Path:
+        """Return where a path of a record is now; inputs of the project lie beside the results."""
+        folder, _, rest = name.partition("/")
+        return self.results / rest if folder == "results" else self.results.parent / name
+
+    @property
+    def project(self) -> Path | None:
+        """The folder of the study's project, or None where it is not at hand."""
+        folder = self.results.parent
+        is_here = self.results.name == "results" and (folder / "Snakefile").is_file()
+        return folder if is_here else None
+
+
+def why(path: str, configfiles: Iterable[str] = ()) -> str:
+    """Return why a file of a results folder is as it is, in lines of text.
+
+    Args:
+        path: of the file, which may be missing by now.
+        configfiles: that the study is run with, beside `config.yaml`.
+
+    Raises:
+        UserError: no job of a study made such a file.
+    """
+    artifact = find_artifact(Path(path))
+    reasons = list(reasons_to_remake(artifact, [str(Path(p).resolve()) for p in configfiles]))
+    lines = [*_origin(artifact), *_settings(artifact), *_inputs(artifact)]
+    lines += _labelled("made again", reasons or ["no: nothing it depends on has changed"])
+    return "\n".join([artifact.name, *lines])
+
+
+def find_artifact(path: Path) -> Artifact:
+    """Return a file of a study with the newest record of a job that made it.
+
+    Raises:
+        UserError: it is in no results folder, or no job noted it.
+    """
+    whole = path.resolve()
+    results = next((f for f in whole.parents if (f / "provenance").is_dir()), None)
+    if results is None:
+        raise UserError(
+            f"'{path}' is in no results folder with records of provenance; expected a file such "
+            "as results/tables/rates.parquet"
+        )
+    name = f"results/{whole.relative_to(results).as_posix()}"
+    records = map(read_record, sorted((results / "provenance").rglob("*.json")))
+    makers = [record for record in records if record is not None and name in _made(record)]
+    if not makers:
+        kind = "a folder" if whole.is_dir() else "a file"
+        raise UserError(
+            f"'{path}' is {kind} that no job noted in '{results}/provenance'; expected a file "
+            "that a job of the study made"
+        )
+    return Artifact(results, name, max(makers, key=lambda record: str(record["made"]["ended"])))
+
+
+def _made(record: Record) -> dict[str, Any]:
+    return {**record["outputs"], **record["beside"], **record["journals"]}
+
+
+def _labelled(label: str, lines: Iterable[str]) -> list[str]:
+    return [f"  {label if i == 0 else '':<11} {line}" for i, line in enumerate(lines)]
+
+
+def short(value: Any) -> str:
+    """Return a setting as a short text; of a hash its beginning."""
+    text = value if isinstance(value, str) else canonical_json(value)
+    kind, _, digest = text.rpartition(":")
+    if len(digest) == 64 and not set(digest) - set("0123456789abcdef"):
+        return f"{kind}:{digest[:HASH]}" if kind else digest[:HASH]
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def _origin(artifact: Artifact) -> list[str]:
+    record, made = artifact.record, artifact.record["made"]
+    wildcards = ", ".join(f"{name} {value}" for name, value in sorted(record["wildcards"].items()))
+    commit = f"commit {made['commit'][:HASH]}, " if made["commit"] else ""
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(made["versions"].items()))
+    where = ", ".join([made["host"], *made["devices"]])
+    return [
+        *_labelled("rule", [f"{record['rule']}: {wildcards}" if wildcards else record["rule"]]),
+        *_labelled("identity", [short(record["identity"] or "none: known by its inputs")]),
+        *_labelled("code", [f"{commit}code {made['code_sha256'][:HASH]}", versions]),
+        *_labelled("when", [f"{made['began']} to {made['ended']} on {where}"]),
+    ]
+
+
+def _settings(artifact: Artifact) -> list[str]:
+    if not (artifact.results / RECORD).is_file():
+        return _labelled("settings", ["unknown: the study has no record of its configuration"])
+    groups = settings_of(_recorded(artifact), artifact.record["wildcards"])
+    settings = {k: v for name, group in groups.items() for k, v in _flat(name, group).items()}
+    return _labelled("settings", (f"{name}: {short(value)}" for name, value in settings.items()))
+
+
+def _recorded(artifact: Artifact) -> Grid:
+    record = read_study_record(artifact.results)
+    return Grid(record.config, artifact.results, record.contents)
+
+
+def settings_of(grid: Grid, wildcards: Mapping[str, str]) -> dict[str, Any]:
+    """Return the settings that shape what a job with some wildcards makes, by readable names.
+
+    A job without wildcards is shaped by those of the whole study.
+    """
+    chosen: dict[str, Mapping[str, Any]] = {
+        "model": grid.contents.models,
+        "dataset": {name: _dataset(grid, name) for name in grid.contents.datasets},
+        "perturbation": grid.contents.perturbations,
+        "judge": grid.contents.judges,
+    }
+    found: dict[str, Any] = {}
+    for kind, known in chosen.items():
+        names = sorted(known) if not wildcards else [wildcards.get(kind, "")]
+        found |= {f"{kind} {name}": known[name] for name in names if name in known}
+    if not wildcards or {"model", "dataset"} <= set(wildcards):
+        model = wildcards.get("model")
+        found["seed"] = grid.config["seed"]
+        found["answer"] = (
+            grid.answer_settings(model) if model in grid.models else grid.config["answer"]
+        )
+    if not wildcards or "temperature" in wildcards:
+        found["temperature"] = wildcards.get("temperature", sorted(grid.temperatures))
+        found |= {key: grid.config[key] for key in ("samples", "user_turn")}
+    if not wildcards:
+        found |= {key: grid.config[key] for key in ("primary_judge", "statistics")}
+    return found
+
+
+def _dataset(grid: Grid, name: str) -> dict[str, Any]:
+    entry = grid.config["datasets"][name]
+    told = {key: entry[key] for key in DATASET if key in entry}
+    return {**told, "identity": grid.contents.datasets[name]}
+
+
+def _flat(name: str, value: Any) -> dict[str, Any]:
+    """Return nested settings by names with dots; a value that is no mapping by its own name."""
+    if not isinstance(value, Mapping):
+        return {name: value}
+    return {key: v for k, inner in value.items() for key, v in _flat(f"{name}.{k}", inner).items()}
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """Yield in words what differs between two settings as `settings_of` returns them."""
+    for group in sorted(before.keys() | now.keys()):
+        if group not in before:
+            yield f"{group}: not then, asked for now"
+        elif group not in now:
+            yield f"{group}: asked for then, not now"
+        else:
+            was, is_now = _flat(group, before[group]), _flat(group, now[group])
+            for name in sorted(was.keys() | is_now.keys()):
+                if was.get(name) != is_now.get(name):
+                    texts = (short(s[name]) if name in s else "none" for s in (was, is_now))
+                    yield "{}: {} then, {} now".format(name, *texts)
+
+
+def _inputs(artifact: Artifact) -> list[str]:
+    states = [(_changed(artifact.at(n), h), n, h) for n, h in artifact.record["inputs"].items()]
+    ordered = sorted(states, key=lambda state: (state[0] is None, state[1]))
+    shown = ordered[: max(SHOWN_INPUTS, sum(state[0] is not None for state in ordered))]
+    lines = [f"{name} {short(noted)}, {state or 'the same'}" for state, name, noted in shown]
+    if len(ordered) > len(shown):
+        lines.append(f"and {len(ordered) - len(shown)} more, the same")
+    return _labelled("inputs", lines or ["none"])
+
+
+def _changed(path: Path, noted: Any) -> str | None:
+    """Return how a file differs from what was noted of it, or None where it does not.
+
+    Of a journal, which grows, only the noted beginning counts.
+    """
+    if not path.is_file():
+        return "missing"
+    if isinstance(noted, Mapping):
+        with path.open("rb") as file:
+            found = sha256(file.read(noted["n_bytes"])).hexdigest()
+        noted = noted["sha256"]
+    else:
+        found = file_sha256(path)
+    return None if found == noted else f"now {found[:HASH]}"
+
+
+def reasons_to_remake(artifact: Artifact, configfiles: Sequence[str]) -> Iterator[str]:
+    """Yield why an artifact would be made again now, or is no longer what was made."""
+    record = artifact.record
+    changed = _changed(artifact.at(artifact.name), _made(record)[artifact.name])
+    if changed == "missing":
+        yield "it is missing"
+    elif changed:
+        yield f"it was altered since: {changed}, made as {short(_made(record)[artifact.name])}"
+    for name, noted in record["inputs"].items():
+        if not name.startswith("outside/") and (state := _changed(artifact.at(name), noted)):
+            yield f"input {name}: {state}, was {short(noted)}"
+    if artifact.project is None:
+        yield "(its project is not beside it, so its configuration now is not known)"
+    elif record["rule"] in IDENTITIES:
+        with chdir(artifact.project):
+            yield from _reasons_by_config(artifact, configfiles)
+
+
+def _reasons_by_config(artifact: Artifact, configfiles: Sequence[str]) -> Iterator[str]:
+    """Yield what of the configuration now asks for another artifact; run in its project."""
+    record = artifact.record
+    try:
+        study = checked_study(load_config(["config.yaml", *configfiles]))
+        asked = attrgetter(IDENTITIES[record["rule"]])(study)
+        wanted = asked(SimpleNamespace(**record["wildcards"])) if callable(asked) else asked
+    except UserError as error:
+        yield f"(the configuration now cannot be used: {error})"
+        return
+    except KeyError as error:
+        yield f"the configuration now asks for no {error}, so nothing makes it"
+        return
+    if wanted == record["identity"]:
+        return
+    yield f"identity: {short(wanted)} is asked for now, it has {short(record['identity'])}"
+    if not configfiles:
+        yield "(by config.yaml alone: name what the study is run with by `--configfile`)"
+    if (artifact.results / RECORD).is_file():
+        before = settings_of(_recorded(artifact), record["wildcards"])
+        yield from differences(before, settings_of(study.grid, record["wildcards"]))
