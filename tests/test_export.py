@@ -184,6 +184,21 @@ def withholding(results: Path, **datasets: dict[str, Any]) -> Withholding:
     return Withholding({"datasets": {k: plain | v for k, v in datasets.items()}}, results)
 
 
+@pytest.mark.parametrize("name", ["data/x.jsonl", "./data/x.jsonl", "{project}/data/x.jsonl"])
+def test_local_file_of_a_withheld_dataset_stays_however_it_is_named(
+    name: str, tmp_path: Path
+) -> None:
+    file = name.format(project=tmp_path)
+    config = {"datasets": {"mine": {"file": file, "private": True}}}
+    assert Withholding(config, tmp_path / "results").by_path("data/x.jsonl") is not None
+
+
+def test_archive_inside_of_the_results_is_refused(finished_study: Path) -> None:
+    results = finished_study / "results"
+    with pytest.raises(UserError, match="a part of what it holds"):
+        export(results, results / "tables" / "made.zip")
+
+
 def test_journals_of_a_withheld_dataset_never_leave(tmp_path: Path) -> None:
     decide = withholding(tmp_path, mine={"private": True}, yours={}).by_path
     for name in (

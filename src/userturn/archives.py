@@ -1,5 +1,6 @@
 """Archives of studies: opened where they are read, without trust in the names inside."""
 
+import json
 import shutil
 import stat
 from collections.abc import Iterator
@@ -9,6 +10,27 @@ from tempfile import TemporaryDirectory
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from userturn.errors import UserError
+
+LEFT_OUT = "left_out.json"
+
+
+def left_out_of(results: Path) -> dict[str, str]:
+    """Return the sha256 of what an export left out, by path; nothing where this is no export.
+
+    Raises:
+        UserError: the list beside the results is not one that an export writes.
+    """
+    path = results.parent / LEFT_OUT
+    if not path.is_file():
+        return {}
+    try:
+        listed = json.loads(path.read_bytes())["files"]
+        return {str(file["path"]): str(file["sha256"]) for file in listed}
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"'{path}' is not the list of an export ({type(error).__name__}: {error}); fetch the "
+            "archive again"
+        ) from error
 
 
 @contextmanager
