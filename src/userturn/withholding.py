@@ -58,7 +58,8 @@ class Withholding:
     def _rounds_with_rows(self, results: Path) -> dict[str, str]:
         """Return the rounds of annotation that show rows of these datasets, with the reason."""
         rounds = {}
-        for path in sorted(results.glob("humans/*/key.parquet")):
+        keys = [path for f in ("humans", "drawn") for path in results.glob(f"{f}/*/key.parquet")]
+        for path in sorted(keys):
             found = set(pl.read_parquet(path, columns=["dataset"])["dataset"]) & set(self.datasets)
             if found:
                 rounds[path.parent.name] = self.datasets[min(found)]
