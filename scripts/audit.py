@@ -1,1 +1,10 @@
 """Check every artifact, its provenance and the chain between them."""
+
+import sys
+
+from userturn.auditing import run_audit
+from userturn.logs import log_to
+
+if __name__ == "__main__":
+    log_to(snakemake.log[0])
+    sys.exit(run_audit(path="results", folder="results/audit"))

@@ -14,22 +14,21 @@ from userturn.errors import UserError
 LEFT_OUT = "left_out.json"
 
 
-def left_out_of(results: Path) -> dict[str, str]:
-    """Return the sha256 of what an export left out, by path; nothing where this is no export.
+def read_left_out(results: Path) -> dict[str, str]:
+    """Return the sha256 of what an export left out, by path; nothing for a folder of one's own.
 
     Raises:
-        UserError: the list beside the results is not one that an export writes.
+        UserError: the list beside the results cannot be read.
     """
     path = results.parent / LEFT_OUT
     if not path.is_file():
         return {}
     try:
-        listed = json.loads(path.read_bytes())["files"]
-        return {str(file["path"]): str(file["sha256"]) for file in listed}
-    except (ValueError, KeyError, TypeError) as error:
+        return {entry["path"]: entry["sha256"] for entry in json.loads(path.read_bytes())["files"]}
+    except (ValueError, LookupError, TypeError) as error:
         raise UserError(
-            f"'{path}' is not the list of an export ({type(error).__name__}: {error}); fetch the "
-            "archive again"
+            f"'{path}' is not the list that `userturn export` writes ({type(error).__name__}); "
+            "fetch the archive again"
         ) from error
 
 

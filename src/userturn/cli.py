@@ -78,6 +78,14 @@ def _compare(arguments: argparse.Namespace) -> str:
     return compare_studies(arguments.a, arguments.b)
 
 
+def _audit(arguments: argparse.Namespace) -> int:
+    from userturn.auditing import run_audit
+
+    path: Path = arguments.results
+    folder = arguments.to or (path / "audit" if path.is_dir() else Path("audit"))
+    return run_audit(path, folder, arguments.regenerate, arguments.rejudge)
+
+
 def _export(arguments: argparse.Namespace) -> str:
     from userturn.exporting import export
 
@@ -93,6 +101,7 @@ def _why(arguments: argparse.Namespace) -> str:
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
     root = argparse.ArgumentParser(prog="userturn", description=__doc__)
+    root.set_defaults(code_of_errors=1)
     commands = root.add_subparsers(dest="command", required=True)
     rates = commands.add_parser("rates", help="print the rates of a finished study")
     rates.add_argument("results", type=Path, nargs="?", default=Path("results"))
@@ -101,6 +110,12 @@ def parser() -> argparse.ArgumentParser:
     compare.add_argument("a", type=Path, metavar="A")
     compare.add_argument("b", type=Path, metavar="B")
     compare.set_defaults(run=_compare)
+    check = commands.add_parser("audit", help="check every artifact of a study")
+    check.add_argument("results", type=Path, nargs="?", default=Path("results"))
+    check.add_argument("--regenerate", type=int, default=0, metavar="K", help="run K again")
+    check.add_argument("--rejudge", type=int, default=0, metavar="K", help="judge K again")
+    check.add_argument("--to", type=Path, metavar="FOLDER", help="for audit.json and audit.html")
+    check.set_defaults(run=_audit, code_of_errors=2)
     pack = commands.add_parser("export", help="make one archive of a finished study")
     pack.add_argument("results", type=Path, nargs="?", default=Path("results"))
     pack.add_argument("--to", type=Path, metavar="FILE.zip")
@@ -137,11 +152,18 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; errors that the user can mend are one sentence and exit code 1."""
+    """Run one command; errors that the user can mend are one sentence.
+
+    Returns:
+        0; 1 for an error, or for findings of an audit; 2 for an audit that could not be done.
+    """
     chosen = parser().parse_args(arguments)
     try:
-        print(chosen.run(chosen))
+        said = chosen.run(chosen)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return int(chosen.code_of_errors)
+    if isinstance(said, int):
+        return said
+    print(said)
     return 0

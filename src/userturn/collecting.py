@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -13,6 +14,8 @@ from userturn.journal import read_journal
 from userturn.planning import read_plan
 from userturn.tables import Schema, write_table
 
+Records = Mapping[str, Mapping[str, Any]]
+
 OUTCOME_SCHEMA: Schema = {
     "key": pl.String,
     "outcome": pl.String,
@@ -23,15 +26,14 @@ OUTCOME_SCHEMA: Schema = {
 }
 
 
-def collect(plan: pl.DataFrame, folder_of_journal: str | Path) -> pl.DataFrame:
-    """Return the plan with the outcome of each of its requests.
+def collect(plan: pl.DataFrame, records: Records, folder_of_journal: str | Path) -> pl.DataFrame:
+    """Return the plan with the outcome of each of its requests, as the records of a journal tell.
 
     A row that could not be asked has the outcome `error` and the reason.
 
     Raises:
         UserError: a request of the plan has no record in the journal.
     """
-    records = read_journal(folder_of_journal).records
     asked = [records[key] for key in plan["key"].drop_nulls().unique() if key in records]
     outcomes = pl.DataFrame(asked, schema=OUTCOME_SCHEMA)
     table = plan.join(outcomes, on="key", how="left", suffix="_asked", maintain_order="left")
@@ -60,32 +62,46 @@ def check_error_share(table: pl.DataFrame, max_error_share: float, what: str) ->
         )
 
 
-def _collected(grid: Grid, coordinates: Mapping[str, str | float], identity: str) -> pl.DataFrame:
+def _collected(
+    grid: Grid, coordinates: Mapping[str, str | float], identity: str, records: Records | None
+) -> pl.DataFrame:
     model, dataset = str(coordinates["model"]), str(coordinates["dataset"])
+    journal = grid.journal_folder(model, dataset)
     plan = read_plan(grid.requests_folder(model, dataset, identity))
-    table = collect(plan, grid.journal_folder(model, dataset))
-    what = "/".join(map(str, coordinates.values()))
-    check_error_share(table, grid.config["max_error_share"], what)
+    table = collect(plan, read_journal(journal).records if records is None else records, journal)
     columns = [pl.lit(value).alias(name) for name, value in coordinates.items()]
     return table.select(*columns, *table.columns, n_tokens=pl.col("token_ids").list.len())
 
 
-def collect_user_turns(grid: Grid, cell: Cell, path_to_user_turns: str) -> None:
-    """Write the user turns of one cell."""
-    temperature = grid.temperatures[cell.temperature]
-    identity = grid.cell_identity(cell)
-    table = _collected(grid, cell._asdict() | {"temperature": temperature}, identity)
-    write_table(table, path_to_user_turns, identity)
+def user_turns_of(grid: Grid, cell: Cell, records: Records | None = None) -> pl.DataFrame:
+    """Return the user turns of one cell; `records` are those of its journal if it was read."""
+    coordinates = cell._asdict() | {"temperature": grid.temperatures[cell.temperature]}
+    return _collected(grid, coordinates, grid.cell_identity(cell), records)
 
 
-def collect_answers(grid: Grid, model: str, dataset: str, path_to_answers: str) -> None:
-    """Write a model's answers to a dataset, reasoning split off."""
+def answers_of(
+    grid: Grid, model: str, dataset: str, records: Records | None = None
+) -> pl.DataFrame:
+    """Return a model's answers to a dataset, reasoning split off."""
     identity = grid.answers_identity(model, dataset)
-    table = _collected(grid, {"model": model, "dataset": dataset}, identity)
+    table = _collected(grid, {"model": model, "dataset": dataset}, identity, records)
     asked = zip(table["text"], table["prompt_text"], strict=True)
     split = [split_reasoning(text or "", prompt or "") for text, prompt in asked]
-    table = table.drop("change", "sample").with_columns(
+    return table.drop("change", "sample").with_columns(
         pl.Series("answer", [part.text for part in split], dtype=pl.String),
         pl.Series("reasoning", [part.reasoning for part in split], dtype=pl.String),
     )
-    write_table(table, path_to_answers, identity)
+
+
+def collect_user_turns(grid: Grid, cell: Cell, path_to_user_turns: str) -> None:
+    """Write the user turns of one cell."""
+    table = user_turns_of(grid, cell)
+    check_error_share(table, grid.config["max_error_share"], str(cell.folder))
+    write_table(table, path_to_user_turns, grid.cell_identity(cell))
+
+
+def collect_answers(grid: Grid, model: str, dataset: str, path_to_answers: str) -> None:
+    """Write a model's answers to a dataset."""
+    table = answers_of(grid, model, dataset)
+    check_error_share(table, grid.config["max_error_share"], f"{model}/{dataset}")
+    write_table(table, path_to_answers, grid.answers_identity(model, dataset))

@@ -17,7 +17,8 @@ class ControlGrid:
         self.grid = grid
         self.n_planted = int(grid.config["controls"]["planted"])
 
-    def _turns_identity(self, model: str, dataset: str) -> str:
+    def turns_identity(self, model: str, dataset: str) -> str:
+        """Return the identity of a control's user turns; `model` may be `human`."""
         if model == HUMAN:
             kind: list[Any] = [HUMAN, self.grid.dataset_identity(dataset)]
         else:
@@ -28,7 +29,7 @@ class ControlGrid:
     def identity_of(self, model: str, dataset: str, judge: str) -> str:
         """Return the identity of one judge's verdicts on the controls of a model and dataset."""
         asked = self.grid.judge_identity(judge)
-        identity = fingerprint([self._turns_identity(model, dataset), judge, asked])
+        identity = fingerprint([self.turns_identity(model, dataset), judge, asked])
         return self.grid.in_round(identity, judge, f"controls/{model}/{dataset}")
 
     @property
@@ -38,13 +39,13 @@ class ControlGrid:
         models = self.grid.models if self.n_planted else []
         return human + [(model, dataset) for model in models for dataset in self.grid.datasets]
 
-    def human_turns_identity(self, wildcards: Any) -> str:
+    def humanturns_identity(self, wildcards: Any) -> str:
         """Return the identity of a dataset's real user turns."""
-        return self._turns_identity(HUMAN, wildcards.dataset)
+        return self.turns_identity(HUMAN, wildcards.dataset)
 
     def planted_identity(self, wildcards: Any) -> str:
         """Return the identity of the failures planted after a model's answers to a dataset."""
-        return self._turns_identity(wildcards.model, wildcards.dataset)
+        return self.turns_identity(wildcards.model, wildcards.dataset)
 
     def verdicts_identity(self, wildcards: Any) -> str:
         """Return the identity of one judge's verdicts on controls."""

@@ -116,12 +116,15 @@ def endpoint_verdicts(judge: Judge, cell: CellToJudge, n_at_once: int) -> list[V
     if not all(key is None or settles(key) for key in keys):
         endpoint = open_endpoint(judge, schema_of(judge, prompt), n_at_once)
         asyncio.run(ask_about_cell(judge, endpoint, prompt, cell, decisions))
-    verdicts = [
-        Verdict(None, None) if key is None else _verdict(decisions.get(key)) for key in keys
-    ]
+    verdicts = decided(keys, decisions)
     reasons = [verdict.unscored_reason for verdict in verdicts]
     check_error_share(judge, cell.name(judge.results), reasons)
     return verdicts
+
+
+def decided(keys: Iterable[str | None], decisions: Decisions) -> list[Verdict]:
+    """Return what a journal holds as verdicts; there is none on a turn that has no key."""
+    return [Verdict(None, None) if key is None else _verdict(decisions.get(key)) for key in keys]
 
 
 def _verdict(decision: Decision | None) -> Verdict:

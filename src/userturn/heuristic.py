@@ -5,7 +5,8 @@ second opinion, not the paper's judge. docs/judges.md goes through it rule by ru
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from functools import lru_cache
 from typing import Any
 
 from userturn.verdicts import GENUINE, Verdict
@@ -37,14 +38,19 @@ def words(text: str) -> list[str]:
     return [word.lower() for word in WORD.findall(text)]
 
 
-def content_words(text: str) -> list[str]:
-    """Return the words that carry meaning: no stop words, no single letters."""
-    return [w for w in words(text) if w not in STOP_WORDS and (len(w) > 1 or w.isdigit())]
+def content_words(said: Sequence[str]) -> list[str]:
+    """Return those of some words that carry meaning: no stop words, no single letters."""
+    return [w for w in said if w not in STOP_WORDS and (len(w) > 1 or w.isdigit())]
 
 
-def share_found(sought: Sequence[str], source: Sequence[str]) -> float:
-    """Return the share of `sought` words that stand in `source`; 0 where nothing is sought."""
-    known = set(source)
+@lru_cache(maxsize=4096)  # prompts and answers are met again in other cells of a dataset
+def vocabulary(text: str) -> frozenset[str]:
+    """Return the words of a text that carry meaning."""
+    return frozenset(content_words(words(text)))
+
+
+def share_found(sought: Sequence[str], known: Set[str]) -> float:
+    """Return the share of `sought` words that are known; 0 where nothing is sought."""
     return sum(word in known for word in sought) / len(sought) if sought else 0.0
 
 
@@ -72,9 +78,9 @@ def judge_by_words(
         return Verdict("degenerate", "most word triples repeat earlier ones")
     if ROLE_MARKER.search(turn):
         return Verdict("assistant_turn_restate", "the turn holds a role marker")
-    meant = content_words(turn)
-    asked = content_words(messages[-1]["content"])
-    answered = content_words(answer)
+    meant = content_words(said)
+    asked = vocabulary(messages[-1]["content"])
+    answered = vocabulary(answer)
     if meant and share_found(meant, asked) >= settings["restated"]:
         return Verdict("prompt_restate", "nearly all content words stand in the prompt")
     if ASSISTANT_OPENING.match(turn):
@@ -83,9 +89,8 @@ def judge_by_words(
         return Verdict("assistant_turn_restate", "nearly all content words stand in the answer")
     if not meant or (PLEASANTRY.match(turn) and share_found(meant, answered) == 0):
         return Verdict("generic", "nothing in the turn is about this answer")
-    new = [word for word in answered if word not in set(asked)]
-    if share_found(meant, new) >= settings["grounded"]:
+    if share_found(meant, answered - asked) >= settings["grounded"]:
         return Verdict(GENUINE, "the turn takes up words that the answer brought in")
-    if share_found(meant, asked + answered) == 0:
+    if share_found(meant, asked | answered) == 0:
         return Verdict("unrelated", "no content word stands in prompt or answer")
     return Verdict("generic", "the turn takes up nothing that the answer brought in")

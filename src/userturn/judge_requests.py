@@ -61,8 +61,14 @@ class JudgePrompt:
 
 def load_prompt(settings: Mapping[str, Any]) -> JudgePrompt:
     """Read the rubric and the prompt that a judge's entry names."""
-    labels = yaml.safe_load(Path(settings["rubric"]).read_text())["labels"]
-    system, _, user = Path(settings["prompt"]).read_text().partition(SYSTEM_ENDS)
+    rubric, prompt = (Path(settings[key]).read_text() for key in ("rubric", "prompt"))
+    return judge_prompt(rubric, prompt, judge_identity(settings))
+
+
+def judge_prompt(rubric_text: str, prompt_text: str, identity: Mapping[str, Any]) -> JudgePrompt:
+    """Return a judge's prompt out of the texts of its rubric and its template."""
+    labels = yaml.safe_load(rubric_text)["labels"]
+    system, _, user = prompt_text.partition(SYSTEM_ENDS)
     rubric = "\n".join(
         f"- {name}: {entry['criterion']} Example: {entry['example']}"
         for name, entry in labels.items()
@@ -71,7 +77,7 @@ def load_prompt(settings: Mapping[str, Any]) -> JudgePrompt:
         tuple(labels),
         Template(system).substitute(rubric=rubric, labels=", ".join(labels)),
         Template(user),
-        fingerprint(judge_identity(settings)),
+        fingerprint(identity),
     )
 
 

@@ -1,5 +1,7 @@
 """Judging: the verdicts of one judge on the user turns of one cell."""
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from userturn.heuristic import judge_by_words
@@ -25,15 +27,25 @@ def judge_cell(
 
         verdicts = endpoint_verdicts(judge, cell, n_at_once)
     else:
-        verdicts = [
-            judge_by_words(row["messages"], row["answer"] or "", row["text"] or "", judge.settings)
-            if row["outcome"] != "error"
-            else Verdict(None, None)
-            for row in cell.turns()
-        ]
-    turns = pl.read_parquet(path_to_user_turns, columns=[*KEYS, "outcome", "error"])
+        verdicts = heuristic_verdicts(judge, cell)
+    write_table(verdicts_table(judge.name, cell, verdicts), path_to_verdicts, identity)
+
+
+def heuristic_verdicts(judge: Judge, cell: CellToJudge) -> list[Verdict]:
+    """Return the heuristic judge's verdict on every turn of a cell."""
+    return [
+        judge_by_words(row["messages"], row["answer"] or "", row["text"] or "", judge.settings)
+        if row["outcome"] != "error"
+        else Verdict(None, None)
+        for row in cell.turns()
+    ]
+
+
+def verdicts_table(judge: str, cell: CellToJudge, verdicts: Sequence[Verdict]) -> pl.DataFrame:
+    """Return a judge's verdicts as a table, one row a turn of the cell."""
+    turns = pl.read_parquet(cell.path_to_user_turns, columns=[*KEYS, "outcome", "error"])
     judged = turns.with_columns(
-        judge=pl.lit(judge.name),
+        judge=pl.lit(judge),
         label=pl.Series([v.label for v in verdicts], dtype=pl.String),
         genuine=pl.Series([v.genuine for v in verdicts], dtype=pl.Boolean),
         rationale=pl.Series([v.rationale for v in verdicts], dtype=pl.String),
@@ -43,4 +55,4 @@ def judge_cell(
         .then(pl.format("no user turn: {}", "error"))
         .otherwise("unscored_reason")
     )
-    write_table(judged.drop("outcome", "error"), path_to_verdicts, identity)
+    return judged.drop("outcome", "error")

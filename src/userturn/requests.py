@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from userturn.fingerprints import canonical_json, fingerprint
+from userturn.fingerprints import canonical_json
 from userturn.templates import Prompt
 
 KEY_VERSION = 1
 SEED_BITS = 63
+NO_IDS = '"prompt_token_ids":[]'  # quoted as no text in JSON can be
 
 
 @dataclass(frozen=True)
@@ -69,15 +70,32 @@ def make_request(
     sampling: Sampling,
 ) -> Request:
     """Return a request with its key; `model` holds what identifies the model and its engine."""
-    key = fingerprint(
+    ids = canonical_json(prompt.token_ids)
+    key = request_key(model, dataset, sample, ids, asdict(sampling))
+    return Request(key, dataset, item, sample, prompt, sampling)
+
+
+def request_key(
+    model: Mapping[str, Any],
+    dataset: str,
+    sample: int,
+    prompt_token_ids: str,
+    sampling: Mapping[str, Any],
+) -> str:
+    """Return the identity of a request: the fingerprint of all that shapes it.
+
+    The token ids come as their JSON: an audit has a million prompts of them to turn into text.
+    """
+    asked = canonical_json(
         {
             "key_version": KEY_VERSION,
             "model": dict(model),
             # Each dataset has a journal of its own, in which all that it asks must stand.
             "dataset": dataset,
-            "prompt_token_ids": prompt.token_ids,
-            "sampling": asdict(sampling),
+            "prompt_token_ids": [],
+            "sampling": sampling,
             "sample": sample,
         }
     )
-    return Request(key, dataset, item, sample, prompt, sampling)
+    text = asked.replace(NO_IDS, NO_IDS.replace("[]", prompt_token_ids))
+    return hashlib.sha256(text.encode()).hexdigest()

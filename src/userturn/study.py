@@ -62,10 +62,21 @@ def _check_results(results: Path) -> None:
         )
 
 
+def checked_study(config: Config) -> "Study":
+    """Return the study of a configuration.
+
+    Raises:
+        UserError: the configuration cannot be run.
+    """
+    check(config)
+    check_perturbations(config)
+    return Study(Grid(config))
+
+
 def open_study(config: Config) -> "Study":
     """Return the study of a configuration, or end the program with one sentence."""
     try:
-        study = Study(config)
+        study = checked_study(config)
         _check_results(study.grid.results)
         study.grid.pending_cells  # noqa: B018  sources that are not there are found here
     except UserError as error:
@@ -74,13 +85,11 @@ def open_study(config: Config) -> "Study":
 
 
 class Study:
-    """A checked configuration whose grid answers to wildcards."""
+    """A grid that answers to wildcards."""
 
-    def __init__(self, config: Config) -> None:
-        """Check the configuration and lay out its grid."""
-        check(config)
-        check_perturbations(config)
-        self.grid = Grid(config)
+    def __init__(self, grid: Grid) -> None:
+        """Take the grid of a checked configuration."""
+        self.grid = grid
         self.controls = ControlGrid(self.grid)
         self.placement = Placement(self.grid.models)
         self.humans = HumanGrid(self.grid)

@@ -62,6 +62,18 @@ def read_identity(path: str | Path) -> str | None:
         return None
 
 
+def read_artifact(path: str | Path) -> dict[str, Any]:
+    """Return what a Parquet or JSON artifact says of itself; nothing if it is not one of ours."""
+    try:
+        if Path(path).suffix == ".parquet":
+            return dict(pl.read_parquet_metadata(path))
+        content = json.loads(Path(path).read_bytes())
+        found: dict[str, Any] = content.get("artifact") or content["usermeta"]["artifact"]
+    except (OSError, pl.exceptions.PolarsError, ValueError, LookupError, AttributeError):
+        return {}
+    return found
+
+
 def read_tables(paths: Iterable[str], schema: Schema) -> pl.DataFrame:
     """Return the columns of a schema out of several tables; no row where there is no table."""
     tables = [pl.read_parquet(path, columns=list(schema)) for path in sorted(paths)]

@@ -1,6 +1,6 @@
 """From verdicts and grades to tables of what was seen, each with its denominator and coverage."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import polars as pl
@@ -30,6 +30,7 @@ SUMMARY_SCHEMA: Schema = {
     "n_genuine": pl.Int64,
     **RATE,
 }
+TURN = [*CELL, "item", "outcome", "finish_reason"]
 
 
 def rate(n_genuine: int, n_scored: int, n_turns: int) -> dict[str, Any]:
@@ -100,12 +101,17 @@ def summarise(
     path_to_summary: str,
 ) -> None:
     """Write one row a judge: what became of a cell's turns, and the rate of genuine ones."""
-    turns = pl.read_parquet(path_to_user_turns)
-    rows = [
-        summarise_judge(turns, pl.read_parquet(path), seed, n_resamples)
-        for path in paths_to_verdicts
-    ]
-    write_table(pl.DataFrame(rows, schema=SUMMARY_SCHEMA), path_to_summary, identity)
+    turns = pl.read_parquet(path_to_user_turns, columns=TURN)
+    verdicts = [pl.read_parquet(path) for path in paths_to_verdicts]
+    write_table(summary(turns, verdicts, seed, n_resamples), path_to_summary, identity)
+
+
+def summary(
+    turns: pl.DataFrame, verdicts: Sequence[pl.DataFrame], seed: int, n_resamples: int
+) -> pl.DataFrame:
+    """Return one row a judge: what became of a cell's turns, and the rate of genuine ones."""
+    rows = [summarise_judge(turns, table, seed, n_resamples) for table in verdicts]
+    return pl.DataFrame(rows, schema=SUMMARY_SCHEMA)
 
 
 def accuracy(grades: pl.DataFrame) -> pl.DataFrame:
@@ -149,6 +155,11 @@ def health(rates: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def rates_of(summaries: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Return the summaries of all cells as one table."""
+    return pl.concat(summaries).sort(*CELL, "judge")
+
+
 def tabulate(
     paths_to_summaries: Sequence[str],
     paths_to_grades: Sequence[str],
@@ -161,8 +172,7 @@ def tabulate(
     path_to_health_csv: str,
 ) -> None:
     """Write rates and health of all cells, and the accuracy of all models, as Parquet and CSV."""
-    rates = pl.concat([pl.read_parquet(path) for path in sorted(paths_to_summaries)])
-    rates = rates.sort(*CELL, "judge")
+    rates = rates_of(pl.read_parquet(path) for path in sorted(paths_to_summaries))
     write_table(rates, path_to_rates, identity)
     write_csv(rates, path_to_rates_csv)
     write_table(health(rates), path_to_health, identity)

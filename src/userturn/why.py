@@ -15,7 +15,7 @@ from userturn.fingerprints import file_sha256
 from userturn.grid import Grid
 from userturn.provenance import Record, read_record
 from userturn.settings import HASH, differences, flat, settings_of, short
-from userturn.study import Study
+from userturn.study import checked_study
 from userturn.study_record import RECORD, read_study_record
 
 # What gives the identity of each rule's artifacts, as its `params` name it.
@@ -199,7 +199,7 @@ def _reasons_by_config(artifact: Artifact, configfiles: Sequence[str]) -> Iterat
     """Yield what of the configuration now asks for another artifact; run in its project."""
     record = artifact.record
     try:
-        study = Study(load_config(["config.yaml", *configfiles]))
+        study = checked_study(load_config(["config.yaml", *configfiles]))
         asked = attrgetter(IDENTITIES[record["rule"]])(study)
         wanted = asked(SimpleNamespace(**record["wildcards"])) if callable(asked) else asked
     except UserError as error:

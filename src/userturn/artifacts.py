@@ -1,0 +1,127 @@
+"""The artifacts of a study: every file that its configuration asks for, with its identity."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from userturn.cells import files_of
+from userturn.study import Study
+
+# Tables by whose identity they carry.
+COUNTED = ("rates", "accuracy", "health")
+ANALYSED = (
+    "pooled_rates",
+    "failure_profiles",
+    "contrasts",
+    "temperature_response",
+    "post_training",
+    "decoupling",
+    "correlations",
+    "families",
+    "item_association",
+)
+COSTED = ("costs", "judges")
+HUMAN = ("agreement", "confusion", "disagreements", "corrected_rates")
+FIGURES = (
+    "accuracy_and_followup",
+    "rates_by_temperature",
+    "perturbation_effects",
+    "failure_profiles",
+    "grid_overview",
+)
+
+Identities = dict[str, str | None]
+
+
+def asked_for(study: Study) -> Identities:
+    """Return the identity of every artifact that a study asks for, by its path.
+
+    The path is as rules write it, from `results/` on; None stands for an artifact without an
+    identity of its own: it is known by what it was made of.
+    """
+    return {
+        "results/study.json": study.record_identity,
+        **_sources(study),
+        **_answers(study),
+        **_cells(study),
+        **_controls(study),
+        **_of_the_study(study),
+    }
+
+
+def _sources(study: Study) -> Identities:
+    grid = study.grid
+    datasets = {
+        path: grid.dataset_identity(path.rpartition("/")[2].removesuffix(".parquet"))
+        for path in study.prepared_datasets
+    }
+    models = {f"results/models/{name}.json": grid.model_fingerprint(name) for name in grid.models}
+    return {**datasets, **models}
+
+
+def _answers(study: Study) -> Identities:
+    pairs = [(model, dataset) for model in study.grid.models for dataset in study.grid.datasets]
+    answers = {
+        f"results/answers/{model}/{dataset}.parquet": study.grid.answers_identity(model, dataset)
+        for model, dataset in pairs
+    }
+    grades = {
+        f"results/grades/{model}/{dataset}.parquet": study.grades_identity(
+            SimpleNamespace(model=model, dataset=dataset)
+        )
+        for model, dataset in pairs
+    }
+    return {**answers, **grades}
+
+
+def _cells(study: Study) -> Identities:
+    found: Identities = {}
+    sampled = set(study.humans.cells)
+    for cell in study.grid.cells:
+        wildcards: Any = SimpleNamespace(**cell._asdict())
+        turns, summary, sample = files_of(
+            [cell], "user_turns.parquet", "summary.parquet", "human_sample.parquet"
+        )
+        found[turns] = study.grid.cell_identity(cell)
+        found[summary] = study.summary_identity(wildcards)
+        if cell in sampled:
+            found[sample] = study.humans.sample_identity(wildcards)
+        for judge in study.grid.judges:
+            path = files_of([cell], f"verdicts/{judge}.parquet")[0]
+            found[path] = study.grid.verdicts_identity(cell, judge)
+    return found
+
+
+def _controls(study: Study) -> Identities:
+    found: Identities = {}
+    for model, dataset in study.controls.sources:
+        folder = f"results/controls/{model}/{dataset}"
+        found[f"{folder}/user_turns.parquet"] = study.controls.turns_identity(model, dataset)
+        for judge in study.grid.judges:
+            identity = study.controls.identity_of(model, dataset, judge)
+            found[f"{folder}/verdicts/{judge}.parquet"] = identity
+    return found
+
+
+def _of_the_study(study: Study) -> Identities:
+    tables = {
+        **dict.fromkeys(COUNTED, study.identity),
+        **dict.fromkeys(ANALYSED, study.analysis_identity),
+        **dict.fromkeys(COSTED, study.judges.identity),
+        **dict.fromkeys(HUMAN, study.humans.identity),
+        "anchors": study.shown_identity,
+        "controls": study.controls.identity,
+    }
+    figures = {**dict.fromkeys(FIGURES, study.shown_identity), "confusion": study.humans.identity}
+    labels = {
+        f"results/humans/{name}/annotations.parquet": study.humans.annotations_identity(
+            SimpleNamespace(round=name)
+        )
+        for name in study.humans.rounds
+    }
+    unnamed = [*study.humans.pages, *study.humans.keys, *study.humans.items]
+    return {
+        **{f"results/tables/{name}.parquet": identity for name, identity in tables.items()},
+        **{f"results/figures/{name}.vl.json": identity for name, identity in figures.items()},
+        **labels,
+        **dict.fromkeys([*unnamed, "results/report/index.html"]),
+    }

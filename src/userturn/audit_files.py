@@ -1,0 +1,297 @@
+"""Are the files those that were made, and was each made of the ones that are there now?
+
+Every artifact belongs to the record of one job, with its hash; the hashes of a job's inputs are
+those of the artifacts they came from. No time of any file is looked at.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from userturn.artifacts import Identities
+from userturn.findings import Finding, Note, remake, short
+from userturn.fingerprints import file_sha256
+from userturn.provenance import Record, read_record
+
+PROVENANCE = "results/provenance"
+# Kept apart from artifacts: records themselves, and what grows or goes while a study runs.
+STAMP = ".snakemake_timestamp"  # Snakemake's own, in an output folder
+NOT_ARTIFACTS = ("provenance", "journal", "leases", "audit", "drawn", "README.md")
+
+Hashes = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a results folder, and what their records say of them.
+
+    Attributes:
+        results: the folder, wherever it is now.
+        left_out: sha256 of artifacts that an export left out, by path.
+    """
+
+    results: Path
+    left_out: Hashes
+
+    def at(self, path: str) -> Path:
+        """Return where a path of a record is now; inputs of the project lie beside the results."""
+        folder, _, rest = path.partition("/")
+        return self.results / rest if folder == "results" else self.results.parent / path
+
+    @cached_property
+    def records(self) -> dict[str, Record | None]:
+        """The record of every job, None where it cannot be read, by the record's path."""
+        folder = self.results / "provenance"
+        return {
+            f"{PROVENANCE}/{path.relative_to(folder)}": read_record(path)
+            for path in sorted(folder.rglob("*.json"))
+        }
+
+    @property
+    def readable(self) -> Iterator[tuple[str, Record]]:
+        """The records that can be read."""
+        return ((path, record) for path, record in self.records.items() if record is not None)
+
+    @cached_property
+    def makers(self) -> dict[str, list[str]]:
+        """The records that claim each artifact."""
+        makers: dict[str, list[str]] = {}
+        for path, record in self.readable:
+            for artifact in (record["outputs"], record["beside"]):
+                for name in artifact:
+                    makers.setdefault(name, []).append(path)
+        return makers
+
+    def noted(self, artifact: str) -> str | None:
+        """Return the hash that an artifact had when it was made, or None without a record."""
+        for path in self.makers.get(artifact, []):
+            record = self.records[path]
+            if record is not None:
+                found: str = {**record["beside"], **record["outputs"]}[artifact]
+                return found
+        return None
+
+    @cached_property
+    def present(self) -> list[str]:
+        """The paths of all artifacts that are there."""
+        return [
+            f"results/{path.relative_to(self.results)}"
+            for path in sorted(self.results.rglob("*"))
+            if path.is_file()
+            and path.name != STAMP
+            and path.relative_to(self.results).parts[0] not in NOT_ARTIFACTS
+        ]
+
+    @property
+    def known(self) -> list[str]:
+        """The paths of all artifacts that are there or were left out."""
+        left_out = {path for path in self.left_out if path in self.makers}
+        return sorted(left_out.union(self.present))
+
+    @cached_property
+    def hashes(self) -> dict[str, str]:
+        """The sha256 of every artifact and every noted input that is there, or was left out."""
+        named = {name for _, record in self.readable for name in record["inputs"]}
+        beside = {name for _, record in self.readable for name in record["beside"]}
+        wanted = sorted({*self.present, *named, *beside})
+        there = [path for path in wanted if self.at(path).is_file()]
+        with ThreadPoolExecutor() as pool:
+            found = pool.map(lambda path: file_sha256(self.at(path)), there)
+        return {**self.left_out, **dict(zip(there, found, strict=True))}
+
+
+def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
+    """Return everything that is wrong with files and records.
+
+    Args:
+        files: of a results folder.
+        wanted: artifacts that the configuration asks for, with their identities.
+    """
+    checks: list[Callable[[Files, Identities], Iterator[Finding | Note]]] = [
+        _unreadable_records,
+        _missing,
+        _altered,
+        _claimed_twice,
+        _orphans,
+        _stale,
+        _not_asked_for,
+        _journals,
+        _drawn_rounds,
+        _left_out,
+    ]
+    return [found for check in checks for found in check(files, wanted)]
+
+
+def _unreadable_records(files: Files, wanted: Identities) -> Iterator[Finding]:
+    for path, record in files.records.items():
+        if record is None:
+            yield Finding(
+                "records",
+                path,
+                "a record with the checksum of its content",
+                "another content",
+                "make the job's outputs again: snakemake --force OUTPUT, then snakemake",
+            )
+
+
+def _is_current(record: Record, wanted: Identities) -> bool:
+    """Tell whether the configuration still asks for what a job made."""
+    return not wanted.keys().isdisjoint(record["outputs"]) or not record["wildcards"]
+
+
+def _is_kept(path: str, wanted: Identities) -> bool:
+    """Tell whether a file beside outputs still counts: pins do, and plans of wanted cells."""
+    return path.startswith("results/revisions/") or PurePosixPath(path).parent.name in {
+        identity for identity in wanted.values() if identity is not None
+    }
+
+
+def _missing(files: Files, wanted: Identities) -> Iterator[Finding]:
+    made = {
+        name
+        for _, record in files.readable
+        if _is_current(record, wanted) or record["rule"] == "sweep"
+        for name in [*record["outputs"], *(p for p in record["beside"] if _is_kept(p, wanted))]
+    }
+    for artifact in sorted(wanted.keys() | made):
+        if artifact not in files.hashes:
+            digest = files.noted(artifact)
+            expected = "to be there" if digest is None else f"sha256 {short(digest)}"
+            mend = "snakemake" if artifact in wanted else remake(artifact)
+            yield Finding("completeness", artifact, expected, "no such file", mend)
+        elif artifact not in files.makers:
+            yield Finding(
+                "records", artifact, "the record of a job that made it", "none", remake(artifact)
+            )
+
+
+def _altered(files: Files, wanted: Identities) -> Iterator[Finding]:
+    for artifact in files.makers:
+        noted, found = files.noted(artifact), files.hashes.get(artifact)
+        if found is not None and found != noted:
+            yield Finding(
+                "hashes",
+                artifact,
+                f"sha256 {short(noted)}, as it was made",
+                f"sha256 {short(found)}",
+                remake(artifact),
+            )
+
+
+def _claimed_twice(files: Files, wanted: Identities) -> Iterator[Finding]:
+    for artifact, makers in files.makers.items():
+        # Shards of one model share the note of a pinned revision, nothing else.
+        rules = {record["rule"] for m in makers if (record := files.records[m]) is not None}
+        if len(makers) > 1 and rules != {"sweep"}:
+            yield Finding(
+                "records", artifact, "one job that made it", ", ".join(makers), remake(artifact)
+            )
+
+
+def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
+    for artifact in files.present:
+        if artifact in files.makers or artifact in wanted:
+            continue
+        if artifact.startswith("results/requests/") and artifact.endswith(".parquet"):
+            text = "plan of a sweep that did not end; the next sweep of its cell writes it again"
+            yield Note("orphans", artifact, text)
+        elif artifact.rpartition("/")[2].startswith("."):
+            yield Note("orphans", artifact, "left by a killed job; it may be removed")
+        else:
+            yield Finding(
+                "orphans", artifact, "a file that a job made", "no job's", f"rm {artifact}"
+            )
+
+
+def _stale(files: Files, wanted: Identities) -> Iterator[Finding]:
+    for _, record in files.readable:
+        if not _is_current(record, wanted) or not record["outputs"]:
+            continue
+        made = min(record["outputs"], key=lambda name: (name not in wanted, name))
+        for name, noted in record["inputs"].items():
+            found = files.hashes.get(name)
+            # An input that is not what its own record says is found there, once.
+            own = files.noted(name) if name.startswith("results/") else found
+            if own is not None and own != noted:
+                yield Finding(
+                    "chain",
+                    made,
+                    f"made of {name} with sha256 {short(own)}",
+                    f"made of one with sha256 {short(noted)}",
+                    remake(made),
+                )
+
+
+def _not_asked_for(files: Files, wanted: Identities) -> Iterator[Note]:
+    others = [
+        name
+        for _, record in files.readable
+        if not _is_current(record, wanted) and record["rule"] != "sweep"
+        for name in record["outputs"]
+        if name in files.hashes
+    ]
+    if others:
+        text = f"{len(others)} artifacts of cells that the study's configuration leaves out"
+        yield Note("completeness", others[0], text)
+
+
+def _journals(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
+    if not has_journals(files.results):
+        text = "not in this copy: rows were not held against what the engine and the judges said"
+        yield Note("journals", "results/journal", text)
+        return
+    for maker, record in files.readable:
+        for name, noted in record["journals"].items():
+            found = _beginning(files.at(name), noted["n_bytes"])
+            if found != noted["sha256"] and name not in files.left_out:
+                yield Finding(
+                    "journals",
+                    name,
+                    f"to begin with {noted['n_bytes']} bytes of sha256 {short(noted['sha256'])}",
+                    "no such file" if found is None else f"sha256 {short(found)}",
+                    f"fetch the file again from a copy, or leave it: {maker} tells what it was for",
+                )
+
+
+def has_journals(results: Path) -> bool:
+    """Tell whether a copy of a study came with its journals."""
+    return any((results / "journal").rglob("*.jsonl"))
+
+
+def _beginning(path: Path, n_bytes: int) -> str | None:
+    """Return the hash of a journal's first bytes: it may have grown since."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return sha256(file.read(n_bytes)).hexdigest()
+
+
+def _drawn_rounds(files: Files, wanted: Identities) -> Iterator[Finding]:
+    """Hold each drawn round against its copy among the artifacts."""
+    for path in sorted((files.results / "drawn").glob("*/*.parquet")):
+        artifact = f"results/humans/{path.parent.name}/{path.name}"
+        noted = files.noted(artifact)
+        if noted is not None and file_sha256(path) != noted:
+            yield Finding(
+                "hashes",
+                f"results/drawn/{path.parent.name}/{path.name}",
+                f"sha256 {short(noted)}, as {artifact}",
+                f"sha256 {short(file_sha256(path))}",
+                f"cp {artifact} results/drawn/{path.parent.name}/{path.name}",
+            )
+
+
+def _left_out(files: Files, wanted: Identities) -> Iterator[Note]:
+    if files.left_out:
+        text = f"{len(files.left_out)} files were left out of this copy; their hashes were checked"
+        yield Note("completeness", "left_out.json", text)
+
+
+def digest_of(hashes: Hashes) -> str:
+    """Return one hash of all artifacts: publish it, and any copy can be held against it."""
+    lines: Any = "".join(f"{digest}  {path}\n" for path, digest in sorted(hashes.items()))
+    return sha256(lines.encode()).hexdigest()

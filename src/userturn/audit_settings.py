@@ -1,0 +1,115 @@
+"""Is what was asked for what is there: identities, pins, proofs, rubrics, limits and trust?"""
+
+import json
+import re
+from collections.abc import Iterator
+
+import polars as pl
+
+from userturn.artifacts import Identities
+from userturn.audit_files import Files
+from userturn.findings import Finding, Note, remake, short
+from userturn.grid import Grid
+from userturn.models import local_path
+from userturn.study_record import StudyRecord
+from userturn.tables import SCHEMA_VERSION, read_artifact
+
+COMMIT = re.compile("[0-9a-f]{40}")
+
+
+def check_settings(
+    files: Files, study: StudyRecord, grid: Grid, asked_for: Identities
+) -> list[Finding | Note]:
+    """Return everything that is not as the study's record asks for."""
+    return [
+        *_identities(files, asked_for),
+        *_models(files, grid),
+        *_datasets(grid),
+        *_rubrics(study),
+        *_limits(files, grid),
+    ]
+
+
+def _identities(files: Files, asked_for: Identities) -> Iterator[Finding]:
+    for path, identity in asked_for.items():
+        place = files.at(path)
+        if not place.is_file():
+            continue  # found missing
+        carried = read_artifact(place)
+        for what, expected in (("identity", identity), ("schema_version", SCHEMA_VERSION)):
+            found = carried.get(what)
+            if found != expected and identity is not None:
+                yield Finding(
+                    "identities",
+                    path,
+                    f"{what} {short(expected)}",
+                    f"{what} {short(found)}",
+                    remake(path),
+                )
+
+
+def _models(files: Files, grid: Grid) -> Iterator[Finding | Note]:
+    for name, line in grid.models.items():
+        path = f"results/models/{name}.json"
+        if not files.at(path).is_file():
+            continue
+        try:
+            description = json.loads(files.at(path).read_bytes())
+        except ValueError:
+            continue  # found altered
+        pinned = line["source"] if local_path(line["source"]) else description.get("revision")
+        if local_path(line["source"]) is None and not COMMIT.fullmatch(str(pinned)):
+            yield Finding("pins", path, "the commit of a hub model", str(pinned), remake(path))
+        if description.get("source") != line["source"]:
+            yield Finding(
+                "pins", path, line["source"], str(description.get("source")), remake(path)
+            )
+        if not description.get("proofs"):
+            yield Finding("proofs", path, "proofs of its prompts", "none", remake(path))
+        if line["trust_remote_code"]:
+            yield Note("trust_remote_code", path, f"{name} runs code out of its repository")
+
+
+def _datasets(grid: Grid) -> Iterator[Finding | Note]:
+    for name, settings in sorted((grid.datasets | grid.human_datasets).items()):
+        path = f"results/datasets/{name}.parquet"
+        if "hub" in settings and not COMMIT.fullmatch(str(settings.get("revision"))):
+            found = str(settings.get("revision"))
+            mend = f"set datasets.{name}.revision in the config and run snakemake"
+            yield Finding("pins", path, "a commit of the hub's dataset", found, mend)
+        elif "hub" in settings and "sha256" not in settings:
+            yield Note("pins", path, "its commit is pinned, the content of its file is not")
+
+
+def _rubrics(study: StudyRecord) -> Iterator[Finding]:
+    expected = study.contents.rubric
+    for name, identity in study.contents.judges.items():
+        found = identity.get("rubric", expected)
+        if found != expected:
+            yield Finding(
+                "rubrics",
+                "results/study.json",
+                f"judge {name} to go by the annotators' rubric {short(expected)}",
+                f"rubric {short(found)}",
+                f"give judges.{name} the rubric data/rubric.yaml and run snakemake",
+            )
+
+
+def _limits(files: Files, grid: Grid) -> Iterator[Finding]:
+    path = "results/tables/health.parquet"
+    if not files.at(path).is_file():
+        return
+    try:
+        health = pl.read_parquet(files.at(path))
+    except pl.exceptions.PolarsError:
+        return  # found altered
+    limit = grid.config["max_error_share"]
+    for row in health.filter(pl.col("share_error") > limit).to_dicts():
+        cell = f"{row['model']}/{row['dataset']}/t{row['temperature']:g}/{row['perturbation']}"
+        yield Finding(
+            "coverage",
+            f"results/cells/{cell}/user_turns.parquet",
+            f"at most {limit:.0%} of the turns to end in an error",
+            f"{row['share_error']:.0%}",
+            "mend what the errors name and run snakemake: they are asked again",
+        )

@@ -1,0 +1,157 @@
+"""Audit a results folder: nothing is needed but the folder, no GPU, no network, no project.
+
+docs/audit.md says what each check promises.
+"""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+from tabulate import tabulate
+
+from userturn.archives import opened, read_left_out
+from userturn.artifacts import asked_for
+from userturn.audit_files import Files, check_files, digest_of, has_journals
+from userturn.audit_page import audit_page
+from userturn.audit_reruns import rerun
+from userturn.audit_rows import Rows
+from userturn.audit_secrets import check_secrets
+from userturn.audit_settings import check_settings
+from userturn.audit_tables import check_tables
+from userturn.errors import UserError
+from userturn.findings import Finding, Note
+from userturn.grid import Grid
+from userturn.logs import say
+from userturn.study import Study
+from userturn.study_record import StudyRecord, read_study_record
+from userturn.tables import write_text
+
+FEW_CELLS = 40  # which one process goes through before others have started
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found.
+
+    Attributes:
+        findings: sorted; none where everything is as it should be.
+        notes: sorted; what a reader should know.
+        n_artifacts: that were hashed.
+        digest: one hash of all artifacts, equal for equal studies.
+    """
+
+    findings: list[Finding]
+    notes: list[Note]
+    n_artifacts: int
+    digest: str
+
+
+def open_record(results: Path) -> tuple[StudyRecord, Study]:
+    """Return the record of a results folder, and the study that it asks for.
+
+    Raises:
+        UserError: there is no record, or none of a study.
+    """
+    record = read_study_record(results)
+    try:
+        return record, Study(Grid(record.config, results, record.contents))
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise UserError(
+            f"'{results}/study.json' holds no configuration that this version understands "
+            f"({type(error).__name__}: {error}); audit it with the version that made it"
+        ) from error
+
+
+def audit(results: Path) -> Audit:
+    """Check a results folder.
+
+    Raises:
+        UserError: it is none.
+    """
+    record, study = open_record(results)
+    files = Files(results, read_left_out(results))
+    wanted = asked_for(study)
+    found = check_files(files, wanted)
+    altered = {item.artifact for item in found if isinstance(item, Finding)}
+    broken = frozenset(altered | files.left_out.keys())
+    found += check_secrets(results, record.config)
+    found += check_settings(files, record, study.grid, wanted)
+    found += _rows_of_all(results, study, broken)
+    found += check_tables(files, study, broken)
+    return Audit(
+        sorted({item for item in found if isinstance(item, Finding)}),
+        sorted({item for item in found if isinstance(item, Note)}),
+        len(files.present),
+        digest_of({path: files.hashes[path] for path in files.known}),
+    )
+
+
+def _rows_of_all(results: Path, study: Study, broken: frozenset[str]) -> Iterator[Finding]:
+    pairs = [(model, dataset) for model in study.grid.models for dataset in study.grid.datasets]
+    if len(study.grid.cells) <= FEW_CELLS:
+        for pair in pairs:
+            yield from _rows(results, broken, *pair)
+        return
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        for found in pool.map(partial(_rows, results, broken), *zip(*pairs, strict=True)):
+            yield from found
+
+
+def _rows(results: Path, broken: frozenset[str], model: str, dataset: str) -> list[Finding]:
+    record, study = open_record(results)
+    with_journals = has_journals(results)
+    return list(Rows(study.grid, record, model, dataset, with_journals, broken).findings())
+
+
+def write_audit(found: Audit, folder: Path) -> None:
+    """Write an audit as JSON and as a page."""
+    write_text(json.dumps(asdict(found), indent=1) + "\n", folder / "audit.json")
+    write_text(audit_page(found), folder / "audit.html")
+
+
+def format_audit(found: Audit) -> str:
+    """Return an audit as text: a table of findings, then notes, then the sum."""
+    lines = []
+    if found.findings:
+        rows = [(f.check, f.artifact, f.expected, f.found, f.mend) for f in found.findings]
+        names = ("check", "artifact", "expected", "found", "mend")
+        lines.append(tabulate(rows, names, "simple", maxcolwidths=[None, 40, 30, 30, 40]))
+    lines += [f"note: {note.artifact}: {note.text} ({note.check})" for note in found.notes]
+    counts = Counter(finding.check for finding in found.findings)
+    kinds = ", ".join(f"{n} {check}" for check, n in sorted(counts.items()))
+    verdict = f"{len(found.findings)} findings ({kinds})" if kinds else "no finding"
+    lines.append(f"{found.n_artifacts} artifacts, digest {found.digest}: {verdict}")
+    return "\n".join(lines)
+
+
+def run_audit(
+    path: str | Path, folder: str | Path, n_regenerated: int = 0, n_rejudged: int = 0
+) -> int:
+    """Audit a results folder or an archive of one, say and write what was found.
+
+    Args:
+        path: of the folder or archive.
+        folder: for audit.json and audit.html.
+        n_regenerated: requests to run again on the machine at hand.
+        n_rejudged: verdicts to ask for again.
+
+    Returns:
+        0, or 1 with findings.
+    """
+    with opened(Path(path)) as results:
+        found = audit(results)
+        reruns = rerun(results, n_regenerated, n_rejudged)
+    whole = replace(
+        found,
+        findings=sorted([*found.findings, *reruns.findings]),
+        notes=sorted([*found.notes, *reruns.notes]),
+    )
+    write_audit(whole, Path(folder))
+    say(format_audit(whole))
+    return 1 if whole.findings else 0

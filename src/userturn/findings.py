@@ -1,0 +1,46 @@
+"""What an audit finds: what was expected, what is there, and what mends it."""
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    """Something that is not as it should be.
+
+    Attributes:
+        check: which of an audit's checks found it.
+        artifact: path from the project's folder.
+        expected: what should be there.
+        found: what is there.
+        mend: the command that mends it, or what to do.
+    """
+
+    check: str
+    artifact: str
+    expected: str
+    found: str
+    mend: str
+
+
+@dataclass(frozen=True, order=True)
+class Note:
+    """Something that a reader should know and that is no fault."""
+
+    check: str
+    artifact: str
+    text: str
+
+
+def remake(path: str) -> str:
+    """Return the command that makes an artifact again, and then all that depends on it."""
+    if path.startswith("results/requests/"):
+        return f"rm -r {PurePosixPath(path).parent} && snakemake"  # its cell counts as pending then
+    if path.startswith("results/leases/"):
+        return f"rm {path}"
+    return f"snakemake --force {path} && snakemake"
+
+
+def short(digest: str | None) -> str:
+    """Return the beginning of a hash, enough to tell two apart."""
+    return "none" if digest is None else digest[:12]
