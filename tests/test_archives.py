@@ -1,12 +1,13 @@
 """An archive from anywhere is opened safely, or refused in one sentence."""
 
+import json
 import stat
 from pathlib import Path
 from zipfile import ZipFile, ZipInfo
 
 import pytest
 
-from userturn.archives import opened
+from userturn.archives import opened, read_left_out
 from userturn.errors import UserError
 
 
@@ -36,6 +37,17 @@ def test_member_that_leads_out_of_the_folder_is_refused(name: str, tmp_path: Pat
     path = archive(tmp_path / "a.zip", "results/study.json", name)
     with pytest.raises(UserError, match="leads out of the folder"), opened(path):
         pass
+
+
+def test_list_of_what_was_left_out_is_read_from_beside_the_results(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    assert read_left_out(results) == {}
+    listed = [{"path": "results/a.parquet", "n_bytes": 3, "sha256": "0f", "reason": "private"}]
+    (tmp_path / "left_out.json").write_text(json.dumps({"files": listed}))
+    assert read_left_out(results) == {"results/a.parquet": "0f"}
+    (tmp_path / "left_out.json").write_text('{"files": [{"path": "x"}]}')
+    with pytest.raises(UserError, match="is not the list that `userturn export` writes"):
+        read_left_out(results)
 
 
 def test_link_is_refused(tmp_path: Path) -> None:

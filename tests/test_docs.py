@@ -19,12 +19,15 @@ RUN_HERE = {
     "userturn rates results",
     "userturn plan",
     "userturn status",
+    "userturn export results",
+    "userturn why results/tables/rates.parquet",
 }
 RUN_BY_CI = {"make setup", "make demo", "make test", "make check", "bash .ci/run"}
 RUN_ELSEWHERE = {
     "make test-slurm": "CI, in a smaller form",
     "userturn doctor": "tests/slurm/test_slurm.py",
     "snakemake --report report.zip": "with the configuration of the tests, here",
+    "userturn audit results.zip": "tests/test_audit.py",
     "snakemake download": "needs the hub; its dry run is here",
     "snakemake --cores all": "make demo, with a profile",
     "userturn compare A B": "test_a_study_is_compared_with_itself, and tests/test_analysing.py",
@@ -107,6 +110,13 @@ def test_rates_and_status_of_a_finished_study_are_printed(finished_study: Path) 
     assert "5/5 scored" in rates
     status = output_of(finished_study, "userturn", "status", "--configfile", "study.yaml")
     assert "tiny" in status
+
+
+def test_study_is_exported_and_a_table_explained(study: Path) -> None:
+    assert "left out, with their hashes" in output_of(study, "userturn", "export", "results")
+    assert ZipFile(study / "results.zip").testzip() is None
+    said = output_of(study, "userturn", "why", "results/tables/rates.parquet")
+    assert "rule        tabulate" in said
 
 
 def test_a_study_is_compared_with_itself(finished_study: Path) -> None:

@@ -85,6 +85,8 @@ def test_what_shapes_a_cell_changes_its_identity(
         ("judges/heuristic/grounded", 0.3),
         ("max_error_share", 0.5),
         ("vllm/max_num_seqs", 8),
+        ("determinism", "exact"),
+        ("datasets/demo/export", False),
     ],
 )
 def test_what_does_not_shape_a_cell_leaves_its_identity(

@@ -4,7 +4,6 @@ With the workflow's own files at hand it is a Provenance Run Crate 0.5, the prof
 step; without them a Process Run Crate 0.5 (https://www.researchobject.org/workflow-run-crate).
 """
 
-import mimetypes
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -20,7 +19,22 @@ PROFILE = "https://w3id.org/ro/wfrun"
 WORKFLOW_PROFILE = "https://w3id.org/workflowhub/workflow-ro-crate/1.0"
 CONTEXT = "https://w3id.org/ro/terms/workflow-run/context"
 README = "README.md"
-KINDS = {".md": "text/markdown", ".parquet": "application/vnd.apache.parquet"}
+KINDS = {  # written out, since what a system knows differs
+    ".csv": "text/csv",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".jsonl": "application/jsonl",
+    ".md": "text/markdown",
+    ".parquet": "application/vnd.apache.parquet",
+    ".png": "image/png",
+    ".py": "text/x-python",
+    ".svg": "image/svg+xml",
+    ".tex": "text/x-tex",
+    ".txt": "text/plain",
+    ".xml": "application/xml",
+    ".yaml": "application/yaml",
+}
 LICENCE = (
     "What was computed here may be used as its authors allow. What quotes a dataset or was written "
     "by a model stands under the licence of that dataset or model too."
@@ -105,10 +119,10 @@ def _add_file(crate: Any, member: Member) -> Any:
         types = ["File", "SoftwareSourceCode", "ComputationalWorkflow", "HowTo"]
         known |= {"@type": types, "encodingFormat": "text/plain"}
         return crate.add_workflow(dest_path=WORKFLOW, properties=known, main=True, lang="snakemake")
-    kind = KINDS.get(PurePosixPath(member.path).suffix) or mimetypes.guess_type(member.path)[0]
     is_script = member.path.startswith("scripts/")
     known["@type"] = ["File", "SoftwareSourceCode"] if is_script else "File"
-    known["encodingFormat"] = kind or "application/octet-stream"
+    suffix = PurePosixPath(member.path).suffix
+    known["encodingFormat"] = KINDS.get(suffix, "application/octet-stream")
     if member.path == README:
         known["about"] = crate.root_dataset
     return crate.add_file(dest_path=member.path, properties=known)

@@ -5,6 +5,7 @@ hashes still closes. Equal content gives an equal archive.
 """
 
 import json
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
@@ -27,6 +28,7 @@ METADATA = "ro-crate-metadata.json"
 # The project's own files, which say how the results were made.
 WORKFLOW_FILES = ("Snakefile", "config.yaml", "config.schema.yaml", "pyproject.toml", "LICENSE")
 WORKFLOW_FOLDERS = ("rules", "scripts", "envs", "src", "profiles/default")
+OURS_ALONE = re.compile(r"__pycache__|\.egg-info/|(^|/)\.")  # no part of the workflow
 COMPRESSED = (".parquet", ".png", ".gz")
 TEXT = """# A study of userturn
 
@@ -62,11 +64,15 @@ def export(results: Path, archive: Path | None = None, with_journals: bool = Fal
         with_journals: take the journals too, and the accounts of what judges cost.
 
     Raises:
-        UserError: no finished study is there, or a secret is; then nothing is written.
+        UserError: no finished study is there, or a secret is, or the archive would be a part of
+            it; then nothing is written.
     """
     config = read_study_record(results).config
     records = read_records(results)
-    target = archive or results.resolve().with_suffix(".zip")
+    whole = results.resolve()
+    target = archive or whole.with_name(f"{whole.name}.zip")
+    if target.resolve().is_relative_to(whole):
+        raise UserError(f"'{target}' would be a part of what it holds; name a place elsewhere")
     files = project_files(results, records) | results_files(results)
     members = list(_members(files, results, config, with_journals))
     kept = {m.path: files[m.path] for m in members if m.reason is None}
@@ -104,8 +110,12 @@ def project_files(results: Path, records: Mapping[str, Record]) -> dict[str, Pat
     """Return what jobs took from the project's folder, and the workflow itself, where it is."""
     project = results.resolve().parent
     taken = {path for record in records.values() for path in record["inputs"]}
-    named = {path for path in taken if not path.startswith(("results/", "outside/"))}
-    found = {path: project / path for path in sorted(named) if (project / path).is_file()}
+    named = {path for path in taken if not path.startswith(("results/", "outside/", "/"))}
+    found = {
+        path: project / path
+        for path in sorted(named)
+        if ".." not in PurePosixPath(path).parts and (project / path).is_file()
+    }
     if not (project / WORKFLOW_FILES[0]).is_file():
         return found
     parts = [project / name for name in (*WORKFLOW_FILES, *WORKFLOW_FOLDERS)]
@@ -113,7 +123,7 @@ def project_files(results: Path, records: Mapping[str, Record]) -> dict[str, Pat
     return found | {
         path.relative_to(project).as_posix(): path
         for path in sorted(workflow)
-        if path.is_file() and "__pycache__" not in path.parts and ".egg-info" not in str(path)
+        if path.is_file() and not OURS_ALONE.search(path.relative_to(project).as_posix())
     }
 
 

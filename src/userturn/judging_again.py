@@ -55,11 +55,17 @@ def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     with TemporaryDirectory(prefix="userturn-") as folder:
         _write_texts(read_study_record(results), Path(folder))
         for name, verdicts in sorted(of_judges.items()):
-            turns = [(verdict, _turn_of(grid, verdict)) for verdict in verdicts]
-            judge = _judge(grid, name, Path(folder))
-            outcomes, cost = _judged(judge, [turn for _, turn in turns])
+            turns = [_turn_of(grid, verdict) for verdict in verdicts]
+            if name in grid.all_judges:
+                judge = _judge(grid, name, Path(folder))
+                outcomes, cost = _judged(judge, turns)
+            else:
+                outcomes, cost = (
+                    [{"reason": "the study's record has no such judge"}] * len(turns),
+                    None,
+                )
             costs += [] if cost is None else [cost]
-            rows += zip((drawn for drawn, _ in turns), outcomes, strict=True)
+            rows += zip(verdicts, outcomes, strict=True)
     return Reruns(rerun_table(results, rows), sum(costs) if costs else None)
 
 

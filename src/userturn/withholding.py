@@ -4,6 +4,7 @@ Files of such a dataset are known by their paths. As a net below that, no file g
 a stretch of one of its conversations, wherever it came from.
 """
 
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -14,7 +15,8 @@ import polars as pl
 
 from userturn.texts import Texts
 
-STRETCH = re.compile("[A-Za-z0-9 ,.;:()-]{24,60}")  # what no format writes as an escape
+SHORTEST, LONGEST = 24, 60  # characters of a stretch
+STRETCH = re.compile(f"[A-Za-z0-9 ,.;:()-]{{{SHORTEST},{LONGEST}}}")  # no format escapes these
 STRETCHES = 3  # of an item
 COUNTS = frozenset(("summary.parquet", "human_sample.parquet"))  # and ids, of any dataset
 SHOWN = frozenset(("items.parquet", "annotations.parquet", "task.html", "tasks.json"))
@@ -42,18 +44,22 @@ class Withholding:
         """Take the configuration of a study and its results."""
         self.datasets = withheld_datasets(config)
         self._rounds = self._rounds_with_rows(results)
-        self._paths = self._local_files(config) | self._disagreements(results)
+        self._paths = self._local_files(config, results) | self._disagreements(results)
         self._stretches = {
             stretch: name for name in self.datasets for stretch in stretches(results, name)
         }
 
-    def _local_files(self, config: Mapping[str, Any]) -> dict[str, str]:
-        return {config["datasets"][name]["file"]: why for name, why in self.datasets.items()}
+    def _local_files(self, config: Mapping[str, Any], results: Path) -> dict[str, str]:
+        """Return the datasets' own files by their paths in the project, however they are named."""
+        project = results.resolve().parent
+        files = {why: project / config["datasets"][n]["file"] for n, why in self.datasets.items()}
+        return {os.path.relpath(path.resolve(), project): why for why, path in files.items()}
 
     def _rounds_with_rows(self, results: Path) -> dict[str, str]:
         """Return the rounds of annotation that show rows of these datasets, with the reason."""
         rounds = {}
-        for path in sorted(results.glob("humans/*/key.parquet")):
+        keys = [path for f in ("humans", "drawn") for path in results.glob(f"{f}/*/key.parquet")]
+        for path in sorted(keys):
             found = set(pl.read_parquet(path, columns=["dataset"])["dataset"]) & set(self.datasets)
             if found:
                 rounds[path.parent.name] = self.datasets[min(found)]
@@ -88,7 +94,8 @@ class Withholding:
         """Return why the file that some texts stand in may not leave, or None."""
         if not self._stretches:
             return None
-        column = texts.table["text"]
+        column = texts.table["text"].drop_nulls().unique()
+        column = column.filter(column.str.len_bytes() >= SHORTEST)
         found = column.filter(column.str.contains_any(list(self._stretches)))
         if found.is_empty():
             return None
