@@ -55,7 +55,7 @@ from userturn.verifiers import grade
 MODELS = [f"model-{number}b" for number in range(1, 11)]
 DATASETS = [f"dataset-{number}" for number in range(1, 6)]
 PERTURBATIONS = ["none", "truncate", "generic_question", "header_only"]
-N_PROMPT, N_WORDS = 400, 30  # tokens of a prompt, words of a turn
+N_PROMPT, N_ANSWER, N_WORDS = 400, 150, 30  # tokens of a prompt, words of answer and turn
 
 
 def made_up_study(results: Path) -> tuple[Grid, StudyRecord]:
@@ -92,7 +92,7 @@ def note(results: Path, name: str, outputs: Iterable[Path], inputs: Iterable[Pat
 
 def request(grid: Grid, identity: Any, cell: Cell | tuple[str, str], i: int, drawn: Any) -> Request:
     """Return the request about one item of a cell, or of a model's answers."""
-    rng = np.random.default_rng([i, len(cell)])
+    rng = np.random.default_rng([i, *"".join(cell[3:]).encode()])  # no two cells share requests
     prompt = Prompt("a prompt", tuple(rng.integers(0, 50_000, N_PROMPT).tolist()))
     item, role = f"item-{i}", "user" if len(cell) > 2 else "assistant"
     seed = derive_seed(grid.config["seed"], role, cell[1], item, 0)
@@ -112,7 +112,8 @@ def write_cell(
     with Writer(grid.journal_folder(model, dataset)) as writer:
         for i in range(n_turns):
             asked = request(grid, of_model, cell, i, drawn)
-            plan.append(Planned(i, asked.item, 0, asked, sentence(rng, N_WORDS), "{}"))
+            shown = sentence(np.random.default_rng([i, *"".join(cell[3:]).encode()]), N_ANSWER)
+            plan.append(Planned(i, asked.item, 0, asked, shown, "{}"))
             said = {"text": sentence(rng, N_WORDS), "token_ids": list(range(N_WORDS))}
             known = {"key": asked.key, "item": asked.item, "sample": 0, "outcome": "ok"}
             writer.append(known | said | {"finish_reason": "stop", "error": None})

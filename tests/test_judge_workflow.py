@@ -13,6 +13,7 @@ import pytest
 from tests.judge_server import GENUINE, Asked, JudgeServer, completion, http, judge_server
 from tests.test_rerun import change_study
 from tests.workflow import SNAKEMAKE, planned, run, snakemake
+from userturn.auditing import audit
 
 KEY = "sk-canary-b1946ac92492d2347c6235b4d2611184"
 

@@ -9,13 +9,16 @@ from typing import Any
 
 import polars as pl
 
+from userturn.asking import Record
 from userturn.cells import Cell
 from userturn.differences import difference
 from userturn.errors import UserError
 from userturn.findings import Finding, remake
 from userturn.grid import Grid
+from userturn.journal import read_journal
 from userturn.study_record import StudyRecord
 
+KEPT = 4  # tables in memory
 # What a table raises that was altered together with its hash.
 FAULTS = (
     UserError,
@@ -90,9 +93,22 @@ class Pair:
             raise BrokenError(path)
         return self.grid.results / path.removeprefix("results/")
 
+    @cached_property
+    def records(self) -> dict[str, Record]:
+        """The journal of the model and dataset, by key."""
+        return read_journal(self.grid.journal_folder(self.model, self.dataset)).records
+
+    @cached_property
+    def _kept(self) -> dict[str, pl.DataFrame]:
+        return {}
+
     def read(self, path: str) -> pl.DataFrame:
-        """Read a table by its path in rules."""
-        return pl.read_parquet(self.whole(path))
+        """Read a table by its path in rules; those of one cell are read once for all checks."""
+        if path not in self._kept:
+            if len(self._kept) == KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[path] = pl.read_parquet(self.whole(path))
+        return self._kept[path]
 
     def held(
         self, check: str, path: str, make: Callable[[], pl.DataFrame], keys: Sequence[str]

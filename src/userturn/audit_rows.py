@@ -5,7 +5,6 @@ requests are computed again from what they stand for.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -16,29 +15,31 @@ from userturn.cells import Cell, files_of
 from userturn.collecting import answers_of, user_turns_of
 from userturn.differences import Wrong
 from userturn.findings import Finding, remake
-from userturn.journal import read_journal
 from userturn.judging import KEYS
-from userturn.requests import Sampling, derive_seed, request_key
+from userturn.requests import derive_seed, request_key
 from userturn.sweep import request_identity
 
 ITEM_KEYS = ["model", "dataset", "item"]
 
 
-def check_rows(pair: Pair) -> Iterator[Finding]:
-    """Yield what is wrong with plans, answers and user turns."""
+def check_answers(pair: Pair) -> Iterator[Finding]:
+    """Yield what is wrong with the plan of answers, and with the answers."""
     grid, model, dataset = pair.grid, pair.model, pair.dataset
-    records = read_journal(grid.journal_folder(model, dataset)).records
     yield from _plan(pair, grid.answers_identity(model, dataset), 1)
     yield from _requests(pair, None)
     if pair.with_journals:
-        make = partial(answers_of, grid, model, dataset, records)
+        make = partial(answers_of, grid, model, dataset, pair.records)
         yield from pair.held("rows", pair.path_to_answers, make, ITEM_KEYS)
-    for cell in pair.cells:
-        yield from _plan(pair, grid.cell_identity(cell), grid.n_samples(cell.temperature))
-        yield from _requests(pair, cell)
-        if pair.with_journals:
-            turns = files_of([cell], "user_turns.parquet")[0]
-            yield from pair.held("rows", turns, partial(user_turns_of, grid, cell, records), KEYS)
+
+
+def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Finding]:
+    """Yield what is wrong with the plan of a cell, and with its user turns."""
+    yield from _plan(pair, pair.grid.cell_identity(cell), pair.grid.n_samples(cell.temperature))
+    yield from _requests(pair, cell)
+    if pair.with_journals:
+        turns = files_of([cell], "user_turns.parquet")[0]
+        make = partial(user_turns_of, pair.grid, cell, pair.records)
+        yield from pair.held("rows", turns, make, KEYS)
 
 
 def _plan(pair: Pair, identity: str, n_samples: int) -> Iterator[Finding]:
@@ -47,8 +48,11 @@ def _plan(pair: Pair, identity: str, n_samples: int) -> Iterator[Finding]:
     names = [path.name for path in sorted(pair.whole(folder).glob("*.parquet"))]
     try:
         wanted = {(item, sample) for item in pair.items for sample in range(n_samples)}
-        plans = {name: pair.read(f"{folder}/{name}") for name in names}
-        planned = {n: list(plan.select("item", "sample").iter_rows()) for n, plan in plans.items()}
+        plans = {n: pair.whole(f"{folder}/{n}") for n in names}
+        planned = {
+            name: list(pl.read_parquet(path, columns=["item", "sample"]).iter_rows())
+            for name, path in plans.items()
+        }
     except (BrokenError, *FAULTS):
         return
     asked = {row for rows in planned.values() for row in rows}
@@ -87,7 +91,7 @@ def _requests(pair: Pair, cell: Cell | None) -> Iterator[Finding]:
 
 
 def _drawn(pair: Pair, cell: Cell | None) -> dict[str, Any]:
-    """Return the sampling settings that all requests of a table share."""
+    """Return the sampling settings that all requests of a table share: those of `Sampling`."""
     if cell is None:
         drawn = pair.grid.answer_settings(pair.model)
         stops = pair.description["end_of_answer_token_ids"]
@@ -110,8 +114,10 @@ def _wrong_seed(
     pair: Pair, row: Mapping[str, Any], role: str, drawn: Mapping[str, Any]
 ) -> Wrong | None:
     item, sample = row["item"], row["sample"]
-    seed = derive_seed(pair.grid.config["seed"], role, pair.dataset, item, sample)
-    if row["seed"] == (seed if drawn["temperature"] > 0 else None):
+    seed = None
+    if drawn["temperature"] > 0:
+        seed = derive_seed(pair.grid.config["seed"], role, pair.dataset, item, sample)
+    if row["seed"] == seed:
         return None
     return f"seed of {item}, sample {sample}, derived from the study's", str(row["seed"])
 
@@ -119,7 +125,7 @@ def _wrong_seed(
 def _wrong_key(
     pair: Pair, row: Mapping[str, Any], identity: Mapping[str, Any], drawn: Mapping[str, Any]
 ) -> Wrong | None:
-    sampling = asdict(Sampling(**drawn, seed=row["seed"]))
+    sampling = {**drawn, "seed": row["seed"]}
     key = request_key(identity, pair.dataset, row["sample"], row["ids"], sampling)
     if key == row["key"]:
         return None

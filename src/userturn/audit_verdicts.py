@@ -22,18 +22,16 @@ from userturn.verifiers import answers_to_grade, grade_answers, grades_table
 REGRADED = 50  # answers of a model and dataset: a verifier may take milliseconds for each
 
 
-def check_verdicts(pair: Pair) -> Iterator[Finding]:
-    """Yield what is wrong with grades, verdicts, human samples and summaries."""
-    yield from _grades(pair)
-    for cell in pair.cells:
-        for judge in pair.grid.judges:
-            path = files_of([cell], f"verdicts/{judge}.parquet")[0]
-            if pair.with_journals or pair.grid.judges[judge]["kind"] == "heuristic":
-                yield from pair.held("verdicts", path, partial(_verdicts, pair, cell, judge), KEYS)
-        sample, sums = files_of([cell], "human_sample.parquet", "summary.parquet")
-        if (pair.grid.results / sample.removeprefix("results/")).is_file():
-            yield from pair.held("samples", sample, partial(_human_sample, pair, cell), KEYS)
-        yield from pair.held("summaries", sums, partial(_summary, pair, cell), ["judge"])
+def check_verdicts(pair: Pair, cell: Cell) -> Iterator[Finding]:
+    """Yield what is wrong with the verdicts, the human sample and the summary of a cell."""
+    for judge in pair.grid.judges:
+        path = files_of([cell], f"verdicts/{judge}.parquet")[0]
+        if pair.with_journals or pair.grid.judges[judge]["kind"] == "heuristic":
+            yield from pair.held("verdicts", path, partial(_verdicts, pair, cell, judge), KEYS)
+    sample, sums = files_of([cell], "human_sample.parquet", "summary.parquet")
+    if (pair.grid.results / sample.removeprefix("results/")).is_file():
+        yield from pair.held("samples", sample, partial(_human_sample, pair, cell), KEYS)
+    yield from pair.held("summaries", sums, partial(_summary, pair, cell), ["judge"])
 
 
 def _verdicts(pair: Pair, cell: Cell, name: str) -> pl.DataFrame:
@@ -71,7 +69,7 @@ def _human_sample(pair: Pair, cell: Cell) -> pl.DataFrame:
     return human_sample(pair.read(turns), pair.read(verdicts), config["humans"], config["seed"])
 
 
-def _grades(pair: Pair) -> Iterator[Finding]:
+def check_grades(pair: Pair) -> Iterator[Finding]:
     """Grade some answers again, evenly spread; what a judge graded is held by its hash alone."""
     path = f"results/grades/{pair.model}/{pair.dataset}.parquet"
     verifier = pair.grid.datasets[pair.dataset]["verifier"]

@@ -21,11 +21,11 @@ from userturn.audit_files import Files, check_files, digest_of
 from userturn.audit_page import audit_page
 from userturn.audit_pair import Pair
 from userturn.audit_reruns import rerun
-from userturn.audit_rows import check_rows
+from userturn.audit_rows import check_answers, check_user_turns
 from userturn.audit_secrets import check_secrets
 from userturn.audit_settings import check_settings
 from userturn.audit_tables import check_tables
-from userturn.audit_verdicts import check_verdicts
+from userturn.audit_verdicts import check_grades, check_verdicts
 from userturn.errors import UserError
 from userturn.findings import Finding, Note
 from userturn.grid import Grid
@@ -108,7 +108,10 @@ def _rows_of_all(results: Path, study: Study, broken: frozenset[str]) -> Iterato
 def _rows(results: Path, broken: frozenset[str], model: str, dataset: str) -> list[Finding]:
     record, study, _ = open_record(results)
     pair = Pair(study.grid, record, model, dataset, Files(results, {}).has_journals, broken)
-    return [*check_rows(pair), *check_verdicts(pair)]
+    found = [*check_answers(pair), *check_grades(pair)]
+    for cell in pair.cells:
+        found += [*check_user_turns(pair, cell), *check_verdicts(pair, cell)]
+    return found
 
 
 def write_audit(found: Audit, folder: Path) -> None:

@@ -43,7 +43,7 @@ def content_words(said: Sequence[str]) -> list[str]:
     return [w for w in said if w not in STOP_WORDS and (len(w) > 1 or w.isdigit())]
 
 
-@lru_cache(maxsize=4096)  # prompts and answers are met again in other cells of a dataset
+@lru_cache(maxsize=16384)  # prompts and answers are met again in other cells of a dataset
 def vocabulary(text: str) -> frozenset[str]:
     """Return the words of a text that carry meaning."""
     return frozenset(content_words(words(text)))
