@@ -115,6 +115,7 @@ def sbatch_options(placement: Placement, name: str, submission: list[str]) -> li
     return [
         *submission,
         *([f"--gpus={gpus}"] if gpu else []),
+        *([f"--gres={gres}"] if (gres := placement.gres(job)) else []),
         f"--nodes={placement.nodes(job)}",
         f"--mem={placement.mem_mb(job, 1)}",
         f"--time={placement.runtime(job, 1)}",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.errors import UserError
+from userturn.nodes import settings_of_nodes, start_workers
 from userturn.requests import Request, Sampling
 
 # One process from prompt to token: fewer starts, and the same schedule in every run.
@@ -100,7 +101,11 @@ def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
     if is_cpu:
         settings |= CPU_SETTINGS
         settings["max_num_batched_tokens"] = max(settings["max_model_len"], CPU_BATCHED_TOKENS)
-    vllm = LLM(model=str(folder), skip_tokenizer_init=True, **settings).llm_engine
+    settings |= {"model": str(folder), "skip_tokenizer_init": True}
+    if settings.get("nnodes", 1) > 1:
+        settings |= settings_of_nodes(settings["nnodes"])
+        start_workers(settings["nnodes"], settings)
+    vllm = LLM(**settings).llm_engine
 
     def add(request: Request) -> None:
         prompt = {"prompt_token_ids": list(request.prompt.token_ids)}

@@ -199,7 +199,7 @@ def load_sweep(grid: Grid, model: str, shard: str, pending: Iterable[str], stop:
         "max_model_len": line["max_model_len"],
         "trust_remote_code": line["trust_remote_code"],
         "tensor_parallel_size": max(1, line["gpus"] // line["nodes"]),
-        "pipeline_parallel_size": line["nodes"],
+        "nnodes": line["nodes"],
     }
     asker = Asker(
         model,
