@@ -33,6 +33,11 @@ CPU_SETTINGS = {
     "pipeline_parallel_size": 1,
 }
 CPU_BATCHED_TOKENS = 4096
+# vLLM 0.32 makes room for what another node sends in its warm-up, and leaves that out where eager.
+CPU_NODES_SETTINGS = {
+    "enforce_eager": False,
+    "compilation_config": {"mode": 2, "backend": "eager"},
+}
 
 # Requests that vLLM holds at once: enough to keep every batch full, few enough for flat memory.
 WINDOW = 2048
@@ -103,7 +108,7 @@ def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
         settings["max_num_batched_tokens"] = max(settings["max_model_len"], CPU_BATCHED_TOKENS)
     settings |= {"model": str(folder), "skip_tokenizer_init": True}
     if settings.get("nnodes", 1) > 1:
-        settings |= settings_of_nodes(settings["nnodes"])
+        settings |= settings_of_nodes(settings["nnodes"]) | (CPU_NODES_SETTINGS if is_cpu else {})
         start_workers(settings["nnodes"], settings)
     vllm = LLM(**settings).llm_engine
 

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from userturn.errors import UserError
@@ -19,6 +18,7 @@ from userturn.logs import say
 from userturn.signals import end_with_parent
 
 WORKER = [sys.executable, "-m", "userturn.nodes"]
+SECONDS_TO_DRAIN = 10  # a signal to the whole job ends workers at once, and a sweep soon after
 KEPT = {"SLURM_CONF", "SLURM_JOB_ID", "SLURM_CLUSTER_NAME"}  # the others describe this one step
 
 
@@ -75,7 +75,7 @@ def _end(workers: "subprocess.Popen[bytes]", ending: threading.Event) -> None:
 
 def _watch(workers: "subprocess.Popen[bytes]", ending: threading.Event) -> None:
     code = workers.wait()
-    if not ending.is_set():
+    if not ending.wait(SECONDS_TO_DRAIN):
         say(f"error: vLLM's workers on the other nodes ended with code {code}; see this rule's log")
         os._exit(1)
 
@@ -104,5 +104,4 @@ def run_worker(settings: Mapping[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    print(f"worker on {os.environ.get('SLURMD_NODENAME')}: {Path.cwd()}", flush=True)
     run_worker(json.loads(sys.argv[1]))

@@ -19,7 +19,7 @@ from tests.workflow import SNAKEMAKE, copy_project
 
 SLURM_UP = Path(__file__).with_name("slurm-up")
 SETTINGS = {
-    "SLURM_UP_GPU_NODES": "6",
+    "SLURM_UP_GPU_NODES": "7",
     "SLURM_UP_CPU_NODES": "1",
     "SLURM_UP_CPUS": "8",  # what a sweep asks for
     "SLURM_UP_MEM_MB": "16000",

@@ -9,10 +9,12 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 import yaml
 
@@ -81,7 +83,7 @@ def test_demo_grid_is_swept_and_then_judged_by_one_job_each_with_the_gpus_of_its
     for dataset in study["datasets"].values():
         dataset["limit"] = 3
     (folder / "study.yaml").write_text(yaml.safe_dump(study))
-    assert cluster.run(folder) == 0, (folder / "run.log").read_text()
+    assert cluster.run(folder, "--until", "tabulate") == 0, (folder / "run.log").read_text()
     (job,) = cluster.jobs(folder)
     check_job(job, "rule_sweep_wildcards_smollm2-135m_1of1", n_gpus=2)
     said = log(folder, "smollm2-135m")
@@ -174,6 +176,7 @@ def test_sweeps_that_lose_their_job_in_any_way_are_finished_and_ask_nothing_twic
     # Two GPUs each, so that each has a node of its own.
     models: dict[str, dict[str, object]] = {name: {"gpus": 2} for name in FATES}
     models["hungry"]["mem_mb"] = 300  # a sweep of the tiny model takes 500
+    models["warned"] |= {"gpus": 4, "nodes": 2}
     folder = project(tmp_path / "faults", models)
     markers = [f"results/sweeps/{model}/1of1.json" for model in models]
     driver = cluster.start(folder, *markers, "--retries", "4")
@@ -193,6 +196,9 @@ def test_sweeps_that_lose_their_job_in_any_way_are_finished_and_ask_nothing_twic
         assert (first["State"].split()[0], last["State"]) == (fate, "COMPLETED"), model
         requeued = model in ("bereft", "preempted")
         assert (first["JobID"] == last["JobID"]) == requeued, model
+    for job in sweeps(cluster, folder, "warned"):
+        assert {"gres/gpu=4", "node=2"} <= set(job["AllocTRES"].split(","))
+    assert re.search(r" on gpu\d, GPUs 0,1$", log(folder, "warned"), re.MULTILINE)
     said = "\n".join(errors(folder))
     assert "sweep late: stopped by SIGTERM with" in said
     assert "sweep warned: stopped by SIGUSR1 with" in said
@@ -234,6 +240,24 @@ def be_away(cluster: Cluster) -> None:
     cluster.control("back", "slurmdbd")
     time.sleep(30)
     cluster.control("back", "slurmctld")
+
+
+@pytest.mark.parametrize(
+    ("how", "seconds", "code"),
+    [("ends", 600, 0), ("fails", 600, 3), ("is killed", 600, 137), ("waits", 0, 1)],
+)
+def test_worker_on_another_node_and_the_first_node_s_process_end_together(
+    cluster: Cluster, tmp_path: Path, how: str, seconds: int, code: int
+) -> None:
+    command = ["salloc", "-Q", "-p", "gpu", "-N2", "--gres=gpu:2", "srun", "-n1", "-N1"]
+    command += [sys.executable, "-m", "tests.slurm.first_node", str(tmp_path), str(seconds), how]
+    path = {"PYTHONPATH": f"{ROOT}/src:{ROOT}"}
+    done = subprocess.run(command, cwd=ROOT, env=cluster.environment | path, capture_output=True)
+    assert done.returncode == code, done.stderr
+    (note,) = tmp_path.iterdir()
+    rank, worker = note.read_text().split()
+    assert (note.name, rank) == ("gpu2", "0")  # the first of the others, which is rank 1 of all
+    assert not psutil.pid_exists(int(worker))
 
 
 def test_doctor_names_what_a_cluster_would_refuse(cluster: Cluster, tmp_path: Path) -> None:

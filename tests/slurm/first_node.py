@@ -1,0 +1,21 @@
+"""Starts a worker on the other node of this job and ends as told: FOLDER SECONDS HOW."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from userturn import nodes
+
+if __name__ == "__main__":
+    folder, seconds, how = sys.argv[1:]
+    nodes.WORKER = [sys.executable, "-m", "tests.slurm.worker"]
+    nodes.start_workers(2, {"folder": folder, "seconds": int(seconds)})
+    while not any(note.stat().st_size for note in Path(folder).iterdir()):
+        time.sleep(0.1)
+    if how == "waits":
+        time.sleep(600)
+    if how == "is killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    sys.exit(3 if how == "fails" else 0)
