@@ -154,7 +154,7 @@ def write_study(folder: Path, models: dict[str, dict[str, object]], **changes: o
     study["models"] = {name: line | own for name, own in models.items()}
     study["run"]["models"] = list(models)
     study["datasets"]["word-problems"]["limit"] = 20
-    study |= {"answer": {"max_tokens": 12}, "user_turn": {"max_tokens": 200}} | changes
+    study |= {"answer": {"max_tokens": 12}, "user_turn": {"max_tokens": 120}} | changes
     (folder / "study.yaml").write_text(yaml.safe_dump(study))
 
 
