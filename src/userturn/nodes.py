@@ -39,7 +39,7 @@ def worker_command(job: str, node: str, n_nodes: int, settings: Mapping[str, Any
     return ["srun", *step, *WORKER, json.dumps(settings)]
 
 
-def start_workers(n_nodes: int, settings: Mapping[str, Any]) -> "subprocess.Popen[bytes]":
+def start_workers(n_nodes: int, settings: Mapping[str, Any]) -> None:
     """Start a worker on every other node of this job; they end when this process does.
 
     If they end before it, so does this process: vLLM would wait for them for ever. Its journal has
@@ -64,16 +64,15 @@ def start_workers(n_nodes: int, settings: Mapping[str, Any]) -> "subprocess.Pope
     ending = threading.Event()
     atexit.register(_end, workers, ending)
     threading.Thread(target=_watch, args=(workers, ending), daemon=True).start()
-    return workers
 
 
-def _end(workers: "subprocess.Popen[bytes]", ending: threading.Event) -> None:
+def _end(workers: subprocess.Popen[bytes], ending: threading.Event) -> None:
     ending.set()
     workers.terminate()  # srun passes it on to its step
     workers.wait()
 
 
-def _watch(workers: "subprocess.Popen[bytes]", ending: threading.Event) -> None:
+def _watch(workers: subprocess.Popen[bytes], ending: threading.Event) -> None:
     code = workers.wait()
     if not ending.wait(SECONDS_TO_DRAIN):
         say(f"error: vLLM's workers on the other nodes ended with code {code}; see this rule's log")
