@@ -102,9 +102,8 @@ def test_demo_grid_is_swept_and_then_judged_by_one_job_each_with_the_gpus_of_its
     for lost in (folder / "results" / "cells").rglob("verdicts/smollm2-135m.parquet"):
         lost.unlink()
     assert cluster.run(folder, "--until", "judge") == 0, (folder / "run.log").read_text()
-    assert asked_and_loads(folder) == (0, 0)
-    assert decisions(folder) == decided
-    assert len(cluster.jobs(folder)) == 3
+    assert decisions(folder) == decided  # found in the journal, without another job
+    assert len(cluster.jobs(folder)) == 2
     assert len(list((folder / "results/cells").rglob("verdicts/smollm2-135m.parquet"))) == 2
 
 
