@@ -224,8 +224,10 @@ def test_after_a_killed_driver_and_a_minute_without_slurm_nothing_is_lost_or_dou
     assert f"is being swept by SLURM job {orphan} of " in said
     assert f"`scancel {orphan}`" in said
     cluster.call("scancel", orphan)
+    wait_for(lambda: orphan not in cluster.call("squeue", "-h", "-o", "%i").split(), "its end")
+    n_before = len(journal_lines(folder, "tiny"))
     driver = cluster.start(folder, marker)
-    wait_for_lines(folder, "tiny", len(journal_lines(folder, "tiny")) + 1)
+    wait_for_lines(folder, "tiny", n_before + 1)
     be_away(cluster)
     assert driver.wait(timeout=PATIENCE) == 0, (folder / "run.log").read_text()
     assert n_requests(folder) == N_REQUESTS
