@@ -1,4 +1,4 @@
-"""Starts a worker on the other node of this job and ends as told: FOLDER SECONDS HOW."""
+"""Names its node, starts a worker on the other one and ends as told: FOLDER SECONDS HOW."""
 
 import os
 import signal
@@ -10,6 +10,7 @@ from userturn import nodes
 
 if __name__ == "__main__":
     folder, seconds, how = sys.argv[1:]
+    print(os.environ["SLURMD_NODENAME"], flush=True)
     nodes.WORKER = [sys.executable, "-m", "tests.slurm.worker"]
     nodes.start_workers(2, {"folder": folder, "seconds": int(seconds)})
     while not any(note.stat().st_size for note in Path(folder).iterdir()):
