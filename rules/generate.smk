@@ -18,6 +18,7 @@ rule sweep:
     resources:
         gpu=study.placement.gpu,
         gpu_model=study.placement.gpu_model,
+        gres=study.placement.gres,
         nodes=study.placement.nodes,
         mem_mb=study.placement.mem_mb,
         runtime=study.placement.runtime,

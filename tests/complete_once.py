@@ -1,9 +1,10 @@
-"""Completes a few requests with one engine in a process of its own: engine, folder, settings."""
+"""Completes a few requests with engines in a process of its own: folder, settings, engine, ..."""
 
 import json
 import sys
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from transformers import AutoTokenizer
 
@@ -33,14 +34,20 @@ def requests(template: Template) -> list[Request]:
     return made
 
 
-if __name__ == "__main__":
-    engine, folder, settings = sys.argv[1:]
+def complete(engine: str, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the tokens of each request by key, in two orders, and the keys of greedy ones."""
     template = Template(AutoTokenizer.from_pretrained(folder), date(2026, 4, 2))
-    generate = load_engine(engine, Path(folder), json.loads(settings))
+    generate = load_engine(engine, folder, settings)
     asked = requests(template)
     kept = asked if engine == "vllm" else [r for r in asked if r.sampling.seed is None]
     forwards = {r.key: c.token_ids for r, c in filter(None, generate(kept))}
     turned = kept[::-1] if engine == "vllm" else []
     backwards = {r.key: c.token_ids for r, c in filter(None, generate(turned))}
     greedy = [r.key for r in kept if r.sampling.seed is None]
-    print(json.dumps({"forwards": forwards, "backwards": backwards, "greedy": greedy}))
+    return {"forwards": forwards, "backwards": backwards, "greedy": greedy}
+
+
+if __name__ == "__main__":
+    folder, settings, *engines = sys.argv[1:]
+    done = {name: complete(name, Path(folder), json.loads(settings)) for name in engines}
+    print(json.dumps(done))

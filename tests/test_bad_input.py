@@ -3,9 +3,11 @@
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.test_rerun import change_study
 from tests.tiny_model import write_tiny_model
@@ -31,6 +33,18 @@ def fails_with(folder: Path, *arguments: str) -> str:
     return errors.pop()
 
 
+def failures(folder: Path, targets: list[str]) -> Iterator[tuple[str, str]]:
+    """Run jobs that all fail, and yield the name in each target with the one line that says why."""
+    done = snakemake(folder, *targets, "--keep-going")
+    assert done.returncode == 1, done.stdout
+    for target in targets:
+        name = Path(target).stem
+        (log,) = folder.glob(f"logs/*/{name}.log")
+        (said,) = {line for line in log.read_text().splitlines() if line.startswith("error: ")}
+        assert said in done.stdout
+        yield name, said
+
+
 def test_config_that_is_not_yaml_is_told_with_its_line(fresh: Path) -> None:
     path = fresh / "config.yaml"
     n_lines = len(path.read_text().splitlines())
@@ -54,32 +68,34 @@ def test_results_that_may_not_be_written_are_told_before_anything_runs(fresh: Pa
     assert "'results' is not a folder that may be written" in fails_with(fresh, "-n")
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ({"id": "wp-01", "question": "Again?"}, "line 41: the id 'wp-01' is that of"),
-        ({"id": "x", "question": "  "}, "line 41: "),
-        ("{'id': ", "line 41: not JSON"),
-    ],
-    ids=["duplicate id", "no user message", "not JSON"],
-)
-def test_bad_row_of_a_dataset_is_told_with_its_line(fresh: Path, row: object, said: str) -> None:
-    line = row if isinstance(row, str) else json.dumps(row | {"answer": "1"})
-    with (fresh / WORD_PROBLEMS).open("a") as file:
-        file.write(f"{line}\n")
-    assert said in fails_with(fresh, "results/datasets/word-problems.parquet")
+BAD_ROWS = {  # and what is said of each
+    "duplicate": ({"id": "wp-01", "question": "Again?"}, "line 41: the id 'wp-01' is that of"),
+    "silent": ({"id": "x", "question": "  "}, "line 41: "),
+    "broken": ("{'id': ", "line 41: not JSON"),
+}
 
 
-def test_model_without_chat_template_is_refused(fresh: Path) -> None:
-    folder = write_tiny_model(fresh / "models" / "tiny")
-    (folder / "chat_template.jinja").unlink()
-    assert "has no chat template" in fails_with(fresh, "results/models/tiny.json")
+def test_bad_row_of_a_dataset_is_told_with_its_line(fresh: Path) -> None:
+    rows = (fresh / WORD_PROBLEMS).read_text()
+    line = yaml.safe_load((fresh / "study.yaml").read_text())["datasets"]["word-problems"]
+    for name, (row, _) in BAD_ROWS.items():
+        last = row if isinstance(row, str) else json.dumps(row | {"answer": "1"})
+        (fresh / f"data/{name}.jsonl").write_text(f"{rows}{last}\n")
+    files = {name: line | {"file": f"data/{name}.jsonl"} for name in BAD_ROWS}
+    change_study(fresh, run__datasets=list(files), datasets=files)
+    for name, said in failures(fresh, [f"results/datasets/{name}.parquet" for name in files]):
+        assert BAD_ROWS[name][1] in said
 
 
-def test_model_without_tokenizer_is_refused(fresh: Path) -> None:
-    folder = write_tiny_model(fresh / "models" / "tiny")
-    (folder / "tokenizer.json").unlink()
-    assert "has no tokenizer" in fails_with(fresh, "results/models/tiny.json")
+def test_model_without_tokenizer_or_chat_template_is_refused(fresh: Path) -> None:
+    models = {"mute": "tokenizer.json", "plain": "chat_template.jinja"}
+    for name, lost in models.items():
+        (write_tiny_model(fresh / "models" / name) / lost).unlink()
+    lines = {name: {"source": f"./models/{name}"} for name in models}
+    change_study(fresh, run__models=list(models), models=lines)
+    said = dict(failures(fresh, [f"results/models/{name}.json" for name in models]))
+    assert "has no tokenizer" in said["mute"]
+    assert "has no chat template" in said["plain"]
 
 
 def test_full_disk_is_told_and_the_same_command_goes_on(study: Path) -> None:

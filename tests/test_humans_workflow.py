@@ -53,7 +53,8 @@ def test_labels_count_and_a_grown_grid_leaves_the_round_as_it_is(study: Path) ->
     (study / FIRST / "key.parquet").unlink()  # as a forced rerun does before it runs
     humans = {"rounds": ["first", "second"], "from": {"temperatures": [0, 0.7, 1.0]}}
     change_study(study, humans=humans)
-    run(study)
+    pages = [f"results/humans/{name}/task.html" for name in humans["rounds"]]
+    run(study, *pages, *(f"results/tables/{t}.parquet" for t in ("agreement", "corrected_rates")))
     assert {name: (study / FIRST / name).read_bytes() for name in FROZEN} == before
     key = pl.read_parquet(study / "results/humans/second/key.parquet")
     assert set(key["temperature"]) == {0.7}

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from tests.test_rerun import N_FINISHED
-from tests.workflow import CELLS_ALONE, SNAKEMAKE, copy_project, journal_lines, n_requests, run
+from tests.workflow import SNAKEMAKE, copy_project, journal_lines, n_requests, run
 
 PATIENCE = 300  # seconds to wait for a sweep to begin, on a busy machine
 
@@ -20,7 +20,7 @@ def copy_with_model(finished_study: Path, folder: Path) -> Path:
     return folder
 
 
-def test_killed_study_goes_on_and_asks_no_finished_request_again(
+def test_killed_study_goes_on_asks_nothing_again_and_ends_byte_equal_to_another(
     finished_study: Path, tmp_path: Path
 ) -> None:
     folder = copy_with_model(finished_study, tmp_path / "killed")
@@ -39,13 +39,8 @@ def test_killed_study_goes_on_and_asks_no_finished_request_again(
     process.wait()
     n_before = len(journal_lines(folder))
     assert 3 <= n_before < N_FINISHED
-    run(folder, *CELLS_ALONE)
-    assert n_requests(folder) == N_FINISHED
-
-
-def test_two_studies_from_nothing_are_byte_equal(finished_study: Path, tmp_path: Path) -> None:
-    folder = copy_with_model(finished_study, tmp_path / "again")
     run(folder)
+    assert n_requests(folder) == N_FINISHED
     tables = sorted(path.relative_to(folder) for path in (folder / "results").rglob("*.parquet"))
     assert len([path for path in tables if path.name == "user_turns.parquet"]) == 4
     differ = [p for p in tables if (folder / p).read_bytes() != (finished_study / p).read_bytes()]

@@ -37,5 +37,16 @@ def test_any_type_of_gpu_will_do_unless_the_line_names_one() -> None:
     assert placement(gpu_model="h100").gpu_model(JOB) == "h100"
 
 
+def test_gpus_of_several_nodes_are_asked_for_by_node() -> None:
+    wide = placement(gpus=16, nodes=2, gpu_model="h100")
+    assert (wide.gpu(JOB), wide.gpu_model(JOB), wide.gres(JOB)) == (0, "", "gpu:h100:8")
+    assert placement(gpus=4, nodes=2).gres(JOB) == "gpu:2"
+    assert placement(gpus=4).gres(JOB) == ""
+
+
+def test_cores_are_counted_by_node() -> None:
+    assert placement(gpus=16, nodes=2).threads(JOB) == 2 + 2 * 8
+
+
 def test_a_judge_that_is_served_has_its_line_by_its_own_wildcard() -> None:
     assert Placement({"j": LINE}, "judge").gpu(SimpleNamespace(judge="j")) == 2

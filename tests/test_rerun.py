@@ -8,7 +8,7 @@ import polars as pl
 import yaml
 
 from tests.tiny_model import write_tiny_model
-from tests.workflow import CELLS_ALONE, n_requests, planned, run
+from tests.workflow import CELLS_ALONE, journal_lines, n_requests, planned, run
 
 # 5 items: 5 answers, and 5 user turns in each of 2 temperatures x 2 perturbations.
 N_FINISHED = 5 + 5 * 2 * 2
@@ -31,18 +31,7 @@ def test_finished_study_asked_every_request_once(finished_study: Path) -> None:
     assert n_requests(finished_study) == N_FINISHED
 
 
-def test_finished_study_has_nothing_to_do_in_a_copy_with_new_times(study: Path) -> None:
-    assert not planned(study)
-
-
-def test_touching_every_file_reruns_nothing(study: Path) -> None:
-    files = [path for path in study.rglob("*") if path.is_file() and ".snakemake" not in path.parts]
-    for path in sorted(files, reverse=True):
-        path.touch()
-    assert not planned(study)
-
-
-def test_reordered_keys_of_the_config_rerun_nothing(study: Path) -> None:
+def test_new_times_reordered_keys_and_a_lost_marker_rerun_nothing(study: Path) -> None:
     config = yaml.safe_load((study / "config.yaml").read_text())
 
     def turned(value: object) -> object:
@@ -53,6 +42,10 @@ def test_reordered_keys_of_the_config_rerun_nothing(study: Path) -> None:
     text = yaml.safe_dump(turned(config), sort_keys=False)
     assert text != yaml.safe_dump(config, sort_keys=False)
     (study / "config.yaml").write_text(text)
+    (study / "results" / "sweeps" / "tiny" / "1of1.json").unlink()
+    files = [path for path in study.rglob("*") if path.is_file() and ".snakemake" not in path.parts]
+    for path in sorted(files, reverse=True):
+        path.touch()
     assert not planned(study)
 
 
@@ -97,52 +90,40 @@ def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
     }
 
 
-def test_new_temperature_asks_exactly_its_own_requests(study: Path) -> None:
-    change_study(study, run__temperatures=[0, 0.7, 1.0])
-    run(study, *CELLS_ALONE)
-    assert n_requests(study) == N_FINISHED + 5 * 2
-
-
-def test_edited_prompt_asks_exactly_that_items_requests(study: Path) -> None:
+def test_new_temperature_and_edited_prompt_ask_exactly_their_own_requests(study: Path) -> None:
+    before = {row["key"] for row in map(json.loads, journal_lines(study))}
     item = pl.read_parquet(study / CELL)["item"][0]
     path = study / "data" / "demo" / "word_problems.jsonl"
-    before = path.read_text()
-    path.write_text(before.replace(f'"{item}", "question": "', f'"{item}", "question": "Think. '))
-    assert path.read_text() != before
+    old = path.read_text()
+    path.write_text(old.replace(f'"{item}", "question": "', f'"{item}", "question": "Think. '))
+    assert path.read_text() != old
+    change_study(study, run__temperatures=[0, 0.7, 1.0])
     run(study, *CELLS_ALONE)
-    assert n_requests(study) == N_FINISHED + 1 + 2 * 2
+    # Of the edited item its answer and 2 turns at each of 3 temperatures, of the 4 others 2 turns.
+    assert n_requests(study) == N_FINISHED + 1 + 3 * 2 + 4 * 2
+    asked = [row for row in map(json.loads, journal_lines(study)) if row["key"] not in before]
+    assert sum(row["item"] == item for row in asked) == 1 + 3 * 2
 
 
-def test_lost_cell_comes_back_byte_equal_from_the_journal(study: Path) -> None:
-    before = (study / CELL).read_bytes()
-    (study / CELL).unlink()
-    run(study, *CELLS_ALONE)
-    assert (study / CELL).read_bytes() == before
-    assert n_requests(study) == N_FINISHED
-
-
-def test_lost_marker_changes_nothing(study: Path) -> None:
-    (study / "results" / "sweeps" / "tiny" / "1of1.json").unlink()
-    assert not planned(study)
-
-
-def test_lost_journal_and_cell_are_asked_again_alone(study: Path) -> None:
-    lost = set(pl.read_parquet(study / CELL)["key"])
+def test_lost_cell_comes_back_from_the_journal_and_what_that_lost_too_is_asked_again_alone(
+    study: Path,
+) -> None:
+    other = study / CELL.replace("none", "truncate")
+    before, lost = other.read_bytes(), set(pl.read_parquet(study / CELL)["key"])
     for path in (study / "results" / "journal" / "tiny" / "word-problems").glob("*.jsonl"):
         lines = path.read_bytes().splitlines(keepends=True)
         path.write_bytes(b"".join(x for x in lines if json.loads(x)["key"] not in lost))
+    assert n_requests(study) == N_FINISHED - 5
     (study / CELL).unlink()
+    other.unlink()
     run(study, *CELLS_ALONE)
+    assert other.read_bytes() == before
     assert n_requests(study) == N_FINISHED
 
 
-def test_changed_setting_redoes_exactly_its_cells(study: Path) -> None:
-    change_study(study, perturbations={"truncate": {"keep": 0.25}})
-    jobs = planned(study)
-    assert (jobs["collect_answers"], jobs["collect_user_turns"], jobs["judge"]) == (0, 2, 2)
-
-
-def test_changed_setting_redoes_its_cells_after_a_sweep_that_failed(study: Path) -> None:
+def test_changed_setting_redoes_exactly_its_cells_also_after_a_sweep_that_failed(
+    study: Path,
+) -> None:
     change_study(study, perturbations={"truncate": {"keep": 0.25}})
     weights = study / "models" / "tiny" / "model.safetensors"
     content = weights.read_bytes()
@@ -150,4 +131,5 @@ def test_changed_setting_redoes_its_cells_after_a_sweep_that_failed(study: Path)
     # The folder's fingerprint is that of the weights too, so the broken model is another model.
     assert planned(study)["collect_user_turns"] == 4
     weights.write_bytes(content)
-    assert planned(study)["collect_user_turns"] == 2
+    jobs = planned(study)
+    assert (jobs["collect_answers"], jobs["collect_user_turns"], jobs["judge"]) == (0, 2, 2)

@@ -110,11 +110,12 @@ def _keys(grid: Grid) -> Iterator[Finding]:
 def sbatch_options(placement: Placement, name: str, submission: list[str]) -> list[str]:
     """Return what a job asks of sbatch in its first attempt."""
     job = _Job(name)
-    gpu, gpu_model = placement.gpu(job), placement.gpu_model(job)
+    gpu, gpu_model, gres = placement.gpu(job), placement.gpu_model(job), placement.gres(job)
     gpus = f"{gpu_model}:{gpu}" if gpu_model else str(gpu)
     return [
         *submission,
         *([f"--gpus={gpus}"] if gpu else []),
+        *([f"--gres={gres}"] if gres else []),
         f"--nodes={placement.nodes(job)}",
         f"--mem={placement.mem_mb(job, 1)}",
         f"--time={placement.runtime(job, 1)}",

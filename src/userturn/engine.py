@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.errors import UserError
+from userturn.nodes import settings_of_nodes, start_workers
 from userturn.requests import Request, Sampling
 
 # One process from prompt to token: fewer starts, and the same schedule in every run.
@@ -35,6 +36,11 @@ CPU_BATCHED_TOKENS = 4096
 # vLLM 0.32 has no batch-invariant mode on CPUs: there one sequence at a time keeps the others out.
 ALONE = {"max_num_seqs": 1, "enable_prefix_caching": False}
 BATCH_INVARIANT = "VLLM_BATCH_INVARIANT"
+# vLLM 0.32 makes room for what another node sends in its warm-up, and leaves that out where eager.
+CPU_NODES_SETTINGS = {
+    "enforce_eager": False,
+    "compilation_config": {"mode": 2, "backend": "eager"},
+}
 
 # Requests that vLLM holds at once: enough to keep every batch full, few enough for flat memory.
 WINDOW = 2048
@@ -107,7 +113,11 @@ def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
     if is_cpu:
         settings |= CPU_SETTINGS
         settings["max_num_batched_tokens"] = max(settings["max_model_len"], CPU_BATCHED_TOKENS)
-    vllm = LLM(model=str(folder), skip_tokenizer_init=True, **settings).llm_engine
+    settings |= {"model": str(folder), "skip_tokenizer_init": True}
+    if settings.get("nnodes", 1) > 1:
+        settings |= settings_of_nodes(settings["nnodes"]) | (CPU_NODES_SETTINGS if is_cpu else {})
+        start_workers(settings["nnodes"], settings)
+    vllm = LLM(**settings).llm_engine
 
     def add(request: Request) -> None:
         prompt = {"prompt_token_ids": list(request.prompt.token_ids)}

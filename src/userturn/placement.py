@@ -18,20 +18,35 @@ class Placement:
         return self.lines[getattr(wildcards, self.wildcard)]
 
     def gpu(self, wildcards: Any) -> int:
-        """Return the GPUs of one copy of a model."""
-        return int(self._line(wildcards)["gpus"])
+        """Return the GPUs of a job on one node; none for several nodes, see `gres`."""
+        line = self._line(wildcards)
+        return int(line["gpus"]) if line["nodes"] == 1 else 0
 
     def gpu_model(self, wildcards: Any) -> str:
-        """Return the type of GPU that a model wants, as the cluster calls it; empty for any."""
-        return str(self._line(wildcards).get("gpu_model", ""))
+        """Return the type of a job's GPUs on one node, as the cluster calls it; empty for any."""
+        line = self._line(wildcards)
+        return str(line.get("gpu_model", "")) if line["nodes"] == 1 else ""
+
+    def gres(self, wildcards: Any) -> str:
+        """Return the GPUs of each of several nodes, such as gpu:h100:4; empty for one node.
+
+        A number for the whole job would let SLURM spread it unevenly, and the SLURM plugin would
+        ask for all of it on the first node.
+        """
+        line = self._line(wildcards)
+        n_each = line["gpus"] // line["nodes"]
+        if line["nodes"] == 1 or n_each == 0:
+            return ""
+        return ":".join(["gpu", *filter(None, [line.get("gpu_model")]), str(n_each)])
 
     def nodes(self, wildcards: Any) -> int:
         """Return the nodes of a job: without it SLURM may spread GPUs over several."""
         return int(self._line(wildcards)["nodes"])
 
     def threads(self, wildcards: Any) -> int:
-        """Return the CPU cores of a job: vLLM wants two, and one for each GPU, or more."""
-        return max(THREADS, 2 + 2 * self.gpu(wildcards))
+        """Return the CPU cores on each node: vLLM wants two, and one for each GPU, or more."""
+        line = self._line(wildcards)
+        return max(THREADS, 2 + 2 * int(line["gpus"]) // int(line["nodes"]))
 
     def mem_mb(self, wildcards: Any, attempt: int) -> int:
         """Return the memory of a job in MB: half as much again in each further attempt."""

@@ -1,7 +1,6 @@
 """A judge without any API: vLLM's own server on loopback, for as long as a job needs it."""
 
 import asyncio
-import ctypes
 import json
 import os
 import signal
@@ -24,10 +23,10 @@ from userturn.judges import CellToJudge, Judge
 from userturn.logs import say
 from userturn.models import model_folder
 from userturn.tables import write_json
+from userturn.signals import end_with_parent
 
 SERVER = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
 PATIENCE = 1800.0  # seconds that a server may take to load its model
-END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
 def options(settings: Mapping[str, Any]) -> list[str]:
@@ -46,11 +45,6 @@ def _free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
-
-
-def _end_with_parent() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGTERM)
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
@@ -80,7 +74,7 @@ def running(command: Sequence[str], url: str) -> Iterator[None]:
         list(command),
         env=VLLM_ENVIRONMENT | os.environ,
         start_new_session=True,
-        preexec_fn=_end_with_parent,
+        preexec_fn=end_with_parent,
     )
     try:
         _wait_until_ready(process, url)

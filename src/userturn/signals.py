@@ -1,9 +1,12 @@
 """Signals that ask for an end: a sweep takes them as a wish, Snakemake around it lets them pass."""
 
+import ctypes
 import signal
+import sys
 from dataclasses import dataclass
 from types import FrameType
 
+END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
 
 
@@ -32,3 +35,9 @@ def let_early_warning_pass() -> None:
     SLURM sends it to every process of a job step where `--signal=USR1@120` asks for it.
     """
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+
+
+def end_with_parent() -> None:
+    """Have this process ended, by SIGTERM, when its parent ends in any way; on Linux only."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGTERM)

@@ -197,7 +197,7 @@ def engine_settings(config: Config, line: Mapping[str, Any]) -> dict[str, Any]:
         "max_model_len": line["max_model_len"],
         "trust_remote_code": line["trust_remote_code"],
         "tensor_parallel_size": max(1, line["gpus"] // line["nodes"]),
-        "pipeline_parallel_size": line["nodes"],
+        "nnodes": line["nodes"],
         "exact": config.get("determinism") == "exact",
     }
     return settings

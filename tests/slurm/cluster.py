@@ -19,14 +19,14 @@ from tests.workflow import SNAKEMAKE, copy_project
 
 SLURM_UP = Path(__file__).with_name("slurm-up")
 SETTINGS = {
-    "SLURM_UP_GPU_NODES": "4",
+    "SLURM_UP_GPU_NODES": "7",
     "SLURM_UP_CPU_NODES": "1",
     "SLURM_UP_CPUS": "8",  # what a sweep asks for
     "SLURM_UP_MEM_MB": "16000",
 }
 PATIENCE = 1800  # seconds that a cluster on a busy machine may take for anything
 HASTE = ["--slurm-init-seconds-before-status-checks", "3", "--latency-wait", "10"]
-CORES = ["--set-threads", "sweep=2"]  # this machine's; a sweep asks for eight
+CORES = ["--set-threads", "sweep=2", "serve_judge=2"]  # this machine's; they ask for eight
 
 
 def reason_to_skip() -> str | None:
@@ -66,10 +66,21 @@ class Cluster:
         subprocess.run([SLURM_UP, command, self.folder, *rest], check=True, env=self.environment)
 
     def jobs(self, folder: Path) -> list[dict[str, str]]:
-        """Return the accounting of all jobs of one project, oldest first."""
-        fields = ["JobID", "Partition", "AllocTRES", "State", "NodeList", "Comment", "WorkDir"]
-        said = self.call("sacct", "-X", "-n", "-P", "-o", ",".join(fields))
-        rows = [dict(zip(fields, line.split("|"), strict=True)) for line in said.splitlines()]
+        """Return the accounting of all jobs of a project by start, of requeued ones each run."""
+        fields = [
+            "Start",
+            "JobID",
+            "Partition",
+            "AllocTRES",
+            "ReqMem",
+            "State",
+            "Comment",
+            "WorkDir",
+        ]
+        said = self.call("sacct", "-D", "-X", "-n", "-P", "-o", ",".join(fields))
+        rows = [
+            dict(zip(fields, line.split("|"), strict=True)) for line in sorted(said.splitlines())
+        ]
         return [row for row in rows if row["WorkDir"] == str(folder)]
 
     def running(self, folder: Path, model: str) -> str | None:
@@ -143,7 +154,7 @@ def write_study(folder: Path, models: dict[str, dict[str, object]], **changes: o
     study["models"] = {name: line | own for name, own in models.items()}
     study["run"]["models"] = list(models)
     study["datasets"]["word-problems"]["limit"] = 20
-    study |= {"answer": {"max_tokens": 12}, "user_turn": {"max_tokens": 300}} | changes
+    study |= {"answer": {"max_tokens": 12}, "user_turn": {"max_tokens": 120}} | changes
     (folder / "study.yaml").write_text(yaml.safe_dump(study))
 
 
