@@ -193,6 +193,13 @@ def test_local_file_of_a_withheld_dataset_stays_however_it_is_named(
     assert Withholding(config, tmp_path / "results").by_path("data/x.jsonl") is not None
 
 
+def test_study_with_a_damaged_file_is_refused(study: Path) -> None:
+    path = study / CELL / "user_turns.parquet"
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(UserError, match=r"user_turns.parquet' cannot be read to its end"):
+        exported(study)
+
+
 def test_archive_inside_of_the_results_is_refused(finished_study: Path) -> None:
     results = finished_study / "results"
     with pytest.raises(UserError, match="a part of what it holds"):
