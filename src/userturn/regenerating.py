@@ -29,6 +29,7 @@ from userturn.reruns import Drawn, Reruns, draw_rows, rerun_table
 from userturn.study_record import read_study_record
 from userturn.sweep import engine_settings, request_identity
 from userturn.templates import Prompt, load_template
+from userturn.vouching import check_code_may_run
 
 FINISHED = pl.col("outcome").is_in(["ok", "empty"])
 OTHER_KEY = "the recorded settings do not give this request's key"
@@ -81,7 +82,11 @@ def _rerun_of_model(
     identity = request_identity(grid.config, grid.models[model], description)
     requests = [_request(grid, description, identity, row) for row in rows]
     fitting = [request for request in requests if request is not None]
-    records, reason = _run_apart(ModelRun.of(grid, model, description), fitting)
+    try:
+        check_code_may_run(model, grid.models[model])
+        records, reason = _run_apart(ModelRun.of(grid, model, description), fitting)
+    except UserError as error:
+        records, reason = {}, str(error)
     for row, request in zip(rows, requests, strict=True):
         if request is None:
             yield row, {"reason": OTHER_KEY}
