@@ -69,8 +69,17 @@ def test_study_with_an_endpoint_leaks_no_key_and_pays_once(
     assert judges["n_scored"].to_list()[1] == 20
     n_asked = len(server.asked)
     assert not planned(study)
+    assert audit(study / "results").findings == []
+    forged = study / "results/cells/tiny/word-problems/t0/none/verdicts/canary.parquet"
+    whole = forged.read_bytes()
+    metadata = pl.read_parquet_metadata(forged)
+    kept = {key: metadata[key] for key in ("identity", "schema_version")}
+    other = pl.read_parquet(forged).with_columns(rationale=pl.lit("because"))
+    other.write_parquet(forged, metadata=kept)
+    assert {f.check for f in audit(study / "results").findings} >= {"hashes"}
+    forged.write_bytes(whole)
     add_judge(study, entry(server, price={"input": 2.0, "output": 9.0}, concurrency=2, timeout=9))
-    assert set(planned(study)) == {"tabulate_costs", "build_report"}
+    assert set(planned(study)) == {"tabulate_costs", "build_report", "record_study"}
     add_judge(study, entry(server))
     cells = study / "results/cells"
     lost = [*cells.rglob("canary.parquet"), *cells.rglob("summary.parquet")]

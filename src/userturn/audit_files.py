@@ -86,6 +86,11 @@ class Files:
             and path.relative_to(self.results).parts[0] not in NOT_ARTIFACTS
         ]
 
+    @cached_property
+    def has_journals(self) -> bool:
+        """Whether this copy of the study came with its journals."""
+        return any((self.results / "journal").rglob("*.jsonl"))
+
     @property
     def known(self) -> list[str]:
         """The paths of all artifacts that are there or were left out."""
@@ -240,7 +245,7 @@ def _not_asked_for(files: Files, wanted: Identities) -> Iterator[Note]:
 
 
 def _journals(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
-    if not has_journals(files.results):
+    if not files.has_journals:
         text = "not in this copy: rows were not held against what the engine and the judges said"
         yield Note("journals", "results/journal", text)
         return
@@ -255,11 +260,6 @@ def _journals(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
                     "no such file" if found is None else f"sha256 {short(found)}",
                     f"fetch the file again from a copy, or leave it: {maker} tells what it was for",
                 )
-
-
-def has_journals(results: Path) -> bool:
-    """Tell whether a copy of a study came with its journals."""
-    return any((results / "journal").rglob("*.jsonl"))
 
 
 def _beginning(path: Path, n_bytes: int) -> str | None:

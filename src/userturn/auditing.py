@@ -16,14 +16,16 @@ from pathlib import Path
 from tabulate import tabulate
 
 from userturn.archives import opened, read_left_out
-from userturn.artifacts import asked_for
-from userturn.audit_files import Files, check_files, digest_of, has_journals
+from userturn.artifacts import Identities, asked_for
+from userturn.audit_files import Files, check_files, digest_of
 from userturn.audit_page import audit_page
+from userturn.audit_pair import Pair
 from userturn.audit_reruns import rerun
-from userturn.audit_rows import Rows
+from userturn.audit_rows import check_rows
 from userturn.audit_secrets import check_secrets
 from userturn.audit_settings import check_settings
 from userturn.audit_tables import check_tables
+from userturn.audit_verdicts import check_verdicts
 from userturn.errors import UserError
 from userturn.findings import Finding, Note
 from userturn.grid import Grid
@@ -52,15 +54,16 @@ class Audit:
     digest: str
 
 
-def open_record(results: Path) -> tuple[StudyRecord, Study]:
-    """Return the record of a results folder, and the study that it asks for.
+def open_record(results: Path) -> tuple[StudyRecord, Study, Identities]:
+    """Return the record of a results folder, the study and the artifacts that it asks for.
 
     Raises:
         UserError: there is no record, or none of a study.
     """
     record = read_study_record(results)
     try:
-        return record, Study(Grid(record.config, results, record.contents))
+        study = Study(Grid(record.config, results, record.contents))
+        return record, study, asked_for(study)
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise UserError(
             f"'{results}/study.json' holds no configuration that this version understands "
@@ -74,16 +77,15 @@ def audit(results: Path) -> Audit:
     Raises:
         UserError: it is none.
     """
-    record, study = open_record(results)
+    record, study, wanted = open_record(results)
     files = Files(results, read_left_out(results))
-    wanted = asked_for(study)
     found = check_files(files, wanted)
     altered = {item.artifact for item in found if isinstance(item, Finding)}
     broken = frozenset(altered | files.left_out.keys())
     found += check_secrets(results, record.config)
     found += check_settings(files, record, study.grid, wanted)
     found += _rows_of_all(results, study, broken)
-    found += check_tables(files, study, broken)
+    found += check_tables(files, record, study, broken)
     return Audit(
         sorted({item for item in found if isinstance(item, Finding)}),
         sorted({item for item in found if isinstance(item, Note)}),
@@ -104,9 +106,9 @@ def _rows_of_all(results: Path, study: Study, broken: frozenset[str]) -> Iterato
 
 
 def _rows(results: Path, broken: frozenset[str], model: str, dataset: str) -> list[Finding]:
-    record, study = open_record(results)
-    with_journals = has_journals(results)
-    return list(Rows(study.grid, record, model, dataset, with_journals, broken).findings())
+    record, study, _ = open_record(results)
+    pair = Pair(study.grid, record, model, dataset, Files(results, {}).has_journals, broken)
+    return [*check_rows(pair), *check_verdicts(pair)]
 
 
 def write_audit(found: Audit, folder: Path) -> None:

@@ -39,7 +39,7 @@ class ControlGrid:
         models = self.grid.models if self.n_planted else []
         return human + [(model, dataset) for model in models for dataset in self.grid.datasets]
 
-    def humanturns_identity(self, wildcards: Any) -> str:
+    def human_turns_identity(self, wildcards: Any) -> str:
         """Return the identity of a dataset's real user turns."""
         return self.turns_identity(HUMAN, wildcards.dataset)
 

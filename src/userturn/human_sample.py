@@ -93,6 +93,13 @@ def sample_for_humans(
     path_to_human_sample: str,
 ) -> None:
     """Write the order in which a cell's turns are drawn, and which of them the config wants."""
-    turns = pl.read_parquet(path_to_user_turns, columns=[*TURN, "key", "outcome"])
-    frame = sampling_frame(turns, pl.read_parquet(path_to_verdicts), seed)
-    write_table(drawn(frame, wanted(settings)), path_to_human_sample, identity)
+    turns, verdicts = pl.read_parquet(path_to_user_turns), pl.read_parquet(path_to_verdicts)
+    write_table(human_sample(turns, verdicts, settings, seed), path_to_human_sample, identity)
+
+
+def human_sample(
+    turns: pl.DataFrame, verdicts: pl.DataFrame, settings: Mapping[str, int], seed: int
+) -> pl.DataFrame:
+    """Return the order in which a cell's turns are drawn, and which of them the config wants."""
+    frame = sampling_frame(turns.select(*TURN, "key", "outcome"), verdicts, seed)
+    return drawn(frame, wanted(settings))

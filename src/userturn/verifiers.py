@@ -13,6 +13,7 @@ from userturn.judges import Judge
 from userturn.mathematics import grade_mathematics, grade_numbers
 from userturn.tables import write_table
 
+KEYS = ["model", "dataset", "item"]
 VERIFIERS: dict[str, Verifier] = {
     "numeric": grade_numbers,
     "math": grade_mathematics,
@@ -68,20 +69,26 @@ def grade(
     score. `correct` is null where the verifier is undecided, and `reason` says why;
     `correct_loose` is null also where there is no loose reading.
     """
-    keys = ["model", "dataset", "item"]
-    answers = pl.read_parquet(path_to_answers, columns=[*keys, "outcome", "answer"])
-    items = pl.read_parquet(
-        path_to_items, columns=["item", "messages", "reference_answer", "verifier_arguments"]
-    )
-    rows = answers.join(items, on="item", how="left", maintain_order="left")
+    rows = answers_to_grade(pl.read_parquet(path_to_answers), pl.read_parquet(path_to_items))
     if judge is not None:
         grades = _grade_by_rubric(judge, rows, n_at_once)
     else:
         grades = grade_answers(verifier, rows.to_dicts(), n_processes)
-    graded = rows.select(keys).with_columns(
+    write_table(grades_table(rows, grades), path_to_grades, identity)
+
+
+def answers_to_grade(answers: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
+    """Return answers with what their items tell a verifier."""
+    asked = items.select("item", "messages", "reference_answer", "verifier_arguments")
+    given = answers.select(*KEYS, "outcome", "answer")
+    return given.join(asked, on="item", how="left", maintain_order="left")
+
+
+def grades_table(rows: pl.DataFrame, grades: Sequence[Grade]) -> pl.DataFrame:
+    """Return grades as a table, one row an answer."""
+    return rows.select(KEYS).with_columns(
         pl.Series("correct", [g.correct for g in grades], dtype=pl.Boolean),
         pl.Series("correct_loose", [g.correct_loose for g in grades], dtype=pl.Boolean),
         pl.Series("score", [g.score for g in grades], dtype=pl.Float64),
         pl.Series("reason", [g.reason for g in grades], dtype=pl.String),
     )
-    write_table(graded, path_to_grades, identity)

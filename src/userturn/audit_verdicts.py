@@ -1,0 +1,92 @@
+"""Is every verdict what a judge said, every grade what the verifier says, every sum its parts'?"""
+
+from collections.abc import Iterator
+from functools import partial
+
+import polars as pl
+
+from userturn.audit_pair import FAULTS, BrokenError, Pair
+from userturn.audit_rows import ITEM_KEYS
+from userturn.cells import Cell, files_of
+from userturn.decisions import Decisions
+from userturn.differences import difference
+from userturn.findings import Finding, remake
+from userturn.human_sample import human_sample
+from userturn.judge_requests import judge_prompt
+from userturn.judges import CellToJudge, Judge, judge_of
+from userturn.judging import KEYS, heuristic_verdicts, verdicts_table
+from userturn.tabulating import TURN, summary
+from userturn.verdicts import Verdict
+from userturn.verifiers import answers_to_grade, grade_answers, grades_table
+
+REGRADED = 50  # answers of a model and dataset: a verifier may take milliseconds for each
+
+
+def check_verdicts(pair: Pair) -> Iterator[Finding]:
+    """Yield what is wrong with grades, verdicts, human samples and summaries."""
+    yield from _grades(pair)
+    for cell in pair.cells:
+        for judge in pair.grid.judges:
+            path = files_of([cell], f"verdicts/{judge}.parquet")[0]
+            if pair.with_journals or pair.grid.judges[judge]["kind"] == "heuristic":
+                yield from pair.held("verdicts", path, partial(_verdicts, pair, cell, judge), KEYS)
+        sample, sums = files_of([cell], "human_sample.parquet", "summary.parquet")
+        if (pair.grid.results / sample.removeprefix("results/")).is_file():
+            yield from pair.held("samples", sample, partial(_human_sample, pair, cell), KEYS)
+        yield from pair.held("summaries", sums, partial(_summary, pair, cell), ["judge"])
+
+
+def _verdicts(pair: Pair, cell: Cell, name: str) -> pl.DataFrame:
+    turns = pair.whole(files_of([cell], "user_turns.parquet")[0])
+    asked = CellToJudge(str(turns), str(pair.whole(pair.path_to_items)))
+    judge = judge_of(pair.grid, name)
+    is_heuristic = judge.settings["kind"] == "heuristic"
+    verdicts = heuristic_verdicts(judge, asked) if is_heuristic else _decided(pair, judge, asked)
+    return verdicts_table(name, asked, verdicts)
+
+
+def _decided(pair: Pair, judge: Judge, asked: CellToJudge) -> list[Verdict]:
+    """Return what a judge's journal holds about a cell."""
+    from userturn.endpoint_judging import decided  # half a second to import
+
+    rubric, prompt = (pair.study.texts[judge.settings[key]] for key in ("rubric", "prompt"))
+    filled = judge_prompt(rubric, prompt, pair.study.contents.judges[judge.name])
+    keys = [None if question is None else question.key for question in asked.questions(filled)]
+    return decided(keys, Decisions(judge.journal(pair.dataset), filter(None, keys)))
+
+
+def _summary(pair: Pair, cell: Cell) -> pl.DataFrame:
+    names = [f"verdicts/{judge}.parquet" for judge in pair.grid.judges]
+    turns, *verdicts = files_of([cell], "user_turns.parquet", *names)
+    config = pair.grid.config
+    n_resamples = config["statistics"]["resamples"]
+    tables = [pair.read(path) for path in verdicts]
+    return summary(pair.read(turns).select(TURN), tables, config["seed"], n_resamples)
+
+
+def _human_sample(pair: Pair, cell: Cell) -> pl.DataFrame:
+    config = pair.grid.config
+    judge = config["humans"].get("judge", pair.grid.primary_judge)
+    turns, verdicts = files_of([cell], "user_turns.parquet", f"verdicts/{judge}.parquet")
+    return human_sample(pair.read(turns), pair.read(verdicts), config["humans"], config["seed"])
+
+
+def _grades(pair: Pair) -> Iterator[Finding]:
+    """Grade some answers again, evenly spread; what a judge graded is held by its hash alone."""
+    path = f"results/grades/{pair.model}/{pair.dataset}.parquet"
+    verifier = pair.grid.datasets[pair.dataset]["verifier"]
+    try:
+        there = pair.read(path)
+        rows = answers_to_grade(pair.read(pair.path_to_answers), pair.read(pair.path_to_items))
+    except (BrokenError, *FAULTS):
+        return
+    wrong = None
+    every = max(1, -(-rows.height // REGRADED))
+    if there["item"].to_list() != rows["item"].to_list():
+        wrong = f"a grade of each of {rows.height} answers", f"{there.height} grades"
+    elif verifier != "rubric":
+        some = rows.gather_every(every)
+        made = grades_table(some, grade_answers(verifier, some.to_dicts()))
+        wrong = difference(made, there.gather_every(every), ITEM_KEYS)
+    if wrong is not None:
+        yield Finding("grades", path, *wrong, remake(path))

@@ -1,0 +1,41 @@
+"""How a table differs from what it should be, in words that show no text of a dataset."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+SHOWN = (pl.Boolean, pl.Int64, pl.Int32, pl.Float64, pl.UInt32)  # what no dataset's owner minds
+Wrong = tuple[str, str]  # what was expected, what was found
+
+
+def difference(made: pl.DataFrame, there: pl.DataFrame, keys: Sequence[str]) -> Wrong | None:
+    """Return how a table differs from what it should be, or None where it does not.
+
+    Args:
+        made: what it should be.
+        there: what it is.
+        keys: columns that name a row.
+    """
+    if made.schema != there.schema:
+        return f"columns {', '.join(made.columns)}", f"columns {', '.join(there.columns)}"
+    if made.equals(there):
+        return None
+    if made.height != there.height:
+        twice = there.filter(there.select(keys).is_duplicated())
+        more = f", {_place(twice, keys, 0)} twice" if twice.height else ""
+        return f"{made.height} rows", f"{there.height} rows{more}"
+    for name in made.columns:
+        same = made[name].eq_missing(there[name])
+        if not same.all():
+            row = same.arg_min() or 0
+            expected, found = (
+                f" {table[name][row]}" if made.schema[name] in SHOWN else ""
+                for table in (made, there)
+            )
+            where = f"{name} of {_place(there, keys, row)}"
+            return f"{where}{expected}", found.strip() or "another content"
+    return "the same values", "others that print the same"
+
+
+def _place(table: pl.DataFrame, keys: Sequence[str], row: int) -> str:
+    return "/".join(str(value) for value in table.select(keys).row(row))
