@@ -66,6 +66,12 @@ def test_every_request_is_run_again_and_what_differs_is_found(study: Path) -> No
     assert shares["equal_label"][1] == 24 - 5
 
 
+def test_model_without_its_description_is_counted(study: Path) -> None:
+    (study / "results" / "models" / "tiny.json").unlink()
+    found = regenerate(study / "results", 3, rng())
+    assert found.table["reason"].str.contains("models/tiny.json cannot be read").all()
+
+
 @pytest.mark.parametrize("is_gone", [True, False])
 def test_model_that_is_not_here_as_it_was_is_counted(is_gone: bool, study: Path) -> None:
     folder = study / "models" / "tiny"
@@ -185,3 +191,6 @@ def test_rows_are_drawn_by_the_generator_from_all_that_fit(tmp_path: Path) -> No
     assert all(len(set(rows)) == 4 and set(rows) <= set(every) for rows in draws)
     assert {row for rows in draws for row in rows} == set(every)
     assert drawn(0, 1) == []
+    content = (tmp_path / "b.parquet").read_bytes()
+    (tmp_path / "b.parquet").write_bytes(content[: len(content) // 2])  # found by its hash
+    assert drawn(100, 1) == every[:5]
