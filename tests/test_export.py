@@ -16,6 +16,7 @@ import pytest
 from tests.crate_contexts import Fetched
 from tests.test_rerunning import CELL, change_row
 from userturn.archives import opened
+from userturn.auditing import audit
 from userturn.crate import Member, crate_metadata
 from userturn.errors import UserError
 from userturn.exporting import export, read_records
@@ -98,6 +99,11 @@ def test_every_noted_hash_is_that_of_a_file_or_of_one_left_out(archive: Path) ->
                 path = results.parent / name
                 there = sha256(path.read_bytes()).hexdigest() if path.is_file() else None
                 assert noted == (there or absent[name]["sha256"]), name
+
+
+def test_archive_is_audited_as_it_is_without_a_finding(archive: Path) -> None:
+    with opened(archive) as results:
+        assert audit(results).findings == []
 
 
 def test_equal_studies_give_equal_archives(study: Path, archive: Path) -> None:
@@ -191,6 +197,13 @@ def test_local_file_of_a_withheld_dataset_stays_however_it_is_named(
     file = name.format(project=tmp_path)
     config = {"datasets": {"mine": {"file": file, "private": True}}}
     assert Withholding(config, tmp_path / "results").by_path("data/x.jsonl") is not None
+
+
+def test_study_with_a_damaged_file_is_refused(study: Path) -> None:
+    path = study / CELL / "user_turns.parquet"
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(UserError, match=r"user_turns.parquet' cannot be read to its end"):
+        exported(study)
 
 
 def test_archive_inside_of_the_results_is_refused(finished_study: Path) -> None:

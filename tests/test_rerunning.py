@@ -66,6 +66,12 @@ def test_every_request_is_run_again_and_what_differs_is_found(study: Path) -> No
     assert shares["equal_label"][1] == 24 - 5
 
 
+def test_model_without_its_description_is_counted(study: Path) -> None:
+    (study / "results" / "models" / "tiny.json").unlink()
+    found = regenerate(study / "results", 3, rng())
+    assert found.table["reason"].str.contains("models/tiny.json cannot be read").all()
+
+
 @pytest.mark.parametrize("is_gone", [True, False])
 def test_model_that_is_not_here_as_it_was_is_counted(is_gone: bool, study: Path) -> None:
     folder = study / "models" / "tiny"
@@ -113,13 +119,48 @@ def test_endpoint_is_asked_again_and_its_cost_is_told(study: Path) -> None:
     assert not (study / "results" / "journal" / "judges").exists()
 
 
-def test_judge_without_its_key_is_counted(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
-    add_judge(study, "http://127.0.0.1:9/v1", ["generic"] * 5, key_variable="NO_SUCH_KEY")
-    found = rejudge_sample(study / "results", ALL, rng()).table
+def own_config(study: Path, url: str) -> None:
+    entry = {"kind": "endpoint", "base_url": url, "key_variable": "SOME_KEY"}
+    (study / "config.yaml").write_text(json.dumps({"judges": {"j": entry}}))
+
+
+@pytest.mark.parametrize("said", ["sent to", "SOME_KEY, which is not set"])
+def test_key_goes_nowhere_on_the_word_of_a_record_alone(
+    said: str, study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(study)
+    monkeypatch.delenv("SOME_KEY", raising=False)
+    with judge_server() as server:
+        add_judge(study, server.url, ["generic"] * 5, key_variable="SOME_KEY")
+        if said == "sent to":
+            monkeypatch.setenv("SOME_KEY", "secret-of-the-auditor")
+            own_config(study, "https://api.example.org/v1")
+        else:
+            own_config(study, server.url)
+        found = rejudge_sample(study / "results", ALL, rng()).table
     reasons = found.filter(pl.col("artifact").str.ends_with("/j.parquet"))["reason"]
     assert len(reasons) == 5
-    assert reasons.str.contains("NO_SUCH_KEY, which is not set").all()
+    assert reasons.str.contains(said).all()
+    assert server.asked == []
+
+
+def test_texts_of_a_record_are_written_nowhere_else(study: Path, tmp_path: Path) -> None:
+    add_judge(study, "http://127.0.0.1:9/v1", ["generic"] * 5, attempts=1)
+    path = study / "results" / "study.json"
+    record = json.loads(path.read_text())
+    record["texts"][f"../../../../../..{tmp_path}/planted"] = "text"
+    path.write_text(json.dumps(record))
+    rejudge_sample(study / "results", 1, rng())
+    assert not (tmp_path / "planted").exists()
+
+
+def test_code_of_a_model_is_not_run_on_the_word_of_a_record(study: Path) -> None:
+    path = study / "results" / "study.json"
+    record = json.loads(path.read_text())
+    record["config"]["models"]["tiny"]["trust_remote_code"] = True
+    path.write_text(json.dumps(record))
+    found = regenerate(study / "results", 3, rng())
+    assert found.table["reason"].str.contains("runs code of its own").all()
 
 
 def test_shares_of_a_few_have_wide_limits() -> None:
@@ -150,3 +191,6 @@ def test_rows_are_drawn_by_the_generator_from_all_that_fit(tmp_path: Path) -> No
     assert all(len(set(rows)) == 4 and set(rows) <= set(every) for rows in draws)
     assert {row for rows in draws for row in rows} == set(every)
     assert drawn(0, 1) == []
+    content = (tmp_path / "b.parquet").read_bytes()
+    (tmp_path / "b.parquet").write_bytes(content[: len(content) // 2])  # found by its hash
+    assert drawn(100, 1) == every[:5]

@@ -12,6 +12,8 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from userturn.archives import LEFT_OUT
 from userturn.config import Config
 from userturn.crate import README, Member, crate_metadata
@@ -164,12 +166,18 @@ def _of_no_use(name: str, with_journals: bool) -> str | None:
 
 def _checked(path: Path, withholding: Withholding, values: Mapping[str, str]) -> Checked:
     secrets = []
-    for texts in texts_of(path):
-        reason = withholding.by_text(texts)
-        if reason is not None:
-            return Checked(reason, [])
-        found = secrets_in(texts, values)
-        secrets += [Secret(path, f"{texts.place} {number}", kind) for number, kind in found]
+    try:
+        for texts in texts_of(path):
+            reason = withholding.by_text(texts)
+            if reason is not None:
+                return Checked(reason, [])
+            found = secrets_in(texts, values)
+            secrets += [Secret(path, f"{texts.place} {number}", kind) for number, kind in found]
+    except (OSError, pa.ArrowException) as error:
+        raise UserError(
+            f"'{path}' cannot be read to its end ({type(error).__name__}); `userturn audit` says "
+            "what mends it"
+        ) from error
     return Checked(None, secrets)
 
 

@@ -25,6 +25,7 @@ from userturn.replies import UnclearReplyError, read_verdict
 from userturn.reruns import Drawn, Reruns, draw_rows, rerun_table
 from userturn.spending import money
 from userturn.study_record import StudyRecord, read_study_record
+from userturn.vouching import check_key_may_be_sent
 
 SCORED = pl.col("label").is_not_null()
 NOT_HERE = "the turn or its item is not in this folder"
@@ -53,40 +54,38 @@ def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     rows: list[tuple[Drawn, Outcome]] = []
     costs: list[float] = []
     with TemporaryDirectory(prefix="userturn-") as folder:
-        _write_texts(read_study_record(results), Path(folder))
+        texts = _write_texts(read_study_record(results), Path(folder))
         for name, verdicts in sorted(of_judges.items()):
             turns = [_turn_of(grid, verdict) for verdict in verdicts]
-            if name in grid.all_judges:
-                judge = _judge(grid, name, Path(folder))
-                outcomes, cost = _judged(judge, turns)
-            else:
-                outcomes, cost = (
-                    [{"reason": "the study's record has no such judge"}] * len(turns),
-                    None,
-                )
+            try:
+                outcomes, cost = _judged(_judge(grid, name, Path(folder), texts), turns)
+            except UserError as error:
+                outcomes, cost = [{"reason": str(error)}] * len(turns), None
             costs += [] if cost is None else [cost]
             rows += zip(verdicts, outcomes, strict=True)
     return Reruns(rerun_table(results, rows), sum(costs) if costs else None)
 
 
-def _write_texts(record: StudyRecord, folder: Path) -> None:
-    """Write rubrics and prompts as the study had them."""
-    for name, text in record.texts.items():
-        path = folder / name.lstrip("/")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+def _write_texts(record: StudyRecord, folder: Path) -> dict[str, str]:
+    """Write rubrics and prompts as the study had them; return where, by the names they had."""
+    paths = {name: folder / f"text{i}" for i, name in enumerate(record.texts)}
+    for name, path in paths.items():
+        path.write_text(record.texts[name], encoding="utf-8")
+    return {name: str(path) for name, path in paths.items()}
 
 
-def _judge(grid: Grid, name: str, folder: Path) -> Judge:
-    """Return a judge whose texts and accounts are in a folder."""
-    judge = judge_of(grid, name)
-    texts = {
-        key: str(folder / judge.settings[key].lstrip("/"))
-        for key in ("rubric", "prompt")
-        if key in judge.settings
-    }
-    settings = {**judge.settings, **texts}
-    accounts = folder / "accounts"
+def _judge(grid: Grid, name: str, folder: Path, texts: Mapping[str, str]) -> Judge:
+    """Return a judge with its texts in their new places and its accounts in a folder.
+
+    Raises:
+        UserError: the study's record has no such judge, or none of its texts.
+    """
+    try:
+        judge = judge_of(grid, name)
+        own = {k: texts[judge.settings[k]] for k in ("rubric", "prompt") if k in judge.settings}
+    except KeyError as error:
+        raise UserError(f"the study's record has no {error} for the judge '{name}'") from error
+    settings, accounts = {**judge.settings, **own}, folder / "accounts"
     return Judge(name, settings, folder, accounts, judge.prices, judge.cap, judge.max_error_share)
 
 
@@ -111,14 +110,16 @@ def _turn_of(grid: Grid, verdict: Drawn) -> dict[str, Any] | None:
 
 
 def _judged(judge: Judge, turns: list[dict[str, Any] | None]) -> tuple[list[Outcome], float | None]:
-    """Return what became of each turn, and what it cost."""
+    """Return what became of each turn, and what it cost.
+
+    Raises:
+        UserError: the judge's key is not there or may not be sent, or nothing serves it.
+    """
     if judge.settings["kind"] == "heuristic":
         return [_by_words(judge, turn) for turn in turns], None
-    try:
-        prompt = load_prompt(judge.settings)
-        endpoint = open_endpoint(judge, schema_of(judge, prompt), judge.settings["concurrency"])
-    except UserError as error:
-        return [{"reason": str(error)} for _ in turns], None
+    check_key_may_be_sent(judge.name, judge.settings)
+    prompt = load_prompt(judge.settings)
+    endpoint = open_endpoint(judge, schema_of(judge, prompt), judge.settings["concurrency"])
     with judge.account("rejudged") as account:
         outcomes = asyncio.run(_ask_all(endpoint, prompt, account, turns))
     price = judge.prices.get(judge.name)

@@ -29,8 +29,9 @@ from userturn.reruns import Drawn, Reruns, draw_rows, rerun_table
 from userturn.study_record import read_study_record
 from userturn.sweep import engine_settings, request_identity
 from userturn.templates import Prompt, load_template
+from userturn.vouching import check_code_may_run
 
-FINISHED = pl.col("outcome").is_in(["ok", "empty"])
+FINISHED = pl.col("outcome").is_in(["ok", "empty"]) & pl.col("prompt_token_ids").is_not_null()
 OTHER_KEY = "the recorded settings do not give this request's key"
 
 
@@ -77,16 +78,25 @@ def _rerun_of_model(
     if model not in grid.models:
         yield from ((row, {"reason": "the study's record has no such model"}) for row in rows)
         return
-    description = json.loads((grid.results / "models" / f"{model}.json").read_text())
+    try:
+        description = json.loads((grid.results / "models" / f"{model}.json").read_bytes())
+    except (OSError, ValueError) as error:
+        reason = f"results/models/{model}.json cannot be read ({type(error).__name__})"
+        yield from ((row, {"reason": reason}) for row in rows)
+        return
     identity = request_identity(grid.config, grid.models[model], description)
     requests = [_request(grid, description, identity, row) for row in rows]
     fitting = [request for request in requests if request is not None]
-    records, reason = _run_apart(ModelRun.of(grid, model, description), fitting)
+    try:
+        check_code_may_run(model, grid.models[model])
+        records, why_not = _run_apart(ModelRun.of(grid, model, description), fitting)
+    except UserError as error:
+        records, why_not = {}, str(error)
     for row, request in zip(rows, requests, strict=True):
         if request is None:
             yield row, {"reason": OTHER_KEY}
         elif request.key not in records:
-            yield row, {"reason": reason}
+            yield row, {"reason": why_not}
         else:
             yield row, _compared(grid, row, records[request.key])
 

@@ -1,6 +1,7 @@
 """What rerunning compares: some rows of a study, drawn at random, and how many came out equal."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import polars as pl
 from userturn.statistics import wilson
 from userturn.tables import Schema
 
+UNREADABLE = (OSError, pl.exceptions.PolarsError)
 MEASURES = ("equal_bytes", "equal_tokens", "equal_label")
 RERUN_SCHEMA: Schema = {
     "key": pl.String,
@@ -68,24 +70,25 @@ class Drawn(NamedTuple):
 def draw_rows(
     paths: Sequence[Path], is_wanted: pl.Expr, k: int, rng: np.random.Generator
 ) -> Iterator[Drawn]:
-    """Yield at most `k` random rows of some tables, each as likely as any other."""
-    frames = [
-        pl.scan_parquet(path)
-        .with_row_index("row")
-        .filter(is_wanted)
-        .select("row", pl.lit(number, dtype=pl.Int32).alias("file"))
-        for number, path in enumerate(paths)
-    ]
-    if not frames:
-        return
-    found = pl.concat(pl.collect_all(frames))
+    """Yield at most `k` random rows of some tables, each as likely as any other.
+
+    Tables that cannot be read are passed over: a damaged file is found by its hash.
+    """
+    frames = [pl.DataFrame(schema={"row": pl.UInt32, "file": pl.Int32})]
+    for number, path in enumerate(paths):
+        file = pl.lit(number, dtype=pl.Int32).alias("file")
+        wanted = pl.scan_parquet(path).with_row_index("row").filter(is_wanted).select("row", file)
+        with suppress(*UNREADABLE):
+            frames.append(wanted.collect())
+    found = pl.concat(frames)
     chosen = found[np.sort(rng.choice(found.height, min(k, found.height), replace=False))]
     for (file,), rows in chosen.partition_by("file", as_dict=True, maintain_order=True).items():
         path = paths[file]
         whole = pl.scan_parquet(path).with_row_index("row")
-        wanted = whole.filter(pl.col("row").is_in(rows["row"].implode())).collect()
-        for values in wanted.iter_rows(named=True):
-            yield Drawn(path, values.pop("row"), values)
+        drawn: list[dict[str, Any]] = []
+        with suppress(*UNREADABLE):
+            drawn = whole.filter(pl.col("row").is_in(rows["row"].implode())).collect().to_dicts()
+        yield from (Drawn(path, values.pop("row"), values) for values in drawn)
 
 
 def rerun_table(results: Path, rows: Sequence[tuple[Drawn, dict[str, Any]]]) -> pl.DataFrame:

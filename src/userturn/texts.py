@@ -1,6 +1,7 @@
 """Every text in a file: lines of plain files, strings inside the columns of Parquet files."""
 
 import gzip
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
@@ -38,8 +39,11 @@ def texts_of(path: Path) -> Iterator[Texts]:
     if begins == PARQUET:
         yield from _of_parquet(path)
     elif begins.startswith(GZIP):
-        with gzip.open(path) as unpacked:
-            yield from _of_lines(cast(BinaryIO, unpacked))
+        try:
+            with gzip.open(path) as unpacked:
+                yield from _of_lines(cast(BinaryIO, unpacked))
+        except (EOFError, zlib.error) as error:
+            raise OSError(f"'{path}' is no whole gzip file") from error
     else:
         with path.open("rb") as file:
             yield from _of_lines(file)

@@ -215,4 +215,5 @@ def _reasons_by_config(artifact: Artifact, configfiles: Sequence[str]) -> Iterat
         yield "(by config.yaml alone: name what the study is run with by `--configfile`)"
     if (artifact.results / RECORD).is_file():
         before = settings_of(_recorded(artifact), record["wildcards"])
-        yield from differences(before, settings_of(study.grid, record["wildcards"]))
+        found = list(differences(before, settings_of(study.grid, record["wildcards"])))
+        yield from found or ["what differs is none of the settings above"]
