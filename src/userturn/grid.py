@@ -14,15 +14,18 @@ from userturn.decisions import read_rounds
 from userturn.fingerprints import file_sha256, fingerprint
 from userturn.judge_requests import judge_identity
 from userturn.models import source_identity
+from userturn.recipes import endpoints_of, load_recipe, training_identity
 from userturn.sources import complete, shaping
 from userturn.tables import read_identity
+from userturn.trained import chain, complete_lines
 
 # Kept out of a model's identity: where and how fast it runs, and what stands in it otherwise.
 PLACEMENT = frozenset(("gpus", "gpu_model", "nodes", "shards"))
 RESOURCES = frozenset(("mem_mb", "max_mem_mb", "runtime", "max_runtime"))
 ELSEWHERE = frozenset(("source", "revision", "answer", "chat_template"))
 GROUPING = frozenset(("family", "size", "base"))
-NO_IDENTITY = PLACEMENT | RESOURCES | ELSEWHERE | GROUPING
+TRAINED = frozenset(("recipe", "training"))  # stands in the source of a trained model
+NO_IDENTITY = PLACEMENT | RESOURCES | ELSEWHERE | GROUPING | TRAINED
 IDENTITY_VERSION = 1
 
 
@@ -33,11 +36,8 @@ class Grid:
         """Read a checked configuration; model names map to complete lines."""
         self.config = config
         self.results = Path(results)
-        defaults = config["model_defaults"]
-        self.models: dict[str, dict[str, Any]] = {
-            name: defaults | ({"source": line} if isinstance(line, str) else line)
-            for name, line in selected(config, "models").items()
-        }
+        self.lines = complete_lines(config, results)
+        self.models = {name: self.lines[name] for name in selected(config, "models")}
         self.datasets = selected(config, "datasets")
         self.human_datasets = human_datasets(config)
         self.perturbations = selected(config, "perturbations")
@@ -59,16 +59,33 @@ class Grid:
 
     @cached_property
     def _model_identities(self) -> dict[str, dict[str, Any]]:
+        return {name: self._model_identity(name) for name in self.described}
+
+    def _model_identity(self, model: str) -> dict[str, Any]:
+        line = self.lines[model]
+        template = line.get("chat_template")
         return {
-            name: {key: value for key, value in line.items() if key not in NO_IDENTITY}
-            | {
-                "source": source_identity(line["source"], line["revision"]),
-                "engine": self.config["engine"],
-                "today": self.config["today"],
-            }
-            | ({"chat_template": file_sha256(path)} if (path := line.get("chat_template")) else {})
-            for name, line in self.models.items()
+            **{key: value for key, value in line.items() if key not in NO_IDENTITY},
+            "source": f"trained:{self.training_identity(model)}"
+            if "recipe" in line
+            else source_identity(line["source"], line["revision"]),
+            "engine": self.config["engine"],
+            "today": self.config["today"],
+            **({"chat_template": file_sha256(template)} if template else {}),
         }
+
+    @cached_property
+    def described(self) -> list[str]:
+        """The models of the grid and those that they were trained from, sorted."""
+        return sorted({name for m in self.models for name in chain(self.config["models"], m)})
+
+    def training_identity(self, model: str) -> str:
+        """Return the identity of a trained model's training."""
+        line = self.lines[model]
+        recipe = load_recipe(line["recipe"])
+        judges = endpoints_of(recipe).values()
+        asked = {name: judge_identity(self.all_judges[name]) for name in judges}
+        return training_identity(recipe, self._model_identity(line["base"]), asked)
 
     @cached_property
     def _dataset_identities(self) -> dict[str, str]:

@@ -20,6 +20,8 @@ from userturn.locks import release_abandoned_lock
 from userturn.perturbations import check_perturbations, controls_of
 from userturn.placement import Placement
 from userturn.signals import let_early_warning_pass
+from userturn.trained import check_trained
+from userturn.training_grid import TrainingGrid
 
 GRADES_VERSION = 3
 SUMMARY_VERSION = 2
@@ -79,9 +81,11 @@ class Study:
         """Check the configuration and lay out its grid."""
         check(config)
         check_perturbations(config)
+        check_trained(config)
         self.grid = Grid(config)
         self.controls = ControlGrid(self.grid)
         self.placement = Placement(self.grid.models)
+        self.training = TrainingGrid(self.grid)
         self.humans = HumanGrid(self.grid)
         self.judges = JudgeGrid(self.grid, self.controls)
 
@@ -178,8 +182,9 @@ class Study:
 
     @property
     def descriptions(self) -> list[str]:
-        """What is known of all models."""
-        return [f"results/models/{model}.json" for model in self.grid.models]
+        """What is known of all models that are not trained here."""
+        grid = self.grid
+        return [f"results/models/{m}.json" for m in grid.described if "recipe" not in grid.lines[m]]
 
     @property
     def prepared_datasets(self) -> list[str]:
@@ -199,6 +204,7 @@ class Study:
                 "study": self.identity,
                 "families": families(grid.models).rows(),
                 "bases": bases(grid.models),
+                "trained_on": self.training.declared,
                 "controls": controls_of(grid.perturbations),
                 "drawing": self._drawing,
             }

@@ -1,0 +1,236 @@
+"""Reinforcement learning: the prompts to draw turns for, and TRL's GRPO trainer for them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from userturn.errors import UserError
+from userturn.fingerprints import fingerprint
+from userturn.grid import Grid
+from userturn.judges import judge_of
+from userturn.recipes import PROMPTS, endpoints_of
+from userturn.rewards import Drawn, Reward, rewards_of
+from userturn.simulating import Endpoints, Rollout, continued
+from userturn.templates import Message, Prompt, Template, TemplateError
+from userturn.training import Training
+from userturn.training_endpoints import training_endpoints
+
+OTHER = {"user": "assistant", "assistant": "user"}
+
+
+@dataclass(frozen=True)
+class Task:
+    """A prompt, and what its draws are rewarded by.
+
+    Attributes:
+        prompt: ends in the header of the turn to draw.
+        messages: of the conversation before that turn.
+        reference_answer: of the problem, where there is one.
+        goal: what a simulated user wants, where it is known.
+    """
+
+    prompt: Prompt
+    messages: tuple[Message, ...]
+    reference_answer: str | None
+    goal: str | None
+
+    def drawn(self, said: str) -> Drawn:
+        """Return a turn that was drawn for it."""
+        return Drawn(self.messages, said, self.reference_answer, self.goal)
+
+
+def _prompt(template: Template, messages: Sequence[Message], turn: str) -> Prompt:
+    if turn == "assistant":
+        return template.answer_prompt(messages)
+    return template.probe_prompt(messages[:-1], messages[-1]["content"])
+
+
+def tasks(template: Template, rows: Sequence[Mapping[str, Any]], turn: str) -> list[Task]:
+    """Return a task for each place in the conversations where it is that role's turn.
+
+    Prompts are those of the study: for the user's turn the probe after a conversation's answer.
+
+    Raises:
+        UserError: there is no such place, or the trainer would read other tokens than the study.
+    """
+    found: dict[str, Task] = {}
+    for row in rows:
+        messages = row["messages"]
+        for end in range(1, len(messages) + 1):
+            if messages[end - 1]["role"] != OTHER[turn]:
+                continue
+            try:
+                prompt = _prompt(template, messages[:end], turn)
+            except TemplateError as error:
+                print(f"left out: {error}")
+                continue
+            task = Task(prompt, tuple(messages[:end]), row["reference_answer"], row["goal"])
+            found.setdefault(prompt.text, task)
+    if not found:
+        raise UserError(f"the training data has no place for a turn of the {turn}; mend `data`")
+    _check_tokens(template, list(found.values()))
+    return list(found.values())
+
+
+def _check_tokens(template: Template, found: Sequence[Task]) -> None:
+    read = template.tokenizer(text=[task.prompt.text for task in found])["input_ids"]
+    differ = sum(
+        list(ids) != list(task.prompt.token_ids) for ids, task in zip(read, found, strict=True)
+    )
+    if differ:
+        raise UserError(
+            f"the trainer would read other tokens than the study in {differ} of {len(found)} "
+            "prompts: this tokenizer adds tokens of its own, or a message holds a special token; "
+            "train this model by sft"
+        )
+
+
+def _trl_reward(
+    reward: Reward, template: Template, found: Sequence[Task], stops: Sequence[int]
+) -> Callable[..., list[float | None]]:
+    """Return a reward as TRL calls it; what is drawn is read as the study reads it."""
+
+    def score(
+        completion_ids: Sequence[Sequence[int]], task: Sequence[int], **_: Any
+    ) -> list[float | None]:
+        said = [ids[:-1] if ids and ids[-1] in stops else ids for ids in completion_ids]
+        turns = zip(said, task, strict=True)
+        return reward.score([found[number].drawn(template.decode(ids)) for ids, number in turns])
+
+    score.__name__ = reward.name  # as the trainer's log calls it
+    return score
+
+
+def _rollouts(
+    training: Training, template: Template, ask: Endpoints, trainers: Sequence[Any]
+) -> Callable[[Sequence[Drawn]], list[Rollout]]:
+    """Return what plays conversations on from drawn turns; the same turns are played but once."""
+    how = training.recipe["grpo"]
+    played: dict[str, list[Rollout]] = {}
+
+    def write(conversations: Sequence[Sequence[Message]]) -> list[str]:
+        return write_answers(trainers[0], template, conversations, how["max_tokens"])
+
+    def play(drawn: Sequence[Drawn]) -> list[Rollout]:
+        key = fingerprint([[turn.messages, turn.said] for turn in drawn])
+        if key not in played:
+            played.clear()
+            begun = [
+                Rollout(
+                    (*turn.messages, {"role": "assistant", "content": turn.said}),
+                    len(turn.messages),
+                    turn.goal or "",
+                )
+                for turn in drawn
+            ]
+            played[key] = begun
+            if "simulator" in how:
+                prompt = PROMPTS["simulator"].read_text()
+                played[key] = continued(begun, how["simulator"]["turns"], prompt, ask, write)
+        return played[key]
+
+    return play
+
+
+def reinforced_trainer(
+    grid: Grid,
+    training: Training,
+    model: Any,
+    template: Template,
+    arguments: Mapping[str, Any],
+    others: Mapping[str, Any],
+) -> Any:
+    """Return TRL's GRPOTrainer over the tasks of all conversations.
+
+    Args:
+        grid: of the study, whose judges may be asked.
+        training: by a recipe of the method grpo.
+        model: the base.
+        template: of the base.
+        arguments: of the trainer's configuration, for any method.
+        others: of the trainer itself: adapter and callbacks.
+    """
+    from datasets import Dataset
+    from trl import GRPOConfig, GRPOTrainer
+
+    how = training.recipe["grpo"]
+    found = tasks(template, training.rows, how["turn"])
+    stops = template.stop_token_ids if how["turn"] == "user" else template.end_token_ids
+    model.generation_config.eos_token_id = list(stops)
+    trainers: list[Any] = []
+    rewards = _rewards(grid, training, template, trainers)
+    configuration = GRPOConfig(
+        **arguments,
+        num_generations=how["draws"],
+        max_completion_length=how["max_tokens"],
+        temperature=how["temperature"],
+        beta=how["kl"],
+        num_iterations=how["iterations"],
+        epsilon=how["clip"],
+        reward_weights=[float(reward.weight) for reward in rewards],
+    )
+    prompts = [{"prompt": task.prompt.text, "task": number} for number, task in enumerate(found)]
+    trainer = GRPOTrainer(
+        model=model,
+        args=configuration,
+        reward_funcs=[_trl_reward(reward, template, found, stops) for reward in rewards],
+        train_dataset=Dataset.from_list(prompts),
+        processing_class=template.tokenizer,
+        **others,
+    )
+    trainers.append(trainer)
+    return trainer
+
+
+def _rewards(
+    grid: Grid, training: Training, template: Template, trainers: Sequence[Any]
+) -> list[Reward]:
+    """Return the rewards of a recipe; `trainers` holds the one that answers, once it is there."""
+    named = endpoints_of(training.recipe)
+    judges = {name: judge_of(grid, name) for name in named.values()}
+    ask = training_endpoints(judges, named, training.model)
+    return rewards_of(
+        training.recipe,
+        {name: judge.settings for name, judge in judges.items()},
+        ask,
+        _rollouts(training, template, ask, trainers),
+        lambda text: len(template.tokenizer(text, add_special_tokens=False)["input_ids"]),
+        PROMPTS["interactivity"].read_text(),
+    )
+
+
+def write_answers(
+    trainer: Any,
+    template: Template,
+    conversations: Sequence[Sequence[Message]],
+    max_tokens: int,
+) -> list[str]:
+    """Return the trained model's own next answer in each conversation, as it draws them now."""
+    import torch
+    from trl.models import unwrap_model_for_generation
+
+    prompts = [template.answer_prompt(messages).token_ids for messages in conversations]
+    longest = max(map(len, prompts))
+    pad = template.tokenizer.pad_token_id
+    ids = torch.tensor([[pad] * (longest - len(p)) + list(p) for p in prompts])
+    mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in prompts])
+    with (
+        torch.no_grad(),
+        unwrap_model_for_generation(trainer.model_wrapped, trainer.accelerator) as model,
+    ):
+        written = model.generate(
+            ids.to(model.device),
+            attention_mask=mask.to(model.device),
+            max_new_tokens=max_tokens,
+            do_sample=True,
+            temperature=trainer.args.temperature,
+            eos_token_id=list(template.end_token_ids),
+            pad_token_id=pad,
+        )[:, longest:]
+    return [_said(template, row.tolist()) for row in written]
+
+
+def _said(template: Template, ids: Sequence[int]) -> str:
+    """Return the text of a drawn answer, up to the token that ends it."""
+    ends = [i for i, token in enumerate(ids) if token in template.end_token_ids]
+    return template.decode(ids[: ends[0]] if ends else ids).strip()
