@@ -68,8 +68,8 @@ def test_probe_is_drawn_after_each_answer_and_an_answer_after_each_question(
     template: Template,
 ) -> None:
     rows = [{"messages": TALK, "reference_answer": "12", "goal": None}]
-    probes = tasks(template, rows, "user")
+    probes = tasks(template, rows, "user", 99)
     assert [task.prompt.text.endswith("<|im_start|>user\n") for task in probes] == [True, True]
     assert [len(task.messages) for task in probes] == [2, 4]
     assert probes[0].prompt == template.probe_prompt(TALK[:1], TALK[1]["content"])
-    assert [len(task.messages) for task in tasks(template, rows, "assistant")] == [1, 3]
+    assert [len(task.messages) for task in tasks(template, rows, "assistant", 99)] == [1, 3]

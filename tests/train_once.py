@@ -38,10 +38,11 @@ def write_recipe(name: str, like: str, **changes: Any) -> None:
     """Write a recipe that differs from a shipped one, in a few steps."""
     recipe = yaml.safe_load(Path(f"data/recipes/{like}.yaml").read_text())
     recipe["data"] = [{"file": "data/training/everyday_conversations.jsonl", "format": "messages"}]
+    recipe["lora"]["modules"] = "all-linear"
     recipe["optimisation"] |= {
         "steps": N_STEPS, "batch": DRAWS, "accumulation": 1, "checkpoint_every": 1,
     }  # fmt: skip
-    recipe["grpo"] |= {"draws": DRAWS, "max_tokens": 4} | changes
+    recipe["grpo"] |= {"draws": DRAWS, "max_prompt_tokens": 999, "max_tokens": 4} | changes
     Path(f"data/recipes/{name}.yaml").write_text(yaml.safe_dump(recipe))
 
 

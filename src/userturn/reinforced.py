@@ -45,10 +45,13 @@ def _prompt(template: Template, messages: Sequence[Message], turn: str) -> Promp
     return template.probe_prompt(messages[:-1], messages[-1]["content"])
 
 
-def tasks(template: Template, rows: Sequence[Mapping[str, Any]], turn: str) -> list[Task]:
+def tasks(
+    template: Template, rows: Sequence[Mapping[str, Any]], turn: str, max_tokens: int
+) -> list[Task]:
     """Return a task for each place in the conversations where it is that role's turn.
 
     Prompts are those of the study: for the user's turn the probe after a conversation's answer.
+    Those of more than `max_tokens` tokens are left out.
 
     Raises:
         UserError: there is no such place, or the trainer would read other tokens than the study.
@@ -65,9 +68,13 @@ def tasks(template: Template, rows: Sequence[Mapping[str, Any]], turn: str) -> l
                 print(f"left out: {error}")
                 continue
             task = Task(prompt, tuple(messages[:end]), row["reference_answer"], row["goal"])
-            found.setdefault(prompt.text, task)
+            if len(prompt.token_ids) <= max_tokens:
+                found.setdefault(prompt.text, task)
     if not found:
-        raise UserError(f"the training data has no place for a turn of the {turn}; mend `data`")
+        raise UserError(
+            f"the training data has no place for a turn of the {turn} behind at most {max_tokens} "
+            "tokens; mend `data` or `max_prompt_tokens` in the recipe"
+        )
     _check_tokens(template, list(found.values()))
     return list(found.values())
 
@@ -154,7 +161,7 @@ def reinforced_trainer(
     from trl import GRPOConfig, GRPOTrainer
 
     how = training.recipe["grpo"]
-    found = tasks(template, training.rows, how["turn"])
+    found = tasks(template, training.rows, how["turn"], how["max_prompt_tokens"])
     stops = template.stop_token_ids if how["turn"] == "user" else template.end_token_ids
     model.generation_config.eos_token_id = list(stops)
     trainers: list[Any] = []
