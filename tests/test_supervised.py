@@ -7,8 +7,8 @@ import pytest
 
 from tests.tiny_model import write_tiny_model
 from userturn.errors import UserError
-from userturn.reinforced import tasks
 from userturn.supervised import IGNORED, labelled, labelled_rows
+from userturn.tasks import tasks
 from userturn.templates import Template, load_template
 
 LINE = {"enable_thinking": False}

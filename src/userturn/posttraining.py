@@ -167,8 +167,11 @@ def train(
     os.environ.update(QUIET | {"OMP_NUM_THREADS": str(n_threads)})
     line, stop = grid.lines[model], StopFlag()
     base = json.loads(Path(grid.results, "models", f"{line['base']}.json").read_text())
-    data = file_sha256(path_to_data)
-    learnt_from = {"training": identity, "base": base["identity"], "data_sha256": data}
+    learnt_from = {
+        "training": identity,
+        "base_identity": base["identity"],
+        "data_sha256": file_sha256(path_to_data),
+    }
     with lease(grid.results / "leases" / "training" / model, "1of1", stop.set):
         stop.listen()
         training = Training(
@@ -181,15 +184,19 @@ def train(
         )
         checkpoint = run_to_the_end(grid, training, stop)
         _write_folder(training, checkpoint, Path(path_to_folder))
-        record = {
-            **learnt_from,
-            "base": line["base"],
-            "base_revision": base["revision"],
-            "base_identity": base["identity"],
-            "recipe": training.recipe,
-            "version": TRAINING_VERSION,
-            "n_conversations": len(training.rows),
-            "log": _log(checkpoint),
-        }
-        with written_whole(path_to_record) as temporary:
-            temporary.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+        about = {"base": line["base"], "base_revision": base["revision"], **learnt_from}
+        _write_record(training, checkpoint, about, path_to_record)
+
+
+def _write_record(
+    training: Training, checkpoint: Path, about: dict[str, Any], path: str | Path
+) -> None:
+    record = {
+        **about,
+        "recipe": training.recipe,
+        "version": TRAINING_VERSION,
+        "n_conversations": len(training.rows),
+        "log": _log(checkpoint),
+    }
+    with written_whole(path) as temporary:
+        temporary.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")

@@ -1,95 +1,18 @@
-"""Reinforcement learning: the prompts to draw turns for, and TRL's GRPO trainer for them."""
+"""Reinforcement learning: TRL's GRPO trainer, its rewards, and how conversations go on."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from userturn.errors import UserError
 from userturn.fingerprints import fingerprint
 from userturn.grid import Grid
 from userturn.judges import judge_of
 from userturn.recipes import PROMPTS, endpoints_of
 from userturn.rewards import Drawn, Reward, rewards_of
 from userturn.simulating import Endpoints, Rollout, continued
-from userturn.templates import Message, Prompt, Template, TemplateError
+from userturn.tasks import Task, tasks
+from userturn.templates import Message, Template, TemplateError
 from userturn.training import Training
 from userturn.training_endpoints import training_endpoints
-
-OTHER = {"user": "assistant", "assistant": "user"}
-
-
-@dataclass(frozen=True)
-class Task:
-    """A prompt, and what its draws are rewarded by.
-
-    Attributes:
-        prompt: ends in the header of the turn to draw.
-        messages: of the conversation before that turn.
-        reference_answer: of the problem, where there is one.
-        goal: what a simulated user wants, where it is known.
-    """
-
-    prompt: Prompt
-    messages: tuple[Message, ...]
-    reference_answer: str | None
-    goal: str | None
-
-    def drawn(self, said: str) -> Drawn:
-        """Return a turn that was drawn for it."""
-        return Drawn(self.messages, said, self.reference_answer, self.goal)
-
-
-def _prompt(template: Template, messages: Sequence[Message], turn: str) -> Prompt:
-    if turn == "assistant":
-        return template.answer_prompt(messages)
-    return template.probe_prompt(messages[:-1], messages[-1]["content"])
-
-
-def tasks(
-    template: Template, rows: Sequence[Mapping[str, Any]], turn: str, max_tokens: int
-) -> list[Task]:
-    """Return a task for each place in the conversations where it is that role's turn.
-
-    Prompts are those of the study: for the user's turn the probe after a conversation's answer.
-    Those of more than `max_tokens` tokens are left out.
-
-    Raises:
-        UserError: there is no such place, or the trainer would read other tokens than the study.
-    """
-    found: dict[str, Task] = {}
-    for row in rows:
-        messages = row["messages"]
-        for end in range(1, len(messages) + 1):
-            if messages[end - 1]["role"] != OTHER[turn]:
-                continue
-            try:
-                prompt = _prompt(template, messages[:end], turn)
-            except TemplateError as error:
-                print(f"left out: {error}")
-                continue
-            task = Task(prompt, tuple(messages[:end]), row["reference_answer"], row["goal"])
-            if len(prompt.token_ids) <= max_tokens:
-                found.setdefault(prompt.text, task)
-    if not found:
-        raise UserError(
-            f"the training data has no place for a turn of the {turn} behind at most {max_tokens} "
-            "tokens; mend `data` or `max_prompt_tokens` in the recipe"
-        )
-    _check_tokens(template, list(found.values()))
-    return list(found.values())
-
-
-def _check_tokens(template: Template, found: Sequence[Task]) -> None:
-    read = template.tokenizer(text=[task.prompt.text for task in found])["input_ids"]
-    differ = sum(
-        list(ids) != list(task.prompt.token_ids) for ids, task in zip(read, found, strict=True)
-    )
-    if differ:
-        raise UserError(
-            f"the trainer would read other tokens than the study in {differ} of {len(found)} "
-            "prompts: this tokenizer adds tokens of its own, or a message holds a special token; "
-            "train this model by sft"
-        )
 
 
 def _trl_reward(
@@ -212,21 +135,26 @@ def write_answers(
     conversations: Sequence[Sequence[Message]],
     max_tokens: int,
 ) -> list[str]:
-    """Return the trained model's own next answer in each conversation, as it draws them now."""
+    """Return the trained model's own next answer in each conversation, as it draws them now.
+
+    Empty where no prompt can be proven, since the simulated user wrote a special token.
+    """
     import torch
     from trl.models import unwrap_model_for_generation
 
-    prompts = [template.answer_prompt(messages).token_ids for messages in conversations]
-    longest = max(map(len, prompts))
+    prompts = {i: ids for i, m in enumerate(conversations) if (ids := _answer_ids(template, m))}
+    longest = max(map(len, prompts.values()), default=0)
+    if not longest:
+        return [""] * len(conversations)
     pad = template.tokenizer.pad_token_id
-    ids = torch.tensor([[pad] * (longest - len(p)) + list(p) for p in prompts])
-    mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in prompts])
+    padded = torch.tensor([[pad] * (longest - len(p)) + p for p in prompts.values()])
+    mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in prompts.values()])
     with (
         torch.no_grad(),
         unwrap_model_for_generation(trainer.model_wrapped, trainer.accelerator) as model,
     ):
         written = model.generate(
-            ids.to(model.device),
+            padded.to(model.device),
             attention_mask=mask.to(model.device),
             max_new_tokens=max_tokens,
             do_sample=True,
@@ -234,7 +162,15 @@ def write_answers(
             eos_token_id=list(template.end_token_ids),
             pad_token_id=pad,
         )[:, longest:]
-    return [_said(template, row.tolist()) for row in written]
+    said = {i: _said(template, row.tolist()) for i, row in zip(prompts, written, strict=True)}
+    return [said.get(i, "") for i in range(len(conversations))]
+
+
+def _answer_ids(template: Template, messages: Sequence[Message]) -> list[int]:
+    try:
+        return list(template.answer_prompt(messages).token_ids)
+    except TemplateError:
+        return []
 
 
 def _said(template: Template, ids: Sequence[int]) -> str:
