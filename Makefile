@@ -5,10 +5,10 @@ RUN := env PATH="$(CURDIR)/.venv/bin:$$PATH"
 ENGINE := $(if $(filter Darwin,$(shell uname -s)),--config engine=transformers)  # no vLLM on a Mac
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-judge test test-slurm check
+.PHONY: help setup demo demo-judge demo-posttrain test test-slurm check
 
 help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Install everything into .venv; does nothing if it is there.
 	@$(PYTHON) envs/setup.py
@@ -20,6 +20,11 @@ demo: setup ## Run the demo study on this machine, without a GPU, and print its 
 demo-judge: setup ## Run a judge behind vLLM's own server on this machine, and print its rates.
 	$(RUN) snakemake --profile profiles/demo --configfile profiles/demo/study.yaml profiles/demo/judge.yaml
 	$(RUN) userturn rates results
+
+demo-posttrain: setup ## Train the demo's model twice on this machine, and print rates before and after.
+	$(RUN) snakemake --profile profiles/demo $(ENGINE) --configfile profiles/demo/study.yaml profiles/demo/posttrain.yaml
+	$(RUN) userturn rates results
+	@cat results/tables/post_training.md
 
 test: setup ## Run the tests.
 	$(RUN) pytest -n 2 --dist worksteal

@@ -23,6 +23,7 @@ TABLES = """rates accuracy health controls costs judges families pooled_rates co
     item_association agreement confusion disagreements corrected_rates""".split()
 FIGURES = """accuracy_and_followup rates_by_temperature perturbation_effects
     failure_profiles grid_overview confusion""".split()
+STAGES = "data posttrain generate judge controls humans aggregate figures report audit".split()
 
 
 rule all:
@@ -30,12 +31,11 @@ rule all:
         expand("results/tables/{table}.parquet", table=TABLES),
         expand("results/figures/{figure}.svg", figure=FIGURES),
         study.humans.pages,
+        study.training.tables,
         "results/report/index.html",
         "results/study.json",
 
 
-for (
-    stage
-) in "data generate judge controls humans aggregate figures report audit".split():
+for stage in STAGES:
 
     include: f"rules/{stage}.smk"

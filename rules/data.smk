@@ -21,6 +21,8 @@ rule prepare_dataset:
 
 rule describe_model:
     """Fetch a model once and note its revision, template hashes, user header and stops."""
+    input:
+        study.training.folder_of,
     output:
         description="results/models/{model}.json",
     log:
@@ -39,4 +41,5 @@ rule download:
     input:
         study.descriptions,
         study.prepared_datasets,
+        study.training.data,
     localrule: True

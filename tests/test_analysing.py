@@ -23,7 +23,13 @@ LABELS = ("generic", "genuine_followup")
 
 def grid(models: dict[str, Any], perturbations: dict[str, Any] | None = None) -> Any:
     plain = {name: {"operator": name} for name in ("none", "truncate", "header_only")}
-    return SimpleNamespace(models=models, perturbations=perturbations or plain, config={"seed": 1})
+    return SimpleNamespace(
+        models=models,
+        lines=models,
+        datasets=[],
+        perturbations=perturbations or plain,
+        config={"seed": 1},
+    )
 
 
 def tables_of(results: Path, models: dict[str, Any]) -> dict[str, pl.DataFrame]:

@@ -34,6 +34,7 @@ RUN_ELSEWHERE = {
     "snakemake --profile slurm": "needs a cluster; its dry run is here",
     "snakemake --unlock": "Snakemake's own",
     "make demo-judge": "loads vLLM's server for minutes; tests/test_serving.py runs its like",
+    "make demo-posttrain": "trains for minutes; tests/test_posttraining.py runs its like",
     "userturn rejudge gpt-5.4-mini": "tests/test_judge_workflow.py runs its like",
     "snakemake results/datasets/riddles.parquet": "tests/test_bad_input.py runs its like",
 }

@@ -16,6 +16,7 @@ from userturn.counting import count_items
 from userturn.decoupling import correlations, decoupling, item_association
 from userturn.families import bases, families
 from userturn.grid import Grid
+from userturn.held_out import mark_seen
 from userturn.perturbations import controls_of
 from userturn.pooling import failure_profiles, pooled_rates
 from userturn.printing import PRINTED
@@ -47,8 +48,11 @@ def accuracy_contrasts(
     return pl.concat(tables)
 
 
-def post_training(contrasts: pl.DataFrame, accuracies: pl.DataFrame) -> pl.DataFrame:
-    """Return what post-training changes in follow-ups and in accuracy, on shared items."""
+def post_training(contrasts: pl.DataFrame, accuracies: pl.DataFrame, grid: Grid) -> pl.DataFrame:
+    """Return what post-training changes in follow-ups and in accuracy, on shared items.
+
+    `seen` and `trains_on_the_metric` say how each is to be read; see `held_out.mark_seen`.
+    """
     followups = contrasts.filter(pl.col("factor") == "model")
     table = pl.concat(
         [
@@ -56,6 +60,7 @@ def post_training(contrasts: pl.DataFrame, accuracies: pl.DataFrame) -> pl.DataF
             accuracies.select(pl.lit("accuracy").alias("measure"), pl.all()),
         ]
     ).filter(pl.col("scope") != "family")
+    table = mark_seen(table, grid.lines, grid.contents.recipes, grid.datasets)
     if table.height:
         return table
     reason = "no model line of this study names its base"
@@ -86,7 +91,7 @@ def analysed(
         "failure_profiles": failure_profiles(items, seed, n_resamples),
         "contrasts": differences,
         "temperature_response": temperature_response(differences),
-        "post_training": post_training(differences, accuracies),
+        "post_training": post_training(differences, accuracies, grid),
         "decoupling": beside,
         "correlations": correlations(beside, items, seed, n_resamples),
         "item_association": item_association(items, grades),

@@ -54,8 +54,20 @@ def _sources(study: Study) -> Identities:
         path: grid.dataset_identity(path.rpartition("/")[2].removesuffix(".parquet"))
         for path in study.prepared_datasets
     }
-    models = {f"results/models/{name}.json": grid.model_fingerprint(name) for name in grid.models}
-    return {**datasets, **models}
+    models = {
+        f"results/models/{name}.json": grid.model_fingerprint(name) for name in grid.described
+    }
+    return {**datasets, **models, **_training(study)}
+
+
+def _training(study: Study) -> Identities:
+    data = {
+        f"results/training/{name}/data.parquet": study.training.data_identity_of(name)
+        for name in study.training.models
+    }
+    records = [f"results/training/{name}/training.json" for name in study.training.models]
+    overlap = dict.fromkeys(study.training.tables, study.training.overlap_identity)
+    return {**data, **dict.fromkeys(records), **overlap}
 
 
 def _answers(study: Study) -> Identities:

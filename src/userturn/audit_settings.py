@@ -10,7 +10,9 @@ from userturn.artifacts import Identities
 from userturn.audit_files import Files
 from userturn.findings import Finding, Note, remake, short
 from userturn.grid import Grid
+from userturn.held_out import held_out_findings
 from userturn.models import local_path
+from userturn.study import Study
 from userturn.study_record import StudyRecord
 from userturn.tables import SCHEMA_VERSION, read_artifact
 
@@ -18,15 +20,17 @@ COMMIT = re.compile("[0-9a-f]{40}")
 
 
 def check_settings(
-    files: Files, study: StudyRecord, grid: Grid, asked_for: Identities
+    files: Files, record: StudyRecord, study: Study, asked_for: Identities
 ) -> list[Finding | Note]:
     """Return everything that is not as the study's record asks for."""
+    grid = study.grid
     return [
         *_identities(files, asked_for),
         *_models(files, grid),
         *_datasets(grid),
-        *_rubrics(study),
+        *_rubrics(record),
         *_limits(files, grid),
+        *_held_out(files, study),
     ]
 
 
@@ -79,6 +83,24 @@ def _datasets(grid: Grid) -> Iterator[Finding | Note]:
             yield Finding("pins", path, "a commit of the hub's dataset", found, mend)
         elif "hub" in settings and "sha256" not in settings:
             yield Note("pins", path, "its commit is pinned, the content of its file is not")
+
+
+def _held_out(files: Files, study: Study) -> Iterator[Finding]:
+    """Yield what a trained model has seen and a table calls held out."""
+    paths = [f"results/tables/{name}.parquet" for name in ("training_overlap", "post_training")]
+    if not study.training.models or not all(files.at(path).is_file() for path in paths):
+        return
+    try:
+        overlap, post_training = (pl.read_parquet(files.at(path)) for path in paths)
+        declared, datasets = study.training.declared, list(study.grid.datasets)
+        found = held_out_findings(declared, datasets, overlap, post_training)
+    except pl.exceptions.PolarsError:
+        return  # found altered
+    for model, _, sentence in found.iter_rows():
+        mend = f"declare it under trained_on in the recipe of {model} and run snakemake"
+        yield Finding(
+            "held out", paths[1], "held-out datasets that were never seen", sentence, mend
+        )
 
 
 def _rubrics(study: StudyRecord) -> Iterator[Finding]:

@@ -83,7 +83,7 @@ def audit(results: Path) -> Audit:
     altered = {item.artifact for item in found if isinstance(item, Finding)}
     broken = frozenset(altered | files.left_out.keys())
     found += check_secrets(results, record.config)
-    found += check_settings(files, record, study.grid, wanted)
+    found += check_settings(files, record, study, wanted)
     found += _rows_of_all(results, study, broken)
     found += check_tables(files, record, study, broken)
     return Audit(

@@ -156,15 +156,6 @@ def selected(config: Config, key: str) -> dict[str, Any]:
     return {name: config[key][name] for name in sorted(names)}
 
 
-def complete_models(config: Config) -> dict[str, dict[str, Any]]:
-    """Return the lines of the models that this run makes, with what `model_defaults` adds."""
-    defaults = config["model_defaults"]
-    return {
-        name: defaults | ({"source": line} if isinstance(line, str) else line)
-        for name, line in selected(config, "models").items()
-    }
-
-
 def grader(dataset: Mapping[str, Any]) -> str | None:
     """Return the judge that grades a dataset by its rubrics, or None for another verifier."""
     return str(dataset["judge"]) if dataset["verifier"] == "rubric" else None

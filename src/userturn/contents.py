@@ -15,21 +15,23 @@ from userturn.config import (
     ConfigError,
     asked_judges,
     complete_judges,
-    complete_models,
     human_datasets,
     selected,
 )
 from userturn.fingerprints import file_sha256, fingerprint
 from userturn.judge_requests import judge_identity
 from userturn.models import source_identity
+from userturn.recipes import Recipe, data_identity, endpoints_of, load_recipe, training_identity
 from userturn.sources import complete, shaping
+from userturn.trained import complete_lines, described
 
 # Kept out of a model's identity: where and how fast it runs, and what stands in it otherwise.
 PLACEMENT = frozenset(("gpus", "gpu_model", "nodes", "shards"))
 RESOURCES = frozenset(("mem_mb", "max_mem_mb", "runtime", "max_runtime"))
 ELSEWHERE = frozenset(("source", "revision", "answer", "chat_template"))
 GROUPING = frozenset(("family", "size", "base"))
-NO_IDENTITY = PLACEMENT | RESOURCES | ELSEWHERE | GROUPING
+TRAINED = frozenset(("recipe", "training"))  # stands in the source of a trained model
+NO_IDENTITY = PLACEMENT | RESOURCES | ELSEWHERE | GROUPING | TRAINED
 
 RUBRIC = "data/rubric.yaml"
 ANNOTATIONS = Path("data/annotations")
@@ -46,6 +48,8 @@ class RecordedContents:
         judges: what of each asked judge's entry shapes its verdicts.
         rubric: sha256 of the annotators' rubric.
         annotations: sha256 of each file with labels, by round.
+        recipes: of each model that is trained here.
+        training_data: what identifies the files of each such model's recipe.
     """
 
     models: Mapping[str, Mapping[str, Any]]
@@ -54,6 +58,8 @@ class RecordedContents:
     judges: Mapping[str, Mapping[str, Any]]
     rubric: str
     annotations: Mapping[str, Mapping[str, str]]
+    recipes: Mapping[str, Recipe]
+    training_data: Mapping[str, list[dict[str, Any]]]
 
 
 def annotation_files(round_name: str) -> list[str]:
@@ -87,16 +93,43 @@ class FileContents:
     @cached_property
     def models(self) -> dict[str, dict[str, Any]]:
         """What identifies each model: source, settings, template, engine."""
+        return {name: self._model(name) for name in described(self._config)}
+
+    @cached_property
+    def _lines(self) -> dict[str, dict[str, Any]]:
+        return complete_lines(self._config, "results")
+
+    def _model(self, name: str) -> dict[str, Any]:
+        line = self._lines[name]
+        template = line.get("chat_template")
+        is_trained = "recipe" in line
         return {
-            name: {key: value for key, value in line.items() if key not in NO_IDENTITY}
-            | {
-                "source": source_identity(line["source"], line["revision"]),
-                "engine": self._config["engine"],
-                "today": self._config["today"],
-            }
-            | ({"chat_template": file_sha256(path)} if (path := line.get("chat_template")) else {})
-            for name, line in complete_models(self._config).items()
+            **{key: value for key, value in line.items() if key not in NO_IDENTITY},
+            "source": f"trained:{self.training(name)}"
+            if is_trained
+            else source_identity(line["source"], line["revision"]),
+            "engine": self._config["engine"],
+            "today": self._config["today"],
+            **({"chat_template": file_sha256(template)} if template else {}),
         }
+
+    def training(self, name: str) -> str:
+        """Return the identity of a trained model's training."""
+        recipe, judges = self.recipes[name], complete_judges(self._config)
+        asked = {judge: judge_identity(judges[judge]) for judge in endpoints_of(recipe).values()}
+        return training_identity(recipe, self._model(self._lines[name]["base"]), asked)
+
+    @cached_property
+    def recipes(self) -> dict[str, Recipe]:
+        """The recipe of each model that is trained here."""
+        lines = self._lines.items()
+        return {name: load_recipe(line["recipe"]) for name, line in lines if "recipe" in line}
+
+    @cached_property
+    def training_data(self) -> dict[str, list[dict[str, Any]]]:
+        """What identifies the files of each recipe, for the models that are described."""
+        names = described(self._config)
+        return {n: data_identity(self.recipes[n]) for n in names if n in self.recipes}
 
     @cached_property
     def datasets(self) -> dict[str, str]:

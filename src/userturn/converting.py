@@ -92,13 +92,16 @@ def merged_adapter(adapter: Path, base: Path, identity: str) -> Path:
     """Return the model folder of a LoRA adapter merged into its base; needs peft."""
     return made_once(
         cache_folder() / "merged" / identity,
-        lambda folder: _merge_adapter(adapter, base, folder),
+        lambda folder: merge_adapter(adapter, base, folder),
         f"merging the adapter {adapter.name} into {base.name}, once",
     )
 
 
-def _merge_adapter(adapter: Path, base: Path, folder: Path) -> None:
-    """Write base and adapter as one model folder, in the number type of the base."""
+def merge_adapter(adapter: Path, base: Path, folder: Path) -> None:
+    """Write base and adapter as one model folder, in the number type of the base.
+
+    The tokenizer is the adapter's, if it has one.
+    """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     try:

@@ -19,7 +19,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     Raises:
         UserError: the model cannot be had, or no prompt can be proven for it.
     """
-    line = grid.models[model]
+    line = grid.lines[model]
     path_to_pin = grid.results / "revisions" / f"{model}.json"
     wanted = pinned_revision(path_to_pin, line["source"], line["revision"])
     revision = resolved_revision(line["source"], wanted)

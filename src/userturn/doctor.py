@@ -22,6 +22,7 @@ from userturn.config import check, load_config
 from userturn.errors import UserError
 from userturn.grid import Grid
 from userturn.placement import Placement
+from userturn.trained import training_line
 
 COMMANDS = ("sbatch", "squeue", "scancel")
 FOLDER = Path("logs", "doctor")
@@ -128,10 +129,12 @@ class _Job(NamedTuple):
 
 
 def _loaded(grid: Grid) -> dict[str, dict[str, Any]]:
-    """Return the lines of all that a job of its own loads: models, and judges that are served."""
+    """Return the lines of all that a job of its own loads: models, trainings, served judges."""
     defaults = grid.config["model_defaults"]
     served = {name: line for name, line in grid.judges.items() if line.get("serve")}
     lines = {f"model {name}": line for name, line in grid.models.items()}
+    trained = {name: grid.lines[name] for name in grid.described if "recipe" in grid.lines[name]}
+    lines |= {f"training of {name}": training_line(line) for name, line in trained.items()}
     for name, line in served.items():
         lines[f"judge {name}"] = {**defaults, **line, "source": line["model"]}
     return lines
@@ -188,6 +191,8 @@ def _node(grid: Grid, submission: list[str], patience: int) -> Iterator[Finding]
 def _question(grid: Grid) -> dict[str, Any]:
     models = {}
     for name, line in _loaded(grid).items():
+        if "recipe" in line:  # its folder is yet to be made
+            continue
         path = grid.results / "models" / f"{name.removeprefix('model ')}.json"
         noted = json.loads(path.read_text())["revision"] if path.is_file() else None
         models[name] = {"source": line["source"], "revision": noted or line["revision"]}

@@ -14,7 +14,6 @@ from userturn.config import (
     Config,
     asked_judges,
     complete_judges,
-    complete_models,
     grader,
     human_datasets,
     selected,
@@ -24,6 +23,7 @@ from userturn.decisions import read_rounds
 from userturn.fingerprints import fingerprint
 from userturn.sources import complete
 from userturn.tables import read_identity
+from userturn.trained import complete_lines, described
 
 IDENTITY_VERSION = 1
 
@@ -41,7 +41,8 @@ class Grid:
         self.config = config
         self.results = Path(results)
         self.contents = contents or FileContents(config)
-        self.models = complete_models(config)
+        self.lines = complete_lines(config, results)
+        self.models = {name: self.lines[name] for name in selected(config, "models")}
         self.datasets = selected(config, "datasets")
         self.human_datasets = human_datasets(config)
         self.perturbations = selected(config, "perturbations")
@@ -60,6 +61,15 @@ class Grid:
             for temperature in self.temperatures
             for perturbation in self.perturbations
         ]
+
+    def training_identity(self, model: str) -> str:
+        """Return the identity of a trained model's training."""
+        return str(self.contents.models[model]["source"]).removeprefix("trained:")
+
+    @cached_property
+    def described(self) -> list[str]:
+        """The models of the grid and those that they were trained from, sorted."""
+        return described(self.config)
 
     def dataset_settings(self, dataset: str) -> dict[str, Any]:
         """Return a dataset's entry, complete with the text of its instruction and its seed."""

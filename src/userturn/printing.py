@@ -113,7 +113,16 @@ def post_training(table: pl.DataFrame) -> pl.DataFrame:
         items="n_items",
         difference=percent("difference"),
         p=p_value("p"),
+        **{
+            "a dataset was seen": _yes_or_no("seen"),
+            "trained on the metric": _yes_or_no("trains_on_the_metric"),
+        },
     )
+
+
+def _yes_or_no(column: str) -> pl.Expr:
+    yes = pl.when(column).then(pl.lit("yes")).when(~pl.col(column)).then(pl.lit("no"))
+    return yes.otherwise(pl.lit("not known"))
 
 
 def decoupling(table: pl.DataFrame) -> pl.DataFrame:

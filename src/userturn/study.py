@@ -21,6 +21,8 @@ from userturn.perturbations import check_perturbations, controls_of
 from userturn.placement import Placement
 from userturn.signals import let_early_warning_pass
 from userturn.study_record import study_record
+from userturn.trained import check_trained
+from userturn.training_grid import TrainingGrid
 
 GRADES_VERSION = 3
 SUMMARY_VERSION = 2
@@ -70,6 +72,7 @@ def checked_study(config: Config) -> "Study":
     """
     check(config)
     check_perturbations(config)
+    check_trained(config)
     return Study(Grid(config))
 
 
@@ -92,6 +95,7 @@ class Study:
         self.grid = grid
         self.controls = ControlGrid(self.grid)
         self.placement = Placement(self.grid.models)
+        self.training = TrainingGrid(self.grid)
         self.humans = HumanGrid(self.grid)
         self.judges = JudgeGrid(self.grid, self.controls)
 
@@ -188,8 +192,9 @@ class Study:
 
     @property
     def descriptions(self) -> list[str]:
-        """What is known of all models."""
-        return [f"results/models/{model}.json" for model in self.grid.models]
+        """What is known of all models that are not trained here."""
+        grid = self.grid
+        return [f"results/models/{m}.json" for m in grid.described if "recipe" not in grid.lines[m]]
 
     @property
     def prepared_datasets(self) -> list[str]:
@@ -209,6 +214,7 @@ class Study:
                 "study": self.identity,
                 "families": families(grid.models).rows(),
                 "bases": bases(grid.models),
+                "trained_on": self.training.declared,
                 "controls": controls_of(grid.perturbations),
                 "drawing": self._drawing,
             }

@@ -51,6 +51,8 @@ def study_record(config: Config, contents: Contents) -> StudyRecord:
             contents.judges,
             contents.rubric,
             contents.annotations,
+            contents.recipes,
+            contents.training_data,
         ),
         {path: Path(path).read_text(encoding="utf-8") for path in sorted(paths | {RUBRIC})},
     )

@@ -1,0 +1,64 @@
+"""A base becomes a trained model, which is then swept like any other."""
+
+
+rule prepare_training_data:
+    """Turn the files of a model's recipe into conversations of one schema."""
+    input:
+        study.training.source_files,
+    output:
+        data="results/training/{model}/data.parquet",
+    log:
+        "logs/prepare_training_data/{model}.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.training.data_identity,
+    script:
+        "../scripts/prepare_training_data.py"
+
+
+rule train:
+    """Post-train a base by a recipe, going on from the last checkpoint if there is one."""
+    input:
+        study.training.base,
+        data="results/training/{model}/data.parquet",
+    output:
+        folder=directory("results/training/{model}/model"),
+        record="results/training/{model}/training.json",
+    log:
+        "logs/train/{model}.log",
+    benchmark:
+        "benchmarks/results/train/{model}.tsv"
+    conda:
+        "../envs/posttrain.yaml"
+    threads: study.training.placement.threads
+    resources:
+        gpu=study.training.placement.gpu,
+        gpu_model=study.training.placement.gpu_model,
+        nodes=study.training.placement.nodes,
+        mem_mb=study.training.placement.mem_mb,
+        runtime=study.training.placement.runtime,
+    params:
+        identity=study.training.identity,
+    script:
+        "../scripts/train.py"
+
+
+rule measure_training_overlap:
+    """Count the evaluation items that stand in training data, exactly or nearly."""
+    input:
+        data=study.training.data,
+        datasets=study.training.evaluated,
+    output:
+        table="results/tables/training_overlap.parquet",
+        csv="results/tables/training_overlap.csv",
+    log:
+        "logs/measure_training_overlap.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.training.overlap_identity,
+    script:
+        "../scripts/measure_training_overlap.py"
