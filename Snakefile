@@ -30,8 +30,7 @@ rule all:
     input:
         expand("results/tables/{table}.parquet", table=TABLES),
         expand("results/figures/{figure}.svg", figure=FIGURES),
-        study.humans.pages,
-        study.training.tables,
+        study.humans.pages + study.training.tables,
         "results/report/index.html",
         "results/study.json",
 
