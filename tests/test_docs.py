@@ -20,6 +20,9 @@ RUN_HERE = {
     "userturn plan",
     "userturn status",
     "userturn export results",
+    "userturn audit results",
+    "userturn audit results.zip",
+    "snakemake audit --cores 1",
     "userturn why results/tables/rates.parquet",
 }
 RUN_BY_CI = {"make setup", "make demo", "make test", "make check", "bash .ci/run"}
@@ -27,7 +30,7 @@ RUN_ELSEWHERE = {
     "make test-slurm": "CI, in a smaller form",
     "userturn doctor": "tests/slurm/test_slurm.py",
     "snakemake --report report.zip": "with the configuration of the tests, here",
-    "userturn audit results.zip": "tests/test_audit.py",
+    "userturn audit results.zip --regenerate 20 --rejudge 20": "tests/test_rerunning.py",
     "snakemake download": "needs the hub; its dry run is here",
     "snakemake --cores all": "make demo, with a profile",
     "userturn compare A B": "test_a_study_is_compared_with_itself, and tests/test_analysing.py",
@@ -116,8 +119,18 @@ def test_rates_and_status_of_a_finished_study_are_printed(finished_study: Path) 
 def test_study_is_exported_and_a_table_explained(study: Path) -> None:
     assert "left out, with their hashes" in output_of(study, "userturn", "export", "results")
     assert ZipFile(study / "results.zip").testzip() is None
+    assert "no finding" in output_of(study, "userturn", "audit", "results.zip")
     said = output_of(study, "userturn", "why", "results/tables/rates.parquet")
     assert "rule        tabulate" in said
+
+
+def test_a_study_is_audited_and_a_deleted_figure_fails_it(study: Path) -> None:
+    assert "no finding" in output_of(study, "userturn", "audit", "results")
+    assert "no finding" in output_of(study, "snakemake", "audit", "--cores", "1")
+    (study / "results" / "figures" / "confusion.svg").unlink()
+    command = [SNAKEMAKE, "audit", "--cores", "1"]
+    done = subprocess.run(command, cwd=study, text=True, capture_output=True)
+    assert done.returncode == 1 and "results/figures/confusion.svg" in done.stdout + done.stderr
 
 
 def test_a_study_is_compared_with_itself(finished_study: Path) -> None:

@@ -20,7 +20,15 @@ from userturn.provenance import Record, read_record
 PROVENANCE = "results/provenance"
 # Kept apart from artifacts: records themselves, and what grows or goes while a study runs.
 STAMP = ".snakemake_timestamp"  # Snakemake's own, in an output folder
-NOT_ARTIFACTS = ("provenance", "journal", "leases", "audit", "drawn", "README.md")
+NOT_ARTIFACTS = (
+    "provenance",
+    "journal",
+    "leases",
+    "checkpoints",
+    "audit",
+    "drawn",
+    "README.md",
+)
 
 Hashes = Mapping[str, str]
 

@@ -82,10 +82,8 @@ def audit(results: Path) -> Audit:
     found = check_files(files, wanted)
     altered = {item.artifact for item in found if isinstance(item, Finding)}
     broken = frozenset(altered | files.left_out.keys())
-    found += check_secrets(results, record.config)
     found += check_settings(files, record, study, wanted)
-    found += _rows_of_all(results, study, broken)
-    found += check_tables(files, record, study, broken)
+    found += _content(results, study, broken)
     return Audit(
         sorted({item for item in found if isinstance(item, Finding)}),
         sorted({item for item in found if isinstance(item, Note)}),
@@ -94,15 +92,26 @@ def audit(results: Path) -> Audit:
     )
 
 
-def _rows_of_all(results: Path, study: Study, broken: frozenset[str]) -> Iterator[Finding]:
+def _content(results: Path, study: Study, broken: frozenset[str]) -> Iterator[Finding]:
+    """Check what stands in the files: parts of a large study at the same time, by processes."""
     pairs = [(model, dataset) for model in study.grid.models for dataset in study.grid.datasets]
+    parts = [
+        partial(_tables, results, broken),
+        partial(check_secrets, results),
+        *(partial(_rows, results, broken, *pair) for pair in pairs),
+    ]
     if len(study.grid.cells) <= FEW_CELLS:
-        for pair in pairs:
-            yield from _rows(results, broken, *pair)
+        for part in parts:
+            yield from part()
         return
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        for found in pool.map(partial(_rows, results, broken), *zip(*pairs, strict=True)):
-            yield from found
+        for running in [pool.submit(part) for part in parts]:
+            yield from running.result()
+
+
+def _tables(results: Path, broken: frozenset[str]) -> list[Finding]:
+    record, study, _ = open_record(results)
+    return check_tables(Files(results, read_left_out(results)), record, study, broken)
 
 
 def _rows(results: Path, broken: frozenset[str], model: str, dataset: str) -> list[Finding]:

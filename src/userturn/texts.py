@@ -64,10 +64,17 @@ def _of_parquet(path: Path) -> Iterator[Texts]:
         values = [value.decode(errors="replace") for value in noted.values()]
         yield Texts("metadata, entry", _numbered(pl.Series("text", values, dtype=pl.String), 0))
         n_before = 0
-        for batch in file.iter_batches(ROWS):
+        columns = [field.name for field in file.schema_arrow if not _is_numbers(field.type)]
+        for batch in file.iter_batches(ROWS, columns=columns):
             for column in pl.DataFrame(pa.Table.from_batches([batch])).iter_columns():
                 yield from _strings(f"column {column.name}, row", _numbered(column, n_before))
             n_before += batch.num_rows
+
+
+def _is_numbers(kind: pa.DataType) -> bool:
+    """Tell whether a column has but numbers: token ids, most of a large study's bytes."""
+    inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_large_list(kind) else kind
+    return bool(pa.types.is_primitive(inner))
 
 
 def _numbered(values: pl.Series, n_before: int) -> pl.DataFrame:
