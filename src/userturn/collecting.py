@@ -31,9 +31,9 @@ def collect(plan: pl.DataFrame, folder_of_journal: str | Path) -> pl.DataFrame:
     Raises:
         UserError: a request of the plan has no record in the journal.
     """
-    records = read_journal(folder_of_journal).records
-    asked = [records[key] for key in plan["key"].drop_nulls().unique() if key in records]
-    outcomes = pl.DataFrame(asked, schema=OUTCOME_SCHEMA)
+    keys = set(plan["key"].drop_nulls())
+    records = read_journal(folder_of_journal, keys, list(OUTCOME_SCHEMA)).records
+    outcomes = pl.DataFrame(list(records.values()), schema=OUTCOME_SCHEMA)
     table = plan.join(outcomes, on="key", how="left", suffix="_asked", maintain_order="left")
     n_lost = table.filter(pl.col("key").is_not_null() & pl.col("outcome").is_null()).height
     if n_lost:

@@ -26,9 +26,9 @@ def written_whole(path: str | Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def write_table(table: pl.DataFrame, path: str | Path, identity: str) -> None:
-    """Write a table as Parquet with its identity in the file's metadata."""
-    metadata = {"identity": identity, "schema_version": SCHEMA_VERSION}
+def write_table(table: pl.DataFrame, path: str | Path, identity: str, **more: str) -> None:
+    """Write a table as Parquet with its identity, and what more is given, in its metadata."""
+    metadata = {"identity": identity, "schema_version": SCHEMA_VERSION, **more}
     with written_whole(path) as temporary:
         table.write_parquet(temporary, metadata=metadata)
 
