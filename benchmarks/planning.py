@@ -2,8 +2,8 @@
 
 From the project's folder: `python benchmarks/planning.py --jobs 1000 3300 10000`. Printed are
 CPU-seconds and the most memory of a dry run of a grid that nobody has begun, then, with `--cells`,
-of a finished one, where nothing is to be done, and of that one grown by a model. Two Snakefiles with
-as many jobs and no code of ours are the floor: one of shell commands in chains of three, and one
+of a finished one, where nothing is to be done, and of that one grown by a model. The floor are two
+Snakefiles with as many jobs and no code of ours: one of shell commands in chains of three, and one
 whose rules have a script, log, environment, params, resource and input function, as ours have.
 `--datasets 50` plans so many datasets by one temperature and perturbation: 100 models by 50.
 """

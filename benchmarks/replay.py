@@ -16,6 +16,7 @@ from benchmarks.measuring import ROOT, cost_of, exponent
 from userturn.journal import encode_line
 
 KEYS_OF_A_CELL = 1319
+IMPORTS = "import json; from userturn.journal import read_journal"
 READERS = {
     "all keys": "read_journal(folder)",
     "outcomes of all keys": "read_journal(folder, fields=['outcome'])",
