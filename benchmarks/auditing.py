@@ -44,9 +44,9 @@ from userturn.judging import judge_cell
 from userturn.planning import Planned, write_plan
 from userturn.provenance import write_record
 from userturn.requests import Request, Sampling, derive_seed, make_request
+from userturn.settled import request_identity
 from userturn.study import Study
 from userturn.study_record import StudyRecord
-from userturn.sweep import request_identity
 from userturn.tables import SCHEMA_VERSION, write_json, write_table
 from userturn.tabulating import summarise, tabulate
 from userturn.templates import Prompt
@@ -74,6 +74,8 @@ def made_up_study(results: Path) -> tuple[Grid, StudyRecord]:
         {"heuristic": config["judges"]["heuristic"]},
         "",
         {name: {} for name in config["humans"]["rounds"]},
+        {},
+        {},
     )
     record = StudyRecord(config, contents, {})
     return Grid(config, results, contents), record
@@ -105,8 +107,7 @@ def write_cell(
 ) -> None:
     """Write plan and journal of a cell, or of a model's answers."""
     model, dataset = cell[:2]
-    description = {"identity": {"source": model}}
-    of_model = request_identity(grid.config, grid.models[model], description)
+    of_model = request_identity(grid, model)
     rng = np.random.default_rng(abs(hash(cell)) % 2**32)
     plan = []
     with Writer(grid.journal_folder(model, dataset)) as writer:

@@ -84,7 +84,8 @@ def test_every_completion_has_one_of_three_outcomes(
 ) -> None:
     records = asker(tmp_path, engine_of(a=completion)).complete("turns", [request("a")])
     assert (records["a"]["outcome"], records["a"]["text"]) == (outcome, text)
-    assert records["a"]["token_ids"] == list(completion.token_ids)
+    journalled = read_journal(tmp_path / "d").records["a"]
+    assert journalled["token_ids"] == list(completion.token_ids)
 
 
 def test_errors_are_asked_again(tmp_path: Path) -> None:

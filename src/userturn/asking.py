@@ -15,6 +15,7 @@ from userturn.signals import StopFlag
 from userturn.templates import Template
 
 Record = dict[str, Any]
+SAID = ("outcome", "text")  # what a sweep needs of a record, token ids would fill its memory
 
 
 class InterruptedSweepError(UserError):
@@ -76,7 +77,7 @@ class Asker:
         return self._loaded[0]
 
     def complete(self, stage: str, requests: Sequence[Request]) -> dict[str, Record]:
-        """Return the record of every request by key, asking those that no journal holds finished.
+        """Return outcome and text of every request by key, asking what no journal holds finished.
 
         Raises:
             InterruptedSweepError: a signal came; all that had finished is in the journal.
@@ -84,12 +85,12 @@ class Asker:
         keys = {request.key for request in requests}
         records: dict[str, Record] = {}
         for dataset in sorted({request.dataset for request in requests}):
-            held = read_journal(self.journal(dataset)).records
-            records |= {key: record for key, record in held.items() if key in keys}
+            records |= read_journal(self.journal(dataset), keys, SAID).records
         missing = {r.key: r for r in requests if not is_finished(records.get(r.key))}
         self.n_found += len(keys) - len(missing)
         if missing:
-            records |= {r["key"]: r for r in self._ask(stage, list(missing.values()))}
+            for record in self._ask(stage, list(missing.values())):
+                records[record["key"]] = {name: record[name] for name in SAID}
         return records
 
     def _ask(self, stage: str, missing: Sequence[Request]) -> Iterator[Record]:

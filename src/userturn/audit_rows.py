@@ -17,7 +17,7 @@ from userturn.differences import Wrong
 from userturn.findings import Finding, remake
 from userturn.judging import KEYS
 from userturn.requests import derive_seed, request_key
-from userturn.sweep import request_identity
+from userturn.settled import request_identity
 
 ITEM_KEYS = ["model", "dataset", "item"]
 
@@ -81,8 +81,7 @@ def _requests(pair: Pair, cell: Cell | None) -> Iterator[Finding]:
         yield Finding("rows", path, *wrong, remake(path))
         return
     role = "assistant" if cell is None else "user"
-    line = pair.grid.models[pair.model]
-    identity = request_identity(pair.grid.config, line, pair.description)
+    identity = request_identity(pair.grid, pair.model)
     for row in _asked(table.with_columns(sample=sample)):
         wrong = _wrong_seed(pair, row, role, drawn) or _wrong_key(pair, row, identity, drawn)
         if wrong is not None:

@@ -68,7 +68,10 @@ def _collected(
     model, dataset = str(coordinates["model"]), str(coordinates["dataset"])
     journal = grid.journal_folder(model, dataset)
     plan = read_plan(grid.requests_folder(model, dataset, identity))
-    table = collect(plan, read_journal(journal).records if records is None else records, journal)
+    if records is None:
+        keys = set(plan["key"].drop_nulls())
+        records = read_journal(journal, keys, list(OUTCOME_SCHEMA)).records
+    table = collect(plan, records, journal)
     columns = [pl.lit(value).alias(name) for name, value in coordinates.items()]
     return table.select(*columns, *table.columns, n_tokens=pl.col("token_ids").list.len())
 

@@ -11,7 +11,7 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -100,11 +100,19 @@ def _lines(folder: Path) -> Iterator[bytes]:
             yield from file
 
 
-def read_journal(folder: str | Path) -> Replay:
+def read_journal(
+    folder: str | Path, keys: Container[str] | None = None, fields: Sequence[str] | None = None
+) -> Replay:
     """Read every file of a journal, oldest first; of one key the first finished record stands.
 
     A record is finished unless its outcome is `error`: errors are kept to be counted, and
     asked again by the next sweep.
+
+    Args:
+        folder: of the journal.
+        keys: whose records are kept, None for all.
+        fields: that are kept of a record, `outcome` among them, None for all. What is not kept
+            takes no memory.
     """
     replay = Replay({})
     for line in _lines(Path(folder)):
@@ -112,6 +120,9 @@ def read_journal(folder: str | Path) -> Replay:
         record = decode_line(line)
         if record is None:
             replay.n_torn += 1
-        elif replay.records.get(record["key"], {"outcome": "error"})["outcome"] == "error":
-            replay.records[record["key"]] = record
+        elif (keys is None or record["key"] in keys) and replay.records.get(
+            record["key"], {"outcome": "error"}
+        )["outcome"] == "error":
+            kept = record if fields is None else {name: record[name] for name in fields}
+            replay.records[record["key"]] = kept
     return replay

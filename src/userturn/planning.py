@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from userturn.datasets import Item
-from userturn.fingerprints import canonical_json
+from userturn.fingerprints import canonical_json, fingerprint
 from userturn.perturbations import Context, Donor, perturb
 from userturn.requests import Request, Sampling, derive_seed, make_request
 from userturn.tables import Schema, write_table
@@ -137,11 +137,12 @@ def _row(planned: Planned) -> dict[str, Any]:
     }
 
 
-def write_plan(plan: Iterable[Planned], path: Path, identity: str) -> None:
-    """Write a plan as a table."""
-    write_table(
-        pl.DataFrame([_row(planned) for planned in plan], schema=PLAN_SCHEMA), path, identity
-    )
+def write_plan(
+    plan: Iterable[Planned], path: Path, identity: str, model: Mapping[str, Any]
+) -> None:
+    """Write a plan as a table, with a fingerprint of what identifies its model."""
+    table = pl.DataFrame([_row(planned) for planned in plan], schema=PLAN_SCHEMA)
+    write_table(table, path, identity, model=fingerprint(model))
 
 
 def read_plan(folder: Path) -> pl.DataFrame:

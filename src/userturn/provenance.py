@@ -91,6 +91,9 @@ def _record(job: Any, earlier: Mapping[str, Any], began: str) -> Record:
     # Plans, pins and journals outlive the job that made them, so a later one takes over the note.
     beside = {p: h for p, h in earlier.get("beside", {}).items() if Path(p).is_file()}
     written = {str(p) for p in map(_relative, WRITTEN) if _is_artifact(p)}
+    if job.rule == "sweep":  # also what a killed sweep planned
+        plans = (RESULTS / "requests" / job.wildcards.model).rglob(f"{job.wildcards.shard}.parquet")
+        written.update(str(path) for path in plans if str(path) not in beside)
     settings = dict(job.params.items())
     return {
         "schema_version": SCHEMA_VERSION,

@@ -26,8 +26,9 @@ from userturn.heuristic import judge_by_words
 from userturn.models import folder_at_hand, local_path, model_folder, source_identity
 from userturn.requests import Request, Sampling, make_request
 from userturn.reruns import Drawn, Reruns, draw_rows, rerun_table
+from userturn.settled import request_identity
 from userturn.study_record import read_study_record
-from userturn.sweep import engine_settings, request_identity
+from userturn.sweep import engine_settings
 from userturn.templates import Prompt, load_template
 from userturn.vouching import check_code_may_run
 
@@ -84,7 +85,7 @@ def _rerun_of_model(
         reason = f"results/models/{model}.json cannot be read ({type(error).__name__})"
         yield from ((row, {"reason": reason}) for row in rows)
         return
-    identity = request_identity(grid.config, grid.models[model], description)
+    identity = request_identity(grid, model)
     requests = [_request(grid, description, identity, row) for row in rows]
     fitting = [request for request in requests if request is not None]
     try:

@@ -104,6 +104,9 @@ class Renderer:
         literals = self.literals(messages, add_generation_prompt)
         spoken = [m["content"] for m in messages if m["content"].strip()]
         text = self.render(messages, add_generation_prompt)
+        for shown in (spoken, [content.strip() for content in spoken]):  # as nearly all show them
+            if interleave(literals, shown) == text:
+                return literals, shown
         pattern = interleave(list(map(re.escape, literals)), list(map(_trimmed, spoken)))
         match = re.fullmatch(pattern, text)
         if match is None:

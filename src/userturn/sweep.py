@@ -1,10 +1,9 @@
 """A sweep: load one model once and work through every pending request of it.
 
 Answers come first, then the user turns of every dataset, temperature and perturbation. What the
-journals hold already is not asked again; with nothing missing no engine is loaded at all.
+journals hold already is not asked again; with nothing missing nothing is loaded at all.
 """
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from userturn.models import model_folder
 from userturn.perturbations import Donor, needs_donor
 from userturn.planning import Planned, Planner, write_plan
 from userturn.requests import Request
+from userturn.settled import n_settled, plan_path, read_description, request_identity
 from userturn.signals import StopFlag
 from userturn.tables import write_json
 from userturn.templates import load_template
@@ -117,8 +117,8 @@ class Sweep:
         }
 
     def _note(self, plan: Sequence[Planned], dataset: str, identity: str) -> None:
-        folder = self.grid.requests_folder(self.model, dataset, identity)
-        write_plan(plan, folder / f"{self.shard}.parquet", identity)
+        path = plan_path(self.grid, self.model, dataset, identity, self.shard)
+        write_plan(plan, path, identity, self.planner.identity)
 
     def plan_answers(self) -> dict[str, list[Planned]]:
         """Plan and note the answers to every dataset."""
@@ -203,18 +203,11 @@ def engine_settings(config: Config, line: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def request_identity(
-    config: Config, line: Mapping[str, Any], description: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return what of a model and its engine enters the identity of a request."""
-    return {**description["identity"], "dtype": line["dtype"], "engine": config["engine"]}
-
-
 def load_sweep(grid: Grid, model: str, shard: str, pending: Iterable[str], stop: StopFlag) -> Sweep:
     """Return the sweep of one shard, its tokenizer loaded and its engine not yet."""
     line, config = grid.models[model], grid.config
-    description = json.loads(Path(grid.results, "models", f"{model}.json").read_text())
-    folder = model_folder(line["source"], description["revision"])  # the noted commit, no branch
+    revision = read_description(grid, model)["revision"]  # the noted commit, no branch
+    folder = model_folder(line["source"], revision)
     template = load_template(folder, line, config["today"])
     settings = engine_settings(config, line)
     asker = Asker(
@@ -224,7 +217,7 @@ def load_sweep(grid: Grid, model: str, shard: str, pending: Iterable[str], stop:
         lambda: load_engine(config["engine"], folder, settings),
         stop,
     )
-    identity = request_identity(config, line, description)
+    identity = request_identity(grid, model)
     planner = Planner(identity, template, line["max_model_len"], config["seed"])
     return Sweep(grid, model, shard, frozenset(pending), planner, asker)
 
@@ -244,14 +237,13 @@ def run_sweep(
     """
     os.environ["OMP_NUM_THREADS"] = str(n_threads)
     stop = StopFlag()
+    wanted = sorted(pending)
     with lease(grid.leases_folder(model), shard, stop.set):
         stop.listen()
-        sweep = load_sweep(grid, model, shard, pending, stop)
-        sweep.run()
-        pending = sorted(sweep.pending)
-        marker = {
-            "pending": pending,
-            "n_found": sweep.asker.n_found,
-            "n_asked": sweep.asker.n_asked,
-        }
-        write_json(marker, path_to_marker, fingerprint(pending))
+        n_found, n_asked = n_settled(grid, model, shard, wanted), 0
+        if n_found is None:
+            sweep = load_sweep(grid, model, shard, wanted, stop)
+            sweep.run()
+            n_found, n_asked = sweep.asker.n_found, sweep.asker.n_asked
+        marker = {"pending": wanted, "n_found": n_found, "n_asked": n_asked}
+        write_json(marker, path_to_marker, fingerprint(wanted))

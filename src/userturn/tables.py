@@ -48,10 +48,11 @@ def write_json(content: Mapping[str, Any], path: str | Path, identity: str) -> N
     write_text(json.dumps(named, indent=1, ensure_ascii=False) + "\n", path)
 
 
-def write_table(table: pl.DataFrame, path: str | Path, identity: str) -> None:
-    """Write a table as Parquet with its identity in the file's metadata."""
+def write_table(table: pl.DataFrame, path: str | Path, identity: str, **more: str) -> None:
+    """Write a table as Parquet with its identity, and what more is given, in its metadata."""
+    metadata = {name: str(value) for name, value in artifact(identity).items()} | more
     with written_whole(path) as temporary:
-        table.write_parquet(temporary, metadata={k: str(v) for k, v in artifact(identity).items()})
+        table.write_parquet(temporary, metadata=metadata)
 
 
 def read_identity(path: str | Path) -> str | None:

