@@ -7,7 +7,7 @@ import pytest
 
 from userturn.collecting import check_error_share, collect
 from userturn.errors import UserError
-from userturn.journal import Writer
+from userturn.journal import Writer, read_journal
 from userturn.planning import PLAN_SCHEMA, read_plan
 
 
@@ -46,26 +46,30 @@ def journal(folder: Path, **outcomes: str) -> Path:
     return folder
 
 
+def collected(table: pl.DataFrame, folder: Path) -> pl.DataFrame:
+    return collect(table, read_journal(folder).records, folder)
+
+
 def test_rows_stand_in_the_order_of_the_plan(tmp_path: Path) -> None:
-    table = collect(plan((0, "b"), (1, "a")), journal(tmp_path, a="ok", b="empty"))
+    table = collected(plan((0, "b"), (1, "a")), journal(tmp_path, a="ok", b="empty"))
     assert table["text"].to_list() == ["turn b", "turn a"]
     assert table["outcome"].to_list() == ["empty", "ok"]
 
 
 def test_items_with_equal_requests_share_one_record(tmp_path: Path) -> None:
-    table = collect(plan((0, "a"), (1, "a")), journal(tmp_path, a="ok"))
+    table = collected(plan((0, "a"), (1, "a")), journal(tmp_path, a="ok"))
     assert table["text"].to_list() == ["turn a", "turn a"]
 
 
 def test_errors_keep_their_reason_wherever_they_arose(tmp_path: Path) -> None:
-    table = collect(plan((0, None), (1, "a")), journal(tmp_path, a="error"))
+    table = collected(plan((0, None), (1, "a")), journal(tmp_path, a="error"))
     assert table["outcome"].to_list() == ["error", "error"]
     assert table["error"].to_list() == ["too long", "lost"]
 
 
 def test_request_without_a_record_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="1 of 2 requests have no record"):
-        collect(plan((0, "a"), (1, "b")), journal(tmp_path, a="ok"))
+        collected(plan((0, "a"), (1, "b")), journal(tmp_path, a="ok"))
 
 
 def test_share_of_errors_at_the_limit_passes_and_over_it_fails() -> None:
