@@ -7,10 +7,9 @@ import polars as pl
 import pytest
 
 from tests.test_rerun import change_study
-from tests.workflow import ROOT
 from userturn.errors import UserError
 from userturn.tables import write_table
-from userturn.why import IDENTITIES, why
+from userturn.why import why
 
 TURNS = "results/cells/tiny/word-problems/t0/truncate/user_turns.parquet"
 UNCHANGED = "made again  no: nothing it depends on has changed"
@@ -99,14 +98,3 @@ def test_path_that_no_job_made_is_refused(finished_study: Path, tmp_path: Path) 
     ):
         with pytest.raises(UserError, match=said):
             why(str(path))
-
-
-def test_identities_are_those_that_the_rules_name() -> None:
-    named: dict[str, str] = {}
-    for path in (ROOT / "rules").glob("*.smk"):
-        for rule in re.split(r"^(?=rule |use rule )", path.read_text(), flags=re.M):
-            name = re.match(r"(?:use rule \w+ as|rule) (\w+)", rule)
-            identity = re.search(r"identity=study\.([\w.]+),", rule)
-            if name and identity:
-                named[name[1]] = identity[1]
-    assert named == IDENTITIES

@@ -65,9 +65,12 @@ def _training(study: Study) -> Identities:
         f"results/training/{name}/data.parquet": study.training.data_identity_of(name)
         for name in study.training.models
     }
-    records = [f"results/training/{name}/training.json" for name in study.training.models]
+    records = {
+        f"results/training/{name}/training.json": study.grid.training_identity(name)
+        for name in study.training.models
+    }
     overlap = dict.fromkeys(study.training.tables, study.training.overlap_identity)
-    return {**data, **dict.fromkeys(records), **overlap}
+    return {**data, **records, **overlap}
 
 
 def _answers(study: Study) -> Identities:
@@ -135,5 +138,6 @@ def _of_the_study(study: Study) -> Identities:
         **{f"results/tables/{name}.parquet": identity for name, identity in tables.items()},
         **{f"results/figures/{name}.vl.json": identity for name, identity in figures.items()},
         **labels,
-        **dict.fromkeys([*unnamed, "results/report/index.html"]),
+        **dict.fromkeys(unnamed),
+        "results/report/index.html": study.report_identity,
     }

@@ -15,11 +15,10 @@ from typing import Any
 from userturn.artifacts import Identities
 from userturn.findings import Finding, Note, remake, short
 from userturn.fingerprints import file_sha256
-from userturn.provenance import Record, read_record
+from userturn.provenance import STAMP, Record, read_record
 
 PROVENANCE = "results/provenance"
 # Kept apart from artifacts: records themselves, and what grows or goes while a study runs.
-STAMP = ".snakemake_timestamp"  # Snakemake's own, in an output folder
 NOT_ARTIFACTS = (
     "provenance",
     "journal",

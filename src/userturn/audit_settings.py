@@ -16,6 +16,7 @@ from userturn.study import Study
 from userturn.study_record import StudyRecord
 from userturn.tables import SCHEMA_VERSION, read_artifact
 
+TELLING = (".parquet", ".json")  # files that say whose settings made them
 COMMIT = re.compile("[0-9a-f]{40}")
 
 
@@ -37,8 +38,8 @@ def check_settings(
 def _identities(files: Files, asked_for: Identities) -> Iterator[Finding]:
     for path, identity in asked_for.items():
         place = files.at(path)
-        if not place.is_file():
-            continue  # found missing
+        if not place.is_file() or place.suffix not in TELLING:
+            continue  # found missing, or known by its record
         carried = read_artifact(place)
         for what, expected in (("identity", identity), ("schema_version", SCHEMA_VERSION)):
             found = carried.get(what)

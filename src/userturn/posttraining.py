@@ -23,7 +23,7 @@ from userturn.logs import say
 from userturn.models import model_folder
 from userturn.recipes import TRAINING_VERSION, load_recipe
 from userturn.signals import StopFlag
-from userturn.tables import written_whole
+from userturn.tables import write_json
 from userturn.templates import load_template
 from userturn.training import STATE, Training, last_checkpoint, trainer_arguments
 
@@ -198,5 +198,4 @@ def _write_record(
         "n_conversations": len(training.rows),
         "log": _log(checkpoint),
     }
-    with written_whole(path) as temporary:
-        temporary.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    write_json(record, path, record["training"])

@@ -48,6 +48,7 @@ PACKAGES = (
     "vllm",
 )
 JOURNAL = ".jsonl"
+STAMP = ".snakemake_timestamp"  # Snakemake's own, in an output folder
 PLACED = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME", "CUDA_VISIBLE_DEVICES")
 
 
@@ -129,7 +130,7 @@ def _files(paths: Iterable[str]) -> Iterator[str]:
     """Yield files; of a folder all that it holds."""
     for path in map(Path, paths):
         found = sorted(path.rglob("*")) if path.is_dir() else [path]
-        yield from (str(_relative(file)) for file in found if file.is_file())
+        yield from (str(_relative(f)) for f in found if f.is_file() and f.name != STAMP)
 
 
 def _is_artifact(path: Path) -> bool:

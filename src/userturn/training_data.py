@@ -19,7 +19,7 @@ from userturn.fingerprints import fingerprint
 from userturn.models import COMMIT
 from userturn.recipes import Recipe
 from userturn.sources import Row, fetch, read_rows
-from userturn.tables import Schema, write_table, written_whole
+from userturn.tables import Schema, write_table, write_text
 
 SCHEMA: Schema = {
     "conversation": pl.String,
@@ -167,6 +167,5 @@ def prepare_training_data(
     if not table.height:
         raise UserError("the recipe's files hold no conversation; mend `data` in the recipe")
     if pins:
-        with written_whole(pinned) as temporary:
-            temporary.write_text(json.dumps(pins, indent=1, sort_keys=True) + "\n")
+        write_text(json.dumps(pins, indent=1, sort_keys=True) + "\n", pinned)
     write_table(table.sort("source", "conversation"), path_to_data, identity)

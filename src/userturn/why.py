@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import dataclass
 from hashlib import sha256
-from operator import attrgetter
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
+from userturn.artifacts import asked_for
 from userturn.config import load_config
 from userturn.errors import UserError
 from userturn.fingerprints import file_sha256
@@ -18,32 +17,6 @@ from userturn.settings import HASH, differences, flat, settings_of, short
 from userturn.study import checked_study
 from userturn.study_record import RECORD, read_study_record
 
-# What gives the identity of each rule's artifacts, as its `params` name it.
-IDENTITIES = {
-    "analyse": "analysis_identity",
-    "collect_answers": "answers_identity",
-    "collect_user_turns": "cell_identity",
-    "compare_with_paper": "shown_identity",
-    "correct_rates": "humans.identity",
-    "build_report": "report_identity",
-    "describe_model": "model_identity",
-    "draw_confusion": "humans.identity",
-    "draw_figures": "shown_identity",
-    "grade": "grades_identity",
-    "import_annotations": "humans.annotations_identity",
-    "judge": "verdicts_identity",
-    "judge_controls": "controls.verdicts_identity",
-    "measure_agreement": "humans.identity",
-    "plant_failures": "controls.planted_identity",
-    "prepare_dataset": "dataset_identity",
-    "record_study": "record_identity",
-    "sample_for_humans": "humans.sample_identity",
-    "summarise": "summary_identity",
-    "tabulate": "identity",
-    "tabulate_controls": "controls.identity",
-    "tabulate_costs": "judges.identity",
-    "take_human_turns": "controls.human_turns_identity",
-}
 SHOWN_INPUTS = 8
 
 
@@ -190,7 +163,7 @@ def reasons_to_remake(artifact: Artifact, configfiles: Sequence[str]) -> Iterato
             yield f"input {name}: {state}, was {short(noted)}"
     if artifact.project is None:
         yield "(its project is not beside it, so its configuration now is not known)"
-    elif record["rule"] in IDENTITIES:
+    elif record["identity"] is not None:
         with chdir(artifact.project):
             yield from _reasons_by_config(artifact, configfiles)
 
@@ -200,13 +173,13 @@ def _reasons_by_config(artifact: Artifact, configfiles: Sequence[str]) -> Iterat
     record = artifact.record
     try:
         study = checked_study(load_config(["config.yaml", *configfiles]))
-        asked = attrgetter(IDENTITIES[record["rule"]])(study)
-        wanted = asked(SimpleNamespace(**record["wildcards"])) if callable(asked) else asked
+        asked = asked_for(study)
     except UserError as error:
         yield f"(the configuration now cannot be used: {error})"
         return
-    except KeyError as error:
-        yield f"the configuration now asks for no {error}, so nothing makes it"
+    wanted = next((asked[name] for name in record["outputs"] if asked.get(name)), None)
+    if wanted is None:
+        yield "the configuration now asks for none of what this job made"
         return
     if wanted == record["identity"]:
         return
