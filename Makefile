@@ -13,8 +13,9 @@ help: ## Show this list.
 setup: ## Install everything into .venv; does nothing if it is there.
 	@$(PYTHON) envs/setup.py
 
-demo: setup ## Run the demo study on this machine, without a GPU, and print its rates.
+demo: setup ## Run the demo study on this machine, without a GPU, audit it, and print its rates.
 	$(RUN) snakemake --profile profiles/demo $(ENGINE)
+	$(RUN) userturn audit results
 	$(RUN) userturn rates results
 
 demo-judge: setup ## Run a judge behind vLLM's own server on this machine, and print its rates.
