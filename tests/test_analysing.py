@@ -26,6 +26,7 @@ def grid(models: dict[str, Any], perturbations: dict[str, Any] | None = None) ->
     return SimpleNamespace(
         models=models,
         lines=models,
+        contents=SimpleNamespace(recipes={}),
         datasets=[],
         perturbations=perturbations or plain,
         config={"seed": 1},
