@@ -4,116 +4,15 @@ Every artifact belongs to the record of one job, with its hash; the hashes of a 
 those of the artifacts they came from. No time of any file is looked at.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from userturn.artifacts import Identities
 from userturn.findings import Finding, Note, remake, short
 from userturn.fingerprints import file_sha256
-from userturn.provenance import STAMP, Record, read_record
-
-PROVENANCE = "results/provenance"
-# Kept apart from artifacts: records themselves, and what grows or goes while a study runs.
-NOT_ARTIFACTS = (
-    "provenance",
-    "journal",
-    "leases",
-    "checkpoints",
-    "audit",
-    "drawn",
-    "README.md",
-)
-
-Hashes = Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Files:
-    """The files of a results folder, and what their records say of them.
-
-    Attributes:
-        results: the folder, wherever it is now.
-        left_out: sha256 of artifacts that an export left out, by path.
-    """
-
-    results: Path
-    left_out: Hashes
-
-    def at(self, path: str) -> Path:
-        """Return where a path of a record is now; inputs of the project lie beside the results."""
-        folder, _, rest = path.partition("/")
-        return self.results / rest if folder == "results" else self.results.parent / path
-
-    @cached_property
-    def records(self) -> dict[str, Record | None]:
-        """The record of every job, None where it cannot be read, by the record's path."""
-        folder = self.results / "provenance"
-        return {
-            f"{PROVENANCE}/{path.relative_to(folder)}": read_record(path)
-            for path in sorted(folder.rglob("*.json"))
-        }
-
-    @property
-    def readable(self) -> Iterator[tuple[str, Record]]:
-        """The records that can be read."""
-        return ((path, record) for path, record in self.records.items() if record is not None)
-
-    @cached_property
-    def makers(self) -> dict[str, list[str]]:
-        """The records that claim each artifact."""
-        makers: dict[str, list[str]] = {}
-        for path, record in self.readable:
-            for artifact in (record["outputs"], record["beside"]):
-                for name in artifact:
-                    makers.setdefault(name, []).append(path)
-        return makers
-
-    def noted(self, artifact: str) -> str | None:
-        """Return the hash that an artifact had when it was made, or None without a record."""
-        for path in self.makers.get(artifact, []):
-            record = self.records[path]
-            if record is not None:
-                found: str = {**record["beside"], **record["outputs"]}[artifact]
-                return found
-        return None
-
-    @cached_property
-    def present(self) -> list[str]:
-        """The paths of all artifacts that are there."""
-        return [
-            f"results/{path.relative_to(self.results)}"
-            for path in sorted(self.results.rglob("*"))
-            if path.is_file()
-            and path.name != STAMP
-            and path.relative_to(self.results).parts[0] not in NOT_ARTIFACTS
-        ]
-
-    @cached_property
-    def has_journals(self) -> bool:
-        """Whether this copy of the study came with its journals."""
-        return any((self.results / "journal").rglob("*.jsonl"))
-
-    @property
-    def known(self) -> list[str]:
-        """The paths of all artifacts that are there or were left out."""
-        left_out = {path for path in self.left_out if path in self.makers}
-        return sorted(left_out.union(self.present))
-
-    @cached_property
-    def hashes(self) -> dict[str, str]:
-        """The sha256 of every artifact and every noted input that is there, or was left out."""
-        named = {name for _, record in self.readable for name in record["inputs"]}
-        beside = {name for _, record in self.readable for name in record["beside"]}
-        wanted = sorted({*self.present, *named, *beside})
-        there = [path for path in wanted if self.at(path).is_file()]
-        with ThreadPoolExecutor() as pool:
-            found = pool.map(lambda path: file_sha256(self.at(path)), there)
-        return {**self.left_out, **dict(zip(there, found, strict=True))}
+from userturn.provenance import Record
+from userturn.study_files import Files
 
 
 def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
@@ -171,7 +70,7 @@ def _missing(files: Files, wanted: Identities) -> Iterator[Finding]:
     }
     for artifact in sorted(wanted.keys() | made):
         if artifact not in files.hashes:
-            digest = files.noted(artifact)
+            digest = files.noted.get(artifact)
             expected = "to be there" if digest is None else f"sha256 {short(digest)}"
             mend = "snakemake" if artifact in wanted else remake(artifact)
             yield Finding("completeness", artifact, expected, "no such file", mend)
@@ -183,7 +82,7 @@ def _missing(files: Files, wanted: Identities) -> Iterator[Finding]:
 
 def _altered(files: Files, wanted: Identities) -> Iterator[Finding]:
     for artifact in files.makers:
-        noted, found = files.noted(artifact), files.hashes.get(artifact)
+        noted, found = files.noted.get(artifact), files.hashes.get(artifact)
         if found is not None and found != noted:
             yield Finding(
                 "hashes",
@@ -227,7 +126,7 @@ def _stale(files: Files, wanted: Identities) -> Iterator[Finding]:
         for name, noted in record["inputs"].items():
             found = files.hashes.get(name)
             # An input that is not what its own record says is found there, once.
-            own = files.noted(name) if name.startswith("results/") else found
+            own = files.noted.get(name) if name.startswith("results/") else found
             if own is not None and own != noted:
                 yield Finding(
                     "chain",
@@ -281,7 +180,7 @@ def _drawn_rounds(files: Files, wanted: Identities) -> Iterator[Finding]:
     """Hold each drawn round against its copy among the artifacts."""
     for path in sorted((files.results / "drawn").glob("*/*.parquet")):
         artifact = f"results/humans/{path.parent.name}/{path.name}"
-        noted = files.noted(artifact)
+        noted = files.noted.get(artifact)
         if noted is not None and file_sha256(path) != noted:
             yield Finding(
                 "hashes",
@@ -296,9 +195,3 @@ def _left_out(files: Files, wanted: Identities) -> Iterator[Note]:
     if files.left_out:
         text = f"{len(files.left_out)} files were left out of this copy; their hashes were checked"
         yield Note("completeness", "left_out.json", text)
-
-
-def digest_of(hashes: Hashes) -> str:
-    """Return one hash of all artifacts: publish it, and any copy can be held against it."""
-    lines: Any = "".join(f"{digest}  {path}\n" for path, digest in sorted(hashes.items()))
-    return sha256(lines.encode()).hexdigest()

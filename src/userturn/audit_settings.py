@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import polars as pl
 
 from userturn.artifacts import Identities
-from userturn.audit_files import Files
 from userturn.findings import Finding, Note, remake, short
 from userturn.grid import Grid
 from userturn.held_out import held_out_findings
 from userturn.models import local_path
 from userturn.study import Study
+from userturn.study_files import Files
 from userturn.study_record import StudyRecord
 from userturn.tables import SCHEMA_VERSION, read_artifact
 

@@ -14,7 +14,6 @@ import polars as pl
 from userturn.analysing import analyse
 from userturn.anchors import compare_with_paper
 from userturn.artifacts import ANALYSED
-from userturn.audit_files import Files
 from userturn.audit_pair import FAULTS
 from userturn.contents import RUBRIC
 from userturn.controls import tabulate_controls
@@ -24,6 +23,7 @@ from userturn.differences import difference
 from userturn.findings import Finding, remake
 from userturn.measuring import measure_agreement
 from userturn.study import Study
+from userturn.study_files import Files
 from userturn.study_record import StudyRecord
 from userturn.tabulating import tabulate
 

@@ -17,7 +17,7 @@ from tabulate import tabulate
 
 from userturn.archives import opened, read_left_out
 from userturn.artifacts import Identities, asked_for
-from userturn.audit_files import Files, check_files, digest_of
+from userturn.audit_files import check_files
 from userturn.audit_page import audit_page
 from userturn.audit_pair import Pair
 from userturn.audit_reruns import rerun
@@ -31,6 +31,7 @@ from userturn.findings import Finding, Note
 from userturn.grid import Grid
 from userturn.logs import say
 from userturn.study import Study
+from userturn.study_files import Files, digest_of
 from userturn.study_record import StudyRecord, read_study_record
 from userturn.tables import write_text
 

@@ -15,6 +15,7 @@ from userturn.grid import Grid
 from userturn.provenance import Record, read_record
 from userturn.settings import HASH, differences, flat, settings_of, short
 from userturn.study import checked_study
+from userturn.study_files import Files
 from userturn.study_record import RECORD, read_study_record
 
 SHOWN_INPUTS = 8
@@ -35,9 +36,8 @@ class Artifact:
     record: Record
 
     def at(self, name: str) -> Path:
-        """Return where a path of a record is now; inputs of the project lie beside the results."""
-        folder, _, rest = name.partition("/")
-        return self.results / rest if folder == "results" else self.results.parent / name
+        """Return where a path of a record is now."""
+        return Files(self.results, {}).at(name)
 
     @property
     def project(self) -> Path | None:
