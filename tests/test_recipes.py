@@ -11,7 +11,7 @@ from tests.workflow import ROOT
 from userturn.config import ConfigError, load_config
 from userturn.grid import Grid
 from userturn.recipes import RECIPES, check_recipe, load_recipe
-from userturn.study import Study
+from userturn.study import checked_study
 
 ENDPOINT = {
     "kind": "endpoint",
@@ -131,7 +131,7 @@ def test_simulators_prompt_is_part_of_the_identity(project: Path) -> None:
 
 def test_trained_model_has_from_its_base_what_its_line_does_not_say(project: Path) -> None:
     line = {"base": "base-1b", "recipe": "demo-sft", "gpus": 4, "training": {"mem_mb": 9}}
-    study = Study(config(x=line))
+    study = checked_study(config(x=line))
     found = study.grid.models["x"]
     assert (found["user_header"], found["gpus"], found["family"]) == ("U", 4, "base")
     assert found["source"] == "./results/training/x/model"
@@ -161,7 +161,7 @@ def test_line_that_cannot_be_trained_is_refused_in_a_sentence(
     project: Path, lines: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        Study(config(**lines))
+        checked_study(config(**lines))
 
 
 def test_base_whose_folder_is_not_there_is_refused_in_a_sentence(project: Path) -> None:

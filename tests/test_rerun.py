@@ -61,6 +61,7 @@ def test_smaller_selection_and_growing_back_sweep_nothing(study: Path) -> None:
         "draw_confusion",
         "build_report",
         "tabulate_costs",
+        "record_study",
     }
     run(study, "--until", "tabulate")
     change_study(study, run__temperatures=[0, 1.0])
@@ -87,6 +88,7 @@ def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
         "compare_with_paper": 1,
         "draw_figures": 1,
         "tabulate_costs": 1,
+        "record_study": 1,
     }
 
 
