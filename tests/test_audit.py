@@ -165,10 +165,29 @@ def test_a_deleted_record_is_found_by_what_it_recorded(results: Path) -> None:
     assert named(results, "tables/rates.parquet")[0].check == "records"
 
 
+def test_a_cell_that_came_after_the_draw_needs_no_sample_and_one_before_it_does(
+    results: Path,
+) -> None:
+    sample = f"{CELL}/human_sample.parquet"
+    (results / sample).unlink()
+    assert named(results, sample)
+    (results / "provenance/sample_for_humans/tiny/word-problems/t0/none.json").unlink()
+    assert found(results) == []
+
+
 def test_a_file_that_no_job_made_is_an_orphan(results: Path) -> None:
     shutil.copy(results / TURNS, results / CELL / "more_turns.parquet")
     (finding,) = found(results)
     assert (finding.check, finding.mend) == ("orphans", f"rm results/{CELL}/more_turns.parquet")
+
+
+def test_a_marker_that_a_later_sweep_wrote_is_no_fault(results: Path) -> None:
+    path = "sweeps/tiny/1of1.json"
+    (results / path).write_text(
+        (results / path).read_text().replace('"n_found": 0', '"n_found": 9')
+    )
+    forge(results, path)
+    assert found(results) == []
 
 
 def test_what_a_killed_job_left_is_no_more_than_a_note(results: Path) -> None:

@@ -48,6 +48,11 @@ def asked_for(study: Study) -> Identities:
     }
 
 
+def is_optional(path: str) -> bool:
+    """Tell whether an artifact may lack: cells that came after a round's draw have no sample."""
+    return path.endswith("/human_sample.parquet")
+
+
 def _sources(study: Study) -> Identities:
     grid = study.grid
     datasets = {

@@ -4,7 +4,7 @@ Every artifact belongs to the record of one job, with its hash; the hashes of a 
 those of the artifacts they came from. No time of any file is looked at.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
@@ -13,6 +13,9 @@ from userturn.findings import Finding, Note, remake, short
 from userturn.fingerprints import file_sha256
 from userturn.provenance import Record
 from userturn.study_files import Files
+
+MARKERS = ("results/sweeps/", "results/judging/")  # each later job of a model writes them anew
+DRAWN_ONCE = "draw_annotation_round"  # a round stays as it was drawn, whatever its cells are now
 
 
 def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
@@ -54,19 +57,20 @@ def _is_current(record: Record, wanted: Identities) -> bool:
     return not wanted.keys().isdisjoint(record["outputs"]) or not record["wildcards"]
 
 
-def _is_kept(path: str, wanted: Identities) -> bool:
-    """Tell whether a file beside outputs still counts: pins do, and plans of wanted cells."""
-    return path.startswith("results/revisions/") or PurePosixPath(path).parent.name in {
-        identity for identity in wanted.values() if identity is not None
-    }
+def _kept(record: Record, identities: Collection[str | None]) -> Iterator[str]:
+    """Yield the files beside a job's outputs that still count: pins, and plans of wanted cells."""
+    for path in record["beside"]:
+        if path.startswith("results/revisions/") or PurePosixPath(path).parent.name in identities:
+            yield path
 
 
 def _missing(files: Files, wanted: Identities) -> Iterator[Finding]:
+    identities = set(wanted.values())
     made = {
         name
         for _, record in files.readable
         if _is_current(record, wanted) or record["rule"] == "sweep"
-        for name in [*record["outputs"], *(p for p in record["beside"] if _is_kept(p, wanted))]
+        for name in [*record["outputs"], *_kept(record, identities)]
     }
     for artifact in sorted(wanted.keys() | made):
         if artifact not in files.hashes:
@@ -120,10 +124,12 @@ def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
 
 def _stale(files: Files, wanted: Identities) -> Iterator[Finding]:
     for _, record in files.readable:
-        if not _is_current(record, wanted) or not record["outputs"]:
+        if not _is_current(record, wanted) or record["rule"] == DRAWN_ONCE:
             continue
         made = min(record["outputs"], key=lambda name: (name not in wanted, name))
         for name, noted in record["inputs"].items():
+            if name.startswith(MARKERS):
+                continue
             found = files.hashes.get(name)
             # An input that is not what its own record says is found there, once.
             own = files.noted.get(name) if name.startswith("results/") else found

@@ -16,7 +16,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from userturn.archives import opened, read_left_out
-from userturn.artifacts import Identities, asked_for
+from userturn.artifacts import Identities, asked_for, is_optional
 from userturn.audit_files import check_files
 from userturn.audit_page import audit_page
 from userturn.audit_pair import Pair
@@ -78,8 +78,9 @@ def audit(results: Path) -> Audit:
     Raises:
         UserError: it is none.
     """
-    record, study, wanted = open_record(results)
+    record, study, asked = open_record(results)
     files = Files(results, read_left_out(results))
+    wanted = {path: asked[path] for path in asked if path in files.makers or not is_optional(path)}
     found = check_files(files, wanted)
     altered = {item.artifact for item in found if isinstance(item, Finding)}
     broken = frozenset(altered | files.left_out.keys())
