@@ -168,6 +168,12 @@ def run_audit(
         findings=sorted([*found.findings, *reruns.findings]),
         notes=sorted([*found.notes, *reruns.notes]),
     )
-    write_audit(whole, Path(folder))
     say(format_audit(whole))
+    try:
+        write_audit(whole, Path(folder))
+    except OSError as error:
+        raise UserError(
+            f"audit.json and audit.html could not be written to '{folder}' ({error.strerror}); name "
+            "another folder with `--to`"
+        ) from error
     return 1 if whole.findings else 0

@@ -211,7 +211,7 @@ def test_after_a_killed_driver_and_a_minute_without_slurm_nothing_is_lost_or_dou
     cluster: Cluster, tmp_path: Path
 ) -> None:
     folder = project(tmp_path / "killed", {"tiny": {}})
-    write_study(folder, {"tiny": {}}, user_turn={"max_tokens": 300})  # outlives the next driver
+    write_study(folder, {"tiny": {}}, user_turn={"max_tokens": 700})  # outlives the next driver
     marker = "results/sweeps/tiny/1of1.json"
     driver = cluster.start(folder, marker)
     wait_for_lines(folder, "tiny", 22)
