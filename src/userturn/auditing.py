@@ -173,7 +173,7 @@ def run_audit(
         write_audit(whole, Path(folder))
     except OSError as error:
         raise UserError(
-            f"audit.json and audit.html could not be written to '{folder}' ({error.strerror}); name "
-            "another folder with `--to`"
+            f"audit.json and audit.html could not be written to '{folder}' ({error.strerror}); "
+            "name another folder with `--to`"
         ) from error
     return 1 if whole.findings else 0
