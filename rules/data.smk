@@ -39,7 +39,7 @@ rule describe_model:
 rule download:
     """Fetch all models and datasets, for nodes without a network: `snakemake download`."""
     input:
-        study.descriptions,
+        study.descriptions_of_sources,
         study.prepared_datasets,
         study.training.data,
     localrule: True

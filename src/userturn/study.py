@@ -192,7 +192,12 @@ class Study:
 
     @property
     def descriptions(self) -> list[str]:
-        """What is known of all models that are not trained here."""
+        """What is known of all models."""
+        return [f"results/models/{model}.json" for model in self.grid.models]
+
+    @property
+    def descriptions_of_sources(self) -> list[str]:
+        """What is known of the models that are fetched: those of the run, and bases of trained."""
         grid = self.grid
         return [f"results/models/{m}.json" for m in grid.described if "recipe" not in grid.lines[m]]
 
