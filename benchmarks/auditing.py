@@ -119,7 +119,7 @@ def write_cell(
             known = {"key": asked.key, "item": asked.item, "sample": 0, "outcome": "ok"}
             writer.append(known | said | {"finish_reason": "stop", "error": None})
     path = grid.requests_folder(model, dataset, identity) / "1of1.parquet"
-    write_plan(plan, path, identity)
+    write_plan(plan, path, identity, of_model)
     note(grid.results, f"sweep/{identity}", [path])
 
 

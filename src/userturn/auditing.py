@@ -16,7 +16,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from userturn.archives import opened, read_left_out
-from userturn.artifacts import Identities, asked_for, is_optional
+from userturn.artifacts import asked_for, is_optional
 from userturn.audit_files import check_files
 from userturn.audit_page import audit_page
 from userturn.audit_pair import Pair
@@ -55,8 +55,8 @@ class Audit:
     digest: str
 
 
-def open_record(results: Path) -> tuple[StudyRecord, Study, Identities]:
-    """Return the record of a results folder, the study and the artifacts that it asks for.
+def open_record(results: Path) -> tuple[StudyRecord, Study]:
+    """Return the record of a results folder, and the study that it is of.
 
     Raises:
         UserError: there is no record, or none of a study.
@@ -64,7 +64,8 @@ def open_record(results: Path) -> tuple[StudyRecord, Study, Identities]:
     record = read_study_record(results)
     try:
         study = Study(Grid(record.config, results, record.contents))
-        return record, study, asked_for(study)
+        study.grid.verdict_identities  # noqa: B018  a record that lacks something is found here
+        return record, study
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise UserError(
             f"'{results}/study.json' holds no configuration that this version understands "
@@ -78,7 +79,8 @@ def audit(results: Path) -> Audit:
     Raises:
         UserError: it is none.
     """
-    record, study, asked = open_record(results)
+    record, study = open_record(results)
+    asked = asked_for(study)
     files = Files(results, read_left_out(results))
     wanted = {path: asked[path] for path in asked if path in files.makers or not is_optional(path)}
     found = check_files(files, wanted)
@@ -112,12 +114,12 @@ def _content(results: Path, study: Study, broken: frozenset[str]) -> Iterator[Fi
 
 
 def _tables(results: Path, broken: frozenset[str]) -> list[Finding]:
-    record, study, _ = open_record(results)
+    record, study = open_record(results)
     return check_tables(Files(results, read_left_out(results)), record, study, broken)
 
 
 def _rows(results: Path, broken: frozenset[str], model: str, dataset: str) -> list[Finding]:
-    record, study, _ = open_record(results)
+    record, study = open_record(results)
     pair = Pair(study.grid, record, model, dataset, Files(results, {}).has_journals, broken)
     found = [*check_answers(pair), *check_grades(pair)]
     for cell in pair.cells:
