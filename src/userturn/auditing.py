@@ -108,6 +108,7 @@ def _content(results: Path, study: Study, broken: frozenset[str]) -> Iterator[Fi
         for part in parts:
             yield from part()
         return
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # of each process, which reads it as it starts
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         for running in [pool.submit(part) for part in parts]:
             yield from running.result()
