@@ -238,6 +238,16 @@ def test_a_forged_row_is_found_though_every_hash_was_forged_too(
     assert named(results, path)
 
 
+def test_an_item_that_was_taken_out_of_its_dataset_is_missed_by_what_answers_it(
+    results: Path,
+) -> None:
+    path = "datasets/word-problems.parquet"
+    rewrite(results / path, lambda table: table[1:])
+    forge(results, path, everywhere=True)
+    checks = {f.check for f in named(results, "answers/tiny/word-problems.parquet")}
+    assert "rows" in checks and named(results, "grades/tiny/word-problems.parquet")
+
+
 def test_a_report_that_is_older_than_what_it_shows_is_found(results: Path) -> None:
     rewrite(results / "tables/judges.parquet", first_row(n_turns=99))
     forge(results, "tables/judges.parquet")  # as if it were made again, and alone

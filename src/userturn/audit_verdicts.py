@@ -84,7 +84,10 @@ def check_grades(pair: Pair) -> Iterator[Finding]:
         wrong = f"a grade of each of {rows.height} answers", f"{there.height} grades"
     elif verifier != "rubric":
         some = rows.gather_every(every)
-        made = grades_table(some, grade_answers(verifier, some.to_dicts()))
-        wrong = difference(made, there.gather_every(every), ITEM_KEYS)
+        try:
+            made = grades_table(some, grade_answers(verifier, some.to_dicts()))
+            wrong = difference(made, there.gather_every(every), ITEM_KEYS)
+        except FAULTS:
+            wrong = "grades of answers to the dataset's items", "answers to others"
     if wrong is not None:
         yield Finding("grades", path, *wrong, remake(path))
