@@ -137,7 +137,7 @@ def write_pair(results: Path, model: str, dataset: str, n_turns: int) -> None:
     grade("numeric", study.grades_identity(pair), 1, str(answers), str(items), str(grades))
     note(results, f"grade/{model}/{dataset}", [answers, grades], [items])
     for cell in (cell for cell in grid.cells if cell[:2] == (model, dataset)):
-        drawn = grid.config["user_turn"] | {"temperature": grid.temperatures[cell.temperature]}
+        drawn = grid.user_turn_settings(grid.temperatures[cell.temperature])
         write_cell(grid, cell, grid.cell_identity(cell), drawn, n_turns)
         judge_and_count(grid, study, cell, items)
 

@@ -5,12 +5,11 @@ those of the artifacts they came from. No time of any file is looked at.
 """
 
 from collections.abc import Callable, Collection, Iterator
-from hashlib import sha256
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from userturn.artifacts import Identities
-from userturn.findings import Finding, Note, remake, short
-from userturn.fingerprints import file_sha256
+from userturn.findings import Finding, Note, remake
+from userturn.fingerprints import beginning_sha256, file_sha256, short_hash
 from userturn.provenance import Record
 from userturn.study_files import Files
 
@@ -75,7 +74,7 @@ def _missing(files: Files, wanted: Identities) -> Iterator[Finding]:
     for artifact in sorted(wanted.keys() | made):
         if artifact not in files.hashes:
             digest = files.noted.get(artifact)
-            expected = "to be there" if digest is None else f"sha256 {short(digest)}"
+            expected = "to be there" if digest is None else f"sha256 {short_hash(digest)}"
             mend = "snakemake" if artifact in wanted else remake(artifact)
             yield Finding("completeness", artifact, expected, "no such file", mend)
         elif artifact not in files.makers:
@@ -85,14 +84,14 @@ def _missing(files: Files, wanted: Identities) -> Iterator[Finding]:
 
 
 def _altered(files: Files, wanted: Identities) -> Iterator[Finding]:
-    for artifact in files.makers:
-        noted, found = files.noted.get(artifact), files.hashes.get(artifact)
+    for artifact, noted in files.noted.items():
+        found = files.hashes.get(artifact)
         if found is not None and found != noted:
             yield Finding(
                 "hashes",
                 artifact,
-                f"sha256 {short(noted)}, as it was made",
-                f"sha256 {short(found)}",
+                f"sha256 {short_hash(noted)}, as it was made",
+                f"sha256 {short_hash(found)}",
                 remake(artifact),
             )
 
@@ -137,8 +136,8 @@ def _stale(files: Files, wanted: Identities) -> Iterator[Finding]:
                 yield Finding(
                     "chain",
                     made,
-                    f"made of {name} with sha256 {short(own)}",
-                    f"made of one with sha256 {short(noted)}",
+                    f"made of {name} with sha256 {short_hash(own)}",
+                    f"made of one with sha256 {short_hash(noted)}",
                     remake(made),
                 )
 
@@ -163,23 +162,16 @@ def _journals(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
         return
     for maker, record in files.readable:
         for name, noted in record["journals"].items():
-            found = _beginning(files.at(name), noted["n_bytes"])
+            place = files.at(name)
+            found = beginning_sha256(place, noted["n_bytes"]) if place.is_file() else None
             if found != noted["sha256"] and name not in files.left_out:
                 yield Finding(
                     "journals",
                     name,
-                    f"to begin with {noted['n_bytes']} bytes of sha256 {short(noted['sha256'])}",
-                    "no such file" if found is None else f"sha256 {short(found)}",
+                    f"{noted['n_bytes']} first bytes of sha256 {short_hash(noted['sha256'])}",
+                    "no such file" if found is None else f"sha256 {short_hash(found)}",
                     f"fetch the file again from a copy, or leave it: {maker} tells what it was for",
                 )
-
-
-def _beginning(path: Path, n_bytes: int) -> str | None:
-    """Return the hash of a journal's first bytes: it may have grown since."""
-    if not path.is_file():
-        return None
-    with path.open("rb") as file:
-        return sha256(file.read(n_bytes)).hexdigest()
 
 
 def _drawn_rounds(files: Files, wanted: Identities) -> Iterator[Finding]:
@@ -191,8 +183,8 @@ def _drawn_rounds(files: Files, wanted: Identities) -> Iterator[Finding]:
             yield Finding(
                 "hashes",
                 f"results/drawn/{path.parent.name}/{path.name}",
-                f"sha256 {short(noted)}, as {artifact}",
-                f"sha256 {short(file_sha256(path))}",
+                f"sha256 {short_hash(noted)}, as {artifact}",
+                f"sha256 {short_hash(file_sha256(path))}",
                 f"cp {artifact} results/drawn/{path.parent.name}/{path.name}",
             )
 

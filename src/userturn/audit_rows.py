@@ -15,6 +15,7 @@ from userturn.cells import Cell, files_of
 from userturn.collecting import answers_of, user_turns_of
 from userturn.differences import Wrong
 from userturn.findings import Finding, remake
+from userturn.fingerprints import short_hash
 from userturn.judging import KEYS
 from userturn.requests import derive_seed, request_key
 from userturn.settled import request_identity
@@ -95,8 +96,7 @@ def _drawn(pair: Pair, cell: Cell | None) -> dict[str, Any]:
         drawn = pair.grid.answer_settings(pair.model)
         stops = pair.description["end_of_answer_token_ids"]
     else:
-        temperature = {"temperature": pair.grid.temperatures[cell.temperature]}
-        drawn = pair.grid.config["user_turn"] | temperature
+        drawn = pair.grid.user_turn_settings(pair.grid.temperatures[cell.temperature])
         stops = pair.description["stop_token_ids"]
     return {**drawn, "stop_token_ids": tuple(stops)}
 
@@ -129,4 +129,4 @@ def _wrong_key(
     if key == row["key"]:
         return None
     where = f"{row['item']}, sample {row['sample']}"
-    return f"key {key[:12]} of {where}, by what was asked", row["key"][:12]
+    return f"key {short_hash(key)} of {where}, by what was asked", short_hash(row["key"])

@@ -1,23 +1,22 @@
 """Is what was asked for what is there: identities, pins, proofs, rubrics, limits and trust?"""
 
 import json
-import re
 from collections.abc import Iterator
 
 import polars as pl
 
 from userturn.artifacts import Identities
-from userturn.findings import Finding, Note, remake, short
+from userturn.findings import Finding, Note, remake
+from userturn.fingerprints import short_hash
 from userturn.grid import Grid
 from userturn.held_out import held_out_findings
-from userturn.models import local_path
+from userturn.models import COMMIT, local_path
 from userturn.study import Study
 from userturn.study_files import Files
 from userturn.study_record import StudyRecord
 from userturn.tables import SCHEMA_VERSION, read_artifact
 
 TELLING = (".parquet", ".json")  # files that say whose settings made them
-COMMIT = re.compile("[0-9a-f]{40}")
 
 
 def check_settings(
@@ -47,8 +46,8 @@ def _identities(files: Files, asked_for: Identities) -> Iterator[Finding]:
                 yield Finding(
                     "identities",
                     path,
-                    f"{what} {short(expected)}",
-                    f"{what} {short(found)}",
+                    f"{what} {short_hash(expected)}",
+                    f"{what} {short_hash(found)}",
                     remake(path),
                 )
 
@@ -112,8 +111,8 @@ def _rubrics(study: StudyRecord) -> Iterator[Finding]:
             yield Finding(
                 "rubrics",
                 "results/study.json",
-                f"judge {name} to go by the annotators' rubric {short(expected)}",
-                f"rubric {short(found)}",
+                f"judge {name} to go by the annotators' rubric {short_hash(expected)}",
+                f"rubric {short_hash(found)}",
                 f"give judges.{name} the rubric data/rubric.yaml and run snakemake",
             )
 

@@ -28,7 +28,6 @@ from userturn.audit_tables import check_tables
 from userturn.audit_verdicts import check_grades, check_verdicts
 from userturn.errors import UserError
 from userturn.findings import Finding, Note
-from userturn.grid import Grid
 from userturn.logs import say
 from userturn.study import Study
 from userturn.study_files import Files, digest_of
@@ -63,7 +62,7 @@ def open_record(results: Path) -> tuple[StudyRecord, Study]:
     """
     record = read_study_record(results)
     try:
-        study = Study(Grid(record.config, results, record.contents))
+        study = Study(record.grid(results))
         study.grid.verdict_identities  # noqa: B018  a record that lacks something is found here
         return record, study
     except (LookupError, TypeError, AttributeError, ValueError) as error:
@@ -120,8 +119,10 @@ def _tables(results: Path, broken: frozenset[str]) -> list[Finding]:
 
 
 def _rows(results: Path, broken: frozenset[str], model: str, dataset: str) -> list[Finding]:
-    record, study = open_record(results)
-    pair = Pair(study.grid, record, model, dataset, Files(results, {}).has_journals, broken)
+    record = read_study_record(results)
+    pair = Pair(
+        record.grid(results), record, model, dataset, Files(results, {}).has_journals, broken
+    )
     found = [*check_answers(pair), *check_grades(pair)]
     for cell in pair.cells:
         found += [*check_user_turns(pair, cell), *check_verdicts(pair, cell)]

@@ -19,8 +19,9 @@ from userturn.config import Config
 from userturn.crate import README, Member, crate_metadata
 from userturn.errors import UserError
 from userturn.fingerprints import file_sha256
-from userturn.provenance import Record, read_record
+from userturn.provenance import PROVENANCE, Record
 from userturn.secrets import Secret, key_values, secrets_in
+from userturn.study_files import Files
 from userturn.study_record import read_study_record
 from userturn.tables import written_whole
 from userturn.texts import texts_of
@@ -90,13 +91,10 @@ def export(results: Path, archive: Path | None = None, with_journals: bool = Fal
 
 
 def read_records(results: Path) -> dict[str, Record]:
-    """Return the whole provenance records of a study, by their paths without the ending."""
-    folder = results / "provenance"
-    found = {
-        path.relative_to(folder).with_suffix("").as_posix(): read_record(path)
-        for path in sorted(folder.rglob("*.json"))
-    }
-    return {name: record for name, record in found.items() if record is not None}
+    """Return the whole provenance records of a study, by the names of their jobs."""
+    beginning = f"{PROVENANCE}/"
+    readable = Files(results, {}).readable
+    return {p.removeprefix(beginning).removesuffix(".json"): record for p, record in readable}
 
 
 def results_files(results: Path) -> dict[str, Path]:

@@ -39,8 +39,3 @@ def remake(path: str) -> str:
     if path.startswith("results/leases/"):
         return f"rm {path}"
     return f"snakemake --force {path} && snakemake"
-
-
-def short(digest: str | None) -> str:
-    """Return the beginning of a hash, enough to tell two apart."""
-    return "none" if digest is None else digest[:12]

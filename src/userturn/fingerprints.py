@@ -10,6 +10,7 @@ from userturn.errors import UserError
 
 WHOLE_FILE_LIMIT = 64 * 1024 * 1024
 EDGE = 1024 * 1024
+SHORT = 12  # characters of a hash that people read
 
 
 def canonical_json(value: Any) -> str:
@@ -28,6 +29,21 @@ def file_sha256(path: str | Path) -> str:
     """Return the sha256 (hex) of a file's bytes."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def beginning_sha256(path: str | Path, n_bytes: int) -> str:
+    """Return the sha256 (hex) of a file's first bytes: of one that grows, what it was once."""
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        while n_bytes > 0 and (part := file.read(min(n_bytes, EDGE))):
+            digest.update(part)
+            n_bytes -= len(part)
+    return digest.hexdigest()
+
+
+def short_hash(digest: str | None) -> str:
+    """Return the beginning of a hash, enough to tell two apart."""
+    return "none" if digest is None else digest[:SHORT]
 
 
 def check_sha256(path: str | Path, expected: str) -> None:

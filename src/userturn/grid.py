@@ -84,6 +84,10 @@ class Grid:
         settings: dict[str, Any] = self.config["answer"] | self.models[model].get("answer", {})
         return settings
 
+    def user_turn_settings(self, temperature: float) -> dict[str, Any]:
+        """Return how the user turns of a temperature are drawn."""
+        return {**self.config["user_turn"], "temperature": temperature}
+
     def dataset_identity(self, dataset: str) -> str:
         """Return the identity of a dataset's prepared table."""
         return self.contents.datasets[dataset]

@@ -20,9 +20,8 @@ from userturn.judge_requests import JudgePrompt, Question, ask_about_turn, load_
 from userturn.judges import Judge, judge_of
 from userturn.judging import KEYS
 from userturn.ledger import Account, CapReachedError
-from userturn.regenerating import recorded_grid
 from userturn.replies import UnclearReplyError, read_verdict
-from userturn.reruns import Drawn, Reruns, draw_rows, rerun_table
+from userturn.reruns import Drawn, Reruns, draw_rows_by, rerun_table
 from userturn.spending import money
 from userturn.study_record import StudyRecord, read_study_record
 from userturn.vouching import check_key_may_be_sent
@@ -46,16 +45,14 @@ def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     Raises:
         UserError: the folder has no record.
     """
-    grid = recorded_grid(results)
+    record = read_study_record(results)
+    grid = record.grid(results)
     paths = sorted(results.glob("c*/**/verdicts/*.parquet"))
-    of_judges: dict[str, list[Drawn]] = {}
-    for drawn in draw_rows(paths, SCORED, k, rng):
-        of_judges.setdefault(drawn.values["judge"], []).append(drawn)
     rows: list[tuple[Drawn, Outcome]] = []
     costs: list[float] = []
     with TemporaryDirectory(prefix="userturn-") as folder:
-        texts = _write_texts(read_study_record(results), Path(folder))
-        for name, verdicts in sorted(of_judges.items()):
+        texts = _write_texts(record, Path(folder))
+        for name, verdicts in draw_rows_by("judge", paths, SCORED, k, rng).items():
             turns = [_turn_of(grid, verdict) for verdict in verdicts]
             try:
                 outcomes, cost = _judged(_judge(grid, name, Path(folder), texts), turns)

@@ -14,12 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
-from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from userturn.fingerprints import file_sha256, fingerprint
+from userturn.fingerprints import beginning_sha256, file_sha256, fingerprint
 from userturn.logs import log_to
 from userturn.tables import SCHEMA_VERSION, WRITTEN, write_text
 
@@ -118,12 +117,11 @@ def _journals(rule: str, wildcards: Any) -> dict[str, dict[str, Any]]:
     written = {path for path in map(_relative, WRITTEN) if path.suffix == JOURNAL}
     if rule == "sweep":
         written.update((JOURNALS / wildcards.model).rglob(f"*{JOURNAL}"))
-    return {str(path): _prefix(path) for path in sorted(written)}
-
-
-def _prefix(path: Path) -> dict[str, Any]:
-    content = path.read_bytes()
-    return {"n_bytes": len(content), "sha256": sha256(content).hexdigest()}
+    sizes = {path: path.stat().st_size for path in sorted(written)}
+    return {
+        str(path): {"n_bytes": size, "sha256": beginning_sha256(path, size)}
+        for path, size in sizes.items()
+    }
 
 
 def _files(paths: Iterable[str]) -> Iterator[str]:

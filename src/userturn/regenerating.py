@@ -4,7 +4,6 @@ The recorded prompt tokens go through the engine that the study's record names, 
 its own seed. Every model is loaded once, in a process of its own. Nothing is written.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -25,8 +24,8 @@ from userturn.grid import Grid
 from userturn.heuristic import judge_by_words
 from userturn.models import folder_at_hand, local_path, model_folder, source_identity
 from userturn.requests import Request, Sampling, make_request
-from userturn.reruns import Drawn, Reruns, draw_rows, rerun_table
-from userturn.settled import request_identity
+from userturn.reruns import Drawn, Reruns, draw_rows_by, rerun_table
+from userturn.settled import read_description, request_identity
 from userturn.study_record import read_study_record
 from userturn.sweep import engine_settings
 from userturn.templates import Prompt, load_template
@@ -34,16 +33,6 @@ from userturn.vouching import check_code_may_run
 
 FINISHED = pl.col("outcome").is_in(["ok", "empty"]) & pl.col("prompt_token_ids").is_not_null()
 OTHER_KEY = "the recorded settings do not give this request's key"
-
-
-def recorded_grid(results: Path) -> Grid:
-    """Return the grid of a finished study, out of its own record.
-
-    Raises:
-        UserError: the folder has no record.
-    """
-    record = read_study_record(results)
-    return Grid(record.config, results, record.contents)
 
 
 def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
@@ -61,14 +50,11 @@ def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     Raises:
         UserError: the folder has no record.
     """
-    grid = recorded_grid(results)
+    grid = read_study_record(results).grid(results)
     paths = sorted(results.glob("answers/*/*.parquet"))
     paths += sorted(results.glob("cells/*/*/*/*/user_turns.parquet"))
     rows: list[tuple[Drawn, dict[str, Any]]] = []
-    of_models: dict[str, list[Drawn]] = {}
-    for drawn in draw_rows(paths, FINISHED, k, rng):
-        of_models.setdefault(drawn.values["model"], []).append(drawn)
-    for model, drawn_rows in sorted(of_models.items()):
+    for model, drawn_rows in draw_rows_by("model", paths, FINISHED, k, rng).items():
         rows += _rerun_of_model(grid, model, drawn_rows)
     return Reruns(rerun_table(results, rows))
 
@@ -80,7 +66,7 @@ def _rerun_of_model(
         yield from ((row, {"reason": "the study's record has no such model"}) for row in rows)
         return
     try:
-        description = json.loads((grid.results / "models" / f"{model}.json").read_bytes())
+        description = read_description(grid, model)
     except (OSError, ValueError) as error:
         reason = f"results/models/{model}.json cannot be read ({type(error).__name__})"
         yield from ((row, {"reason": reason}) for row in rows)
@@ -108,7 +94,7 @@ def _request(
     """Return the request of a row, or None where the record would make another of it."""
     values = row.values
     if "perturbation" in values:
-        drawn = grid.config["user_turn"] | {"temperature": values["temperature"]}
+        drawn = grid.user_turn_settings(values["temperature"])
         stops = description["stop_token_ids"]
     else:
         drawn = grid.answer_settings(values["model"])

@@ -67,6 +67,16 @@ class Drawn(NamedTuple):
     values: dict[str, Any]
 
 
+def draw_rows_by(
+    column: str, paths: Sequence[Path], is_wanted: pl.Expr, k: int, rng: np.random.Generator
+) -> dict[str, list[Drawn]]:
+    """Return at most `k` random rows of some tables by the values of a column, sorted."""
+    groups: dict[str, list[Drawn]] = {}
+    for drawn in draw_rows(paths, is_wanted, k, rng):
+        groups.setdefault(drawn.values[column], []).append(drawn)
+    return dict(sorted(groups.items()))
+
+
 def draw_rows(
     paths: Sequence[Path], is_wanted: pl.Expr, k: int, rng: np.random.Generator
 ) -> Iterator[Drawn]:

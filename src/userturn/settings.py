@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from userturn.fingerprints import canonical_json
+from userturn.fingerprints import canonical_json, short_hash
 from userturn.grid import Grid
 
-HASH, LONGEST = 12, 60  # characters of a hash, and of a setting
+LONGEST = 60  # characters of a setting
 DATASET = ("hub", "revision", "file", "language", "limit", "condition", "instruction")
 
 
@@ -15,7 +15,7 @@ def short(value: Any) -> str:
     text = value if isinstance(value, str) else canonical_json(value)
     kind, _, digest = text.rpartition(":")
     if len(digest) == 64 and not set(digest) - set("0123456789abcdef"):
-        return f"{kind}:{digest[:HASH]}" if kind else digest[:HASH]
+        return f"{kind}:{short_hash(digest)}" if kind else short_hash(digest)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 

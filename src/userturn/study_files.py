@@ -8,9 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from userturn.fingerprints import file_sha256
-from userturn.provenance import STAMP, Record, read_record
+from userturn.provenance import PROVENANCE, STAMP, Record, read_record
 
-PROVENANCE = "results/provenance"
 # Kept apart from artifacts: records themselves, and what grows or goes while a study runs.
 NOT_ARTIFACTS = (
     "provenance",
@@ -47,13 +46,13 @@ class Files:
         """The record of every job, None where it cannot be read, by the record's path."""
         folder = self.results / "provenance"
         return {
-            f"{PROVENANCE}/{path.relative_to(folder)}": read_record(path)
+            f"{PROVENANCE}/{path.relative_to(folder).as_posix()}": read_record(path)
             for path in sorted(folder.rglob("*.json"))
         }
 
     @property
     def readable(self) -> Iterator[tuple[str, Record]]:
-        """The records that can be read."""
+        """The records that can be read, by their paths."""
         return ((path, record) for path, record in self.records.items() if record is not None)
 
     @cached_property

@@ -12,6 +12,7 @@ from userturn.config import Config, asked_judges, complete_judges
 from userturn.contents import RUBRIC, Contents, FileContents, RecordedContents
 from userturn.errors import UserError
 from userturn.fingerprints import canonical_json, fingerprint
+from userturn.grid import Grid
 from userturn.tables import write_json
 
 RECORD = "study.json"
@@ -30,6 +31,10 @@ class StudyRecord:
     config: dict[str, Any]
     contents: RecordedContents
     texts: dict[str, str]
+
+    def grid(self, results: Path) -> Grid:
+        """Return the study's grid over its results, wherever they are now."""
+        return Grid(self.config, results, self.contents)
 
     @property
     def identity(self) -> str:

@@ -146,7 +146,7 @@ class Sweep:
     def plan_cell(self, cell: Cell, answers: Mapping[str, str | None]) -> list[Planned]:
         """Plan and note the user turns of one cell; `answers` are by item."""
         temperature = self.grid.temperatures[cell.temperature]
-        drawn = self.grid.config["user_turn"] | {"temperature": temperature}
+        drawn = self.grid.user_turn_settings(temperature)
         operator = self.grid.contents.perturbations[cell.perturbation]
         donors = self.donors.get(cell.dataset, {})
         plan = [

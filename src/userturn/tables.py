@@ -57,10 +57,7 @@ def write_table(table: pl.DataFrame, path: str | Path, identity: str, **more: st
 
 def read_identity(path: str | Path) -> str | None:
     """Return the identity that a Parquet file carries, or None: no file, or not one of ours."""
-    try:
-        return pl.read_parquet_metadata(path).get("identity")
-    except (OSError, pl.exceptions.PolarsError):
-        return None
+    return read_artifact(path).get("identity")
 
 
 def read_artifact(path: str | Path) -> dict[str, Any]:

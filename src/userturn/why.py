@@ -3,17 +3,15 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from userturn.artifacts import asked_for
 from userturn.config import load_config
 from userturn.errors import UserError
-from userturn.fingerprints import file_sha256
-from userturn.grid import Grid
-from userturn.provenance import Record, read_record
-from userturn.settings import HASH, differences, flat, settings_of, short
+from userturn.fingerprints import beginning_sha256, file_sha256, short_hash
+from userturn.provenance import Record
+from userturn.settings import differences, flat, settings_of, short
 from userturn.study import checked_study
 from userturn.study_files import Files
 from userturn.study_record import RECORD, read_study_record
@@ -78,8 +76,8 @@ def find_artifact(path: Path) -> Artifact:
             "as results/tables/rates.parquet"
         )
     name = f"results/{whole.relative_to(results).as_posix()}"
-    records = map(read_record, sorted((results / "provenance").rglob("*.json")))
-    makers = [record for record in records if record is not None and name in _made(record)]
+    records = Files(results, {}).readable
+    makers = [record for _, record in records if name in _made(record)]
     if not makers:
         kind = "a folder" if whole.is_dir() else "a file"
         raise UserError(
@@ -100,13 +98,13 @@ def _labelled(label: str, lines: Iterable[str]) -> list[str]:
 def _origin(artifact: Artifact) -> list[str]:
     record, made = artifact.record, artifact.record["made"]
     wildcards = ", ".join(f"{name} {value}" for name, value in sorted(record["wildcards"].items()))
-    commit = f"commit {made['commit'][:HASH]}, " if made["commit"] else ""
+    commit = f"commit {short_hash(made['commit'])}, " if made["commit"] else ""
     versions = ", ".join(f"{name} {version}" for name, version in sorted(made["versions"].items()))
     where = ", ".join([made["host"], *made["devices"]])
     return [
         *_labelled("rule", [f"{record['rule']}: {wildcards}" if wildcards else record["rule"]]),
         *_labelled("identity", [short(record["identity"] or "none: known by its inputs")]),
-        *_labelled("code", [f"{commit}code {made['code_sha256'][:HASH]}", versions]),
+        *_labelled("code", [f"{commit}code {short_hash(made['code_sha256'])}", versions]),
         *_labelled("when", [f"{made['began']} to {made['ended']} on {where}"]),
     ]
 
@@ -114,14 +112,10 @@ def _origin(artifact: Artifact) -> list[str]:
 def _settings(artifact: Artifact) -> list[str]:
     if not (artifact.results / RECORD).is_file():
         return _labelled("settings", ["unknown: the study has no record of its configuration"])
-    groups = settings_of(_recorded(artifact), artifact.record["wildcards"])
+    grid = read_study_record(artifact.results).grid(artifact.results)
+    groups = settings_of(grid, artifact.record["wildcards"])
     settings = {k: v for name, group in groups.items() for k, v in flat(name, group).items()}
     return _labelled("settings", (f"{name}: {short(value)}" for name, value in settings.items()))
-
-
-def _recorded(artifact: Artifact) -> Grid:
-    record = read_study_record(artifact.results)
-    return Grid(record.config, artifact.results, record.contents)
 
 
 def _inputs(artifact: Artifact) -> list[str]:
@@ -142,12 +136,10 @@ def _changed(path: Path, noted: Any) -> str | None:
     if not path.is_file():
         return "missing"
     if isinstance(noted, Mapping):
-        with path.open("rb") as file:
-            found = sha256(file.read(noted["n_bytes"])).hexdigest()
-        noted = noted["sha256"]
+        found, noted = beginning_sha256(path, noted["n_bytes"]), noted["sha256"]
     else:
         found = file_sha256(path)
-    return None if found == noted else f"now {found[:HASH]}"
+    return None if found == noted else f"now {short_hash(found)}"
 
 
 def reasons_to_remake(artifact: Artifact, configfiles: Sequence[str]) -> Iterator[str]:
@@ -187,6 +179,7 @@ def _reasons_by_config(artifact: Artifact, configfiles: Sequence[str]) -> Iterat
     if not configfiles:
         yield "(by config.yaml alone: name what the study is run with by `--configfile`)"
     if (artifact.results / RECORD).is_file():
-        before = settings_of(_recorded(artifact), record["wildcards"])
+        grid = read_study_record(artifact.results).grid(artifact.results)
+        before = settings_of(grid, record["wildcards"])
         found = list(differences(before, settings_of(study.grid, record["wildcards"])))
         yield from found or ["what differs is none of the settings above"]
