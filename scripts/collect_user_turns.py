@@ -1,9 +1,9 @@
 """Gather one cell's user turns from the journal."""
 
+from userturn.cells import cell_of
 from userturn.collecting import collect_user_turns
 from userturn.grid import Grid
 from userturn.provenance import recorded
-from userturn.study import cell_of
 
 if __name__ == "__main__":
     with recorded(snakemake):

@@ -10,8 +10,8 @@ import yaml
 from tests.workflow import ROOT
 from userturn.config import ConfigError, load_config
 from userturn.grid import Grid
+from userturn.opening import checked_study
 from userturn.recipes import RECIPES, check_recipe, load_recipe
-from userturn.study import checked_study
 
 ENDPOINT = {
     "kind": "endpoint",

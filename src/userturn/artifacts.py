@@ -1,33 +1,42 @@
 """The artifacts of a study: every file that its configuration asks for, with its identity."""
 
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
 from userturn.cells import files_of
 from userturn.study import Study
 
-# Tables by whose identity they carry.
-COUNTED = ("rates", "accuracy", "health")
 ANALYSED = (
+    "families",
     "pooled_rates",
-    "failure_profiles",
     "contrasts",
+    "failure_profiles",
     "temperature_response",
     "post_training",
     "decoupling",
     "correlations",
-    "families",
     "item_association",
 )
-COSTED = ("costs", "judges")
-HUMAN = ("agreement", "confusion", "disagreements", "corrected_rates")
-FIGURES = (
-    "accuracy_and_followup",
-    "rates_by_temperature",
-    "perturbation_effects",
-    "failure_profiles",
-    "grid_overview",
-)
+# Tables and figures of every study, and which identity of the study each carries.
+TABLES = {
+    **dict.fromkeys(("rates", "accuracy", "health"), "identity"),
+    "controls": "controls.identity",
+    **dict.fromkeys(("costs", "judges"), "judges.identity"),
+    **dict.fromkeys(ANALYSED, "analysis_identity"),
+    "anchors": "shown_identity",
+    **dict.fromkeys(
+        ("agreement", "confusion", "disagreements", "corrected_rates"), "humans.identity"
+    ),
+}
+FIGURES = {
+    "accuracy_and_followup": "shown_identity",
+    "rates_by_temperature": "shown_identity",
+    "perturbation_effects": "shown_identity",
+    "failure_profiles": "shown_identity",
+    "grid_overview": "shown_identity",
+    "confusion": "humans.identity",
+}
 
 Identities = dict[str, str | None]
 
@@ -123,15 +132,8 @@ def _controls(study: Study) -> Identities:
 
 
 def _of_the_study(study: Study) -> Identities:
-    tables = {
-        **dict.fromkeys(COUNTED, study.identity),
-        **dict.fromkeys(ANALYSED, study.analysis_identity),
-        **dict.fromkeys(COSTED, study.judges.identity),
-        **dict.fromkeys(HUMAN, study.humans.identity),
-        "anchors": study.shown_identity,
-        "controls": study.controls.identity,
-    }
-    figures = {**dict.fromkeys(FIGURES, study.shown_identity), "confusion": study.humans.identity}
+    tables = {f"results/tables/{name}.parquet": TABLES[name] for name in TABLES}
+    figures = {f"results/figures/{name}.vl.json": FIGURES[name] for name in FIGURES}
     labels = {
         f"results/humans/{name}/annotations.parquet": study.humans.annotations_identity(
             SimpleNamespace(round=name)
@@ -140,8 +142,7 @@ def _of_the_study(study: Study) -> Identities:
     }
     unnamed = [*study.humans.pages, *study.humans.keys, *study.humans.items]
     return {
-        **{f"results/tables/{name}.parquet": identity for name, identity in tables.items()},
-        **{f"results/figures/{name}.vl.json": identity for name, identity in figures.items()},
+        **{path: attrgetter(identity)(study) for path, identity in (tables | figures).items()},
         **labels,
         **dict.fromkeys(unnamed),
         "results/report/index.html": study.report_identity,

@@ -12,7 +12,7 @@ PARTS = {"script-src": "script", "style-src": "style"}
 
 
 def read_page(name: str, **parts: str) -> str:
-    """Return a page's template with some of its places filled: those of all pages' style, at least.
+    """Return a page's template with some of its places filled: at least those that all pages share.
 
     Args:
         name: of the template below `pages/`.
@@ -21,6 +21,7 @@ def read_page(name: str, **parts: str) -> str:
     page = FOLDER.joinpath(name).read_text("utf-8")
     for place, text in {
         **parts,
+        "head": FOLDER.joinpath("head.html").read_text("utf-8"),
         "common": FOLDER.joinpath("common.css").read_text("utf-8"),
     }.items():
         page = page.replace("{{" + place + "}}", text)

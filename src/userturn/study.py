@@ -1,90 +1,23 @@
 """What rules ask of the grid: inputs and params, each by the wildcards of one job."""
 
-import os
-import sys
-from pathlib import Path
 from typing import Any
 
-import yaml
-
 from userturn.cells import cell_of, files_of
-from userturn.config import Config, ConfigError, check
 from userturn.control_grid import ControlGrid
-from userturn.errors import UserError
 from userturn.families import bases, families
 from userturn.fingerprints import fingerprint
 from userturn.grid import Grid
 from userturn.human_grid import HumanGrid
 from userturn.judge_grid import JudgeGrid
-from userturn.locks import release_abandoned_lock
-from userturn.perturbations import check_perturbations, controls_of
+from userturn.perturbations import controls_of
 from userturn.placement import Placement
-from userturn.signals import let_early_warning_pass
 from userturn.study_record import study_record
-from userturn.trained import check_trained
 from userturn.training_grid import TrainingGrid
 
 GRADES_VERSION = 3
 SUMMARY_VERSION = 2
 ANALYSIS_VERSION = 1
 REPORT_VERSION = 1
-NAMED = ("model", "dataset", "perturbation", "judge", "round")
-WILDCARDS = dict.fromkeys(NAMED, r"[a-z0-9][a-z0-9._-]*") | {
-    "temperature": r"[0-9.]+",
-    "shard": r"\d+of\d+",
-}
-
-
-def begin(path_to_config: str, is_driver: bool) -> None:
-    """Begin a Snakemake: check that its config is YAML, and see to a lock or an early warning.
-
-    A driver removes the lock that a killed one left; the Snakemake inside a cluster's job must
-    outlive the warning that its sweep drains by. Where the file is not YAML the program ends, with
-    the line at fault.
-    """
-    if is_driver:
-        release_abandoned_lock()
-    else:
-        let_early_warning_pass()
-    try:
-        yaml.safe_load(Path(path_to_config).read_text())
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        sys.exit(
-            f"error: {path_to_config}{line}: not YAML ({getattr(error, 'problem', error)}); mend it"
-        )
-
-
-def _check_results(results: Path) -> None:
-    if results.exists() and not (results.is_dir() and os.access(results, os.W_OK | os.X_OK)):
-        raise ConfigError(
-            f"'{results}' is not a folder that may be written; change its owner or mode, or run in "
-            "another copy of the project"
-        )
-
-
-def checked_study(config: Config) -> "Study":
-    """Return the study of a configuration.
-
-    Raises:
-        UserError: the configuration cannot be run.
-    """
-    check(config)
-    check_perturbations(config)
-    check_trained(config)
-    return Study(Grid(config))
-
-
-def open_study(config: Config) -> "Study":
-    """Return the study of a configuration, or end the program with one sentence."""
-    try:
-        study = checked_study(config)
-        _check_results(study.grid.results)
-        study.grid.pending_cells  # noqa: B018  sources that are not there are found here
-    except UserError as error:
-        sys.exit(f"error: {error}")
-    return study
 
 
 class Study:

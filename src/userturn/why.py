@@ -10,9 +10,9 @@ from userturn.artifacts import asked_for
 from userturn.config import load_config
 from userturn.errors import UserError
 from userturn.fingerprints import beginning_sha256, file_sha256, short_hash
+from userturn.opening import checked_study
 from userturn.provenance import Record
 from userturn.settings import differences, flat, settings_of, short
-from userturn.study import checked_study
 from userturn.study_files import Files
 from userturn.study_record import RECORD, read_study_record
 
