@@ -19,7 +19,6 @@ RUN_HERE = {
     "userturn rates results",
     "userturn plan",
     "userturn status",
-    "userturn export",  # named without a folder
     "userturn export results",
     "userturn audit results",
     "userturn audit results.zip",

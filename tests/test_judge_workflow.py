@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from tests.judge_server import GENUINE, Asked, JudgeServer, completion, http, judge_server
+from tests.test_audit import forge, rewrite
 from tests.test_rerun import change_study
 from tests.workflow import SNAKEMAKE, planned, run, snakemake
 from userturn.auditing import audit
@@ -73,12 +74,13 @@ def test_study_with_an_endpoint_leaks_no_key_and_pays_once(
     assert audit(study / "results").findings == []
     forged = study / "results/cells/tiny/word-problems/t0/none/verdicts/canary.parquet"
     whole = forged.read_bytes()
-    metadata = pl.read_parquet_metadata(forged)
-    kept = {key: metadata[key] for key in ("identity", "schema_version")}
-    other = pl.read_parquet(forged).with_columns(rationale=pl.lit("because"))
-    other.write_parquet(forged, metadata=kept)
+    records = {p: p.read_bytes() for p in (study / "results/provenance").rglob("*.json")}
+    rewrite(forged, lambda table: table.with_columns(rationale=pl.lit("because")))
     assert {f.check for f in audit(study / "results").findings} >= {"hashes"}
-    forged.write_bytes(whole)
+    forge(study / "results", str(forged.relative_to(study / "results")), everywhere=True)
+    assert "verdicts" in {f.check for f in audit(study / "results").findings}
+    for path, content in {**records, forged: whole}.items():
+        path.write_bytes(content)
     add_judge(study, entry(server, price={"input": 2.0, "output": 9.0}, concurrency=2, timeout=9))
     assert set(planned(study)) == {"tabulate_costs", "build_report", "record_study"}
     add_judge(study, entry(server))

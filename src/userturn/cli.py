@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -98,26 +99,32 @@ def _why(arguments: argparse.Namespace) -> str:
     return why(arguments.path, arguments.configfile)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the command line's parser."""
-    root = argparse.ArgumentParser(prog="userturn", description=__doc__)
-    root.set_defaults(code_of_errors=1)
-    commands = root.add_subparsers(dest="command", required=True)
+def _takes_results(command: argparse.ArgumentParser) -> None:
+    command.add_argument("results", type=Path, nargs="?", default=Path("results"))
+
+
+def _takes_configuration(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
+    command.add_argument("--results", default="results")
+
+
+def _add_commands_on_results(commands: Any) -> None:
+    """Add the commands that need no more than a results folder."""
     rates = commands.add_parser("rates", help="print the rates of a finished study")
-    rates.add_argument("results", type=Path, nargs="?", default=Path("results"))
+    _takes_results(rates)
     rates.set_defaults(run=lambda arguments: show_rates(arguments.results))
     compare = commands.add_parser("compare", help="print two studies side by side, item by item")
     compare.add_argument("a", type=Path, metavar="A")
     compare.add_argument("b", type=Path, metavar="B")
     compare.set_defaults(run=_compare)
     check = commands.add_parser("audit", help="check every artifact of a study")
-    check.add_argument("results", type=Path, nargs="?", default=Path("results"))
+    _takes_results(check)
     check.add_argument("--regenerate", type=int, default=0, metavar="K", help="run K again")
     check.add_argument("--rejudge", type=int, default=0, metavar="K", help="judge K again")
     check.add_argument("--to", type=Path, metavar="FOLDER", help="for audit.json and audit.html")
     check.set_defaults(run=_audit, code_of_errors=2)
     pack = commands.add_parser("export", help="make one archive of a finished study")
-    pack.add_argument("results", type=Path, nargs="?", default=Path("results"))
+    _takes_results(pack)
     pack.add_argument("--to", type=Path, metavar="FILE.zip")
     pack.add_argument("--with-journals", action="store_true")
     pack.set_defaults(run=_export)
@@ -125,13 +132,16 @@ def parser() -> argparse.ArgumentParser:
     ask.add_argument("path", help="a file of a results folder")
     ask.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
     ask.set_defaults(run=_why)
+
+
+def _add_commands_on_configuration(commands: Any) -> None:
+    """Add the commands that read a study's configuration."""
     for name, function, help_text in (
         ("plan", plan, "print what a study will ask, of what, and with which prompts"),
         ("status", status, "print how far a running study is"),
     ):
         command = commands.add_parser(name, help=help_text)
-        command.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
-        command.add_argument("--results", default="results")
+        _takes_configuration(command)
         command.set_defaults(
             run=lambda arguments, function=function: function(
                 arguments.configfile, arguments.results
@@ -139,15 +149,22 @@ def parser() -> argparse.ArgumentParser:
         )
     examine = commands.add_parser("doctor", help="tell what would fail on a SLURM cluster")
     examine.add_argument("--profile", default="slurm", help="folder of the Snakemake profile")
-    examine.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
-    examine.add_argument("--results", default="results")
+    _takes_configuration(examine)
     examine.add_argument("--seconds", type=int, default=300, help="how long to wait for a node")
     examine.set_defaults(run=lambda a: doctor(a.profile, a.configfile, a.results, a.seconds))
     again = commands.add_parser("rejudge", help="ask a judge again about what it left unscored")
     again.add_argument("judge")
-    again.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
-    again.add_argument("--results", default="results")
+    _takes_configuration(again)
     again.set_defaults(run=lambda a: rejudge(a.configfile, a.results, a.judge))
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's parser."""
+    root = argparse.ArgumentParser(prog="userturn", description=__doc__)
+    root.set_defaults(code_of_errors=1)
+    commands = root.add_subparsers(dest="command", required=True)
+    _add_commands_on_results(commands)
+    _add_commands_on_configuration(commands)
     return root
 
 

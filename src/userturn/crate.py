@@ -172,7 +172,7 @@ def _add_action(crate: Any, files: dict[str, Any], name: str, record: Record) ->
 def _add_run(
     crate: Any, files: dict[str, Any], records: Mapping[str, Record], actions: Sequence[Any]
 ) -> None:
-    """Add the workflow with its steps, and its run, which controlled all actions."""
+    """Add the workflow with its steps, and its run."""
     workflow = crate.mainEntity
     rules = sorted({record["rule"] for record in records.values()})
     steps = {rule: _add_step(crate, files, rule, i) for i, rule in enumerate(rules)}
@@ -192,6 +192,18 @@ def _add_run(
         properties={"@type": "CreateAction", "name": "The study", **span},
     )
     crate.root_dataset.append_to("mentions", run)
+    _add_orchestration(crate, steps, records, actions, run, span)
+
+
+def _add_orchestration(
+    crate: Any,
+    steps: Mapping[str, Any],
+    records: Mapping[str, Record],
+    actions: Sequence[Any],
+    run: Any,
+    span: Mapping[str, str],
+) -> None:
+    """Add Snakemake, which controlled every action of the run."""
     controls = [
         crate.add_action(
             steps[records[name]["rule"]],
@@ -201,7 +213,7 @@ def _add_run(
         )
         for name, action in zip(sorted(records), actions, strict=True)
     ]
-    version = max(made["versions"].get("snakemake", "") for made in times)
+    version = max(r["made"]["versions"].get("snakemake", "") for r in records.values())
     engine = _add(
         crate, "#snakemake", "SoftwareApplication", name="Snakemake", softwareVersion=version
     )

@@ -97,19 +97,12 @@ def _for_architecture(folder: Path, is_cpu: bool) -> dict[str, Any]:
     return settings
 
 
-def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
-    """Load a model into vLLM, in this process, and return its engine."""
-    for name, value in VLLM_ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
-    from vllm.platforms import current_platform
-
-    is_cpu = current_platform.is_cpu()
+def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> dict[str, Any]:
+    """Return vLLM's settings for a model on the machine at hand, workers on other nodes started."""
     settings = dict(settings) | _for_architecture(folder, is_cpu)
     if settings.pop("exact", False):
         settings |= ALONE if is_cpu else {}
         os.environ[BATCH_INVARIANT] = "0" if is_cpu else "1"  # read when vLLM's parts are imported
-    from vllm import LLM
-
     if is_cpu:
         settings |= CPU_SETTINGS
         settings["max_num_batched_tokens"] = max(settings["max_model_len"], CPU_BATCHED_TOKENS)
@@ -117,6 +110,18 @@ def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
     if settings.get("nnodes", 1) > 1:
         settings |= settings_of_nodes(settings["nnodes"]) | (CPU_NODES_SETTINGS if is_cpu else {})
         start_workers(settings["nnodes"], settings)
+    return settings
+
+
+def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
+    """Load a model into vLLM, in this process, and return its engine."""
+    for name, value in VLLM_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    from vllm.platforms import current_platform
+
+    settings = _for_platform(folder, settings, current_platform.is_cpu())
+    from vllm import LLM
+
     vllm = LLM(**settings).llm_engine
 
     def add(request: Request) -> None:

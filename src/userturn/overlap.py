@@ -125,14 +125,7 @@ def measure_training_overlap(
         Path(path).stem: pl.read_parquet(path, columns=["messages"])["messages"].to_list()
         for path in sorted(paths_to_datasets)
     }
-    own = {
-        Path(path).parent.name: [
-            message["content"]
-            for messages in pl.read_parquet(path)["messages"].to_list()
-            for message in messages
-        ]
-        for path in sorted(paths_to_data)
-    }
+    own = {Path(path).parent.name: _said(path) for path in sorted(paths_to_data)}
     rows = []
     for model in sorted(own):
         learnt = Learnt(_of_chain(grid.lines, own, model))
@@ -145,6 +138,12 @@ def measure_training_overlap(
     )
     write_table(table.select(*SCHEMA, *SEEN), path_to_table, identity)
     write_csv(table, path_to_csv)
+
+
+def _said(path: str) -> list[str]:
+    """Return what all messages of a table of conversations say."""
+    messages = pl.read_parquet(path, columns=["messages"])["messages"]
+    return [message["content"] for conversation in messages for message in conversation]
 
 
 def _of_chain(

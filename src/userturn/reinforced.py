@@ -62,6 +62,18 @@ def _rollouts(
     return play
 
 
+def _drawing(how: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a recipe draws completions and learns from them, as GRPOConfig takes it."""
+    return {
+        "num_generations": how["draws"],
+        "max_completion_length": how["max_tokens"],
+        "temperature": how["temperature"],
+        "beta": how["kl"],
+        "num_iterations": how["iterations"],
+        "epsilon": how["clip"],
+    }
+
+
 def reinforced_trainer(
     grid: Grid,
     training: Training,
@@ -89,16 +101,8 @@ def reinforced_trainer(
     model.generation_config.eos_token_id = list(stops)
     trainers: list[Any] = []
     rewards = _rewards(grid, training, template, trainers)
-    configuration = GRPOConfig(
-        **arguments,
-        num_generations=how["draws"],
-        max_completion_length=how["max_tokens"],
-        temperature=how["temperature"],
-        beta=how["kl"],
-        num_iterations=how["iterations"],
-        epsilon=how["clip"],
-        reward_weights=[float(reward.weight) for reward in rewards],
-    )
+    weights = [float(reward.weight) for reward in rewards]
+    configuration = GRPOConfig(**arguments, **_drawing(how), reward_weights=weights)
     prompts = [{"prompt": task.prompt.text, "task": number} for number, task in enumerate(found)]
     trainer = GRPOTrainer(
         model=model,
