@@ -32,6 +32,7 @@ from userturn.grid import Grid
 from userturn.judges import judge_of
 from userturn.judging import judge_cell
 from userturn.models import model_folder
+from userturn.pending import Pending
 from userturn.requests import Request
 from userturn.signals import StopFlag
 from userturn.sweep import load_sweep
@@ -94,7 +95,7 @@ def sweep(grid: Grid, engine: str) -> None:
     """Sweep, gather and judge, and print what each takes."""
     clock, n = Clock(), pl.read_parquet(grid.dataset_path("d")).height
     model, cell = grid.cells[0].model, grid.cells[0]
-    made = load_sweep(grid, model, "1of1", grid.pending_identities(model), StopFlag())
+    made = load_sweep(grid, model, "1of1", Pending(grid).identities(model), StopFlag())
     clock.show("tokenizer loaded", 1)
     load = made.asker.load
 

@@ -13,6 +13,7 @@ from userturn.collecting import collect_answers, collect_user_turns
 from userturn.datasets import prepare_dataset
 from userturn.descriptions import describe_model
 from userturn.grid import Grid
+from userturn.pending import Pending
 from userturn.sweep import run_sweep
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,7 +46,7 @@ def main(
         grid.dataset_settings("items"), grid.dataset_identity("items"), grid.dataset_path("items")
     )
     describe_model(grid, "tiny", grid.results / "models" / "tiny.json")
-    pending = grid.pending_identities("tiny")
+    pending = Pending(grid).identities("tiny")
     run_sweep(grid, "tiny", "1of1", pending, 2, grid.results / "sweeps" / "marker.json")
     collect_answers(grid, "tiny", "items", str(grid.results / "answers.parquet"))
     for cell in grid.cells:

@@ -10,6 +10,7 @@ import yaml
 from tests.workflow import ROOT
 from userturn.cells import Cell
 from userturn.grid import Grid
+from userturn.pending import Pending
 from userturn.sweep import shard_of
 from userturn.tables import write_table
 
@@ -116,7 +117,7 @@ def test_cell_is_pending_until_its_file_has_its_identity(
     config: dict[str, Any], tmp_path: Path
 ) -> None:
     def pending() -> bool:
-        return CELL in Grid(config, tmp_path).pending_cells[CELL.model]
+        return CELL in Pending(Grid(config, tmp_path)).cells[CELL.model]
 
     grid = Grid(config, tmp_path)
     path = tmp_path / "cells" / CELL.folder / "user_turns.parquet"

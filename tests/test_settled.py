@@ -11,6 +11,7 @@ import pytest
 
 from userturn.config import load_config
 from userturn.grid import Grid
+from userturn.pending import Pending
 from userturn.settled import n_settled
 from userturn.tables import write_table
 
@@ -20,9 +21,10 @@ SWEEP = f"""
 import sys
 from userturn.config import load_config
 from userturn.grid import Grid
+from userturn.pending import Pending
 from userturn.sweep import run_sweep
 grid = Grid(load_config(["config.yaml", "study.yaml"]))
-run_sweep(grid, "tiny", "1of1", grid.pending_identities("tiny"), 1, "marker.json")
+run_sweep(grid, "tiny", "1of1", Pending(grid).identities("tiny"), 1, "marker.json")
 print([name for name in {HEAVY} if name in sys.modules])
 """
 
@@ -36,11 +38,11 @@ def lost_cell(study: Path, monkeypatch: pytest.MonkeyPatch) -> Grid:
 
 
 def settled(grid: Grid) -> int | None:
-    return n_settled(grid, "tiny", "1of1", grid.pending_identities("tiny"))
+    return n_settled(grid, "tiny", "1of1", Pending(grid).identities("tiny"))
 
 
 def plan_of_lost_cell(grid: Grid) -> Path:
-    (identity,) = grid.pending_identities("tiny")
+    (identity,) = Pending(grid).identities("tiny")
     return grid.requests_folder("tiny", "word-problems", identity) / "1of1.parquet"
 
 

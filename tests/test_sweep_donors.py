@@ -14,6 +14,7 @@ from tests.workflow import ROOT
 from userturn.datasets import prepare_dataset
 from userturn.descriptions import describe_model
 from userturn.grid import Grid
+from userturn.pending import Pending
 from userturn.planning import read_plan
 from userturn.requests import Request
 from userturn.signals import STOP_SIGNALS, StopFlag
@@ -68,7 +69,7 @@ def test_every_item_is_shown_its_donor_s_answer_in_any_shard(grid: Grid) -> None
     (cell,) = grid.cells
     n_asked = 0
     for shard in grid.shards("tiny"):
-        sweep = load_sweep(grid, "tiny", shard, grid.pending_identities("tiny"), StopFlag())
+        sweep = load_sweep(grid, "tiny", shard, Pending(grid).identities("tiny"), StopFlag())
         answering = Answering()
         sweep.asker = answering  # type: ignore[assignment]
         sweep.run()

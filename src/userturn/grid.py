@@ -1,7 +1,6 @@
-"""The grid of a study: which cells there are, what identifies each, and which are pending.
+"""The grid of a study: which cells there are, what identifies each, and where its files are.
 
-A cell is finished when its file carries the identity that the config asks for now. Rules ask the
-grid with their wildcards; nothing here depends on Snakemake.
+Nothing here depends on Snakemake.
 """
 
 from collections.abc import Mapping
@@ -22,7 +21,6 @@ from userturn.contents import Contents, FileContents
 from userturn.decisions import read_rounds
 from userturn.fingerprints import fingerprint
 from userturn.sources import complete
-from userturn.tables import read_identity
 from userturn.trained import complete_lines, described
 
 IDENTITY_VERSION = 1
@@ -151,50 +149,6 @@ class Grid:
     def accounts_folder(self) -> Path:
         """The accounts of what judges cost, one file a process, judge and cell."""
         return self.results / "journal" / "costs"
-
-    def _is_finished(self, path: Path, model: str, dataset: str, identity: str) -> bool:
-        return (
-            read_identity(path) == identity
-            and self.requests_folder(model, dataset, identity).is_dir()
-        )
-
-    @cached_property
-    def pending_answers(self) -> dict[str, list[str]]:
-        """Datasets of each model whose answers are not there as the config asks for them."""
-        return {
-            model: [
-                dataset
-                for dataset in self.datasets
-                if not self._is_finished(
-                    self.results / "answers" / model / f"{dataset}.parquet",
-                    model,
-                    dataset,
-                    self.answers_identity(model, dataset),
-                )
-            ]
-            for model in self.models
-        }
-
-    @cached_property
-    def pending_cells(self) -> dict[str, list[Cell]]:
-        """Cells of each model whose user turns are not there as the config asks for them."""
-        pending: dict[str, list[Cell]] = {model: [] for model in self.models}
-        for cell in self.cells:
-            path = self.results / "cells" / cell.folder / "user_turns.parquet"
-            identity = self.cell_identity(cell)
-            if not self._is_finished(path, cell.model, cell.dataset, identity):
-                pending[cell.model].append(cell)
-        return pending
-
-    def pending_datasets(self, model: str) -> list[str]:
-        """Return the datasets that a model's sweep works on, sorted."""
-        of_cells = {cell.dataset for cell in self.pending_cells[model]}
-        return sorted(of_cells | set(self.pending_answers[model]))
-
-    def pending_identities(self, model: str) -> list[str]:
-        """Return the sorted identities of all that a model's sweep has to fill."""
-        answers = [self.answers_identity(model, name) for name in self.pending_answers[model]]
-        return sorted(answers + [self.cell_identity(cell) for cell in self.pending_cells[model]])
 
     @property
     def primary_judge(self) -> str:

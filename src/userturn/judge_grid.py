@@ -10,6 +10,7 @@ from userturn.errors import UserError
 from userturn.fingerprints import fingerprint
 from userturn.grid import Grid
 from userturn.keys import read_key
+from userturn.pending import Pending
 from userturn.placement import Placement
 from userturn.tables import read_identity
 
@@ -17,10 +18,11 @@ from userturn.tables import read_identity
 class JudgeGrid:
     """The judges of a grid, and what each of them has yet to judge."""
 
-    def __init__(self, grid: Grid, controls: ControlGrid) -> None:
-        """Take the grid of a checked configuration and its controls."""
+    def __init__(self, grid: Grid, controls: ControlGrid, to_sweep: Pending) -> None:
+        """Take the grid of a checked configuration, its controls, and what is yet to be swept."""
         self.grid = grid
         self.controls = controls
+        self.to_sweep = to_sweep
         defaults = grid.config["model_defaults"]
         lines = {name: defaults | settings for name, settings in grid.judges.items()}
         self.placement = Placement(lines, "judge")
@@ -60,7 +62,7 @@ class JudgeGrid:
 
     def _pending(self, judge: str) -> Iterator[str]:
         """Yield the folders whose verdicts are not there as the config asks for them."""
-        sweeping = {cell for cells in self.grid.pending_cells.values() for cell in cells}
+        sweeping = {cell for cells in self.to_sweep.cells.values() for cell in cells}
         for folder, (_, _, cell) in self._folders.items():
             path = self.grid.results / folder / "verdicts" / f"{judge}.parquet"
             if cell in sweeping or read_identity(path) != self._identity(folder, judge):

@@ -68,7 +68,7 @@ def open_study(config: Config) -> Study:
     try:
         study = checked_study(config)
         _check_results(study.grid.results)
-        study.grid.pending_cells  # noqa: B018  sources that are not there are found here
+        study.pending.cells  # noqa: B018  sources that are not there are found here
     except UserError as error:
         sys.exit(f"error: {error}")
     return study

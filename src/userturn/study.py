@@ -9,6 +9,7 @@ from userturn.fingerprints import fingerprint
 from userturn.grid import Grid
 from userturn.human_grid import HumanGrid
 from userturn.judge_grid import JudgeGrid
+from userturn.pending import Pending
 from userturn.perturbations import controls_of
 from userturn.placement import Placement
 from userturn.study_record import study_record
@@ -26,11 +27,12 @@ class Study:
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""
         self.grid = grid
+        self.pending = Pending(grid)
         self.controls = ControlGrid(self.grid)
         self.placement = Placement(self.grid.models)
         self.training = TrainingGrid(self.grid)
         self.humans = HumanGrid(self.grid)
-        self.judges = JudgeGrid(self.grid, self.controls)
+        self.judges = JudgeGrid(self.grid, self.controls, self.pending)
 
     def _markers(self, model: str) -> list[str]:
         return [f"results/sweeps/{model}/{shard}.json" for shard in self.grid.shards(model)]
@@ -56,22 +58,21 @@ class Study:
     def pending_datasets(self, wildcards: Any) -> list[str]:
         """Return the prepared tables that a model's sweep needs."""
         return [
-            f"results/datasets/{name}.parquet"
-            for name in self.grid.pending_datasets(wildcards.model)
+            f"results/datasets/{name}.parquet" for name in self.pending.datasets(wildcards.model)
         ]
 
     def pending_identities(self, wildcards: Any) -> list[str]:
         """Return the sorted identities of all that a model's sweep has to fill."""
-        return self.grid.pending_identities(wildcards.model)
+        return self.pending.identities(wildcards.model)
 
     def markers_of_answers(self, wildcards: Any) -> list[str]:
         """Return the sweeps that answers wait for: none where they are finished."""
-        pending = wildcards.dataset in self.grid.pending_answers[wildcards.model]
+        pending = wildcards.dataset in self.pending.answers[wildcards.model]
         return self._markers(wildcards.model) if pending else []
 
     def markers_of_cell(self, wildcards: Any) -> list[str]:
         """Return the sweeps that a cell's user turns wait for: none where they are finished."""
-        pending = cell_of(wildcards) in self.grid.pending_cells[wildcards.model]
+        pending = cell_of(wildcards) in self.pending.cells[wildcards.model]
         return self._markers(wildcards.model) if pending else []
 
     def answers_identity(self, wildcards: Any) -> str:
