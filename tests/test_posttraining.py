@@ -18,12 +18,14 @@ from tests.test_rerun import N_FINISHED
 from tests.tiny_model import write_tiny_model
 from tests.train_once import DRAWS, N_STEPS
 from tests.workflow import ROOT, SNAKEMAKE, copy_project, n_requests, planned, run
+from userturn.auditing import audit
 from userturn.training import last_checkpoint
 
 PATIENCE = 300  # seconds, on a busy machine
 BEFORE_AND_AFTER = [
     "results/tables/post_training.parquet",
     "results/tables/training_overlap.parquet",
+    "results/study.json",
 ]
 
 
@@ -157,6 +159,25 @@ def test_table_has_before_and_after_and_what_was_seen(trained: Path) -> None:
     overlap = pl.read_parquet(trained / "results/tables/training_overlap.parquet")
     row = ("tiny-sft", "word-problems", 5, 0, 0, False, False)
     assert overlap.rows() == [row]
+
+
+def test_audit_fails_a_study_that_calls_held_out_what_was_seen(trained: Path) -> None:
+    def said() -> list[str]:
+        findings = audit(trained / "results").findings
+        return [finding.found for finding in findings if finding.check == "held out"]
+
+    assert said() == []
+    path = trained / "results" / "study.json"
+    whole = path.read_text()
+    content = json.loads(whole)
+    content["contents"]["recipes"]["tiny-sft"]["trained_on"] = ["word-problems"]
+    path.write_text(json.dumps(content))
+    assert said()[0].startswith("word-problems is reported as held out, but the recipe of tiny-sft")
+    path.write_text(whole)
+
+
+def test_a_trained_models_folder_is_pinned_wherever_the_results_are(trained: Path) -> None:
+    assert [f for f in audit(trained / "results").findings if f.check == "pins"] == []
 
 
 def test_finished_training_is_planned_again_only_for_what_shapes_it(trained: Path) -> None:
