@@ -7,7 +7,8 @@ import pytest
 
 from userturn.collecting import check_error_share, collect
 from userturn.errors import UserError
-from userturn.journal import Writer, read_journal
+from userturn.journal import Writer
+from userturn.outcomes import read_outcomes
 from userturn.planning import PLAN_SCHEMA, read_plan
 
 
@@ -47,7 +48,7 @@ def journal(folder: Path, **outcomes: str) -> Path:
 
 
 def collected(table: pl.DataFrame, folder: Path) -> pl.DataFrame:
-    return collect(table, read_journal(folder).records, folder)
+    return collect(table, read_outcomes(folder), folder)
 
 
 def test_rows_stand_in_the_order_of_the_plan(tmp_path: Path) -> None:

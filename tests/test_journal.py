@@ -82,12 +82,6 @@ def test_first_finished_record_of_a_key_stands(
     assert read_journal(tmp_path).records["a"]["text"] == str(kept)
 
 
-def test_only_what_is_wanted_is_kept(tmp_path: Path) -> None:
-    write(tmp_path, record("a"), record("b"))
-    replay = read_journal(tmp_path, {"b"}, ["outcome"])
-    assert (replay.records, replay.n_lines) == ({"b": {"outcome": "ok"}}, 2)
-
-
 def test_missing_journal_is_empty(tmp_path: Path) -> None:
     assert read_journal(tmp_path / "none").n_lines == 0
 

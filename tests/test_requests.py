@@ -1,9 +1,10 @@
 """The identity of a request: everything that can change its output, and nothing else."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
+from userturn.fingerprints import fingerprint
 from userturn.requests import Sampling, derive_seed, make_request
 from userturn.templates import Prompt
 
@@ -37,6 +38,12 @@ def key(**changes: object) -> str:
 )
 def test_what_can_change_the_output_changes_the_key(changes: dict[str, object]) -> None:
     assert key(**changes) != key()
+
+
+def test_key_is_the_fingerprint_of_all_that_shapes_a_request() -> None:
+    shapes = {"key_version": 1, "model": MODEL, "dataset": "d", "sample": 0}
+    asked = {"prompt_token_ids": [1, 2, 3], "sampling": asdict(SAMPLING)}
+    assert key() == fingerprint(shapes | asked)
 
 
 def test_order_of_the_models_keys_does_not_change_the_key() -> None:

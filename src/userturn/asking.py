@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from userturn.engine import Completion, Engine
 from userturn.errors import UserError
-from userturn.journal import Writer, read_journal
+from userturn.journal import Writer
 from userturn.logs import Progress, say
+from userturn.outcomes import read_outcomes
 from userturn.requests import Request
 from userturn.signals import StopFlag
 from userturn.templates import Template
@@ -85,7 +88,8 @@ class Asker:
         keys = {request.key for request in requests}
         records: dict[str, Record] = {}
         for dataset in sorted({request.dataset for request in requests}):
-            records |= read_journal(self.journal(dataset), keys, SAID).records
+            found = read_outcomes(self.journal(dataset), pl.Series(list(keys)), ["key", *SAID])
+            records |= {record["key"]: record for record in found.iter_rows(named=True)}
         missing = {r.key: r for r in requests if not is_finished(records.get(r.key))}
         self.n_found += len(keys) - len(missing)
         if missing:

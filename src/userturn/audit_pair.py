@@ -9,13 +9,12 @@ from typing import Any
 
 import polars as pl
 
-from userturn.asking import Record
 from userturn.cells import Cell
 from userturn.differences import difference
 from userturn.errors import UserError
 from userturn.findings import Finding, remake
 from userturn.grid import Grid
-from userturn.journal import read_journal
+from userturn.outcomes import read_outcomes
 from userturn.study_record import StudyRecord
 
 KEPT = 4  # tables in memory
@@ -94,9 +93,23 @@ class Pair:
         return self.grid.results / path.removeprefix("results/")
 
     @cached_property
-    def records(self) -> dict[str, Record]:
-        """The journal of the model and dataset, by key."""
-        return read_journal(self.grid.journal_folder(self.model, self.dataset)).records
+    def outcomes(self) -> pl.DataFrame:
+        """What the journal of the model and dataset holds."""
+        return read_outcomes(self.grid.journal_folder(self.model, self.dataset))
+
+    @cached_property
+    def _prompts(self) -> list[tuple[pl.Series, pl.Series]]:
+        return []
+
+    def token_ids_json(self, token_ids: pl.Series) -> pl.Series:
+        """Return the prompts of a table as JSON; those that another temperature shares, once."""
+        for known, as_json in self._prompts:
+            if known.equals(token_ids):
+                return as_json
+        listed = token_ids.cast(pl.List(pl.String)).list.join(",")
+        as_json = token_ids.to_frame().select(pl.format("[{}]", listed)).to_series()
+        self._prompts[:] = [*self._prompts[1 - KEPT :], (token_ids, as_json)]
+        return as_json
 
     @cached_property
     def _kept(self) -> dict[str, pl.DataFrame]:

@@ -15,9 +15,9 @@ from userturn.cells import Cell, files_of
 from userturn.collecting import answers_of, user_turns_of
 from userturn.differences import Wrong
 from userturn.findings import Finding, remake
-from userturn.fingerprints import short_hash
+from userturn.fingerprints import canonical_json, short_hash
 from userturn.judging import KEYS
-from userturn.requests import derive_seed, request_key
+from userturn.requests import derive_seed, key_beginning, request_key
 from userturn.settled import request_identity
 
 ITEM_KEYS = ["model", "dataset", "item"]
@@ -29,7 +29,7 @@ def check_answers(pair: Pair) -> Iterator[Finding]:
     yield from _plan(pair, grid.answers_identity(model, dataset), 1)
     yield from _requests(pair, None)
     if pair.with_journals:
-        make = partial(answers_of, grid, model, dataset, pair.records)
+        make = partial(answers_of, grid, model, dataset, pair.outcomes)
         yield from pair.held("rows", pair.path_to_answers, make, ITEM_KEYS)
 
 
@@ -39,7 +39,7 @@ def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Finding]:
     yield from _requests(pair, cell)
     if pair.with_journals:
         turns = files_of([cell], "user_turns.parquet")[0]
-        make = partial(user_turns_of, pair.grid, cell, pair.records)
+        make = partial(user_turns_of, pair.grid, cell, pair.outcomes)
         yield from pair.held("rows", turns, make, KEYS)
 
 
@@ -82,12 +82,9 @@ def _requests(pair: Pair, cell: Cell | None) -> Iterator[Finding]:
         yield Finding("rows", path, *wrong, remake(path))
         return
     role = "assistant" if cell is None else "user"
-    identity = request_identity(pair.grid, pair.model)
-    for row in _asked(table.with_columns(sample=sample)):
-        wrong = _wrong_seed(pair, row, role, drawn) or _wrong_key(pair, row, identity, drawn)
-        if wrong is not None:
-            yield Finding("keys", path, *wrong, remake(path))
-            return
+    wrong = _wrong_request(pair, table.with_columns(sample=sample), role, drawn)
+    if wrong is not None:
+        yield Finding("keys", path, *wrong, remake(path))
 
 
 def _drawn(pair: Pair, cell: Cell | None) -> dict[str, Any]:
@@ -101,32 +98,24 @@ def _drawn(pair: Pair, cell: Cell | None) -> dict[str, Any]:
     return {**drawn, "stop_token_ids": tuple(stops)}
 
 
-def _asked(table: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the requests of a table, their token ids as JSON."""
-    ids = pl.col("prompt_token_ids").cast(pl.List(pl.String)).list.join(",")
+def _wrong_request(
+    pair: Pair, table: pl.DataFrame, role: str, drawn: Mapping[str, Any]
+) -> Wrong | None:
+    """Return the first seed or key of a table that does not follow from what was asked."""
     asked = table.filter(pl.col("key").is_not_null())
-    columns = asked.select("item", "sample", "seed", "key", ids=pl.format("[{}]", ids))
-    return columns.iter_rows(named=True)
-
-
-def _wrong_seed(
-    pair: Pair, row: Mapping[str, Any], role: str, drawn: Mapping[str, Any]
-) -> Wrong | None:
-    item, sample = row["item"], row["sample"]
-    seed = None
-    if drawn["temperature"] > 0:
-        seed = derive_seed(pair.grid.config["seed"], role, pair.dataset, item, sample)
-    if row["seed"] == seed:
-        return None
-    return f"seed of {item}, sample {sample}, derived from the study's", str(row["seed"])
-
-
-def _wrong_key(
-    pair: Pair, row: Mapping[str, Any], identity: Mapping[str, Any], drawn: Mapping[str, Any]
-) -> Wrong | None:
-    sampling = {**drawn, "seed": row["seed"]}
-    key = request_key(identity, pair.dataset, row["sample"], row["ids"], sampling)
-    if key == row["key"]:
-        return None
-    where = f"{row['item']}, sample {row['sample']}"
-    return f"key {short_hash(key)} of {where}, by what was asked", short_hash(row["key"])
+    prompts = pair.token_ids_json(asked["prompt_token_ids"])
+    beginning = key_beginning(request_identity(pair.grid, pair.model), pair.dataset)
+    before, _, after = canonical_json({**drawn, "seed": None}).partition("null")
+    rows = asked.select("item", "sample", "seed", "key", prompts).iter_rows()
+    for item, sample, seed, noted, prompt in rows:
+        derived = None
+        if drawn["temperature"] > 0:
+            derived = derive_seed(pair.grid.config["seed"], role, pair.dataset, item, sample)
+        if seed != derived:
+            return f"seed of {item}, sample {sample}, derived from the study's", str(seed)
+        sampling = f"{before}{'null' if seed is None else seed}{after}"
+        key = request_key(beginning, prompt, sample, sampling)
+        if key != noted:
+            where = f"{item}, sample {sample}"
+            return f"key {short_hash(key)} of {where}, by what was asked", short_hash(noted)
+    return None

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -10,32 +9,21 @@ from userturn.answers import split_reasoning
 from userturn.cells import Cell
 from userturn.errors import UserError
 from userturn.grid import Grid
-from userturn.journal import read_journal
+from userturn.outcomes import read_outcomes
 from userturn.planning import read_plan
-from userturn.tables import Schema, write_table
-
-Records = Mapping[str, Mapping[str, Any]]
-
-OUTCOME_SCHEMA: Schema = {
-    "key": pl.String,
-    "outcome": pl.String,
-    "text": pl.String,
-    "token_ids": pl.List(pl.Int32),
-    "finish_reason": pl.String,
-    "error": pl.String,
-}
+from userturn.tables import write_table
 
 
-def collect(plan: pl.DataFrame, records: Records, folder_of_journal: str | Path) -> pl.DataFrame:
-    """Return the plan with the outcome of each of its requests, as the records of a journal tell.
+def collect(
+    plan: pl.DataFrame, outcomes: pl.DataFrame, folder_of_journal: str | Path
+) -> pl.DataFrame:
+    """Return the plan with the outcome of each of its requests, as a journal tells.
 
     A row that could not be asked has the outcome `error` and the reason.
 
     Raises:
         UserError: a request of the plan has no record in the journal.
     """
-    asked = [records[key] for key in plan["key"].drop_nulls().unique() if key in records]
-    outcomes = pl.DataFrame(asked, schema=OUTCOME_SCHEMA)
     table = plan.join(outcomes, on="key", how="left", suffix="_asked", maintain_order="left")
     n_lost = table.filter(pl.col("key").is_not_null() & pl.col("outcome").is_null()).height
     if n_lost:
@@ -63,31 +51,30 @@ def check_error_share(table: pl.DataFrame, max_error_share: float, what: str) ->
 
 
 def _collected(
-    grid: Grid, coordinates: Mapping[str, str | float], identity: str, records: Records | None
+    grid: Grid, coordinates: Mapping[str, str | float], identity: str, outcomes: pl.DataFrame | None
 ) -> pl.DataFrame:
     model, dataset = str(coordinates["model"]), str(coordinates["dataset"])
     journal = grid.journal_folder(model, dataset)
     plan = read_plan(grid.requests_folder(model, dataset, identity))
-    if records is None:
-        keys = set(plan["key"].drop_nulls())
-        records = read_journal(journal, keys, list(OUTCOME_SCHEMA)).records
-    table = collect(plan, records, journal)
+    if outcomes is None:
+        outcomes = read_outcomes(journal, plan["key"])
+    table = collect(plan, outcomes, journal)
     columns = [pl.lit(value).alias(name) for name, value in coordinates.items()]
     return table.select(*columns, *table.columns, n_tokens=pl.col("token_ids").list.len())
 
 
-def user_turns_of(grid: Grid, cell: Cell, records: Records | None = None) -> pl.DataFrame:
-    """Return the user turns of one cell; `records` are those of its journal if it was read."""
+def user_turns_of(grid: Grid, cell: Cell, outcomes: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Return the user turns of one cell; `outcomes` are those of its journal if it was read."""
     coordinates = cell._asdict() | {"temperature": grid.temperatures[cell.temperature]}
-    return _collected(grid, coordinates, grid.cell_identity(cell), records)
+    return _collected(grid, coordinates, grid.cell_identity(cell), outcomes)
 
 
 def answers_of(
-    grid: Grid, model: str, dataset: str, records: Records | None = None
+    grid: Grid, model: str, dataset: str, outcomes: pl.DataFrame | None = None
 ) -> pl.DataFrame:
     """Return a model's answers to a dataset, reasoning split off."""
     identity = grid.answers_identity(model, dataset)
-    table = _collected(grid, {"model": model, "dataset": dataset}, identity, records)
+    table = _collected(grid, {"model": model, "dataset": dataset}, identity, outcomes)
     asked = zip(table["text"], table["prompt_text"], strict=True)
     split = [split_reasoning(text or "", prompt or "") for text, prompt in asked]
     return table.drop("change", "sample").with_columns(

@@ -10,11 +10,11 @@ from typing import Any
 
 import polars as pl
 
-from userturn.collecting import OUTCOME_SCHEMA
 from userturn.control_grid import HUMAN
 from userturn.datasets import rank
 from userturn.errors import UserError
 from userturn.injections import INJECTIONS
+from userturn.outcomes import OUTCOME_SCHEMA
 from userturn.planning import PLAN_SCHEMA
 from userturn.statistics import wilson
 from userturn.tables import Schema, write_csv, write_table

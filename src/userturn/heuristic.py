@@ -12,7 +12,8 @@ from typing import Any
 from userturn.verdicts import GENUINE, Verdict
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-ROLE_MARKER = re.compile(r"<\|[^|>]*\|>|^\s*(?:assistant|system)\s*[:\n]", re.IGNORECASE)
+ROLE_MARKER = re.compile(r"<\|[^|>]*\|>")
+ROLE_NAME = re.compile(r"^\s*(?:assistant|system)\s*[:\n]", re.IGNORECASE)
 ASSISTANT_OPENING = re.compile(
     r"^\s*(?:sure|certainly|of course|absolutely|here(?:'s| is| are)|i'd be happy|let me|let's|"
     r"as an ai|to solve|the answer is|answer:|step \d|we need to|the user)",
@@ -35,6 +36,9 @@ STOP_WORDS = frozenset(
 
 def words(text: str) -> list[str]:
     """Return the words of a text, in lower case."""
+    if text.isascii():  # a letter elsewhere may become two, of which one is no letter
+        found: list[str] = WORD.findall(text.lower())
+        return found
     return [word.lower() for word in WORD.findall(text)]
 
 
@@ -51,13 +55,15 @@ def vocabulary(text: str) -> frozenset[str]:
 
 def share_found(sought: Sequence[str], known: Set[str]) -> float:
     """Return the share of `sought` words that are known; 0 where nothing is sought."""
-    return sum(word in known for word in sought) / len(sought) if sought else 0.0
+    return sum(map(known.__contains__, sought)) / len(sought) if sought else 0.0
 
 
 def share_repeated(turn: Sequence[str]) -> float:
     """Return the share of word triples that occurred before in the same turn."""
-    triples = list(zip(turn, turn[1:], turn[2:], strict=False))
-    return 1 - len(set(triples)) / len(triples) if triples else 0.0
+    n_triples = len(turn) - 2
+    if n_triples < 1:
+        return 0.0
+    return 1 - len(set(zip(turn, turn[1:], turn[2:], strict=False))) / n_triples
 
 
 def judge_by_words(
@@ -76,7 +82,7 @@ def judge_by_words(
         return Verdict("degenerate", "the turn has no words")
     if share_repeated(said) > settings["repeated"]:
         return Verdict("degenerate", "most word triples repeat earlier ones")
-    if ROLE_MARKER.search(turn):
+    if ROLE_MARKER.search(turn) or ROLE_NAME.match(turn):
         return Verdict("assistant_turn_restate", "the turn holds a role marker")
     meant = content_words(said)
     asked = vocabulary(messages[-1]["content"])

@@ -11,7 +11,7 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +20,7 @@ from typing import Any, Self
 from userturn.fingerprints import canonical_json
 from userturn.tables import WRITTEN
 
+BYTES = 16 * 1024 * 1024  # of a file in memory at once
 CHECKSUM_LENGTH = 16
 PREFIX = b'{"checksum":"'
 BODY = len(PREFIX) + CHECKSUM_LENGTH + 2
@@ -35,14 +36,18 @@ def encode_line(record: dict[str, Any]) -> bytes:
     return PREFIX + _checksum(body) + b'",' + body + b"\n"
 
 
+def is_whole(line: bytes) -> bool:
+    """Tell whether a line is as it was written: neither torn nor altered."""
+    if not line.endswith(b"\n") or not line.startswith(PREFIX):
+        return False
+    return line[len(PREFIX) : BODY] == _checksum(line[BODY:-1]) + b'",'
+
+
 def decode_line(line: bytes) -> dict[str, Any] | None:
     """Return the record of one line, or None where the line is torn or altered."""
-    if not line.endswith(b"\n") or not line.startswith(PREFIX):
+    if not is_whole(line):
         return None
-    body = line[BODY:-1]
-    if line[len(PREFIX) : BODY] != _checksum(body) + b'",':
-        return None
-    record: dict[str, Any] = json.loads(b"{" + body)
+    record: dict[str, Any] = json.loads(b"{" + line[BODY:-1])
     return record
 
 
@@ -94,35 +99,30 @@ class Replay:
     n_torn: int = 0
 
 
-def _lines(folder: Path) -> Iterator[bytes]:
-    for path in sorted(folder.glob("*.jsonl")):
-        with path.open("rb") as file:
-            yield from file
+def files_of_journal(folder: str | Path) -> list[Path]:
+    """Return the files of a journal, oldest first."""
+    return sorted(Path(folder).glob("*.jsonl"))
 
 
-def read_journal(
-    folder: str | Path, keys: Container[str] | None = None, fields: Sequence[str] | None = None
-) -> Replay:
-    """Read every file of a journal, oldest first; of one key the first finished record stands.
+def whole_lines(path: Path) -> Iterator[list[bytes]]:
+    """Yield the whole lines of a file, some at a time."""
+    with path.open("rb") as file:
+        while lines := file.readlines(BYTES):
+            yield [line for line in lines if is_whole(line)]
 
-    A record is finished unless its outcome is `error`: errors are kept to be counted, and
-    asked again by the next sweep.
 
-    Args:
-        folder: of the journal.
-        keys: whose records are kept, None for all.
-        fields: that are kept of a record, `outcome` among them, None for all. What is not kept
-            takes no memory.
+def read_journal(folder: str | Path) -> Replay:
+    """Read every line of a journal, oldest first; of one key the first finished record stands.
+
+    `userturn.outcomes` reads the same as a table, at a third of the time.
     """
     replay = Replay({})
-    for line in _lines(Path(folder)):
-        replay.n_lines += 1
-        record = decode_line(line)
-        if record is None:
-            replay.n_torn += 1
-        elif (keys is None or record["key"] in keys) and replay.records.get(
-            record["key"], {"outcome": "error"}
-        )["outcome"] == "error":
-            kept = record if fields is None else {name: record[name] for name in fields}
-            replay.records[record["key"]] = kept
+    for path in files_of_journal(folder):
+        for line in path.read_bytes().splitlines(keepends=True):
+            replay.n_lines += 1
+            record = decode_line(line)
+            if record is None:
+                replay.n_torn += 1
+            elif replay.records.get(record["key"], {"outcome": "error"})["outcome"] == "error":
+                replay.records[record["key"]] = record
     return replay

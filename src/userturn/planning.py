@@ -150,4 +150,6 @@ def read_plan(folder: Path) -> pl.DataFrame:
     tables: Sequence[pl.DataFrame] = [
         pl.read_parquet(path) for path in sorted(folder.glob("*.parquet"))
     ]
+    if len(tables) == 1:
+        return tables[0]
     return pl.concat(tables).unique(["position", "sample"], keep="first").sort("position", "sample")

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from userturn.fingerprints import canonical_json
@@ -10,7 +11,6 @@ from userturn.templates import Prompt
 
 KEY_VERSION = 1
 SEED_BITS = 63
-NO_IDS = '"prompt_token_ids":[]'  # quoted as no text in JSON can be
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class Request:
     sampling: Sampling
 
 
+@lru_cache(maxsize=65_536)  # the same items and samples are met in every cell
 def derive_seed(study_seed: int, role: str, dataset: str, item: str, sample: int) -> int:
     """Return the seed of one request: a hash, so that no two requests share one by design.
 
@@ -71,31 +72,25 @@ def make_request(
 ) -> Request:
     """Return a request with its key; `model` holds what identifies the model and its engine."""
     ids = canonical_json(prompt.token_ids)
-    key = request_key(model, dataset, sample, ids, asdict(sampling))
+    drawn = canonical_json(asdict(sampling))
+    key = request_key(key_beginning(model, dataset), ids, sample, drawn)
     return Request(key, dataset, item, sample, prompt, sampling)
 
 
-def request_key(
-    model: Mapping[str, Any],
-    dataset: str,
-    sample: int,
-    prompt_token_ids: str,
-    sampling: Mapping[str, Any],
-) -> str:
+def key_beginning(model: Mapping[str, Any], dataset: str) -> str:
+    """Return what the keys of all requests of a model about a dataset begin with.
+
+    Each dataset has a journal of its own, in which all that it asks must stand.
+    """
+    shared = {"key_version": KEY_VERSION, "model": dict(model), "dataset": dataset}
+    return canonical_json(shared)[:-1]
+
+
+def request_key(beginning: str, prompt_token_ids: str, sample: int, sampling: str) -> str:
     """Return the identity of a request: the fingerprint of all that shapes it.
 
-    The token ids come as their JSON: an audit has a million prompts of them to turn into text.
+    Its parts come as their JSON, since most stay the same from one request to the next: an audit
+    has millions to put together.
     """
-    asked = canonical_json(
-        {
-            "key_version": KEY_VERSION,
-            "model": dict(model),
-            # Each dataset has a journal of its own, in which all that it asks must stand.
-            "dataset": dataset,
-            "prompt_token_ids": [],
-            "sampling": sampling,
-            "sample": sample,
-        }
-    )
-    text = asked.replace(NO_IDS, NO_IDS.replace("[]", prompt_token_ids))
-    return hashlib.sha256(text.encode()).hexdigest()
+    own = f'"prompt_token_ids":{prompt_token_ids},"sample":{sample},"sampling":{sampling}'
+    return hashlib.sha256(f"{beginning},{own}}}".encode()).hexdigest()

@@ -12,10 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from userturn.asking import is_finished
 from userturn.fingerprints import fingerprint
 from userturn.grid import Grid
-from userturn.journal import read_journal
+from userturn.outcomes import finished_keys
 
 
 def read_description(grid: Grid, model: str) -> dict[str, Any]:
@@ -65,7 +64,6 @@ def n_settled(grid: Grid, model: str, shard: str, pending: Collection[str]) -> i
             return None
         planned[dataset] |= keys
     for dataset, keys in planned.items():
-        records = read_journal(grid.journal_folder(model, dataset), keys, ["outcome"]).records
-        if not all(is_finished(records.get(key)) for key in keys):
+        if finished_keys(grid.journal_folder(model, dataset), keys) != keys:
             return None
     return sum(map(len, planned.values()))
