@@ -41,7 +41,8 @@ from userturn.human_sample import sample_for_humans
 from userturn.journal import Writer
 from userturn.judges import judge_of
 from userturn.judging import judge_cell
-from userturn.planning import Planned, write_plan
+from userturn.planning import Planned
+from userturn.plans import write_plan
 from userturn.provenance import write_record
 from userturn.requests import Request, Sampling, derive_seed, make_request
 from userturn.settled import request_identity
@@ -76,8 +77,9 @@ def made_up_study(results: Path) -> tuple[Grid, StudyRecord]:
         {name: {} for name in config["humans"]["rounds"]},
         {},
         {},
+        {},
     )
-    record = StudyRecord(config, contents, {})
+    record = StudyRecord(config, contents)
     return Grid(config, results, contents), record
 
 

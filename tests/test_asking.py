@@ -3,17 +3,21 @@
 import signal
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from userturn.asking import Asker, InterruptedSweepError
 from userturn.engine import Completion, Engine
 from userturn.journal import read_journal
+from userturn.planning import Planned
+from userturn.plans import Plan, write_plan
 from userturn.requests import Request, Sampling
 from userturn.signals import StopFlag
 from userturn.templates import Prompt
 
 END = 2
+SAMPLING = Sampling(0, 1, 0, 0, 8, (END,), None)
 
 
 class Words:
@@ -27,9 +31,7 @@ class Words:
 
 
 def request(key: str, dataset: str = "d") -> Request:
-    return Request(
-        key, dataset, f"item-{key}", 0, Prompt("", (1,)), Sampling(0, 1, 0, 0, 8, (END,), None)
-    )
+    return Request(key, dataset, f"item-{key}", 0, Prompt("", (1,)), SAMPLING)
 
 
 def asker(folder: Path, engine: Engine | None = None, stop: StopFlag | None = None) -> Asker:
@@ -38,6 +40,19 @@ def asker(folder: Path, engine: Engine | None = None, stop: StopFlag | None = No
         return engine
 
     return Asker("m", Words(), lambda dataset: folder / dataset, load, stop or StopFlag())
+
+
+def complete(one: Asker, folder: Path, *requests: Request) -> dict[str, dict[str, Any]]:
+    """Have planned requests asked; return what the journal of dataset `d` then holds."""
+    planned = [Planned(i, asked.item, 0, asked) for i, asked in enumerate(requests)]
+    plans = []
+    for dataset in sorted({asked.dataset for asked in requests}):
+        mine = [row for row in planned if row.request and row.request.dataset == dataset]
+        path = folder / "plans" / f"{dataset}.parquet"
+        write_plan(mine, path, "identity", {})
+        plans.append(Plan(path, dataset, SAMPLING))
+    one.complete("turns", plans)
+    return read_journal(folder / "d").records
 
 
 def engine_of(**written: Completion) -> Engine:
@@ -51,20 +66,20 @@ def engine_of(**written: Completion) -> Engine:
 
 
 def test_finished_requests_are_not_asked_again(tmp_path: Path) -> None:
-    asker(tmp_path, engine_of()).complete("turns", [request("a"), request("b")])
+    complete(asker(tmp_path, engine_of()), tmp_path, request("a"), request("b"))
     again = asker(tmp_path)
-    assert set(again.complete("turns", [request("a"), request("b")])) == {"a", "b"}
+    assert set(complete(again, tmp_path, request("a"), request("b"))) == {"a", "b"}
     assert (again.n_found, again.n_asked) == (2, 0)
 
 
 def test_equal_requests_are_asked_once(tmp_path: Path) -> None:
     one = asker(tmp_path, engine_of())
-    one.complete("turns", [request("a"), request("a")])
+    complete(one, tmp_path, request("a"), request("a"))
     assert (one.n_asked, read_journal(tmp_path / "d").n_lines) == (1, 1)
 
 
 def test_each_dataset_has_a_journal_of_its_own(tmp_path: Path) -> None:
-    asker(tmp_path, engine_of()).complete("turns", [request("a", "d"), request("b", "e")])
+    complete(asker(tmp_path, engine_of()), tmp_path, request("a", "d"), request("b", "e"))
     assert set(read_journal(tmp_path / "e").records) == {"b"}
 
 
@@ -82,15 +97,15 @@ def test_each_dataset_has_a_journal_of_its_own(tmp_path: Path) -> None:
 def test_every_completion_has_one_of_three_outcomes(
     tmp_path: Path, completion: Completion, outcome: str, text: str
 ) -> None:
-    records = asker(tmp_path, engine_of(a=completion)).complete("turns", [request("a")])
-    assert (records["a"]["outcome"], records["a"]["text"]) == (outcome, text)
-    journalled = read_journal(tmp_path / "d").records["a"]
-    assert journalled["token_ids"] == list(completion.token_ids)
+    record = complete(asker(tmp_path, engine_of(a=completion)), tmp_path, request("a"))["a"]
+    assert (record["outcome"], record["text"]) == (outcome, text)
+    assert record["token_ids"] == list(completion.token_ids)
 
 
 def test_errors_are_asked_again(tmp_path: Path) -> None:
-    asker(tmp_path, engine_of(a=Completion((), "error", "no"))).complete("turns", [request("a")])
-    records = asker(tmp_path, engine_of()).complete("turns", [request("a")])
+    refuses = engine_of(a=Completion((), "error", "no"))
+    assert complete(asker(tmp_path, refuses), tmp_path, request("a"))["a"]["outcome"] == "error"
+    records = complete(asker(tmp_path, engine_of()), tmp_path, request("a"))
     assert records["a"]["outcome"] == "ok"
 
 
@@ -100,7 +115,7 @@ def test_engine_that_dies_loses_nothing_that_had_finished(tmp_path: Path) -> Non
         raise RuntimeError("out of memory")
 
     with pytest.raises(RuntimeError, match="out of memory"):
-        asker(tmp_path, dies).complete("turns", [request("a"), request("b")])
+        complete(asker(tmp_path, dies), tmp_path, request("a"), request("b"))
     assert set(read_journal(tmp_path / "d").records) == {"a"}
 
 
@@ -119,7 +134,7 @@ def test_signal_stops_after_what_has_finished_and_says_how_much_is_left(
     stop.listen()
     try:
         with pytest.raises(InterruptedSweepError, match=rf"{number.name} with 2 turns left"):
-            asker(tmp_path, signalled, stop).complete("turns", [request(key) for key in "abcd"])
+            complete(asker(tmp_path, signalled, stop), tmp_path, *map(request, "abcd"))
     finally:
         for n, handler in before.items():
             signal.signal(n, handler)
@@ -128,7 +143,7 @@ def test_signal_stops_after_what_has_finished_and_says_how_much_is_left(
 
 def test_signal_during_loading_stops_before_the_first_request(tmp_path: Path) -> None:
     with pytest.raises(InterruptedSweepError, match="1 turns left"):
-        asker(tmp_path, engine_of(), StopFlag("SIGTERM")).complete("turns", [request("a")])
+        complete(asker(tmp_path, engine_of(), StopFlag("SIGTERM")), tmp_path, request("a"))
     assert read_journal(tmp_path / "d").n_lines == 0
 
 
@@ -142,7 +157,7 @@ def test_signal_between_two_steps_does_not_wait_for_a_request_to_finish(tmp_path
             yield None
 
     with pytest.raises(InterruptedSweepError, match="1 turns left"):
-        asker(tmp_path, endless, stop).complete("turns", [request("a"), request("b")])
+        complete(asker(tmp_path, endless, stop), tmp_path, request("a"), request("b"))
     assert set(read_journal(tmp_path / "d").records) == {"a"}
 
 
@@ -154,4 +169,4 @@ def test_signal_after_the_last_request_changes_nothing(tmp_path: Path) -> None:
             stop.set("SIGTERM")
             yield one, Completion((5, END), "stop")
 
-    assert set(asker(tmp_path, late, stop).complete("turns", [request("a")])) == {"a"}
+    assert set(complete(asker(tmp_path, late, stop), tmp_path, request("a"))) == {"a"}

@@ -31,8 +31,11 @@ def copied(finished_study: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture
-def results(copied: Path, finished_study: Path) -> Iterator[Path]:
-    """The copy; what a test changes in it is made good afterwards."""
+def results(
+    copied: Path, finished_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """The copy, far from any project; what a test changes in it is made good afterwards."""
+    monkeypatch.chdir(tmp_path)
     yield copied
     whole = finished_study / "results"
     for path in copied.rglob("*"):

@@ -9,7 +9,7 @@ from userturn.collecting import check_error_share, collect
 from userturn.errors import UserError
 from userturn.journal import Writer
 from userturn.outcomes import read_outcomes
-from userturn.planning import PLAN_SCHEMA, read_plan
+from userturn.plans import PLAN_SCHEMA, read_plan
 
 
 def plan(*rows: tuple[int, str | None]) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from tests.workflow import ROOT
 from userturn.cells import Cell
 from userturn.grid import Grid
 from userturn.pending import Pending
-from userturn.sweep import shard_of
+from userturn.shards import shard_of
 from userturn.tables import write_table
 
 CELL = Cell("qwen3.5-2b", "demo", "0.7", "truncate")

@@ -17,7 +17,7 @@ from userturn.perturbations import (
     operator,
     perturb,
 )
-from userturn.sweep import next_in_hash_order, shard_of
+from userturn.shards import next_in_hash_order, shard_of
 from userturn.templates import TemplateError
 
 MESSAGES = ({"role": "user", "content": "Two and two?"},)

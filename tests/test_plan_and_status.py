@@ -18,7 +18,7 @@ from userturn.estimates import plan, shown_prompt
 from userturn.examples import user
 from userturn.grid import Grid
 from userturn.journal import Writer
-from userturn.planning import PLAN_SCHEMA
+from userturn.plans import PLAN_SCHEMA
 from userturn.status import status
 from userturn.tables import write_table
 from userturn.templates import load_template

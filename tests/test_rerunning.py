@@ -42,7 +42,7 @@ def add_judge(study: Path, url: str, labels: list[str], **changes: Any) -> None:
     record_path = study / "results" / "study.json"
     record = json.loads(record_path.read_text())
     record["config"]["judges"]["j"] = settings(url, **texts, **changes)
-    record["texts"] = {name: (study / name).read_text() for name in texts.values()}
+    record["contents"]["texts"] = {name: (study / name).read_text() for name in texts.values()}
     record_path.write_text(json.dumps(record))
 
 
@@ -148,7 +148,7 @@ def test_texts_of_a_record_are_written_nowhere_else(study: Path, tmp_path: Path)
     add_judge(study, "http://127.0.0.1:9/v1", ["generic"] * 5, attempts=1)
     path = study / "results" / "study.json"
     record = json.loads(path.read_text())
-    record["texts"][f"../../../../../..{tmp_path}/planted"] = "text"
+    record["contents"]["texts"][f"../../../../../..{tmp_path}/planted"] = "text"
     path.write_text(json.dumps(record))
     rejudge_sample(study / "results", 1, rng())
     assert not (tmp_path / "planted").exists()

@@ -2,7 +2,7 @@
 
 import json
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +13,31 @@ from tests.tiny_model import write_tiny_model
 from tests.workflow import ROOT
 from userturn.datasets import prepare_dataset
 from userturn.descriptions import describe_model
+from userturn.engine import Completion
 from userturn.grid import Grid
 from userturn.pending import Pending
-from userturn.planning import read_plan
+from userturn.plans import read_plan
 from userturn.requests import Request
+from userturn.shards import next_in_hash_order
 from userturn.signals import STOP_SIGNALS, StopFlag
-from userturn.sweep import load_sweep, next_in_hash_order
+from userturn.sweep import load_sweep
 
 N_ITEMS, N_SHARDS = 12, 3
 
 
 class Answering:
-    """Says which item it was asked about."""
+    """An engine that says which item it was asked about."""
 
-    def __init__(self) -> None:
-        self.asked: list[str] = []
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.asked: list[list[str]] = []
 
-    def complete(self, stage: str, requests: Sequence[Request]) -> dict[str, dict[str, Any]]:
-        if stage == "answers":
-            self.asked += [request.item for request in requests]
-        return {r.key: {"outcome": "ok", "text": f"About {r.item}."} for r in requests}
+    def __call__(self, requests: Iterable[Request]) -> Iterator[tuple[Request, Completion]]:
+        self.asked.append([])
+        for request in requests:
+            self.asked[-1].append(request.item)
+            ids = self.tokenizer(f"About {request.item}.", add_special_tokens=False)["input_ids"]
+            yield request, Completion((*ids, request.sampling.stop_token_ids[0]), "stop")
 
 
 @pytest.fixture(autouse=True)
@@ -70,10 +75,13 @@ def test_every_item_is_shown_its_donor_s_answer_in_any_shard(grid: Grid) -> None
     n_asked = 0
     for shard in grid.shards("tiny"):
         sweep = load_sweep(grid, "tiny", shard, Pending(grid).identities("tiny"), StopFlag())
-        answering = Answering()
-        sweep.asker = answering  # type: ignore[assignment]
+        answering = Answering(sweep.planner.template.tokenizer)
+        sweep.asker.load = lambda engine=answering: engine  # type: ignore[misc]
+        alone = grid.results / shard  # as if no other shard had begun
+        sweep.asker.journal = lambda dataset, alone=alone: alone / dataset  # type: ignore[misc]
         sweep.run()
-        n_asked += len(answering.asked)
+        answered, _ = answering.asked
+        n_asked += len(answered)
     plan = read_plan(grid.requests_folder("tiny", "items", grid.cell_identity(cell)))
     donors = next_in_hash_order(plan["item"].to_list())
     assert plan.height == N_ITEMS

@@ -1,6 +1,6 @@
 """Asking: send the engine what no journal holds yet, and journal each request as it finishes."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,13 +12,13 @@ from userturn.engine import Completion, Engine
 from userturn.errors import UserError
 from userturn.journal import Writer
 from userturn.logs import Progress, say
-from userturn.outcomes import read_outcomes
+from userturn.outcomes import finished_keys
+from userturn.plans import Plan, requests_in_order
 from userturn.requests import Request
 from userturn.signals import StopFlag
 from userturn.templates import Template
 
 Record = dict[str, Any]
-SAID = ("outcome", "text")  # what a sweep needs of a record, token ids would fill its memory
 
 
 class InterruptedSweepError(UserError):
@@ -43,11 +43,6 @@ def to_record(request: Request, completion: Completion, template: Template) -> R
         "finish_reason": completion.finish_reason,
         "error": completion.error,
     }
-
-
-def is_finished(record: Record | None) -> bool:
-    """Tell whether a record is there and settles its request; an error does not."""
-    return record is not None and record["outcome"] != "error"
 
 
 @dataclass
@@ -79,42 +74,46 @@ class Asker:
             self._loaded.append(self.load())
         return self._loaded[0]
 
-    def complete(self, stage: str, requests: Sequence[Request]) -> dict[str, Record]:
-        """Return outcome and text of every request by key, asking what no journal holds finished.
+    def complete(self, stage: str, plans: Iterable[Plan]) -> None:
+        """Ask every request of some plans that no journal holds finished.
 
         Raises:
             InterruptedSweepError: a signal came; all that had finished is in the journal.
         """
-        keys = {request.key for request in requests}
-        records: dict[str, Record] = {}
-        for dataset in sorted({request.dataset for request in requests}):
-            found = read_outcomes(self.journal(dataset), pl.Series(list(keys)), ["key", *SAID])
-            records |= {record["key"]: record for record in found.iter_rows(named=True)}
-        missing = {r.key: r for r in requests if not is_finished(records.get(r.key))}
-        self.n_found += len(keys) - len(missing)
-        if missing:
-            for record in self._ask(stage, list(missing.values())):
-                records[record["key"]] = {name: record[name] for name in SAID}
-        return records
+        of_dataset: dict[str, list[Plan]] = {}
+        for plan in plans:
+            of_dataset.setdefault(plan.dataset, []).append(plan)
+        missing = {name: self._missing(name, of_dataset[name]) for name in of_dataset}
+        n_missing = sum(map(len, missing.values()))
+        if n_missing:
+            waiting = (
+                request
+                for name, mine in of_dataset.items()
+                for request in _each_once(requests_in_order(mine), missing[name])
+            )
+            self._ask(stage, waiting, n_missing, [name for name in missing if missing[name]])
 
-    def _ask(self, stage: str, missing: Sequence[Request]) -> Iterator[Record]:
-        """Journal and yield the record of each request as it finishes."""
+    def _missing(self, dataset: str, plans: Iterable[Plan]) -> set[str]:
+        """Return the keys that the journal of a dataset lacks, and count those that it has."""
+        keys = set(pl.concat([plan.rows("key") for plan in plans])["key"].drop_nulls())
+        finished = finished_keys(self.journal(dataset), keys)
+        self.n_found += len(finished)
+        return keys - finished
+
+    def _ask(self, stage: str, waiting: Iterable[Request], n: int, datasets: list[str]) -> None:
+        """Journal the record of each of `n` requests as it finishes."""
         engine = self._engine()
-        progress = Progress(f"sweep {self.name}: {stage}", len(missing))
+        progress = Progress(f"sweep {self.name}: {stage}", n)
         with ExitStack() as stack:
-            writers = {
-                dataset: stack.enter_context(Writer(self.journal(dataset)))
-                for dataset in sorted({request.dataset for request in missing})
-            }
-            self._check_stop(stage, len(missing))
-            for finished in engine(missing):
+            writers = {name: stack.enter_context(Writer(self.journal(name))) for name in datasets}
+            self._check_stop(stage, n)
+            for finished in engine(waiting):
                 if finished is not None:
                     record = to_record(*finished, self.template)
                     writers[finished[0].dataset].append(record)
                     self.n_asked += 1
                     progress.add(len(record["token_ids"]))
-                    yield record
-                self._check_stop(stage, len(missing) - progress.n_done)
+                self._check_stop(stage, n - progress.n_done)
 
     def _check_stop(self, stage: str, n_left: int) -> None:
         if self.stop.reason is not None and n_left:
@@ -122,3 +121,11 @@ class Asker:
                 f"sweep {self.name}: stopped by {self.stop.reason} with {n_left} {stage} left; "
                 "run the same command again to go on"
             )
+
+
+def _each_once(requests: Iterable[Request], missing: set[str]) -> Iterator[Request]:
+    """Yield the first request of each missing key, which is then no longer missing."""
+    for request in requests:
+        if request.key in missing:
+            missing.remove(request.key)
+            yield request

@@ -104,7 +104,7 @@ def _labelled(here: Remaking) -> None:
     turns, verdicts = here.at(study.all_user_turns), here.at(study.all_verdicts)
     labels, keys = here.at(humans.annotations), here.at(humans.keys)
     rubric = Path(here.to("rubric.yaml"))
-    rubric.write_text(here.record.texts[RUBRIC])
+    rubric.write_text(here.record.contents.texts[RUBRIC])
     names = ("agreement", "confusion", "disagreements")
     paths = {name: here.to(f"{name}.parquet") for name in names}
     copies = {f"{name}_csv": here.to(f"{name}.csv") for name in names}

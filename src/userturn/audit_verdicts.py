@@ -47,8 +47,9 @@ def _decided(pair: Pair, judge: Judge, asked: CellToJudge) -> list[Verdict]:
     """Return what a judge's journal holds about a cell."""
     from userturn.endpoint_judging import decided  # half a second to import
 
-    rubric, prompt = (pair.study.texts[judge.settings[key]] for key in ("rubric", "prompt"))
-    filled = judge_prompt(rubric, prompt, pair.study.contents.judges[judge.name])
+    known = pair.study.contents
+    rubric, prompt = (known.texts[judge.settings[key]] for key in ("rubric", "prompt"))
+    filled = judge_prompt(rubric, prompt, known.judges[judge.name])
     keys = [None if question is None else question.key for question in asked.questions(filled)]
     return decided(keys, Decisions(judge.journal(pair.dataset), filter(None, keys)))
 

@@ -10,7 +10,7 @@ from userturn.cells import Cell
 from userturn.errors import UserError
 from userturn.grid import Grid
 from userturn.outcomes import read_outcomes
-from userturn.planning import read_plan
+from userturn.plans import read_plan
 from userturn.tables import write_table
 
 

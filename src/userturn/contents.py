@@ -50,6 +50,7 @@ class RecordedContents:
         annotations: sha256 of each file with labels, by round.
         recipes: of each model that is trained here.
         training_data: what identifies the files of each such model's recipe.
+        texts: of rubrics and judge prompts, by path.
     """
 
     models: Mapping[str, Mapping[str, Any]]
@@ -60,6 +61,7 @@ class RecordedContents:
     annotations: Mapping[str, Mapping[str, str]]
     recipes: Mapping[str, Recipe]
     training_data: Mapping[str, list[dict[str, Any]]]
+    texts: Mapping[str, str]
 
 
 def annotation_files(round_name: str) -> list[str]:
@@ -160,6 +162,14 @@ class FileContents:
         """Sha256 of each file with labels."""
         rounds = self._config["humans"]["rounds"]
         return {name: {p: file_sha256(p) for p in annotation_files(name)} for name in rounds}
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """Texts of the annotators' rubric, and of the rubrics and prompts of judges."""
+        judges = complete_judges(self._config)
+        asked = [judges[name] for name in asked_judges(self._config)]
+        paths = {entry[key] for entry in asked for key in ("rubric", "prompt") if key in entry}
+        return {path: Path(path).read_text(encoding="utf-8") for path in sorted(paths | {RUBRIC})}
 
 
 Contents = FileContents | RecordedContents

@@ -15,7 +15,7 @@ from userturn.datasets import rank
 from userturn.errors import UserError
 from userturn.injections import INJECTIONS
 from userturn.outcomes import OUTCOME_SCHEMA
-from userturn.planning import PLAN_SCHEMA
+from userturn.plans import PLAN_SCHEMA
 from userturn.statistics import wilson
 from userturn.tables import Schema, write_csv, write_table
 from userturn.verdicts import GENUINE

@@ -65,9 +65,9 @@ def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
 
 def _write_texts(record: StudyRecord, folder: Path) -> dict[str, str]:
     """Write rubrics and prompts as the study had them; return where, by the names they had."""
-    paths = {name: folder / f"text{i}" for i, name in enumerate(record.texts)}
+    paths = {name: folder / f"text{i}" for i, name in enumerate(record.contents.texts)}
     for name, path in paths.items():
-        path.write_text(record.texts[name], encoding="utf-8")
+        path.write_text(record.contents.texts[name], encoding="utf-8")
     return {name: str(path) for name, path in paths.items()}
 
 

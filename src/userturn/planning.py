@@ -1,36 +1,14 @@
-"""From items to requests: which prompts make up the answers of a dataset, or a cell.
+"""From items to requests: which prompts make up the answers of a dataset, or a cell."""
 
-A plan is written beside the journal as a table, one row a request: position, item, sample, key,
-seed, prompt_text, prompt_token_ids, answer (as the model is shown it; under `header_only`, where it
-is shown none, its own), change (JSON) and error.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-import polars as pl
-
 from userturn.datasets import Item
-from userturn.fingerprints import canonical_json, fingerprint
+from userturn.fingerprints import canonical_json
 from userturn.perturbations import Context, Donor, perturb
 from userturn.requests import Request, Sampling, derive_seed, make_request
-from userturn.tables import Schema, write_table
 from userturn.templates import Prompt, Template, TemplateError
-
-PLAN_SCHEMA: Schema = {
-    "position": pl.Int64,
-    "item": pl.String,
-    "sample": pl.Int64,
-    "key": pl.String,
-    "seed": pl.Int64,
-    "prompt_text": pl.String,
-    "prompt_token_ids": pl.List(pl.Int32),
-    "answer": pl.String,
-    "change": pl.String,
-    "error": pl.String,
-}
 
 
 @dataclass(frozen=True)
@@ -62,6 +40,11 @@ class Planner:
     max_model_len: int
     study_seed: int
 
+    def sampling(self, role: str, drawn: Mapping[str, Any]) -> Sampling:
+        """Return what all requests of a plan share: `drawn`, and the tokens that end a role."""
+        stops = self.template.stop_token_ids if role == "user" else self.template.end_token_ids
+        return Sampling(**drawn, stop_token_ids=stops, seed=None)
+
     def _request(
         self,
         role: str,
@@ -72,11 +55,10 @@ class Planner:
         drawn: Mapping[str, Any],
     ) -> Request:
         """Return a request; raises TemplateError where the prompt is too long for the model."""
-        stops = self.template.stop_token_ids if role == "user" else self.template.end_token_ids
-        seed = derive_seed(self.study_seed, role, dataset, item, sample)
-        sampling = Sampling(
-            **drawn, stop_token_ids=stops, seed=seed if drawn["temperature"] > 0 else None
-        )
+        sampling = self.sampling(role, drawn)
+        if sampling.temperature > 0:
+            seed = derive_seed(self.study_seed, role, dataset, item, sample)
+            sampling = replace(sampling, seed=seed)
         n_tokens = len(prompt.token_ids) + sampling.max_tokens
         if n_tokens > self.max_model_len:
             raise TemplateError(
@@ -119,37 +101,3 @@ class Planner:
         # Who reads a turn that was written without a conversation reads the item's own one.
         shown = answer if context.answer is None else context.answer
         return Planned(position, item.id, sample, request, shown, change)
-
-
-def _row(planned: Planned) -> dict[str, Any]:
-    request = planned.request
-    return {
-        "position": planned.position,
-        "item": planned.item,
-        "sample": planned.sample,
-        "key": request and request.key,
-        "seed": request and request.sampling.seed,
-        "prompt_text": request and request.prompt.text,
-        "prompt_token_ids": request and request.prompt.token_ids,
-        "answer": planned.answer,
-        "change": planned.change,
-        "error": planned.error,
-    }
-
-
-def write_plan(
-    plan: Iterable[Planned], path: Path, identity: str, model: Mapping[str, Any]
-) -> None:
-    """Write a plan as a table, with a fingerprint of what identifies its model."""
-    table = pl.DataFrame([_row(planned) for planned in plan], schema=PLAN_SCHEMA)
-    write_table(table, path, identity, model=fingerprint(model))
-
-
-def read_plan(folder: Path) -> pl.DataFrame:
-    """Read the plan of all shards in the dataset's order; what two shards planned counts once."""
-    tables: Sequence[pl.DataFrame] = [
-        pl.read_parquet(path) for path in sorted(folder.glob("*.parquet"))
-    ]
-    if len(tables) == 1:
-        return tables[0]
-    return pl.concat(tables).unique(["position", "sample"], keep="first").sort("position", "sample")

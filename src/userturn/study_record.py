@@ -4,12 +4,12 @@ With this record the identity of every artifact follows from the results folder 
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from userturn.config import Config, asked_judges, complete_judges
-from userturn.contents import RUBRIC, Contents, FileContents, RecordedContents
+from userturn.config import Config
+from userturn.contents import Contents, FileContents, RecordedContents
 from userturn.errors import UserError
 from userturn.fingerprints import canonical_json, fingerprint
 from userturn.grid import Grid
@@ -25,12 +25,10 @@ class StudyRecord:
     Attributes:
         config: as it was merged.
         contents: of files that identities depend on.
-        texts: of rubrics and judge prompts, by path.
     """
 
     config: dict[str, Any]
     contents: RecordedContents
-    texts: dict[str, str]
 
     def grid(self, results: Path) -> Grid:
         """Return the study's grid over its results, wherever they are now."""
@@ -44,23 +42,8 @@ class StudyRecord:
 
 def study_record(config: Config, contents: Contents) -> StudyRecord:
     """Return the record of a checked configuration."""
-    judges = complete_judges(config)
-    asked = [judges[name] for name in asked_judges(config)]
-    paths = {entry[key] for entry in asked for key in ("rubric", "prompt") if key in entry}
-    return StudyRecord(
-        dict(config),
-        RecordedContents(
-            contents.models,
-            contents.datasets,
-            contents.perturbations,
-            contents.judges,
-            contents.rubric,
-            contents.annotations,
-            contents.recipes,
-            contents.training_data,
-        ),
-        {path: Path(path).read_text(encoding="utf-8") for path in sorted(paths | {RUBRIC})},
-    )
+    recorded = {field.name: getattr(contents, field.name) for field in fields(RecordedContents)}
+    return StudyRecord(dict(config), RecordedContents(**recorded))
 
 
 def record_study(config: Config, identity: str, path_to_record: str) -> None:
@@ -84,7 +67,7 @@ def read_study_record(results: Path) -> StudyRecord:
     try:
         content = json.loads(path.read_bytes())
         contents = RecordedContents(**content["contents"])
-        return StudyRecord(content["config"], contents, content["texts"])
+        return StudyRecord(content["config"], contents)
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(
             f"'{path}' is not the record of a study ({type(error).__name__}: {error}); remove it "

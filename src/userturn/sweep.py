@@ -5,58 +5,42 @@ journals hold already is not asked again; with nothing missing nothing is loaded
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import polars as pl
+
 from userturn.answers import split_reasoning
-from userturn.asking import Asker, Record
+from userturn.asking import Asker
 from userturn.cells import Cell
 from userturn.config import Config
-from userturn.datasets import Item, read_items
 from userturn.engine import load_engine
 from userturn.fingerprints import fingerprint
 from userturn.grid import Grid
 from userturn.leases import lease
 from userturn.models import model_folder
+from userturn.outcomes import read_outcomes
 from userturn.perturbations import Donor, needs_donor
-from userturn.planning import Planned, Planner, write_plan
-from userturn.requests import Request
+from userturn.planning import Planned, Planner
+from userturn.plans import Plan, write_plan
 from userturn.settled import n_settled, plan_path, read_description, request_identity
+from userturn.shards import Part, part_of
 from userturn.signals import StopFlag
 from userturn.tables import write_json
 from userturn.templates import load_template
 
-HASH_RANGE = 2**64
-
-
-def shard_of(item: str, n_shards: int) -> int:
-    """Return the shard (from 1) that an item belongs to: an interval of its hash."""
-    return int(fingerprint(item)[:16], 16) * n_shards // HASH_RANGE + 1
-
-
-def next_in_hash_order(items: Iterable[str]) -> dict[str, str]:
-    """Return for each item the one with the next hash, the first for the last.
-
-    Shards are intervals of the hash, so the next item is nearly always in the same shard. An
-    item that is alone has no next.
-    """
-    ordered = sorted(items, key=fingerprint)
-    following = [*ordered[1:], *ordered[:1]]
-    return {item: other for item, other in zip(ordered, following, strict=True) if item != other}
-
-
-def _requests(plans: Iterable[Sequence[Planned]]) -> list[Request]:
-    """Return the requests of several plans, those of one item next to each other."""
-    rows = sorted((row for plan in plans for row in plan), key=lambda row: row.position)
-    return [row.request for row in rows if row.request is not None]
-
 
 @dataclass
 class Sweep:
-    """One shard of one model: plans what is pending, asks it, and notes the plans.
+    """One shard of one model: plans what is pending, notes the plans, and has them asked.
+
+    One dataset's items and answers are in memory at a time, and no request but those that the
+    engine holds.
 
     Attributes:
         grid: the study's grid.
@@ -75,119 +59,88 @@ class Sweep:
     asker: Asker
 
     @cached_property
-    def cells(self) -> list[Cell]:
-        """The pending cells."""
+    def cells(self) -> dict[str, list[Cell]]:
+        """The pending cells of every dataset with something pending."""
         mine = [cell for cell in self.grid.cells if cell.model == self.model]
-        return [cell for cell in mine if self.grid.cell_identity(cell) in self.pending]
-
-    @cached_property
-    def all_items(self) -> dict[str, list[tuple[int, Item]]]:
-        """The items of every dataset with something pending, with their positions."""
-        of_cells = {cell.dataset for cell in self.cells}
-        wanted = [
-            name
-            for name in self.grid.datasets
-            if name in of_cells or self.grid.answers_identity(self.model, name) in self.pending
-        ]
-        return {name: list(enumerate(read_items(self.grid.dataset_path(name)))) for name in wanted}
-
-    @cached_property
-    def items(self) -> dict[str, list[tuple[int, Item]]]:
-        """The shard's items of every dataset with something pending, with their positions."""
-        number, _, n_shards = self.shard.partition("of")
+        pending = [cell for cell in mine if self.grid.cell_identity(cell) in self.pending]
+        of_datasets = {
+            name: [cell for cell in pending if cell.dataset == name] for name in self.grid.datasets
+        }
         return {
-            name: [
-                (position, item)
-                for position, item in numbered
-                if shard_of(item.id, int(n_shards)) == int(number)
-            ]
-            for name, numbered in self.all_items.items()
+            name: cells
+            for name, cells in of_datasets.items()
+            if cells or self.grid.answers_identity(self.model, name) in self.pending
         }
 
-    @cached_property
-    def donors(self) -> dict[str, dict[str, str]]:
-        """Whose answer stands in for whose, for the datasets with a cell that asks for it."""
-        operators = {
-            cell: self.grid.contents.perturbations[cell.perturbation] for cell in self.cells
-        }
-        wanted = {cell.dataset for cell in self.cells if needs_donor(operators[cell])}
-        return {
-            name: next_in_hash_order(item.id for _, item in self.all_items[name])
-            for name in sorted(wanted)
-        }
+    def _operator(self, cell: Cell) -> Mapping[str, Any]:
+        return self.grid.contents.perturbations[cell.perturbation]
 
-    def _note(self, plan: Sequence[Planned], dataset: str, identity: str) -> None:
-        path = plan_path(self.grid, self.model, dataset, identity, self.shard)
-        write_plan(plan, path, identity, self.planner.identity)
+    def _part(self, dataset: str) -> Part:
+        with_donors = any(needs_donor(self._operator(cell)) for cell in self.cells[dataset])
+        return part_of(self.grid.dataset_path(dataset), self.shard, with_donors)
 
-    def plan_answers(self) -> dict[str, list[Planned]]:
-        """Plan and note the answers to every dataset."""
-        plans = {}
-        for name, numbered in self.items.items():
-            drawn = self.grid.answer_settings(self.model)
-            plans[name] = [self.planner.answer(name, i, item, drawn) for i, item in numbered]
-            self._note(plans[name], name, self.grid.answers_identity(self.model, name))
-        return plans
-
-    def plan_borrowed(self) -> dict[str, list[Planned]]:
-        """Plan the answers of other shards' items that stand in for those of this shard's."""
+    def plan_answers(self, dataset: str, scratch: Path) -> list[Plan]:
+        """Write the plan of the answers to a dataset, that of answers lent to it to `scratch`."""
         drawn = self.grid.answer_settings(self.model)
-        plans = {}
-        for name, donors in self.donors.items():
-            own = {item.id for _, item in self.items[name]}
-            lent = {donors[item] for item in own if item in donors} - own
-            plans[name] = [
-                self.planner.answer(name, position, item, drawn)
-                for position, item in self.all_items[name]
-                if item.id in lent
-            ]
-        return plans
+        sampling = self.planner.sampling("assistant", drawn)
+        identity, part = self.grid.answers_identity(self.model, dataset), self._part(dataset)
+        noted = plan_path(self.grid, self.model, dataset, identity, self.shard)
+        lent = scratch / f"{dataset}.parquet"
+        for path, items in ((noted, part.own), (lent, part.lent)):
+            plan = (self.planner.answer(dataset, i, item, drawn) for i, item in items)
+            write_plan(plan, path, identity, self.planner.identity)
+        return [Plan(path, dataset, sampling) for path in (noted, lent)]
 
-    def plan_cell(self, cell: Cell, answers: Mapping[str, str | None]) -> list[Planned]:
-        """Plan and note the user turns of one cell; `answers` are by item."""
-        temperature = self.grid.temperatures[cell.temperature]
-        drawn = self.grid.user_turn_settings(temperature)
-        operator = self.grid.contents.perturbations[cell.perturbation]
-        donors = self.donors.get(cell.dataset, {})
-        plan = [
-            self.planner.user_turn(
-                cell.dataset,
-                position,
-                item,
-                sample,
-                answers.get(item.id),
-                operator,
-                drawn,
-                _donor(donors.get(item.id), answers),
-            )
-            for position, item in self.items[cell.dataset]
-            for sample in range(self.grid.n_samples(cell.temperature))
-        ]
-        self._note(plan, cell.dataset, self.grid.cell_identity(cell))
-        return plan
+    def plan_cells(self, dataset: str, answers: Mapping[str, str | None]) -> Iterator[Plan]:
+        """Write the plans of the user turns after the answers to a dataset, which are by item."""
+        part = self._part(dataset)
+        for cell in self.cells[dataset]:
+            drawn = self.grid.user_turn_settings(self.grid.temperatures[cell.temperature])
+            identity = self.grid.cell_identity(cell)
+            path = plan_path(self.grid, self.model, dataset, identity, self.shard)
+            plan = self._user_turns(cell, part, answers, drawn)
+            write_plan(plan, path, identity, self.planner.identity)
+            yield Plan(path, dataset, self.planner.sampling("user", drawn))
+
+    def _user_turns(
+        self,
+        cell: Cell,
+        part: Part,
+        answers: Mapping[str, str | None],
+        drawn: Mapping[str, Any],
+    ) -> Iterator[Planned]:
+        operator = self._operator(cell)
+        for position, item in part.own:
+            donor = part.donors.get(item.id)
+            lent = None if donor is None else Donor(donor, answers.get(donor))
+            for sample in range(self.grid.n_samples(cell.temperature)):
+                shown = answers.get(item.id)
+                yield self.planner.user_turn(
+                    cell.dataset, position, item, sample, shown, operator, drawn, lent
+                )
 
     def run(self) -> None:
         """Ask for the answers, then for the user turns of all cells at once."""
-        own, borrowed = self.plan_answers(), self.plan_borrowed()
-        plans = {name: [*plan, *borrowed.get(name, [])] for name, plan in own.items()}
-        records = self.asker.complete("answers", _requests(plans.values()))
-        answers = {
-            name: {row.item: _shown(row, records) for row in plan} for name, plan in plans.items()
-        }
-        turns = [self.plan_cell(cell, answers[cell.dataset]) for cell in self.cells]
-        self.asker.complete("user turns", _requests(turns))
+        with TemporaryDirectory() as scratch:
+            answers = {name: self.plan_answers(name, Path(scratch)) for name in self.cells}
+            self.asker.complete("answers", chain.from_iterable(answers.values()))
+            turns = [
+                plan
+                for name, plans in answers.items()
+                for plan in self.plan_cells(name, shown_answers(plans, self.asker.journal(name)))
+            ]
+        self.asker.complete("user turns", turns)
 
 
-def _donor(item: str | None, answers: Mapping[str, str | None]) -> Donor | None:
-    return None if item is None else Donor(item, answers.get(item))
-
-
-def _shown(row: Planned, records: Mapping[str, Record]) -> str | None:
-    """Return the answer that the model is shown as its own, or None where it has none."""
-    record = records.get(row.request.key) if row.request else None
-    if record is None or row.request is None or record["outcome"] == "error":
-        return None
-    return split_reasoning(record["text"], row.request.prompt.text).text
+def shown_answers(plans: Iterable[Plan], journal: Path) -> dict[str, str | None]:
+    """Return by item the answers that the model is shown as its own; None where it has none."""
+    asked = pl.concat([plan.rows("item", "key", "prompt_text") for plan in plans])
+    outcomes = read_outcomes(journal, asked["key"], ["key", "outcome", "text"])
+    rows = asked.join(outcomes, on="key", how="left")
+    return {
+        item: split_reasoning(text, prompt).text if outcome in ("ok", "empty") else None
+        for item, _, prompt, outcome, text in rows.iter_rows()
+    }
 
 
 def engine_settings(config: Config, line: Mapping[str, Any]) -> dict[str, Any]:

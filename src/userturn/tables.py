@@ -50,9 +50,28 @@ def write_json(content: Mapping[str, Any], path: str | Path, identity: str) -> N
 
 def write_table(table: pl.DataFrame, path: str | Path, identity: str, **more: str) -> None:
     """Write a table as Parquet with its identity, and what more is given, in its metadata."""
-    metadata = {name: str(value) for name, value in artifact(identity).items()} | more
     with written_whole(path) as temporary:
-        table.write_parquet(temporary, metadata=metadata)
+        table.write_parquet(temporary, metadata=_metadata(identity) | more)
+
+
+def write_parts(
+    parts: Iterable[pl.DataFrame], schema: Schema, path: str | Path, identity: str, **more: str
+) -> None:
+    """Write a table as `write_table` does, of parts that are never in memory all at once."""
+    import pyarrow.parquet as pq  # half a second to import
+
+    known = pl.DataFrame(schema=schema).to_arrow().schema
+    noted = known.with_metadata(_metadata(identity) | more)
+    with (
+        written_whole(path) as temporary,
+        pq.ParquetWriter(temporary, noted, compression="zstd") as writer,
+    ):
+        for part in parts:
+            writer.write_table(part.to_arrow().cast(noted))
+
+
+def _metadata(identity: str) -> dict[str, str]:
+    return {name: str(value) for name, value in artifact(identity).items()}
 
 
 def read_identity(path: str | Path) -> str | None:

@@ -1,0 +1,110 @@
+"""Plans: tables beside the journal, a row a request, from which requests are asked and gathered.
+
+Columns: position and item, sample, key, seed, prompt_text, prompt_token_ids, answer (as the model
+is shown it; under `header_only`, where it is shown none, its own), change (JSON) and error. A sweep
+writes and reads them some rows at a time: prompts are most of what it knows of a request.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import merge
+from itertools import islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.fingerprints import fingerprint
+from userturn.planning import Planned
+from userturn.requests import Request, Sampling
+from userturn.tables import Schema, write_parts
+from userturn.templates import Prompt
+
+PLAN_SCHEMA: Schema = {
+    "position": pl.Int64,
+    "item": pl.String,
+    "sample": pl.Int64,
+    "key": pl.String,
+    "seed": pl.Int64,
+    "prompt_text": pl.String,
+    "prompt_token_ids": pl.List(pl.Int32),
+    "answer": pl.String,
+    "change": pl.String,
+    "error": pl.String,
+}
+ROWS = 500  # of a plan in memory at once
+ASKED = ["key", "position", "item", "sample", "seed", "prompt_text", "prompt_token_ids"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan that was written, and what all its requests share.
+
+    Attributes:
+        path: of its table.
+        dataset: that it is about.
+        sampling: of every request, but for the seed.
+    """
+
+    path: Path
+    dataset: str
+    sampling: Sampling
+
+    def rows(self, *columns: str) -> pl.DataFrame:
+        """Return some columns of all rows."""
+        return pl.read_parquet(self.path, columns=list(columns))
+
+    def requests(self) -> Iterator[tuple[int, Request]]:
+        """Yield position and request of every row that has one, in order."""
+        asked = pl.scan_parquet(self.path).select(ASKED)
+        for start in range(0, asked.select(pl.len()).collect().item(), ROWS):
+            part = asked.slice(start, ROWS).collect().drop_nulls("key")
+            yield from ((row["position"], self._request(row)) for row in part.iter_rows(named=True))
+
+    def _request(self, row: Mapping[str, Any]) -> Request:
+        prompt = Prompt(row["prompt_text"], tuple(row["prompt_token_ids"]))
+        sampling = replace(self.sampling, seed=row["seed"])
+        return Request(row["key"], self.dataset, row["item"], row["sample"], prompt, sampling)
+
+
+def requests_in_order(plans: Iterable[Plan]) -> Iterator[Request]:
+    """Yield the requests of several plans, those of one item next to each other."""
+    numbered = merge(*(plan.requests() for plan in plans), key=itemgetter(0))
+    return (request for _, request in numbered)
+
+
+def _row(planned: Planned) -> dict[str, Any]:
+    request = planned.request
+    return {
+        "position": planned.position,
+        "item": planned.item,
+        "sample": planned.sample,
+        "key": request and request.key,
+        "seed": request and request.sampling.seed,
+        "prompt_text": request and request.prompt.text,
+        "prompt_token_ids": request and request.prompt.token_ids,
+        "answer": planned.answer,
+        "change": planned.change,
+        "error": planned.error,
+    }
+
+
+def write_plan(
+    plan: Iterable[Planned], path: Path, identity: str, model: Mapping[str, Any]
+) -> None:
+    """Write a plan as it is made, with a fingerprint of what identifies its model."""
+    planned = iter(plan)
+    rows = iter(lambda: [_row(one) for one in islice(planned, ROWS)], [])
+    parts = (pl.DataFrame(part, schema=PLAN_SCHEMA) for part in rows)
+    write_parts(parts, PLAN_SCHEMA, path, identity, model=fingerprint(model))
+
+
+def read_plan(folder: Path) -> pl.DataFrame:
+    """Read the plan of all shards in the dataset's order; what two shards planned counts once."""
+    tables: Sequence[pl.DataFrame] = [
+        pl.read_parquet(path) for path in sorted(folder.glob("*.parquet"))
+    ]
+    if len(tables) == 1:
+        return tables[0]
+    return pl.concat(tables).unique(["position", "sample"], keep="first").sort("position", "sample")
