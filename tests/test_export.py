@@ -148,7 +148,7 @@ def all_texts(archive: Path, folder: Path) -> Iterator[str]:
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             for texts in texts_of(path):
-                yield from texts.table["text"].drop_nulls()
+                yield from texts.texts.drop_nulls()
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.judged import verdicts_of
 from tests.workflow import ROOT
-from userturn.heuristic import judge_by_words, share_repeated, words
+from userturn.heuristic import WORD, judge_by_words, share_repeated, words
 from userturn.judges import CellToJudge, Judge
 from userturn.verdicts import GENUINE
 
@@ -50,6 +52,11 @@ def test_genuine_turn_after_one_answer_is_not_genuine_after_another() -> None:
     turn = "How long should I toast it in the oil?"
     assert label(turn) == GENUINE
     assert label(turn, answer="Use a heavy pan and stir often.") != GENUINE
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=40))
+def test_words_of_plain_ascii_are_those_that_the_expression_finds(text: str) -> None:
+    assert words(text) == [word.lower() for word in WORD.findall(text)]
 
 
 def test_words_are_found_in_every_script() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from userturn.verdicts import GENUINE, Verdict
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+BETWEEN_WORDS = {n: " " for n in range(128) if not chr(n).isalnum()}
 ROLE_MARKER = re.compile(r"<\|[^|>]*\|>")
 ROLE_NAME = re.compile(r"^\s*(?:assistant|system)\s*[:\n]", re.IGNORECASE)
 ASSISTANT_OPENING = re.compile(
@@ -36,9 +37,8 @@ STOP_WORDS = frozenset(
 
 def words(text: str) -> list[str]:
     """Return the words of a text, in lower case."""
-    if text.isascii():  # a letter elsewhere may become two, of which one is no letter
-        found: list[str] = WORD.findall(text.lower())
-        return found
+    if text.isascii() and "'" not in text:  # a third of the time that the expression takes
+        return text.lower().translate(BETWEEN_WORDS).split()
     return [word.lower() for word in WORD.findall(text)]
 
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-import polars as pl
-
 from userturn.texts import Texts, texts_of
 
 SHORTEST = 8  # characters of a key's value: a shorter one stands in many a text by chance
@@ -69,12 +67,15 @@ def find_secrets(path: Path, values: Mapping[str, str] | None = None) -> list[Se
 
 def secrets_in(texts: Texts, values: Mapping[str, str]) -> Iterator[tuple[int, str]]:
     """Yield number and kind of what looks like a secret among some texts."""
-    text = pl.col("text")
-    for number, found in texts.table.filter(text.str.contains(ANY_FORM)).iter_rows():
-        yield from ((number, kind) for kind in _kinds(found))
+    found = texts.texts.str.contains(ANY_FORM)
+    if found.any():
+        for number, text in zip(
+            texts.numbers.filter(found), texts.texts.filter(found), strict=True
+        ):
+            yield from ((number, kind) for kind in _kinds(text))
     for name, value in values.items():
         written = {value, quote(value, safe="")}
-        for number in texts.table.filter(text.str.contains_any(sorted(written)))["number"]:
+        for number in texts.numbers.filter(texts.texts.str.contains_any(sorted(written))):
             yield number, f"value of {name}"
 
 

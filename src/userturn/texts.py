@@ -20,12 +20,14 @@ class Texts(NamedTuple):
     """Some texts of one place in a file.
 
     Attributes:
-        place: what `number` counts: `line`, or a column as `column answer, row`.
-        table: `number` from 1, and `text`.
+        place: what `numbers` count: `line`, or a column as `column answer, row`.
+        numbers: of each text, from 1.
+        texts: the texts.
     """
 
     place: str
-    table: pl.DataFrame
+    numbers: pl.Series
+    texts: pl.Series
 
 
 def texts_of(path: Path) -> Iterator[Texts]:
@@ -52,9 +54,8 @@ def texts_of(path: Path) -> Iterator[Texts]:
 def _of_lines(file: BinaryIO) -> Iterator[Texts]:
     n_before = 0
     while lines := file.readlines(BYTES):
-        texts = pl.Series("text", [line.decode(errors="replace") for line in lines])
-        numbers = pl.int_range(n_before + 1, n_before + len(lines) + 1, eager=True)
-        yield Texts("line", pl.DataFrame({"number": numbers, "text": texts}))
+        texts = pl.Series([line.decode(errors="replace") for line in lines])
+        yield Texts("line", _numbers(n_before, len(lines)), texts)
         n_before += len(lines)
 
 
@@ -62,12 +63,14 @@ def _of_parquet(path: Path) -> Iterator[Texts]:
     with pq.ParquetFile(path) as file:
         noted = file.schema_arrow.metadata or file.metadata.metadata or {}
         values = [value.decode(errors="replace") for value in noted.values()]
-        yield Texts("metadata, entry", _numbered(pl.Series("text", values, dtype=pl.String), 0))
+        texts = pl.Series(values, dtype=pl.String)
+        yield Texts("metadata, entry", _numbers(0, len(values)), texts)
         n_before = 0
         columns = [field.name for field in file.schema_arrow if not _is_numbers(field.type)]
         for batch in file.iter_batches(ROWS, columns=columns):
+            numbers = _numbers(n_before, batch.num_rows)
             for column in pl.DataFrame(pa.Table.from_batches([batch])).iter_columns():
-                yield from _strings(f"column {column.name}, row", _numbered(column, n_before))
+                yield from _strings(f"column {column.name}, row", numbers, column)
             n_before += batch.num_rows
 
 
@@ -77,19 +80,18 @@ def _is_numbers(kind: pa.DataType) -> bool:
     return bool(pa.types.is_primitive(inner))
 
 
-def _numbered(values: pl.Series, n_before: int) -> pl.DataFrame:
-    numbers = pl.int_range(n_before + 1, n_before + len(values) + 1, eager=True)
-    return pl.DataFrame({"number": numbers, "text": values})
+def _numbers(n_before: int, n: int) -> pl.Series:
+    return pl.int_range(n_before + 1, n_before + n + 1, eager=True)
 
 
-def _strings(place: str, table: pl.DataFrame) -> Iterator[Texts]:
+def _strings(place: str, numbers: pl.Series, values: pl.Series) -> Iterator[Texts]:
     """Yield the strings of a column, those inside of lists and structs too."""
-    kind = table["text"].dtype
+    kind = values.dtype
     if isinstance(kind, pl.List | pl.Array):
-        yield from _strings(place, table.explode("text"))
+        inner = pl.DataFrame({"number": numbers, "value": values}).explode("value")
+        yield from _strings(place, inner["number"], inner["value"])
     elif isinstance(kind, pl.Struct):
         for field in kind.fields:
-            inner = table.select("number", pl.col("text").struct.field(field.name).alias("text"))
-            yield from _strings(place, inner)
+            yield from _strings(place, numbers, values.struct.field(field.name))
     elif isinstance(kind, pl.String | pl.Categorical | pl.Enum | pl.Binary):
-        yield Texts(place, table.with_columns(pl.col("text").cast(pl.String, strict=False)))
+        yield Texts(place, numbers, values.cast(pl.String, strict=False))

@@ -94,7 +94,7 @@ class Withholding:
         """Return why the file that some texts stand in may not leave, or None."""
         if not self._stretches:
             return None
-        column = texts.table["text"].drop_nulls().unique()
+        column = texts.texts.drop_nulls().unique()
         column = column.filter(column.str.len_bytes() >= SHORTEST)
         found = column.filter(column.str.contains_any(list(self._stretches)))
         if found.is_empty():
