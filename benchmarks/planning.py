@@ -5,6 +5,7 @@ CPU-seconds and the most memory of a dry run of a grid that nobody has begun, th
 of a finished one, where nothing is to be done, and of that one grown by a model. The floor are two
 Snakefiles with as many jobs and no code of ours: one of shell commands in chains of three, and one
 whose rules have a script, log, environment, params, resource and input function, as ours have.
+Three more jobs of either take all files of all chains, as those for tables and report do here.
 `--datasets 50` plans so many datasets by one temperature and perturbation: 100 models by 50.
 """
 
@@ -32,24 +33,33 @@ JOBS_OF_A_MODEL = 254  # three a cell, four a dataset, its description, its swee
 DRY_RUN = ("--cores", "2", "--dry-run", "--quiet", "all")
 
 FLOOR = """
-cells = range(config["cells"])
+cells, tables = range(config["cells"]), ["analyse", "tabulate", "report"]
 
 def identity(wildcards):
     return f"0123456789abcdef-{wildcards.cell}"
 
 rule all:
-    input: expand("results/{cell}/c", cell=cells)
+    input:
+        expand("results/{cell}/{name}.txt", cell=cells, name=list("abc")),
+        expand("results/{table}.txt", table=tables)
+
+for table in tables:
+    rule:
+        name: table
+        input: expand("results/{cell}/{name}.txt", cell=cells, name=list("abc"))
+        output: f"results/{table}.txt"
+        shell: "touch {output}"
 """
 PLAIN_RULE = """
 rule RULE:
     input: "INPUT"
-    output: "results/{cell}/RULE"
+    output: "results/{cell}/RULE.txt"
     shell: "touch {output}"
 """
 DRESSED_RULE = """
 rule RULE:
     input: lambda wildcards: "INPUT".format(cell=wildcards.cell)
-    output: "results/{cell}/RULE"
+    output: "results/{cell}/RULE.txt"
     log: "logs/RULE/{cell}.log"
     localrule: True
     conda: "environment.yaml"
@@ -86,10 +96,10 @@ def n_jobs(output: str) -> int:
 def floor(folder: Path, n: int, rule: str) -> Path:
     """Write a Snakefile with n jobs in chains of three, all of one form."""
     folder.mkdir()
-    inputs = {"a": "study.yaml", "b": "results/{cell}/a", "c": "results/{cell}/b"}
+    inputs = {"a": "study.yaml", "b": "results/{cell}/a.txt", "c": "results/{cell}/b.txt"}
     rules = [rule.replace("RULE", name).replace("INPUT", path) for name, path in inputs.items()]
     (folder / "Snakefile").write_text(FLOOR + "".join(rules))
-    (folder / "study.yaml").write_text(f"cells: {n // 3}\n")
+    (folder / "study.yaml").write_text(f"cells: {n // 3 - 1}\n")
     (folder / "environment.yaml").write_text("dependencies: []\n")
     (folder / "script.py").write_text("")
     return folder

@@ -16,11 +16,16 @@ from benchmarks.measuring import ROOT, cost_of, exponent
 from userturn.journal import encode_line
 
 KEYS_OF_A_CELL = 1319
-IMPORTS = "import json; from userturn.journal import read_journal"
+IMPORTS = (
+    "import json; import polars as pl; from userturn.journal import read_journal; "
+    "from userturn.outcomes import finished_keys, read_outcomes"
+)
+CELL = f"[f'{{i:064x}}' for i in range({KEYS_OF_A_CELL})]"
 READERS = {
-    "all keys": "read_journal(folder)",
-    "outcomes of all keys": "read_journal(folder, fields=['outcome'])",
-    "a cell's keys": f"read_journal(folder, {{f'{{i:064x}}' for i in range({KEYS_OF_A_CELL})}})",
+    "records, one by one": "read_journal(folder)",
+    "table, all columns": "read_outcomes(folder)",
+    "table, a cell's keys": f"read_outcomes(folder, pl.Series({CELL}))",
+    "which keys of a cell are finished": f"finished_keys(folder, {CELL})",
     "json.loads": "[None for line in open(folder + '/j.jsonl', 'rb') if json.loads(line) is None]",
 }
 
@@ -48,9 +53,7 @@ def main(numbers: list[int]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             write_journal(Path(folder), n)
             for name, reader in READERS.items():
-                code = (
-                    f"import json; from userturn.journal import read_journal; {folder=}; {reader}"
-                )
+                code = f"{IMPORTS}; {folder=}; {reader}"
                 cost = cost_of([sys.executable, "-c", code], ROOT, Path(folder) / "log")
                 costs[name].append(cost.cpu)
                 each = cost.cpu / n * 1e6

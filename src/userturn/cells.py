@@ -1,7 +1,6 @@
 """Cells: the unit that is finished once and for all, and where its files are."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 
@@ -14,9 +13,9 @@ class Cell(NamedTuple):
     perturbation: str
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> str:
         """The folder of the cell's files, below results/cells."""
-        return Path(self.model, self.dataset, f"t{self.temperature}", self.perturbation)
+        return f"{self.model}/{self.dataset}/t{self.temperature}/{self.perturbation}"
 
 
 def cell_of(wildcards: Any) -> Cell:

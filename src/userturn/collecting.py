@@ -86,7 +86,7 @@ def answers_of(
 def collect_user_turns(grid: Grid, cell: Cell, path_to_user_turns: str) -> None:
     """Write the user turns of one cell."""
     table = user_turns_of(grid, cell)
-    check_error_share(table, grid.config["max_error_share"], str(cell.folder))
+    check_error_share(table, grid.config["max_error_share"], cell.folder)
     write_table(table, path_to_user_turns, grid.cell_identity(cell))
 
 

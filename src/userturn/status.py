@@ -1,6 +1,5 @@
 """How far a running study is: `userturn status` reads plans and journals, and changes nothing."""
 
-import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,12 +10,10 @@ import polars as pl
 
 from userturn.config import check, load_config
 from userturn.grid import Grid
+from userturn.journal import files_of_journal, whole_lines
 from userturn.leases import describe_owner, held, newest
+from userturn.outcomes import OUTCOME_SCHEMA, read_lines, read_outcomes
 
-# Read without JSON: in a text these would have their quotes escaped.
-KEY = re.compile(rb'"key":"([0-9a-f]+)"')
-OUTCOME = re.compile(rb'"outcome":"(\w+)"')
-TOKENS = re.compile(rb'"token_ids":\[([^\]]*)\]')
 STILL_WRITING = 120.0  # seconds since a journal's last line
 
 
@@ -125,26 +122,23 @@ def _read_journals(grid: Grid, model: str, now: float) -> tuple[dict[str, str], 
     outcomes: dict[str, str] = {}
     speed = Speed()
     for dataset in grid.datasets:
-        for path in sorted(grid.journal_folder(model, dataset).glob("*.jsonl")):
+        folder = grid.journal_folder(model, dataset)
+        outcomes |= dict(read_outcomes(folder, columns=["key", "outcome"]).iter_rows())
+        for path in files_of_journal(folder):
             last = path.stat().st_mtime
-            began = datetime.strptime(path.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-            is_at_work = now - last < STILL_WRITING
-            n_records = n_tokens = 0
-            for line in path.read_bytes().splitlines():
-                key, outcome = KEY.search(line), OUTCOME.search(line)
-                if key is None or outcome is None:
-                    continue  # the torn last line of a killed writer
-                name, said = key[1].decode(), outcome[1].decode()
-                if outcomes.get(name, "error") == "error":
-                    outcomes[name] = said
-                n_records += 1
-                tokens = TOKENS.search(line)
-                n_tokens += tokens[1].count(b",") + 1 if tokens and tokens[1] else 0
-            if is_at_work:
-                speed.n_records += n_records
-                speed.n_tokens += n_tokens
-                speed.seconds = max(speed.seconds, last - began.timestamp())
+            if now - last < STILL_WRITING:
+                _add_writer(speed, path, last)
     return outcomes, speed
+
+
+def _add_writer(speed: Speed, path: Path, last: float) -> None:
+    """Add what one file holds, and how long it took."""
+    began = datetime.strptime(path.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    for lines in whole_lines(path):
+        written = read_lines(lines, {"token_ids": OUTCOME_SCHEMA["token_ids"]})["token_ids"]
+        speed.n_records += len(written)
+        speed.n_tokens += int(written.list.len().sum())
+    speed.seconds = max(speed.seconds, last - began.timestamp())
 
 
 def _pace(speed: Speed, counts: Counts) -> str:
