@@ -30,7 +30,7 @@ from userturn.tables import write_table
 
 CELLS_OF_A_MODEL = 5 * 5 * 3  # datasets, temperatures, perturbations of the shipped config
 JOBS_OF_A_MODEL = 254  # three a cell, four a dataset, its description, its sweep, what people see
-DRY_RUN = ("--cores", "2", "--dry-run", "--quiet", "all")
+DRY_RUN = ("--cores", "2", "--dry-run", "--quiet", "rules")  # how many jobs of each, not each
 
 FLOOR = """
 cells, tables = range(config["cells"]), ["analyse", "tabulate", "report"]
@@ -142,11 +142,10 @@ def plan(folder: Path, n_models: int, n_datasets: int) -> tuple[int, list[Cost]]
     study = copy_project(folder / f"{n_models}-{n_datasets}")
     run = {} if n_datasets == 5 else {"temperatures": [0], "perturbations": ["none"]}
     write_grid(study, n_models, n_datasets, **run)
-    n = n_jobs(snakemake(study, *DRY_RUN[:3], "--quiet", "rules")[1])
-    folders = {"userturn": study}
+    cost, output = snakemake(study, *DRY_RUN)
+    n, costs = n_jobs(output), {"userturn": cost}
     for name, rule in {"bare": PLAIN_RULE, "bare, dressed": DRESSED_RULE}.items():
-        folders[name] = floor(study / name, n, rule)
-    costs = {name: snakemake(place, *DRY_RUN)[0] for name, place in folders.items()}
+        costs[name], _ = snakemake(floor(study / name, n, rule), *DRY_RUN)
     for name, cost in costs.items():
         show(name, n, cost)
     return n, list(costs.values())
@@ -158,14 +157,14 @@ def nothing_to_do(folder: Path, n_cells: int) -> None:
     study = copy_project(folder / "finished")
     write_grid(study, n_models)
     finish(study)
-    cost, output = snakemake(study, *DRY_RUN[:3])
+    cost, output = snakemake(study, *DRY_RUN)
     show(f"finished, {n_models * CELLS_OF_A_MODEL:,} cells", n_jobs(output), cost)
     bare = floor(folder / "finished-bare", n_models * JOBS_OF_A_MODEL, DRESSED_RULE)
     finish(bare)
-    cost, output = snakemake(bare, *DRY_RUN[:3])
+    cost, output = snakemake(bare, *DRY_RUN)
     show("finished, bare, dressed", n_jobs(output), cost)
     write_grid(study, n_models + 1)
-    cost, output = snakemake(study, *DRY_RUN[:3])
+    cost, output = snakemake(study, *DRY_RUN)
     show("grown by a model", n_jobs(output), cost)
     print(output.rpartition("Job stats:")[2].partition("Reasons:")[0])
 
