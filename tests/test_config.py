@@ -125,3 +125,10 @@ def test_schema_closes_every_object() -> None:
         return [where] * is_object + inside
 
     assert open_objects(schema, "schema") == []
+
+
+def test_gpus_that_do_not_spread_evenly_over_the_nodes_are_refused(config: dict[str, Any]) -> None:
+    config["models"]["wide"] = {"source": "org/wide", "gpus": 9, "nodes": 2}
+    config.get("run", {}).pop("models", None)
+    said = message(config)
+    assert said.startswith("models.wide.gpus: found 9 for 2 nodes; expected as many on each node")

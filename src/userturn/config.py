@@ -150,6 +150,26 @@ def _check_endpoint(where: str, entry: Mapping[str, Any], max_cost: float | None
             raise ConfigError(f"{where}: the file '{path}' does not exist; mend the path")
 
 
+def _check_nodes(config: Config) -> None:
+    """Refuse GPUs that do not spread evenly: each node holds the same part of every layer."""
+    models = {
+        f"models.{name}": config["model_defaults"] | line
+        for name, line in selected(config, "models").items()
+        if isinstance(line, Mapping)
+    }
+    judges = {
+        f"judges.{name}": entry
+        for name, entry in complete_judges(config).items()
+        if entry.get("serve")
+    }
+    for where, entry in (models | judges).items():
+        if entry["gpus"] % entry.get("nodes", 1):
+            raise ConfigError(
+                f"{where}.gpus: found {entry['gpus']} for {entry['nodes']} nodes; expected as many "
+                "on each node: set `gpus` to a multiple of `nodes`"
+            )
+
+
 def selected(config: Config, key: str) -> dict[str, Any]:
     """Return the definitions under `key` that this run makes, sorted by name."""
     names = config.get("run", {}).get(key, list(config[key]))
@@ -193,6 +213,7 @@ def check(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
     _check_controls(config)
     _check_files(config)
     _check_judges(config)
+    _check_nodes(config)
 
 
 def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
