@@ -18,7 +18,7 @@ import polars as pl
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-RIVALS = {"lm-eval": ["lm-eval[api]==0.4.13"], "inspect": ["inspect-ai==0.3.285", "openai==2.*"]}
+RIVALS = {"lm-eval": ["lm-eval[api]==0.4.13"], "inspect": ["inspect-ai==0.3.285", "openai==3.*"]}
 
 LM_EVAL_TASK = {
     "task": "probe",
