@@ -35,6 +35,7 @@ from userturn.config import load_config
 from userturn.contents import RecordedContents
 from userturn.controls import tabulate_controls
 from userturn.costs import tabulate_costs
+from userturn.files import SCHEMA_VERSION, write_json
 from userturn.fingerprints import file_sha256
 from userturn.grid import Grid
 from userturn.human_sample import sample_for_humans
@@ -48,7 +49,7 @@ from userturn.requests import Request, Sampling, derive_seed, make_request
 from userturn.settled import request_identity
 from userturn.study import Study
 from userturn.study_record import StudyRecord
-from userturn.tables import SCHEMA_VERSION, write_json, write_table
+from userturn.tables import write_table
 from userturn.tabulating import summarise, tabulate
 from userturn.templates import Prompt
 from userturn.verifiers import grade

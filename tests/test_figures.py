@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from userturn.analysing import families_table
 from userturn.drawing import ceiling, save
-from userturn.families import families
 from userturn.figures import (
     accuracy_and_followup,
     failure_profiles,
@@ -17,7 +17,7 @@ from userturn.figures import (
     rates_by_temperature,
 )
 
-FAMILIES = families({"m": {}, "a-7b": {}, "a-70b": {}})
+FAMILIES = families_table({"m": {}, "a-7b": {}, "a-70b": {}})
 NUMBERS = {"estimate": pl.Float64, "lower": pl.Float64, "upper": pl.Float64}
 
 

@@ -32,7 +32,7 @@ def test_line_wins_over_the_name_and_order_is_family_then_size() -> None:
         "mine": {"family": "a", "size": "35b-a3b"},
         "b": {},
     }
-    assert families(lines).rows() == [
+    assert families(lines) == [
         ("mine", "a", 35.0, 3.0),
         ("b-0.5b", "b", 0.5, 0.5),
         ("b-7b", "b", 7.0, 7.0),

@@ -6,11 +6,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from userturn.files import read_identity
 from userturn.fingerprints import file_sha256
 from userturn.planning import Planned
 from userturn.plans import PLAN_SCHEMA, ROWS, Plan, read_plan, requests_in_order, write_plan
 from userturn.requests import Request, Sampling
-from userturn.tables import read_identity
 from userturn.templates import Prompt
 
 SAMPLING = Sampling(1.0, 1.0, 0, 0.0, 8, (2,), None)

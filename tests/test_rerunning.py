@@ -10,10 +10,11 @@ import pytest
 
 from tests.judge_server import judge_server, says
 from tests.judged import PRICE, settings
+from userturn.files import read_identity
 from userturn.judging_again import rejudge_sample
 from userturn.regenerating import OTHER_KEY, regenerate
 from userturn.reruns import MEASURES, RERUN_SCHEMA, Reruns, draw_rows
-from userturn.tables import read_identity, write_table
+from userturn.tables import write_table
 
 CELL = "results/cells/tiny/word-problems/t1/none"
 ALL = 1000

@@ -21,7 +21,7 @@ from userturn.perturbations import controls_of
 from userturn.pooling import failure_profiles, pooled_rates
 from userturn.printing import PRINTED
 from userturn.responding import temperature_response
-from userturn.tables import write_csv, write_latex, write_markdown, write_table
+from userturn.tables import Schema, write_csv, write_latex, write_markdown, write_table
 
 
 def accuracy_contrasts(
@@ -67,6 +67,13 @@ def post_training(contrasts: pl.DataFrame, accuracies: pl.DataFrame, grid: Grid)
     return pl.DataFrame([{"reason": reason}], schema=table.schema)
 
 
+def families_table(models: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+    """Return `model`, `family`, `size` and `active_size` of all models, as `families` does."""
+    sizes: Schema = {"size": pl.Float64, "active_size": pl.Float64}
+    schema: Schema = {"model": pl.String, "family": pl.String, **sizes}
+    return pl.DataFrame(families(models), schema=schema, orient="row")
+
+
 def analysed(
     items: pl.DataFrame, grades: pl.DataFrame, grid: Grid, n_resamples: int
 ) -> dict[str, pl.DataFrame]:
@@ -79,7 +86,7 @@ def analysed(
         n_resamples: bootstrap resamples, sign flips and permutations.
     """
     seed = int(grid.config["seed"])
-    lines, before = families(grid.models), bases(grid.models)
+    lines, before = families_table(grid.models), bases(grid.models)
     known = lines.select("model", "family").cast({"model": pl.Categorical})
     items = items.join(known, on="model", how="left")
     differences = contrasts(items, before, controls_of(grid.perturbations), seed, n_resamples)

@@ -14,9 +14,9 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import polars as pl
 import yaml
 
+from userturn.files import write_text
 from userturn.fingerprints import fingerprint
 from userturn.pages import embedded, policy, read_page
-from userturn.tables import write_text
 
 Labels = Mapping[str, Mapping[str, str]]
 

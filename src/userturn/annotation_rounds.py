@@ -10,12 +10,13 @@ from pathlib import Path
 
 import polars as pl
 
+from userturn.files import written_whole
 from userturn.fingerprints import fingerprint
 from userturn.human_grid import HumanGrid
 from userturn.human_sample import STRATUM, TURN, drawn, keyed_hashes
 from userturn.logs import say
 from userturn.neutral import neutral, special_tokens
-from userturn.tables import Schema, read_tables, write_table, written_whole
+from userturn.tables import Schema, read_tables, write_table
 
 ID_LENGTH = 16  # hexadecimal digits of an opaque id
 KEY_SCHEMA: Schema = {

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from userturn.artifacts import Identities
+from userturn.files import SCHEMA_VERSION, read_artifact
 from userturn.findings import Finding, Note, remake
 from userturn.fingerprints import short_hash
 from userturn.grid import Grid
@@ -14,7 +15,6 @@ from userturn.models import COMMIT, local_path
 from userturn.study import Study
 from userturn.study_files import Files
 from userturn.study_record import StudyRecord
-from userturn.tables import SCHEMA_VERSION, read_artifact
 
 TELLING = (".parquet", ".json")  # files that say whose settings made them
 

@@ -27,12 +27,12 @@ from userturn.audit_settings import check_settings
 from userturn.audit_tables import check_tables
 from userturn.audit_verdicts import check_grades, check_verdicts
 from userturn.errors import UserError
+from userturn.files import write_text
 from userturn.findings import Finding, Note
 from userturn.logs import say
 from userturn.study import Study
 from userturn.study_files import Files, digest_of
 from userturn.study_record import StudyRecord, read_study_record
-from userturn.tables import write_text
 
 FEW_CELLS = 40  # which one process goes through before others have started
 

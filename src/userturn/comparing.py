@@ -8,8 +8,8 @@ import polars as pl
 from userturn.contrasts import compared
 from userturn.counting import KEYS, count_items
 from userturn.errors import UserError
+from userturn.files import read_identity
 from userturn.statistics import generator, holm
-from userturn.tables import read_identity
 
 N_RESAMPLES = 2000
 SEED = 0  # of a comparison that belongs to neither study

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from userturn.examples import EXAMPLE
+from userturn.files import write_json
 from userturn.fingerprints import fingerprint
 from userturn.grid import Grid
 from userturn.models import model_folder, pinned_revision, resolved_revision, source_identity
 from userturn.proving import prove
-from userturn.tables import write_json
 from userturn.templates import Template, load_template
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.tables import artifact, written_whole
+from userturn.files import artifact, written_whole
 
 # Okabe and Ito (2008): colours that all kinds of colour vision keep apart.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999"]

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from userturn.files import write_text
 from userturn.pages import embedded
 from userturn.prompt_parts import TEMPLATE, Part, prompt_parts
-from userturn.tables import write_text
 
 ROWS = 500  # of one data file
 WRITERS = [TEMPLATE, "system", "user", "assistant"]

@@ -18,12 +18,12 @@ from userturn.archives import LEFT_OUT
 from userturn.config import Config
 from userturn.crate import README, Member, crate_metadata
 from userturn.errors import UserError
+from userturn.files import written_whole
 from userturn.fingerprints import file_sha256
 from userturn.provenance import PROVENANCE, Record
 from userturn.secrets import Secret, key_values, secrets_in
 from userturn.study_files import Files
 from userturn.study_record import read_study_record
-from userturn.tables import written_whole
 from userturn.texts import texts_of
 from userturn.withholding import Withholding
 

@@ -4,8 +4,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import polars as pl
-
 FAMILY = re.compile(r"(.+?)-\d")
 SIZE = re.compile(r"(?:^|-)(\d+(?:\.\d+)?)([bm])(?:-a(\d+(?:\.\d+)?)b)?(?=-|$)")
 IN_BILLIONS = {"b": 1.0, "m": 0.001}
@@ -16,6 +14,15 @@ class Size(NamedTuple):
 
     total: float
     active: float
+
+
+class Member(NamedTuple):
+    """A model of a family; sizes in billions of parameters, None if unknown."""
+
+    model: str
+    family: str
+    size: float | None
+    active_size: float | None
 
 
 def family(name: str) -> str:
@@ -33,32 +40,18 @@ def size(name: str) -> Size | None:
     return Size(total, float(found.group(3)) if found.group(3) else total)
 
 
-def families(models: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
-    """Return one row a model, in the order of family, size and name.
+def families(models: Mapping[str, Mapping[str, Any]]) -> list[Member]:
+    """Return the families' members in the order of family, size and name; unknown sizes last.
 
     Args:
         models: model lines by name; the keys `family` and `size` win over the name.
-
-    Returns:
-        `model`, `family`, `size` and `active_size` in billions of parameters, null if unknown.
     """
-    sizes = {name: size(str(line.get("size", name))) for name, line in models.items()}
-    rows = [
-        {
-            "model": name,
-            "family": line.get("family", family(name)),
-            "size": found.total if (found := sizes[name]) else None,
-            "active_size": found.active if found else None,
-        }
-        for name, line in models.items()
-    ]
-    schema = {
-        "model": pl.String,
-        "family": pl.String,
-        "size": pl.Float64,
-        "active_size": pl.Float64,
-    }
-    return pl.DataFrame(rows, schema=schema).sort("family", "size", "model", nulls_last=True)
+    members = []
+    for name, line in models.items():
+        found = size(str(line.get("size", name)))
+        sizes = (None, None) if found is None else found
+        members.append(Member(name, line.get("family", family(name)), *sizes))
+    return sorted(members, key=lambda m: (m.family, m.size is None, m.size or 0, m.model))
 
 
 def bases(models: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -5,37 +5,15 @@ here reads or writes a file.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
-from userturn.recipes import Recipe
+from userturn.seen import Lines, Recipes, trained_on, trains_on_the_metric
 from userturn.tables import Schema
 
 ALL = "all"
-Lines = Mapping[str, Mapping[str, Any]]
-Recipes = Mapping[str, Recipe]
 SEEN: Schema = {"seen": pl.Boolean, "trains_on_the_metric": pl.Boolean}
 FINDINGS: Schema = {"model": pl.String, "dataset": pl.String, "finding": pl.String}
-
-
-def recipes_of(lines: Lines, recipes: Recipes, model: str) -> Iterator[Recipe]:
-    """Yield the recipes that made a model: its own, and those of what it was trained from."""
-    while "recipe" in lines[model]:
-        yield recipes[model]
-        model = lines[model]["base"]
-
-
-def trained_on(lines: Lines, recipes: Recipes, model: str) -> set[str]:
-    """Return the datasets that the recipes of a model declare."""
-    return {name for recipe in recipes_of(lines, recipes, model) for name in recipe["trained_on"]}
-
-
-def trains_on_the_metric(lines: Lines, recipes: Recipes, model: str) -> bool:
-    """Tell whether a reward of a model was the verdict that the study reports."""
-    return any(
-        recipe.get("trains_on_the_metric", False) for recipe in recipes_of(lines, recipes, model)
-    )
 
 
 def mark_seen(

@@ -29,7 +29,7 @@ class HumanGrid:
             near = near_miss(self.judge, grid.judges)
             raise ConfigError(f"humans.judge: '{self.judge}' is no judge of this run{near}")
         self.rounds: list[str] = self.settings["rounds"]
-        self.families = dict(families(grid.models).select("model", "family").iter_rows())
+        self.families = {member.model: member.family for member in families(grid.models)}
         self.private = grid.private_datasets
         chosen = [cell for cell in grid.cells if self._is_chosen(cell)]
         hidden = () if self.settings["include_private"] else self.private

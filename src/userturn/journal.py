@@ -17,8 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from userturn.files import WRITTEN
 from userturn.fingerprints import canonical_json
-from userturn.tables import WRITTEN
 
 BYTES = 16 * 1024 * 1024  # of a file in memory at once
 CHECKSUM_LENGTH = 16

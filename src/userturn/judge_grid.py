@@ -7,12 +7,12 @@ from typing import Any
 from userturn.cells import cell_of
 from userturn.control_grid import ControlGrid
 from userturn.errors import UserError
+from userturn.files import read_identity
 from userturn.fingerprints import fingerprint
 from userturn.grid import Grid
 from userturn.keys import read_key
 from userturn.pending import Pending
 from userturn.placement import Placement
-from userturn.tables import read_identity
 
 
 class JudgeGrid:

@@ -21,8 +21,8 @@ from typing import Any
 import psutil
 
 from userturn.errors import UserError
+from userturn.files import write_text
 from userturn.logs import say
-from userturn.tables import write_text
 
 Content = dict[str, Any]
 

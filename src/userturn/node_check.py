@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from userturn.errors import UserError
+from userturn.files import write_text
 from userturn.models import model_folder
-from userturn.tables import write_text
 
 SHARED_MEMORY = 1_000_000_000  # bytes: what vLLM's workers pass each other goes through it
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from userturn.cells import Cell
+from userturn.files import read_identity
 from userturn.grid import Grid
-from userturn.tables import read_identity
 
 
 class Pending:

@@ -16,6 +16,7 @@ import polars as pl
 
 from userturn.converting import merge_adapter
 from userturn.errors import UserError
+from userturn.files import write_json
 from userturn.fingerprints import file_sha256, fingerprint
 from userturn.grid import Grid
 from userturn.leases import lease
@@ -23,7 +24,6 @@ from userturn.logs import say
 from userturn.models import model_folder
 from userturn.recipes import TRAINING_VERSION, load_recipe
 from userturn.signals import StopFlag
-from userturn.tables import write_json
 from userturn.templates import load_template
 from userturn.training import STATE, Training, last_checkpoint, trainer_arguments
 

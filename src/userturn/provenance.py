@@ -18,9 +18,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from userturn.files import SCHEMA_VERSION, WRITTEN, write_text
 from userturn.fingerprints import beginning_sha256, file_sha256, fingerprint
 from userturn.logs import log_to
-from userturn.tables import SCHEMA_VERSION, WRITTEN, write_text
 
 Record = dict[str, Any]
 

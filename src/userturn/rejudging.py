@@ -8,10 +8,10 @@ import polars as pl
 from userturn.config import check, load_config
 from userturn.decisions import checksum_of, read_rounds
 from userturn.errors import UserError
+from userturn.files import write_text
 from userturn.grid import Grid
 from userturn.journal import Writer, decode_line
 from userturn.judges import judge_of
-from userturn.tables import write_text
 
 
 def void_unscored(journal: Path) -> int:

@@ -17,11 +17,12 @@ from userturn.annotation import Labels, read_rubric
 from userturn.annotation_import import ANNOTATIONS_SCHEMA
 from userturn.explorer import OUTCOMES, people_without_names, write_explorer
 from userturn.explorer_prompts import ROWS, WRITERS
+from userturn.files import write_text
 from userturn.grid import Grid
 from userturn.headline import LIMITS, Tables, headline
 from userturn.pages import FOLDER, embedded, policy, read_page
 from userturn.report_tables import TABLES, shown_table
-from userturn.tables import read_tables, write_text
+from userturn.tables import read_tables
 
 # In this order: each uses what those before it define.
 SCRIPTS = [

@@ -17,13 +17,13 @@ from typing import Any
 from userturn.endpoint_judging import ask_about_cell, keys_and_decisions, open_endpoint, schema_of
 from userturn.engine import CPU_SETTINGS, VLLM_ENVIRONMENT
 from userturn.errors import UserError
+from userturn.files import write_json
 from userturn.fingerprints import fingerprint
 from userturn.judge_requests import load_prompt
 from userturn.judges import CellToJudge, Judge
 from userturn.logs import say
 from userturn.models import model_folder
 from userturn.signals import end_with_parent
-from userturn.tables import write_json
 
 SERVER = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
 PATIENCE = 1800.0  # seconds that a server may take to load its model

@@ -151,7 +151,7 @@ class Study:
             {
                 "version": ANALYSIS_VERSION,
                 "study": self.identity,
-                "families": families(grid.models).rows(),
+                "families": families(grid.models),
                 "bases": bases(grid.models),
                 "trained_on": self.training.declared,
                 "controls": controls_of(grid.perturbations),

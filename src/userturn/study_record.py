@@ -11,9 +11,9 @@ from typing import Any
 from userturn.config import Config
 from userturn.contents import Contents, FileContents, RecordedContents
 from userturn.errors import UserError
+from userturn.files import write_json
 from userturn.fingerprints import canonical_json, fingerprint
 from userturn.grid import Grid
-from userturn.tables import write_json
 
 RECORD = "study.json"
 

@@ -20,6 +20,7 @@ from userturn.asking import Asker
 from userturn.cells import Cell
 from userturn.config import Config
 from userturn.engine import load_engine
+from userturn.files import write_json
 from userturn.fingerprints import fingerprint
 from userturn.grid import Grid
 from userturn.leases import lease
@@ -31,7 +32,6 @@ from userturn.plans import Plan, write_plan
 from userturn.settled import n_settled, plan_path, read_description, request_identity
 from userturn.shards import Part, part_of
 from userturn.signals import StopFlag
-from userturn.tables import write_json
 from userturn.templates import load_template
 
 

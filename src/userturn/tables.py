@@ -1,51 +1,14 @@
 """Parquet files that are written whole, byte-equal for equal content, and know their identity."""
 
-import json
-import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from tabulate import tabulate
 
-SCHEMA_VERSION = "1"
-
-WRITTEN: set[Path] = set()  # by this process, for the record of what it made
+from userturn.files import artifact, write_text, written_whole
 
 Schema = dict[str, pl.DataType | type[pl.DataType]]
-
-
-@contextmanager
-def written_whole(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path that becomes `path` when the block ends, or nothing at all."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        yield temporary
-        temporary.replace(target)
-        WRITTEN.add(target)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_text(text: str, path: str | Path) -> None:
-    """Write a text as UTF-8, whole."""
-    with written_whole(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
-def artifact(identity: str | None) -> dict[str, str | None]:
-    """Return what every artifact carries: the fingerprint of its settings, and a schema version."""
-    return {"identity": identity, "schema_version": SCHEMA_VERSION}
-
-
-def write_json(content: Mapping[str, Any], path: str | Path, identity: str) -> None:
-    """Write an object as JSON with its identity under `artifact`."""
-    named = {"artifact": artifact(identity), **content}
-    write_text(json.dumps(named, indent=1, ensure_ascii=False) + "\n", path)
 
 
 def write_table(table: pl.DataFrame, path: str | Path, identity: str, **more: str) -> None:
@@ -72,23 +35,6 @@ def write_parts(
 
 def _metadata(identity: str) -> dict[str, str]:
     return {name: str(value) for name, value in artifact(identity).items()}
-
-
-def read_identity(path: str | Path) -> str | None:
-    """Return the identity that a Parquet file carries, or None: no file, or not one of ours."""
-    return read_artifact(path).get("identity")
-
-
-def read_artifact(path: str | Path) -> dict[str, Any]:
-    """Return what a Parquet or JSON artifact says of itself; nothing if it is not one of ours."""
-    try:
-        if Path(path).suffix == ".parquet":
-            return dict(pl.read_parquet_metadata(path))
-        content = json.loads(Path(path).read_bytes())
-        found: dict[str, Any] = content.get("artifact") or content["usermeta"]["artifact"]
-    except (OSError, pl.exceptions.PolarsError, ValueError, LookupError, AttributeError):
-        return {}
-    return found
 
 
 def read_tables(paths: Iterable[str], schema: Schema) -> pl.DataFrame:

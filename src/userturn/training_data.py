@@ -15,11 +15,12 @@ import polars as pl
 from userturn.conversations import conversation, unpacked
 from userturn.datasets import MESSAGE
 from userturn.errors import UserError
+from userturn.files import write_text
 from userturn.fingerprints import fingerprint
 from userturn.models import COMMIT
 from userturn.recipes import Recipe
 from userturn.sources import Row, fetch, read_rows
-from userturn.tables import Schema, write_table, write_text
+from userturn.tables import Schema, write_table
 
 SCHEMA: Schema = {
     "conversation": pl.String,

@@ -4,8 +4,8 @@ from typing import Any
 
 from userturn.fingerprints import fingerprint
 from userturn.grid import Grid
-from userturn.held_out import trained_on
 from userturn.placement import Placement
+from userturn.seen import trained_on
 from userturn.trained import training_line
 
 DATA_VERSION = 1
