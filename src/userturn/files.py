@@ -55,16 +55,20 @@ def read_artifact(path: str | Path) -> dict[str, Any]:
             return _parquet_metadata(path)
         content = json.loads(Path(path).read_bytes())
         found: dict[str, Any] = content.get("artifact") or content["usermeta"]["artifact"]
-    except (OSError, ValueError, LookupError, AttributeError):  # pyarrow's are among them
+    except (OSError, ValueError, LookupError, AttributeError):
         return {}
     return found
 
 
 def _parquet_metadata(path: str | Path) -> dict[str, str]:
-    # Not by Polars: Snakemake has loaded pyarrow, and reads no table but these lines.
-    import pyarrow.parquet as pq
-
     if not Path(path).is_file():
         return {}
-    noted = pq.read_metadata(path).metadata or {}
+    # Not by Polars: Snakemake has loaded pyarrow, and reads no table but these lines.
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        noted = pq.read_metadata(path).metadata or {}
+    except pa.ArrowException:  # not all of them are ValueErrors
+        return {}
     return {name.decode(): value.decode(errors="replace") for name, value in noted.items()}
