@@ -3,9 +3,10 @@
 From the project's folder: `python benchmarks/sweeping.py --items 2000`. The demo's model (its real
 tokenizer and template) answers so many questions and writes a user turn after each. The engine
 `instant` answers at once, so that all that is measured is ours, beside the floor: the tokenizer's
-own rendering and encoding of each prompt. With `--engine vllm` the same requests go through the
-sweep and through a bare `LLM.generate`, each in a process of its own; the time that the model took
-to load says what one load for each cell would cost.
+own rendering and encoding of each prompt. `--temperatures 0 0.5 1` asks for a user turn at each.
+With `--engine vllm` the same requests go through the sweep and through a bare `LLM.generate`, each
+in a process of its own; the time that the model took to load says what one load for each cell would
+cost.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -42,26 +43,30 @@ LINE = {"source": SOURCE, "gpus": 0, "dtype": "float32", "max_model_len": 2048}
 WRITTEN = tuple(range(1000, 1040))
 
 
-def grid_of(folder: Path) -> Grid:
-    """Return the grid of a study of one cell."""
+def grid_of(folder: Path, temperatures: Sequence[float] = (0,)) -> Grid:
+    """Return the grid of a study of one model and dataset, a cell each temperature."""
     config = load_config(["config.yaml"])
     path, fields = str(folder / "items.jsonl"), {"id": "id", "prompt": "question"}
     config["models"] = {"smollm2-135m": LINE}
     config["datasets"] = {"d": {"file": path, "fields": fields, "verifier": "none"}}
     config["controls"]["human"] = []
-    config["run"] = {"temperatures": [0], "perturbations": ["none"], "judges": ["heuristic"]}
+    config["run"] = {
+        "temperatures": list(temperatures),
+        "perturbations": ["none"],
+        "judges": ["heuristic"],
+    }
     config["answer"]["max_tokens"], config["user_turn"]["max_tokens"] = 96, 40
     config["vllm"]["max_num_seqs"] = 128
     return Grid(config, folder / "results")
 
 
-def make_study(folder: Path, n_items: int) -> Grid:
-    """Write so many items and describe the model; return the grid of one cell."""
+def make_study(folder: Path, n_items: int, temperatures: Sequence[float] = (0,)) -> Grid:
+    """Write so many items and describe the model; return the grid."""
     template = "Case {}. A farmer has {} hens, each lays 2 eggs a day. How many eggs in a week?"
     rows = [{"id": f"i{i}", "question": template.format(i, i % 90 + 2)} for i in range(n_items)]
     text = "".join(json.dumps(row) + "\n" for row in rows)
     (folder / "items.jsonl").write_text(text)
-    grid = grid_of(folder)
+    grid = grid_of(folder, temperatures)
     prepare_dataset(grid.dataset_settings("d"), grid.dataset_identity("d"), grid.dataset_path("d"))
     describe_model(grid, "smollm2-135m", grid.results / "models" / "smollm2-135m.json")
     return grid
@@ -109,7 +114,7 @@ def sweep(grid: Grid, engine: str) -> None:
 
     made.asker.load = loaded
     made.run()
-    clock.show("sweep: a request", 2 * n)
+    clock.show("sweep: a request", made.asker.n_asked)
     collect_answers(grid, model, "d", str(grid.results / "answers" / model / "d.parquet"))
     turns = grid.results / "cells" / cell.folder / "user_turns.parquet"
     collect_user_turns(grid, cell, str(turns))
@@ -144,7 +149,7 @@ def tokenise(grid: Grid) -> None:
 def generate(grid: Grid) -> None:
     """Print what a bare `LLM.generate` takes for the requests of a sweep, with its settings."""
     clock = Clock()
-    template = load_sweep(grid, "smollm2-135m", "1of1", [], StopFlag()).planner.template
+    template = load_sweep(grid, "smollm2-135m", "1of1", [], StopFlag()).plans.planner.template
     os.environ.update(VLLM_ENVIRONMENT)
     from vllm import LLM, SamplingParams
 
@@ -163,9 +168,9 @@ def generate(grid: Grid) -> None:
     clock.show("bare: a request", answers.height + turns.height)
 
 
-def main(n_items: int, engine: str, folder: Path) -> None:
+def main(n_items: int, temperatures: Sequence[float], engine: str, folder: Path) -> None:
     """Print a table for so many items."""
-    study = make_study(folder, n_items)
+    study = make_study(folder, n_items, temperatures)
     sweep(study, engine)
     tokenise(study)
 
@@ -173,6 +178,7 @@ def main(n_items: int, engine: str, folder: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, nargs="+", default=[2000, 10_000])
+    parser.add_argument("--temperatures", type=float, nargs="+", default=[0])
     parser.add_argument("--engine", choices=["instant", "vllm"], default="instant")
     parser.add_argument("--bare", type=Path, help="folder of a sweep whose requests are repeated")
     given = parser.parse_args()
@@ -182,7 +188,7 @@ if __name__ == "__main__":
                 generate(grid_of(given.bare))
                 break
             print("what | how many | ms CPU each | wall s | most MB so far")
-            main(n, given.engine, Path(temporary))
+            main(n, given.temperatures, given.engine, Path(temporary))
             if given.engine == "vllm":
                 command = [sys.executable, __file__, "--bare", temporary]
                 subprocess.run(command, check=True)

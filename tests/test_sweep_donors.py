@@ -75,7 +75,7 @@ def test_every_item_is_shown_its_donor_s_answer_in_any_shard(grid: Grid) -> None
     n_asked = 0
     for shard in grid.shards("tiny"):
         sweep = load_sweep(grid, "tiny", shard, Pending(grid).identities("tiny"), StopFlag())
-        answering = Answering(sweep.planner.template.tokenizer)
+        answering = Answering(sweep.plans.planner.template.tokenizer)
         sweep.asker.load = lambda engine=answering: engine  # type: ignore[misc]
         alone = grid.results / shard  # as if no other shard had begun
         sweep.asker.journal = lambda dataset, alone=alone: alone / dataset  # type: ignore[misc]

@@ -25,6 +25,23 @@ class Planned:
 
 
 @dataclass(frozen=True)
+class Probe:
+    """What a model is shown before it writes a user turn, or the reason why it is shown nothing.
+
+    Attributes:
+        prompt: ends in the model's user header.
+        answer: what whoever reads the turn is told that it came after.
+        change: what the perturbation did, as JSON.
+        error: why there is no prompt.
+    """
+
+    prompt: Prompt | None
+    answer: str | None = None
+    change: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
 class Planner:
     """What all requests of one model share.
 
@@ -52,10 +69,9 @@ class Planner:
         item: str,
         sample: int,
         prompt: Prompt,
-        drawn: Mapping[str, Any],
+        sampling: Sampling,
     ) -> Request:
         """Return a request; raises TemplateError where the prompt is too long for the model."""
-        sampling = self.sampling(role, drawn)
         if sampling.temperature > 0:
             seed = derive_seed(self.study_seed, role, dataset, item, sample)
             sampling = replace(sampling, seed=seed)
@@ -67,37 +83,49 @@ class Planner:
             )
         return make_request(self.identity, dataset, item, sample, prompt, sampling)
 
-    def answer(self, dataset: str, position: int, item: Item, drawn: Mapping[str, Any]) -> Planned:
+    def answer(self, dataset: str, position: int, item: Item, sampling: Sampling) -> Planned:
         """Plan the model's own answer to one item."""
         try:
             prompt = self.template.answer_prompt(item.messages)
-            request = self._request("assistant", dataset, item.id, 0, prompt, drawn)
+            request = self._request("assistant", dataset, item.id, 0, prompt, sampling)
         except TemplateError as error:
             return Planned(position, item.id, 0, None, error=str(error))
         return Planned(position, item.id, 0, request)
+
+    def probe(
+        self,
+        item: Item,
+        answer: str | None,
+        operator: Mapping[str, Any],
+        donor: Donor | None = None,
+    ) -> Probe:
+        """Return the probe after a perturbed answer; there is none where there is no answer."""
+        if answer is None:
+            return Probe(None, error="the item has no answer")
+        context = Context(item.messages, answer, {}, donor)
+        try:
+            context = perturb(context, operator, self.template.tokenizer)
+            prompt = self.template.probe_prompt(context.messages, context.answer)
+        except TemplateError as error:
+            return Probe(None, context.answer, error=str(error))
+        # Who reads a turn that was written without a conversation reads the item's own one.
+        shown = answer if context.answer is None else context.answer
+        return Probe(prompt, shown, canonical_json(dict(context.change)))
 
     def user_turn(
         self,
         dataset: str,
         position: int,
-        item: Item,
+        item: str,
         sample: int,
-        answer: str | None,
-        operator: Mapping[str, Any],
-        drawn: Mapping[str, Any],
-        donor: Donor | None = None,
+        probe: Probe,
+        sampling: Sampling,
     ) -> Planned:
-        """Plan one user turn after a perturbed answer; without an answer none can be asked."""
-        if answer is None:
-            return Planned(position, item.id, sample, None, error="the item has no answer")
-        context = Context(item.messages, answer, {}, donor)
+        """Plan one user turn after a probe."""
+        if probe.prompt is None:
+            return Planned(position, item, sample, None, probe.answer, error=probe.error)
         try:
-            context = perturb(context, operator, self.template.tokenizer)
-            prompt = self.template.probe_prompt(context.messages, context.answer)
-            request = self._request("user", dataset, item.id, sample, prompt, drawn)
+            request = self._request("user", dataset, item, sample, probe.prompt, sampling)
         except TemplateError as error:
-            return Planned(position, item.id, sample, None, context.answer, error=str(error))
-        change = canonical_json(dict(context.change))
-        # Who reads a turn that was written without a conversation reads the item's own one.
-        shown = answer if context.answer is None else context.answer
-        return Planned(position, item.id, sample, request, shown, change)
+            return Planned(position, item, sample, None, probe.answer, error=str(error))
+        return Planned(position, item, sample, request, probe.answer, probe.change)

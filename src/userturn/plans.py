@@ -5,10 +5,10 @@ is shown it; under `header_only`, where it is shown none, its own), change (JSON
 writes and reads them some rows at a time: prompts are most of what it knows of a request.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from heapq import merge
-from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import polars as pl
 from userturn.fingerprints import fingerprint
 from userturn.planning import Planned
 from userturn.requests import Request, Sampling
-from userturn.tables import Schema, write_parts
+from userturn.tables import Schema, table_writer
 from userturn.templates import Prompt
 
 PLAN_SCHEMA: Schema = {
@@ -90,14 +90,34 @@ def _row(planned: Planned) -> dict[str, Any]:
     }
 
 
+@contextmanager
+def plan_writer(
+    path: Path, identity: str, model: Mapping[str, Any]
+) -> Iterator[Callable[[Planned], None]]:
+    """Yield a function that adds a request to a plan, which is there when the block ends.
+
+    The table notes a fingerprint of what identifies its model.
+    """
+    rows: list[dict[str, Any]] = []
+    with table_writer(PLAN_SCHEMA, path, identity, model=fingerprint(model)) as write:
+
+        def add(planned: Planned) -> None:
+            rows.append(_row(planned))
+            if len(rows) == ROWS:
+                write(pl.DataFrame(rows, schema=PLAN_SCHEMA))
+                rows.clear()
+
+        yield add
+        write(pl.DataFrame(rows, schema=PLAN_SCHEMA))
+
+
 def write_plan(
     plan: Iterable[Planned], path: Path, identity: str, model: Mapping[str, Any]
 ) -> None:
-    """Write a plan as it is made, with a fingerprint of what identifies its model."""
-    planned = iter(plan)
-    rows = iter(lambda: [_row(one) for one in islice(planned, ROWS)], [])
-    parts = (pl.DataFrame(part, schema=PLAN_SCHEMA) for part in rows)
-    write_parts(parts, PLAN_SCHEMA, path, identity, model=fingerprint(model))
+    """Write a plan as it is made."""
+    with plan_writer(path, identity, model) as add:
+        for planned in plan:
+            add(planned)
 
 
 def read_plan(folder: Path) -> pl.DataFrame:

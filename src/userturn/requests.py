@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -72,7 +72,7 @@ def make_request(
 ) -> Request:
     """Return a request with its key; `model` holds what identifies the model and its engine."""
     ids = canonical_json(prompt.token_ids)
-    drawn = canonical_json(asdict(sampling))
+    drawn = canonical_json(vars(sampling))
     key = request_key(key_beginning(model, dataset), ids, sample, drawn)
     return Request(key, dataset, item, sample, prompt, sampling)
 

@@ -5,9 +5,8 @@ journals hold already is not asked again; with nothing missing nothing is loaded
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +16,6 @@ import polars as pl
 
 from userturn.answers import split_reasoning
 from userturn.asking import Asker
-from userturn.cells import Cell
 from userturn.config import Config
 from userturn.engine import load_engine
 from userturn.files import write_json
@@ -26,108 +24,37 @@ from userturn.grid import Grid
 from userturn.leases import lease
 from userturn.models import model_folder
 from userturn.outcomes import read_outcomes
-from userturn.perturbations import Donor, needs_donor
-from userturn.planning import Planned, Planner
-from userturn.plans import Plan, write_plan
-from userturn.settled import n_settled, plan_path, read_description, request_identity
-from userturn.shards import Part, part_of
+from userturn.pending_plans import PendingPlans
+from userturn.planning import Planner
+from userturn.plans import Plan
+from userturn.settled import n_settled, read_description, request_identity
 from userturn.signals import StopFlag
 from userturn.templates import load_template
 
 
 @dataclass
 class Sweep:
-    """One shard of one model: plans what is pending, notes the plans, and has them asked.
-
-    One dataset's items and answers are in memory at a time, and no request but those that the
-    engine holds.
+    """One shard of one model: what is pending, and who has it asked.
 
     Attributes:
-        grid: the study's grid.
-        model: name of the model.
-        shard: which part of the items, such as 1of1.
-        pending: identities of the answers and cells to fill.
-        planner: makes the requests.
+        plans: of what is pending.
         asker: has them answered.
     """
 
-    grid: Grid
-    model: str
-    shard: str
-    pending: frozenset[str]
-    planner: Planner
+    plans: PendingPlans
     asker: Asker
-
-    @cached_property
-    def cells(self) -> dict[str, list[Cell]]:
-        """The pending cells of every dataset with something pending."""
-        mine = [cell for cell in self.grid.cells if cell.model == self.model]
-        pending = [cell for cell in mine if self.grid.cell_identity(cell) in self.pending]
-        of_datasets = {
-            name: [cell for cell in pending if cell.dataset == name] for name in self.grid.datasets
-        }
-        return {
-            name: cells
-            for name, cells in of_datasets.items()
-            if cells or self.grid.answers_identity(self.model, name) in self.pending
-        }
-
-    def _operator(self, cell: Cell) -> Mapping[str, Any]:
-        return self.grid.contents.perturbations[cell.perturbation]
-
-    def _part(self, dataset: str) -> Part:
-        with_donors = any(needs_donor(self._operator(cell)) for cell in self.cells[dataset])
-        return part_of(self.grid.dataset_path(dataset), self.shard, with_donors)
-
-    def plan_answers(self, dataset: str, scratch: Path) -> list[Plan]:
-        """Write the plan of the answers to a dataset, that of answers lent to it to `scratch`."""
-        drawn = self.grid.answer_settings(self.model)
-        sampling = self.planner.sampling("assistant", drawn)
-        identity, part = self.grid.answers_identity(self.model, dataset), self._part(dataset)
-        noted = plan_path(self.grid, self.model, dataset, identity, self.shard)
-        lent = scratch / f"{dataset}.parquet"
-        for path, items in ((noted, part.own), (lent, part.lent)):
-            plan = (self.planner.answer(dataset, i, item, drawn) for i, item in items)
-            write_plan(plan, path, identity, self.planner.identity)
-        return [Plan(path, dataset, sampling) for path in (noted, lent)]
-
-    def plan_cells(self, dataset: str, answers: Mapping[str, str | None]) -> Iterator[Plan]:
-        """Write the plans of the user turns after the answers to a dataset, which are by item."""
-        part = self._part(dataset)
-        for cell in self.cells[dataset]:
-            drawn = self.grid.user_turn_settings(self.grid.temperatures[cell.temperature])
-            identity = self.grid.cell_identity(cell)
-            path = plan_path(self.grid, self.model, dataset, identity, self.shard)
-            plan = self._user_turns(cell, part, answers, drawn)
-            write_plan(plan, path, identity, self.planner.identity)
-            yield Plan(path, dataset, self.planner.sampling("user", drawn))
-
-    def _user_turns(
-        self,
-        cell: Cell,
-        part: Part,
-        answers: Mapping[str, str | None],
-        drawn: Mapping[str, Any],
-    ) -> Iterator[Planned]:
-        operator = self._operator(cell)
-        for position, item in part.own:
-            donor = part.donors.get(item.id)
-            lent = None if donor is None else Donor(donor, answers.get(donor))
-            for sample in range(self.grid.n_samples(cell.temperature)):
-                shown = answers.get(item.id)
-                yield self.planner.user_turn(
-                    cell.dataset, position, item, sample, shown, operator, drawn, lent
-                )
 
     def run(self) -> None:
         """Ask for the answers, then for the user turns of all cells at once."""
         with TemporaryDirectory() as scratch:
-            answers = {name: self.plan_answers(name, Path(scratch)) for name in self.cells}
+            answers = {name: self.plans.answers(name, Path(scratch)) for name in self.plans.cells}
             self.asker.complete("answers", chain.from_iterable(answers.values()))
             turns = [
                 plan
-                for name, plans in answers.items()
-                for plan in self.plan_cells(name, shown_answers(plans, self.asker.journal(name)))
+                for name, asked in answers.items()
+                for plan in self.plans.user_turns(
+                    name, shown_answers(asked, self.asker.journal(name))
+                )
             ]
         self.asker.complete("user turns", turns)
 
@@ -172,7 +99,7 @@ def load_sweep(grid: Grid, model: str, shard: str, pending: Iterable[str], stop:
     )
     identity = request_identity(grid, model)
     planner = Planner(identity, template, line["max_model_len"], config["seed"])
-    return Sweep(grid, model, shard, frozenset(pending), planner, asker)
+    return Sweep(PendingPlans(grid, model, shard, frozenset(pending), planner), asker)
 
 
 def run_sweep(

@@ -1,6 +1,7 @@
 """Parquet files that are written whole, byte-equal for equal content, and know their identity."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -17,10 +18,11 @@ def write_table(table: pl.DataFrame, path: str | Path, identity: str, **more: st
         table.write_parquet(temporary, metadata=_metadata(identity) | more)
 
 
-def write_parts(
-    parts: Iterable[pl.DataFrame], schema: Schema, path: str | Path, identity: str, **more: str
-) -> None:
-    """Write a table as `write_table` does, of parts that are never in memory all at once."""
+@contextmanager
+def table_writer(
+    schema: Schema, path: str | Path, identity: str, **more: str
+) -> Iterator[Callable[[pl.DataFrame], None]]:
+    """Yield a function that adds rows to a table, which is there when the block ends."""
     import pyarrow.parquet as pq  # half a second to import
 
     known = pl.DataFrame(schema=schema).to_arrow().schema
@@ -29,8 +31,7 @@ def write_parts(
         written_whole(path) as temporary,
         pq.ParquetWriter(temporary, noted, compression="zstd") as writer,
     ):
-        for part in parts:
-            writer.write_table(part.to_arrow().cast(noted))
+        yield lambda rows: writer.write_table(rows.to_arrow().cast(noted))
 
 
 def _metadata(identity: str) -> dict[str, str]:
