@@ -1,14 +1,13 @@
 """The doctor: tells what would fail on a cluster before any GPU is waited for.
 
-Login node and scheduler are asked directly; a compute node is asked by a short job of its own
-(`node_check`), submitted as sweeps are.
+Login node and scheduler (`scheduler_check`) are asked directly; a compute node is asked by a short
+job of its own (`node_check`), submitted as sweeps are.
 """
 
 import json
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import time
 import uuid
@@ -21,10 +20,15 @@ import yaml
 from userturn.config import check, load_config
 from userturn.errors import UserError
 from userturn.grid import Grid
-from userturn.placement import Placement
-from userturn.trained import training_line
+from userturn.scheduler_check import (
+    lines_of_jobs,
+    look_at_preemption,
+    look_at_requests,
+    reason,
+    run,
+)
 
-COMMANDS = ("sbatch", "squeue", "scancel")
+COMMANDS = ("sbatch", "squeue", "scancel", "scontrol")
 FOLDER = Path("logs", "doctor")
 NODE_CHECK = ["--nodes=1", "--mem=8000", "--time=5", "--cpus-per-task=2", "--export=ALL"]
 
@@ -91,7 +95,8 @@ def examine(grid: Grid, submission: list[str], patience: int) -> Iterator[Findin
         return
     yield Finding("SLURM's commands")
     refused = False
-    for finding in _requests(grid, submission):
+    yield Finding(*look_at_preemption(submission))
+    for finding in (Finding(*look) for look in look_at_requests(grid, submission)):
         refused = refused or finding.trouble is not None
         yield finding
     if not refused:
@@ -108,89 +113,26 @@ def _keys(grid: Grid) -> Iterator[Finding]:
             yield Finding(f"key of judge {name}", None if here else mend)
 
 
-def sbatch_options(placement: Placement, name: str, submission: list[str]) -> list[str]:
-    """Return what a job asks of sbatch in its first attempt."""
-    job = _Job(name)
-    gpu, gpu_model, gres = placement.gpu(job), placement.gpu_model(job), placement.gres(job)
-    gpus = f"{gpu_model}:{gpu}" if gpu_model else str(gpu)
-    return [
-        *submission,
-        *([f"--gpus={gpus}"] if gpu else []),
-        *([f"--gres={gres}"] if gres else []),
-        f"--nodes={placement.nodes(job)}",
-        f"--mem={placement.mem_mb(job, 1)}",
-        f"--time={placement.runtime(job, 1)}",
-        f"--cpus-per-task={placement.threads(job)}",
-    ]
-
-
-class _Job(NamedTuple):
-    model: str
-
-
-def _loaded(grid: Grid) -> dict[str, dict[str, Any]]:
-    """Return the lines of all that a job of its own loads: models, trainings, served judges."""
-    defaults = grid.config["model_defaults"]
-    served = {name: line for name, line in grid.judges.items() if line.get("serve")}
-    lines = {f"model {name}": line for name, line in grid.models.items()}
-    trained = {name: grid.lines[name] for name in grid.described if "recipe" in grid.lines[name]}
-    lines |= {f"training of {name}": training_line(line) for name, line in trained.items()}
-    for name, line in served.items():
-        lines[f"judge {name}"] = {**defaults, **line, "source": line["model"]}
-    return lines
-
-
-def _requests(grid: Grid, submission: list[str]) -> Iterator[Finding]:
-    """Have the scheduler say whether it would take each job; those alike but once."""
-    lines = _loaded(grid)
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for name in lines:
-        wishes = sbatch_options(Placement(lines), name, submission)
-        alike.setdefault(tuple(wishes), []).append(name)
-    for options, names in alike.items():
-        done = _run(["sbatch", "--test-only", *options, "--wrap", "true"])
-        wish = " ".join(options)
-        yield Finding(
-            f"job of {', '.join(names)} ({wish})",
-            None
-            if done.returncode == 0
-            else f"sbatch says '{_reason(done.stderr)}'; mend account and partition in the "
-            "profile, or gpus, gpu_model, mem_mb and runtime in the model's line "
-            "(cores: `set-threads` in the profile)",
-        )
-
-
-def _run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, text=True, capture_output=True, check=False, **options)
-
-
-def _reason(said: str) -> str:
-    """Return the first error that a SLURM command wrote."""
-    lines = [line for line in said.splitlines() if line.strip()]
-    errors = [line for line in lines if "error" in line or "failure" in line] or lines
-    return errors[0].strip() if errors else "nothing"
-
-
 def _node(grid: Grid, submission: list[str], patience: int) -> Iterator[Finding]:
     """Have a compute node say what it sees of project, models, datasets, engine and devices."""
     name = uuid.uuid4().hex[:8]
     FOLDER.mkdir(parents=True, exist_ok=True)
     question, answer = FOLDER / f"{name}.question.json", FOLDER / f"{name}.answer.json"
     question.write_text(json.dumps(_question(grid)))
-    gpus = ["--gpus=1"] if any(line["gpus"] for line in _loaded(grid).values()) else []
+    gpus = ["--gpus=1"] if any(line["gpus"] for line in lines_of_jobs(grid).values()) else []
     command = [sys.executable, "-m", "userturn.node_check", str(question), str(answer)]
     called = [f"--job-name=userturn-doctor-{name}", f"--output={FOLDER / name}.log"]
     wrapped = ["--wrap", shlex.join(command)]
-    job = _run(["sbatch", "--parsable", *submission, *gpus, *NODE_CHECK, *called, *wrapped])
+    job = run(["sbatch", "--parsable", *submission, *gpus, *NODE_CHECK, *called, *wrapped])
     if job.returncode:
-        yield Finding("a job on a compute node", f"sbatch says '{_reason(job.stderr)}'")
+        yield Finding("a job on a compute node", f"sbatch says '{reason(job.stderr)}'")
         return
     yield from _answers(job.stdout.strip(), answer, patience)
 
 
 def _question(grid: Grid) -> dict[str, Any]:
     models = {}
-    for name, line in _loaded(grid).items():
+    for name, line in lines_of_jobs(grid).items():
         if "recipe" in line:  # its folder is yet to be made
             continue
         path = grid.results / "models" / f"{name.removeprefix('model ')}.json"
@@ -211,7 +153,7 @@ def _answers(job: str, answer: Path, patience: int) -> Iterator[Finding]:
         found: Mapping[str, str | None] = json.loads(answer.read_text())
         yield from (Finding(key, value) for key, value in found.items())
     elif state is None:
-        _run(["scancel", job])
+        run(["scancel", job])
         yield Finding(what, f"did not run within {patience} s; the queue may be long: try again")
     else:
         yield Finding(
@@ -225,7 +167,7 @@ def _wait(job: str, answer: Path, patience: int) -> str | None:
     """Wait for a job to end; None where it had not ended in time."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
-        queued = _run(["squeue", "--noheader", "--format=%T", "--jobs", job]).stdout.strip()
+        queued = run(["squeue", "--noheader", "--format=%T", "--jobs", job]).stdout.strip()
         if answer.is_file() or queued in ("", "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT"):
             time.sleep(1)  # a shared file system may show the file a moment later
             return queued or "gone"

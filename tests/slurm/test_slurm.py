@@ -273,10 +273,26 @@ def test_doctor_names_what_a_cluster_would_refuse(cluster: Cluster, tmp_path: Pa
     )
     assert done.returncode == 1
     lines = done.stderr.splitlines()
-    assert lines[0] == "error: 1 of 3 things would fail"
-    assert "job of model greedy" in lines[2]
-    assert "Requested node configuration is not available" in lines[2]
-    assert lines[3].startswith("ok   job of model modest")
+    assert lines[0] == "error: 1 of 4 things would fail"
+    assert lines[2] == "ok   preempted jobs are run again"
+    assert "job of model greedy" in lines[3]
+    assert "Requested node configuration is not available" in lines[3]
+    assert lines[4].startswith("ok   job of model modest")
+
+
+def test_doctor_names_a_partition_whose_preempted_jobs_are_ended_for_good(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    folder = project(tmp_path / "sick", {"greedy": {"gpus": 9}})
+    command = [SNAKEMAKE.with_name("userturn"), "doctor", "--configfile", "study.yaml"]
+    cluster.call("scontrol", "update", "PartitionName=gpu", "PreemptMode=CANCEL")
+    try:
+        done = subprocess.run(
+            command, cwd=folder, text=True, capture_output=True, env=cluster.environment
+        )
+    finally:
+        cluster.call("scontrol", "update", "PartitionName=gpu", "PreemptMode=REQUEUE")
+    assert "FAIL preempted jobs are run again: PreemptMode is CANCEL in gpu" in done.stderr
 
 
 def test_doctor_sees_a_node_through_a_job_of_its_own(cluster: Cluster, tmp_path: Path) -> None:
