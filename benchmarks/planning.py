@@ -22,7 +22,7 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.measuring import Cost, cost_of, exponent
+from benchmarks.measuring import Cost, cost_of
 from tests.workflow import SNAKEMAKE, copy_project
 from userturn.config import load_config
 from userturn.grid import Grid
@@ -137,18 +137,17 @@ def show(name: str, n: int, cost: Cost) -> None:
     print(f"{name} | {n:,} | {cost.cpu:.1f} | {cost.megabytes:.0f}", flush=True)
 
 
-def plan(folder: Path, n_models: int, n_datasets: int) -> tuple[int, list[Cost]]:
-    """Print what it takes to plan a grid and both floors; return the jobs and the three costs."""
+def plan(folder: Path, n_models: int, n_datasets: int) -> None:
+    """Print what it takes to plan a grid and both floors."""
     study = copy_project(folder / f"{n_models}-{n_datasets}")
     run = {} if n_datasets == 5 else {"temperatures": [0], "perturbations": ["none"]}
     write_grid(study, n_models, n_datasets, **run)
     cost, output = snakemake(study, *DRY_RUN)
-    n, costs = n_jobs(output), {"userturn": cost}
+    n = n_jobs(output)
+    show("userturn", n, cost)
     for name, rule in {"bare": PLAIN_RULE, "bare, dressed": DRESSED_RULE}.items():
-        costs[name], _ = snakemake(floor(study / name, n, rule), *DRY_RUN)
-    for name, cost in costs.items():
+        cost, _ = snakemake(floor(study / name, n, rule), *DRY_RUN)
         show(name, n, cost)
-    return n, list(costs.values())
 
 
 def nothing_to_do(folder: Path, n_cells: int) -> None:
@@ -170,18 +169,13 @@ def nothing_to_do(folder: Path, n_cells: int) -> None:
 
 
 def main(jobs: list[int], n_cells: int, n_datasets: int) -> None:
-    """Print a table, and how cost grows with the number of jobs."""
+    """Print a table."""
     print("Snakefile | jobs | CPU s | MB")
     with tempfile.TemporaryDirectory() as name_of_folder:
         folder = Path(name_of_folder)
         per_model = JOBS_OF_A_MODEL if n_datasets == 5 else 8 * n_datasets
-        found = [plan(folder, max(1, n // per_model), n_datasets) for n in jobs]
-        if len(found) > 1:
-            sizes = [n for n, _ in found]
-            for place, name in enumerate(("userturn", "bare", "bare, dressed")):
-                cpu = exponent(sizes, [costs[place].cpu for _, costs in found])
-                memory = exponent(sizes, [costs[place].megabytes for _, costs in found])
-                print(f"{name}: CPU grows as jobs to the {cpu:.2f}, memory to the {memory:.2f}")
+        for n in jobs:
+            plan(folder, max(1, n // per_model), n_datasets)
         if n_cells:
             nothing_to_do(folder, n_cells)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.measuring import ROOT, cost_of, exponent
+from benchmarks.measuring import ROOT, cost_of
 from userturn.journal import encode_line
 
 KEYS_OF_A_CELL = 1319
@@ -46,22 +46,17 @@ def write_journal(folder: Path, n: int) -> None:
 
 
 def main(numbers: list[int]) -> None:
-    """Print a row a reader and number of lines, and how cost grows."""
+    """Print a row a reader and number of lines."""
     print("reader | lines | CPU s | us a line | MB")
-    costs: dict[str, list[float]] = {name: [] for name in READERS}
     for n in numbers:
         with tempfile.TemporaryDirectory() as folder:
             write_journal(Path(folder), n)
             for name, reader in READERS.items():
                 code = f"{IMPORTS}; {folder=}; {reader}"
                 cost = cost_of([sys.executable, "-c", code], ROOT, Path(folder) / "log")
-                costs[name].append(cost.cpu)
                 each = cost.cpu / n * 1e6
                 row = f"{name} | {n:,} | {cost.cpu:.1f} | {each:.0f} | {cost.megabytes:.0f}"
                 print(row, flush=True)
-    if len(numbers) > 1:
-        for name, cpu in costs.items():
-            print(f"{name}: CPU grows as lines to the {exponent(numbers, cpu):.2f}")
 
 
 if __name__ == "__main__":

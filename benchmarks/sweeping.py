@@ -4,9 +4,9 @@ From the project's folder: `python benchmarks/sweeping.py --items 2000`. The dem
 tokenizer and template) answers so many questions and writes a user turn after each. The engine
 `instant` answers at once, so that all that is measured is ours, beside the floor: the tokenizer's
 own rendering and encoding of each prompt. `--temperatures 0 0.5 1` asks for a user turn at each.
-With `--engine vllm` the same requests go through the sweep and through a bare `LLM.generate`, each
-in a process of its own; the time that the model took to load says what one load for each cell would
-cost.
+With `--engine vllm` the same requests go through the sweep and through a bare `LLM.generate`; the
+time that the model took to load says what one load for each cell would cost. Every part runs in a
+process of its own, on what the parts before it have left in the study's folder.
 """
 
 import argparse
@@ -43,7 +43,7 @@ LINE = {"source": SOURCE, "gpus": 0, "dtype": "float32", "max_model_len": 2048}
 WRITTEN = tuple(range(1000, 1040))
 
 
-def grid_of(folder: Path, temperatures: Sequence[float] = (0,)) -> Grid:
+def grid_of(folder: Path, temperatures: Sequence[float]) -> Grid:
     """Return the grid of a study of one model and dataset, a cell each temperature."""
     config = load_config(["config.yaml"])
     path, fields = str(folder / "items.jsonl"), {"id": "id", "prompt": "question"}
@@ -60,16 +60,16 @@ def grid_of(folder: Path, temperatures: Sequence[float] = (0,)) -> Grid:
     return Grid(config, folder / "results")
 
 
-def make_study(folder: Path, n_items: int, temperatures: Sequence[float] = (0,)) -> Grid:
-    """Write so many items and describe the model; return the grid."""
+def prepare(grid: Grid, given: argparse.Namespace) -> None:
+    """Write so many items and describe the model."""
     template = "Case {}. A farmer has {} hens, each lays 2 eggs a day. How many eggs in a week?"
-    rows = [{"id": f"i{i}", "question": template.format(i, i % 90 + 2)} for i in range(n_items)]
+    rows = [
+        {"id": f"i{i}", "question": template.format(i, i % 90 + 2)} for i in range(given.items[0])
+    ]
     text = "".join(json.dumps(row) + "\n" for row in rows)
-    (folder / "items.jsonl").write_text(text)
-    grid = grid_of(folder, temperatures)
+    (given.folder / "items.jsonl").write_text(text)
     prepare_dataset(grid.dataset_settings("d"), grid.dataset_identity("d"), grid.dataset_path("d"))
     describe_model(grid, "smollm2-135m", grid.results / "models" / "smollm2-135m.json")
-    return grid
 
 
 class Clock:
@@ -86,7 +86,8 @@ class Clock:
         """Print what was done for n requests or items, and begin anew."""
         cpu, wall = time.process_time() - self.cpu, time.monotonic() - self.wall
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"{what} | {n:,} | {cpu / n * 1000:.2f} | {wall:.1f} | {most:.0f}", flush=True)
+        each = cpu / n * 1000
+        print(f"{what} | {n:,} | {cpu:.2f} | {each:.2f} | {wall:.1f} | {most:.0f}", flush=True)
         self.begin()
 
 
@@ -96,16 +97,20 @@ def instant(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] 
         yield request, Completion((*WRITTEN, request.sampling.stop_token_ids[0]), "stop")
 
 
-def sweep(grid: Grid, engine: str) -> None:
-    """Sweep, gather and judge, and print what each takes."""
-    clock, n = Clock(), pl.read_parquet(grid.dataset_path("d")).height
-    model, cell = grid.cells[0].model, grid.cells[0]
+def sweep(grid: Grid, given: argparse.Namespace) -> None:
+    """Load the tokenizer and sweep, and print what each takes."""
+    clock, model = Clock(), grid.cells[0].model
+    clock.cpu = 0
+    clock.show("start: Python, our modules", 1)
+    from transformers import AutoTokenizer  # noqa: F401
+
+    clock.show("start: transformers' tokenizers, which vLLM imports as well", 1)
     made = load_sweep(grid, model, "1of1", Pending(grid).identities(model), StopFlag())
-    clock.show("tokenizer loaded", 1)
+    clock.show("start: tokenizer and template loaded", 1)
     load = made.asker.load
 
     def loaded() -> Engine:
-        if engine == "instant":
+        if given.engine == "instant":
             return instant
         clock.begin()
         found = load()
@@ -115,6 +120,12 @@ def sweep(grid: Grid, engine: str) -> None:
     made.asker.load = loaded
     made.run()
     clock.show("sweep: a request", made.asker.n_asked)
+
+
+def gather(grid: Grid, given: argparse.Namespace) -> None:
+    """Gather the answers and one cell from the journal and judge it, and print what each takes."""
+    clock, n = Clock(), pl.read_parquet(grid.dataset_path("d"), columns=["item"]).height
+    model, cell = grid.cells[0].model, grid.cells[0]
     collect_answers(grid, model, "d", str(grid.results / "answers" / model / "d.parquet"))
     turns = grid.results / "cells" / cell.folder / "user_turns.parquet"
     collect_user_turns(grid, cell, str(turns))
@@ -132,7 +143,7 @@ def plans_of(grid: Grid) -> list[pl.DataFrame]:
     return [pl.read_parquet(folder / "1of1.parquet") for folder in folders]
 
 
-def tokenise(grid: Grid) -> None:
+def tokenise(grid: Grid, given: argparse.Namespace) -> None:
     """Print what the tokenizer alone takes to render and encode each prompt once."""
     from transformers import AutoTokenizer
 
@@ -146,7 +157,7 @@ def tokenise(grid: Grid) -> None:
     clock.show("floor: rendering and encoding", len(texts))
 
 
-def generate(grid: Grid) -> None:
+def generate(grid: Grid, given: argparse.Namespace) -> None:
     """Print what a bare `LLM.generate` takes for the requests of a sweep, with its settings."""
     clock = Clock()
     template = load_sweep(grid, "smollm2-135m", "1of1", [], StopFlag()).plans.planner.template
@@ -168,11 +179,24 @@ def generate(grid: Grid) -> None:
     clock.show("bare: a request", answers.height + turns.height)
 
 
-def main(n_items: int, temperatures: Sequence[float], engine: str, folder: Path) -> None:
-    """Print a table for so many items."""
-    study = make_study(folder, n_items, temperatures)
-    sweep(study, engine)
-    tokenise(study)
+PARTS = {
+    "prepare": prepare,
+    "sweep": sweep,
+    "gather": gather,
+    "tokenise": tokenise,
+    "generate": generate,
+}
+
+
+def main(given: argparse.Namespace) -> None:
+    """Print a table of every part for each number of items."""
+    print("what | how many | CPU s | ms each | wall s | most MB")
+    for n in given.items:
+        with tempfile.TemporaryDirectory() as folder:
+            for part in PARTS:
+                if part != "generate" or given.engine == "vllm":
+                    about = ["--part", part, "--folder", folder, "--items", str(n)]
+                    subprocess.run([sys.executable, *sys.argv, *about], check=True)
 
 
 if __name__ == "__main__":
@@ -180,15 +204,10 @@ if __name__ == "__main__":
     parser.add_argument("--items", type=int, nargs="+", default=[2000, 10_000])
     parser.add_argument("--temperatures", type=float, nargs="+", default=[0])
     parser.add_argument("--engine", choices=["instant", "vllm"], default="instant")
-    parser.add_argument("--bare", type=Path, help="folder of a sweep whose requests are repeated")
+    parser.add_argument("--part", choices=PARTS, help="run this one alone")
+    parser.add_argument("--folder", type=Path, help="of the study that the part is about")
     given = parser.parse_args()
-    for n in given.items:
-        with tempfile.TemporaryDirectory() as temporary:
-            if given.bare:
-                generate(grid_of(given.bare))
-                break
-            print("what | how many | ms CPU each | wall s | most MB so far")
-            main(n, given.temperatures, given.engine, Path(temporary))
-            if given.engine == "vllm":
-                command = [sys.executable, __file__, "--bare", temporary]
-                subprocess.run(command, check=True)
+    if given.part:
+        PARTS[given.part](grid_of(given.folder, given.temperatures), given)
+    else:
+        main(given)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import interruption, planning, replay, staleness
+from benchmarks import growth, interruption, planning, replay, staleness
 from benchmarks.clients import Client, ours, plain
 from benchmarks.measuring import exponent
 from tests.workflow import ROOT
@@ -21,6 +21,13 @@ def in_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_exponent_is_the_power_that_a_cost_grows_by() -> None:
     # 3 n^2 at 1, 10 and 100.
     assert exponent([1, 10, 100], [3, 300, 30_000]) == pytest.approx(2)
+
+
+def test_growth_is_fitted_to_every_name_that_a_printed_table_has_in_several_sizes() -> None:
+    printed = ["name | jobs | CPU s | MB", "a | 10 | 1.5 | 200", "once | 10 | 7 | 7"]
+    printed += ["a | 1,000 | 150 | 2000", "what was done in between"]
+    ((name, cpu, memory),) = growth.exponents(growth.table(printed))
+    assert (name, cpu, memory) == ("a", pytest.approx(1), pytest.approx(0.5))
 
 
 def test_edited_prompt_is_asked_alone_by_ours_and_with_all_others_by_the_plain_script(
