@@ -27,7 +27,7 @@ WILDCARDS = dict.fromkeys(NAMED, r"[a-z0-9][a-z0-9._-]*") | {
 def _collect_garbage_rarely() -> None:
     """Spare what is imported, and the jobs of a plan, nearly all of which stay to the end.
 
-    Looking through them again and again was a fifth of what Snakemake took to plan a study.
+    Looking through them again and again was an eighth of what Snakemake took to plan a study.
     """
     gc.freeze()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
