@@ -21,10 +21,10 @@ COSTS = ("CPU seconds", "MB")
 
 def table(lines: Iterable[str]) -> pl.DataFrame:
     """Return the rows of a printed table whose names have several sizes."""
-    rows = [line.replace(",", "").split(" | ") for line in lines if line.count(" | ") >= 3]
-    numbered = [row for row in rows if row[1].strip().isdigit()]
+    cells = [line.split(" | ") for line in lines if line.count(" | ") >= 3]
+    rows = [(row[0], row[1].replace(",", ""), row[2], row[-1]) for row in cells]
     costs = pl.DataFrame(
-        [(row[0], float(row[1]), float(row[2]), float(row[-1])) for row in numbered],
+        [(name, *map(float, numbers)) for name, *numbers in rows if numbers[0].isdigit()],
         schema={"name": pl.String, "size": pl.Float64, **dict.fromkeys(COSTS, pl.Float64)},
         orient="row",
     )
@@ -42,7 +42,8 @@ def growth(costs: pl.DataFrame, what: str) -> alt.HConcatChart:
     """Return time and memory against size, on log axes."""
     base = alt.Chart(costs).mark_line(point=True).properties(width=260, height=220)
     size = alt.X("size:Q", scale=alt.Scale(type="log"), title=what)
-    name = alt.Color("name:N", title=None, legend=alt.Legend(labelLimit=300), sort=None)
+    legend = alt.Legend(orient="bottom", columns=1, labelLimit=300)
+    name = alt.Color("name:N", title=None, legend=legend, sort=None)
     panels = [
         base.encode(size, alt.Y(f"{cost}:Q", scale=alt.Scale(type="log")), name) for cost in COSTS
     ]

@@ -154,7 +154,7 @@ def tokenise(grid: Grid, given: argparse.Namespace) -> None:
         messages = [{"role": "user", "content": text}]
         tokenizer.apply_chat_template(messages, tokenize=False)
         tokenizer(text, add_special_tokens=False)
-    clock.show("floor: rendering and encoding", len(texts))
+    clock.show("floor: tokenizer alone", len(texts))
 
 
 def generate(grid: Grid, given: argparse.Namespace) -> None:

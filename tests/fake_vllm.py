@@ -1,7 +1,9 @@
 """Stands in for vLLM's server: takes its options and calls every turn generic."""
 
 import asyncio
+import os
 import sys
+from pathlib import Path
 
 from tests.judge_server import JudgeServer, says
 
@@ -15,4 +17,5 @@ async def serve(port: int) -> None:
 if __name__ == "__main__":
     if "--refuse-to-start" in sys.argv:
         sys.exit(3)
+    Path(os.environ["VLLM_RPC_BASE_PATH"], "a-socket").touch()  # and leaves it, as vLLM's does
     asyncio.run(serve(int(sys.argv[sys.argv.index("--port") + 1])))

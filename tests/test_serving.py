@@ -4,6 +4,7 @@ import json
 import shutil
 import socket
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,16 @@ def test_one_load_works_off_all_cells_which_are_then_gathered(
     )
     assert table["label"].to_list() == ["generic"] * 5
     assert serve(results)["n_asked"] == 0 and len(ports) == 1
+
+
+def test_server_leaves_nothing_in_the_folder_for_temporary_files(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    assert serve(results)["n_asked"] == 2
+    assert list(temporary.iterdir()) == []
 
 
 def free() -> int:

@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from userturn.endpoint_judging import ask_about_cell, keys_and_decisions, open_endpoint, schema_of
@@ -70,22 +71,23 @@ def running(command: Sequence[str], url: str) -> Iterator[None]:
     Raises:
         UserError: the server ends before it is ready, or is not ready in time.
     """
-    process = subprocess.Popen(
-        list(command),
-        env=VLLM_ENVIRONMENT | os.environ,
-        start_new_session=True,
-        preexec_fn=end_with_parent,
-    )
-    try:
-        _wait_until_ready(process, url)
-        yield
-    finally:
-        process.terminate()
+    with TemporaryDirectory() as sockets:  # which vLLM's server does not remove
+        process = subprocess.Popen(
+            list(command),
+            env=VLLM_ENVIRONMENT | os.environ | {"VLLM_RPC_BASE_PATH": sockets},
+            start_new_session=True,
+            preexec_fn=end_with_parent,
+        )
         try:
-            process.wait(60)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            _wait_until_ready(process, url)
+            yield
+        finally:
+            process.terminate()
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
 
 
 @contextmanager
