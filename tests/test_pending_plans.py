@@ -1,20 +1,13 @@
 """Plans of a sweep: cells that differ in temperature share their prompts and nothing else."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import polars as pl
-import pytest
-import yaml
 
-from tests.tiny_model import write_tiny_model
-from tests.workflow import ROOT
-from userturn.datasets import prepare_dataset
-from userturn.descriptions import describe_model
+from tests.tiny_grid import tiny_grid
 from userturn.fingerprints import file_sha256
-from userturn.grid import Grid
 from userturn.pending import Pending
 from userturn.pending_plans import PendingPlans
 from userturn.signals import StopFlag
@@ -22,7 +15,6 @@ from userturn.sweep import load_sweep
 from userturn.templates import Prompt, Template
 
 N_ITEMS, N_SAMPLES = 6, 3
-Planning = Callable[..., PendingPlans]
 
 
 class Counting:
@@ -40,32 +32,11 @@ class Counting:
         return self.template.probe_prompt(*arguments)
 
 
-@pytest.fixture
-def planning(tmp_path: Path) -> Planning:
-    """Return a function that makes the plans of a tiny model at some temperatures."""
-    folder = write_tiny_model(tmp_path / "model")
-
-    def plans(temperatures: Sequence[float]) -> PendingPlans:
-        config = yaml.safe_load((ROOT / "config.yaml").read_text())
-        config["models"] = {"tiny": {"source": str(folder), "max_model_len": 4096}}
-        config["datasets"] = {
-            "items": {
-                "file": str(ROOT / "data/demo/word_problems.jsonl"),
-                "fields": {"id": "id", "prompt": "question"},
-                "verifier": "none",
-                "limit": N_ITEMS,
-            }
-        }
-        config["controls"]["human"], config["samples"] = [], N_SAMPLES
-        config["run"] = {"temperatures": temperatures, "perturbations": ["none", "truncate"]}
-        results = tmp_path / f"results-{len(temperatures)}"
-        grid = Grid(config, results)
-        prepare_dataset(grid.dataset_settings("items"), "x", grid.dataset_path("items"))
-        describe_model(grid, "tiny", results / "models" / "tiny.json")
-        pending = Pending(grid).identities("tiny")
-        return load_sweep(grid, "tiny", "1of1", pending, StopFlag()).plans
-
-    return plans
+def planning(folder: Path, *temperatures: float) -> PendingPlans:
+    """Return what plans a tiny model's turns at some temperatures, under two perturbations."""
+    run = {"temperatures": list(temperatures), "perturbations": ["none", "truncate"]}
+    grid = tiny_grid(folder, N_ITEMS, run=run, samples=N_SAMPLES)
+    return load_sweep(grid, "tiny", "1of1", Pending(grid).identities("tiny"), StopFlag()).plans
 
 
 def answers_of(plans: PendingPlans, tmp_path: Path) -> dict[str, str | None]:
@@ -73,10 +44,8 @@ def answers_of(plans: PendingPlans, tmp_path: Path) -> dict[str, str | None]:
     return dict.fromkeys(asked, "It is four, since two and two are four.")
 
 
-def test_prompt_is_made_once_for_all_temperatures_and_samples(
-    planning: Planning, tmp_path: Path
-) -> None:
-    plans = planning([0, 0.5, 1])
+def test_prompt_is_made_once_for_all_temperatures_and_samples(tmp_path: Path) -> None:
+    plans = planning(tmp_path, 0, 0.5, 1)
     counting = Counting(plans.planner.template)
     plans.planner = replace(plans.planner, template=cast(Template, counting))
     written = list(plans.user_turns("items", answers_of(plans, tmp_path)))
@@ -85,23 +54,21 @@ def test_prompt_is_made_once_for_all_temperatures_and_samples(
     assert sorted(n_rows) == sorted([N_ITEMS, N_ITEMS * N_SAMPLES, N_ITEMS * N_SAMPLES] * 2)
 
 
-def test_plan_of_a_cell_does_not_depend_on_the_other_temperatures(
-    planning: Planning, tmp_path: Path
-) -> None:
+def test_plan_of_a_cell_does_not_depend_on_the_other_temperatures(tmp_path: Path) -> None:
     found = []
     for temperatures in ([1], [0, 0.5, 1]):
-        plans = planning(temperatures)
+        plans = planning(tmp_path, *temperatures)
         written = list(plans.user_turns("items", answers_of(plans, tmp_path)))
         hot = [plan.path for plan in written if plan.sampling.temperature == 1]
         found.append(sorted((path.parent.name, file_sha256(path)) for path in hot))
+        for path in hot:
+            path.unlink()
     assert found[0] == found[1]
     assert len(found[0]) == 2
 
 
-def test_requests_of_one_item_differ_in_key_and_seed_alone(
-    planning: Planning, tmp_path: Path
-) -> None:
-    plans = planning([1])
+def test_requests_of_one_item_differ_in_key_and_seed_alone(tmp_path: Path) -> None:
+    plans = planning(tmp_path, 1)
     plan = next(iter(plans.user_turns("items", answers_of(plans, tmp_path))))
     rows = pl.read_parquet(plan.path)
     of_items = rows.group_by("item").agg(pl.exclude("item").n_unique())

@@ -7,12 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.tiny_model import write_tiny_model
-from tests.workflow import ROOT
-from userturn.datasets import prepare_dataset
-from userturn.descriptions import describe_model
+from tests.tiny_grid import tiny_grid
 from userturn.engine import Completion
 from userturn.grid import Grid
 from userturn.pending import Pending
@@ -51,23 +47,8 @@ def signals() -> Iterator[None]:
 
 @pytest.fixture
 def grid(tmp_path: Path) -> Grid:
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
-    folder = write_tiny_model(tmp_path / "model")
-    config["models"] = {"tiny": {"source": str(folder), "max_model_len": 4096, "shards": N_SHARDS}}
-    config["controls"]["human"] = []
-    config["datasets"] = {
-        "items": {
-            "file": str(ROOT / "data/demo/word_problems.jsonl"),
-            "fields": {"id": "id", "prompt": "question"},
-            "verifier": "none",
-            "limit": N_ITEMS,
-        }
-    }
-    config["run"] = {"temperatures": [0], "perturbations": ["shuffled_answer"]}
-    made = Grid(config, tmp_path / "results")
-    prepare_dataset(made.dataset_settings("items"), "x", made.dataset_path("items"))
-    describe_model(made, "tiny", made.results / "models" / "tiny.json")
-    return made
+    run = {"temperatures": [0], "perturbations": ["shuffled_answer"]}
+    return tiny_grid(tmp_path, N_ITEMS, N_SHARDS, run=run)
 
 
 def test_every_item_is_shown_its_donor_s_answer_in_any_shard(grid: Grid) -> None:
