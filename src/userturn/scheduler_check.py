@@ -82,13 +82,17 @@ def look_at_preemption(submission: list[str]) -> Look:
     A job that was ended so is neither finished nor failed to Snakemake's executor plugin (2.8.0),
     which waits for it for ever.
     """
-    said = run(["scontrol", "show", "partition", "--oneliner"]).stdout
-    modes = dict(re.findall(r"PartitionName=(\S+).*PreemptMode=(\S+)", said))
+    what = "preempted jobs are run again"
+    done = run(["scontrol", "show", "partition", "--oneliner"])
+    if done.returncode:
+        return what, f"scontrol says '{reason(done.stderr)}'; run this where slurmctld answers"
+    modes = dict(re.findall(r"PartitionName=(\S+).*PreemptMode=(\S+)", done.stdout))
     given = ",".join(option.partition("=")[2] for option in submission if "partition" in option)
     ended = [name for name in given.split(",") if modes.get(name) == "CANCEL"]
-    trouble = (
+    if not ended:
+        return what, None
+    return what, (
         f"PreemptMode is CANCEL in {', '.join(ended)}, and Snakemake would wait for such a job for "
         "ever; give another slurm_partition in the profile, or a QOS that is not preempted, or "
         "stop Snakemake with Ctrl-C then and run the same command again"
     )
-    return "preempted jobs are run again", trouble if ended else None
