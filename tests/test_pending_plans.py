@@ -67,7 +67,7 @@ def test_plan_of_a_cell_does_not_depend_on_the_other_temperatures(tmp_path: Path
     assert len(found[0]) == 2
 
 
-def test_requests_of_one_item_differ_in_key_and_seed_alone(tmp_path: Path) -> None:
+def test_requests_of_one_item_differ_in_sample_seed_and_key_alone(tmp_path: Path) -> None:
     plans = planning(tmp_path, 1)
     plan = next(iter(plans.user_turns("items", answers_of(plans, tmp_path))))
     rows = pl.read_parquet(plan.path)

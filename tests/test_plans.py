@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 from userturn.files import read_identity
@@ -41,6 +42,11 @@ def test_plan_of_more_rows_than_are_in_memory_at_once_is_whole(tmp_path: Path) -
     plan = written(tmp_path / "p.parquet", *(planned(i, f"k{i}") for i in range(2 * ROWS + 1)))
     assert [position for position, _ in plan.requests()] == list(range(2 * ROWS + 1))
     assert read_plan(tmp_path).height == 2 * ROWS + 1
+
+
+def test_plan_of_as_many_rows_as_are_in_memory_at_once_has_no_empty_part(tmp_path: Path) -> None:
+    plan = written(tmp_path / "p.parquet", *(planned(i, f"k{i}") for i in range(ROWS)))
+    assert pq.ParquetFile(plan.path).num_row_groups == 1
 
 
 def test_plan_without_a_row_has_its_columns(tmp_path: Path) -> None:

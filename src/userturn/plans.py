@@ -101,14 +101,18 @@ def plan_writer(
     rows: list[dict[str, Any]] = []
     with table_writer(PLAN_SCHEMA, path, identity, model=fingerprint(model)) as write:
 
+        def flush() -> None:
+            write(pl.DataFrame(rows, schema=PLAN_SCHEMA))
+            rows.clear()
+
         def add(planned: Planned) -> None:
             rows.append(_row(planned))
             if len(rows) == ROWS:
-                write(pl.DataFrame(rows, schema=PLAN_SCHEMA))
-                rows.clear()
+                flush()
 
         yield add
-        write(pl.DataFrame(rows, schema=PLAN_SCHEMA))
+        if rows:
+            flush()
 
 
 def write_plan(
