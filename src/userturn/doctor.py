@@ -94,8 +94,8 @@ def examine(grid: Grid, submission: list[str], patience: int) -> Iterator[Findin
         )
         return
     yield Finding("SLURM's commands")
-    refused = False
     yield Finding(*look_at_preemption(submission))
+    refused = False
     for finding in (Finding(*look) for look in look_at_requests(grid, submission)):
         refused = refused or finding.trouble is not None
         yield finding

@@ -77,7 +77,7 @@ def look_at_requests(grid: Grid, submission: list[str]) -> Iterator[Look]:
 
 
 def look_at_preemption(submission: list[str]) -> Look:
-    """See whether SLURM would run a preempted job again, or end it for good.
+    """See whether the partition that jobs go to runs preempted ones again, or ends them for good.
 
     A job that was ended so is neither finished nor failed to Snakemake's executor plugin (2.8.0),
     which waits for it for ever.
@@ -86,9 +86,18 @@ def look_at_preemption(submission: list[str]) -> Look:
     done = run(["scontrol", "show", "partition", "--oneliner"])
     if done.returncode:
         return what, f"scontrol says '{reason(done.stderr)}'; run this where slurmctld answers"
-    modes = dict(re.findall(r"PartitionName=(\S+).*PreemptMode=(\S+)", done.stdout))
-    given = ",".join(option.partition("=")[2] for option in submission if "partition" in option)
-    ended = [name for name in given.split(",") if modes.get(name) == "CANCEL"]
+    given = {
+        name
+        for option in submission
+        if option.startswith("--partition=")
+        for name in option.removeprefix("--partition=").split(",")
+    }
+    partitions = re.findall(r"PartitionName=(\S+).* Default=(\S+).* PreemptMode=(\S+)", done.stdout)
+    ended = [
+        name
+        for name, is_default, mode in partitions
+        if mode == "CANCEL" and (name in given if given else is_default == "YES")
+    ]
     if not ended:
         return what, None
     return what, (

@@ -280,19 +280,26 @@ def test_doctor_names_what_a_cluster_would_refuse(cluster: Cluster, tmp_path: Pa
     assert lines[4].startswith("ok   job of model modest")
 
 
+@pytest.mark.parametrize("partition", ["gpu", "cpu"])  # the profile's; the default without one
 def test_doctor_names_a_partition_whose_preempted_jobs_are_ended_for_good(
-    cluster: Cluster, tmp_path: Path
+    cluster: Cluster, tmp_path: Path, partition: str
 ) -> None:
     folder = project(tmp_path / "sick", {"greedy": {"gpus": 9}})
+    profile = yaml.safe_load((folder / "slurm/config.yaml").read_text())
+    if partition == "cpu":
+        del profile["default-resources"]["slurm_partition"]
+    (folder / "slurm/config.yaml").write_text(yaml.safe_dump(profile))
     command = [SNAKEMAKE.with_name("userturn"), "doctor", "--configfile", "study.yaml"]
-    cluster.call("scontrol", "update", "PartitionName=gpu", "PreemptMode=CANCEL")
+    cluster.call("scontrol", "update", f"PartitionName={partition}", "PreemptMode=CANCEL")
     try:
         done = subprocess.run(
             command, cwd=folder, text=True, capture_output=True, env=cluster.environment
         )
     finally:
-        cluster.call("scontrol", "update", "PartitionName=gpu", "PreemptMode=REQUEUE")
-    assert "FAIL preempted jobs are run again: PreemptMode is CANCEL in gpu" in done.stderr
+        cluster.call("scontrol", "update", f"PartitionName={partition}", "PreemptMode=REQUEUE")
+    assert (
+        f"FAIL preempted jobs are run again: PreemptMode is CANCEL in {partition}," in done.stderr
+    )
 
 
 def test_doctor_sees_a_node_through_a_job_of_its_own(cluster: Cluster, tmp_path: Path) -> None:
