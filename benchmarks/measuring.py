@@ -1,7 +1,9 @@
 """What a command costs: CPU-seconds and memory of a process and all that it started."""
 
+import json
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# A new process begins with the peak of the one that started it, so a small one starts it.
+START = """
+import json, os, sys
+process = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+_, status, usage = os.wait4(process, 0)
+found = [usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024]
+open(sys.argv[1], "w").write(json.dumps(found))
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
 
 
 class Cost(NamedTuple):
@@ -35,17 +47,18 @@ def cost_of(command: Sequence[str | Path], folder: Path, log: Path | None = None
         SystemExit: the command failed; its last lines are in the message.
     """
     log = log or folder / "command.log"
+    usage = log.with_suffix(".usage.json")
+    start = [sys.executable, "-I", "-S", "-c", START, str(usage)]
     with log.open("w") as output:
         began = time.monotonic()
-        process = subprocess.Popen(
-            command, cwd=folder, env=environment(), stdout=output, stderr=subprocess.STDOUT
+        process = subprocess.run(
+            [*start, *command], cwd=folder, env=environment(), stdout=output, stderr=output
         )
-        _, status, usage = os.wait4(process.pid, 0)
         wall = time.monotonic() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{command} failed:\n{log.read_text()[-2000:]}")
-    return Cost(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024)
+    cpu, megabytes = json.loads(usage.read_text())
+    return Cost(cpu, wall, megabytes)
 
 
 def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:

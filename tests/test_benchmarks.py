@@ -1,12 +1,13 @@
 """Benchmarks that need nothing from elsewhere run, and find what they are there to find."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from benchmarks import growth, interruption, planning, replay, staleness
 from benchmarks.clients import Client, ours, plain
-from benchmarks.measuring import exponent
+from benchmarks.measuring import cost_of, exponent
 from tests.workflow import ROOT
 
 CLIENTS: dict[str, Client] = {"userturn": ours, "plain script": plain}
@@ -16,6 +17,11 @@ CLIENTS: dict[str, Client] = {"userturn": ours, "plain script": plain}
 def in_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'src'}")
+
+
+def test_memory_of_a_command_is_not_that_of_the_process_that_measures_it(tmp_path: Path) -> None:
+    ballast = b"x" * 300 * 2**20
+    assert cost_of([sys.executable, "-c", "pass"], tmp_path).megabytes < len(ballast) / 2**20
 
 
 def test_exponent_is_the_power_that_a_cost_grows_by() -> None:

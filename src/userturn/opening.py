@@ -12,6 +12,7 @@ from userturn.errors import UserError
 from userturn.grid import Grid
 from userturn.locks import release_abandoned_lock
 from userturn.perturbations import check_perturbations
+from userturn.remembering import remember
 from userturn.signals import let_early_warning_pass
 from userturn.study import Study
 from userturn.trained import check_trained
@@ -40,6 +41,7 @@ def begin(path_to_config: str, is_driver: bool) -> None:
     outlive the warning that its sweep drains by. Where the file is not YAML the program ends, with
     the line at fault.
     """
+    remember()
     _collect_garbage_rarely()
     if is_driver:
         release_abandoned_lock()

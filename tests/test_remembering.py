@@ -1,0 +1,33 @@
+"""Snakemake looks up once what never changes, and finds the same as it always did."""
+
+import subprocess
+import sys
+
+LOOKED_UP_TWICE = """
+from types import SimpleNamespace
+from snakemake import common, rules
+from snakemake.sourcecache import LocalSourceFile
+from userturn.remembering import remember
+
+class Grid:
+    def cells(self, wildcards, input): ...
+
+paths = ["scripts/sweep.py", "/a folder/sweep.py"]
+asked = [Grid().cells, lambda wildcards: None, len]
+def found():
+    params = [list(common.get_function_params(function)) for function in asked]
+    return [LocalSourceFile(path).get_cache_path() for path in paths], params
+
+before = found()
+remember()
+assert found() == found() == before
+assert rules.get_function_params is common.get_function_params
+for remembered in (LocalSourceFile.get_cache_path, common.get_function_params):
+    print(remembered.cache_info().misses, remembered.cache_info().hits)
+"""
+
+
+def test_cached_path_and_arguments_are_looked_up_once_and_are_what_they_were() -> None:
+    command = [sys.executable, "-c", LOOKED_UP_TWICE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stderr, done.stdout.splitlines()) == ("", ["2 2", "3 3"])
