@@ -20,7 +20,7 @@ from typing import Any, Self
 from userturn.files import WRITTEN
 from userturn.fingerprints import canonical_json
 
-BYTES = 16 * 1024 * 1024  # of a file in memory at once
+BYTES = 4 * 1024 * 1024  # of a file in memory at once
 CHECKSUM_LENGTH = 16
 PREFIX = b'{"checksum":"'
 BODY = len(PREFIX) + CHECKSUM_LENGTH + 2
