@@ -26,7 +26,7 @@ class Words:
     def decode(self, token_ids: Iterable[int]) -> str:
         return "".join("<|x|>" if i == 9 else chr(ord("a") + i) for i in token_ids)
 
-    def is_empty(self, token_ids: Iterable[int]) -> bool:
+    def is_empty(self, token_ids: Iterable[int], text: str) -> bool:
         return all(i == 9 for i in token_ids)
 
 

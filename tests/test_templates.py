@@ -247,10 +247,12 @@ def test_stop_of_the_line_must_be_one_token() -> None:
 def test_turn_of_control_tokens_and_white_space_is_empty() -> None:
     made = template(CHATML)
     ids = made.tokenizer("<think>\n <|im_start|>\n", add_special_tokens=False)["input_ids"]
-    assert not made.is_empty(ids)  # here <think> is plain text
+    assert not made.is_empty(ids, made.decode(ids))  # here <think> is plain text
     think = Template(small_tokenizer(CHATML, QWEN, QWEN_PLAIN, eos_token="<|im_end|>"), TODAY)
     ids = think.tokenizer("\n <|im_start|>\n", add_special_tokens=False)["input_ids"]
-    assert think.is_empty(ids)
+    assert think.is_empty(ids, think.decode(ids))
+    white = think.tokenizer("\n ", add_special_tokens=False)["input_ids"]
+    assert think.is_empty(white, think.decode(white))
 
 
 QUOTED = st.lists(

@@ -29,16 +29,17 @@ def to_record(request: Request, completion: Completion, template: Template) -> R
     """Return the journal record of a completion; its outcome is ok, empty or error."""
     ids = list(completion.token_ids)
     said = ids[:-1] if ids and ids[-1] in request.sampling.stop_token_ids else ids
+    text = template.decode(said)
     if completion.error is not None:
         outcome = "error"
     else:
-        outcome = "empty" if template.is_empty(said) else "ok"
+        outcome = "empty" if template.is_empty(said, text) else "ok"
     return {
         "key": request.key,
         "item": request.item,
         "sample": request.sample,
         "outcome": outcome,
-        "text": template.decode(said),
+        "text": text,
         "token_ids": ids,
         "finish_reason": completion.finish_reason,
         "error": completion.error,

@@ -198,10 +198,11 @@ class Template(Renderer):
             )
         )
 
-    def is_empty(self, token_ids: Sequence[int]) -> bool:
-        """Tell whether token ids say nothing: no text but control tokens and white space."""
+    def is_empty(self, token_ids: Sequence[int], text: str) -> bool:
+        """Tell whether a turn says nothing: no text but control tokens and white space."""
         controls = set(self.control_tokens.values())
-        return not self.decode([i for i in token_ids if i not in controls]).strip()
+        said = [i for i in token_ids if i not in controls]
+        return not (text if len(said) == len(token_ids) else self.decode(said)).strip()
 
 
 def load_template(folder: Path, line: Mapping[str, Any], today: str) -> Template:
