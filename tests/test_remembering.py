@@ -4,7 +4,6 @@ import subprocess
 import sys
 
 LOOKED_UP_TWICE = """
-from types import SimpleNamespace
 from snakemake import common, rules
 from snakemake.sourcecache import LocalSourceFile
 from userturn.remembering import remember

@@ -199,7 +199,10 @@ class Template(Renderer):
         )
 
     def is_empty(self, token_ids: Sequence[int], text: str) -> bool:
-        """Tell whether a turn says nothing: no text but control tokens and white space."""
+        """Tell whether token ids say nothing: no text but control tokens and white space.
+
+        `text` is what they decode to, which is known already where this is asked.
+        """
         controls = set(self.control_tokens.values())
         said = [i for i in token_ids if i not in controls]
         return not (text if len(said) == len(token_ids) else self.decode(said)).strip()
