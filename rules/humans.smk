@@ -77,8 +77,8 @@ rule import_annotations:
         "../scripts/import_annotations.py"
 
 
-rule measure_agreement:
-    """Measure how far people and judges agree, and list where they do not."""
+rule compare_with_people:
+    """Measure how far judges agree with people, and correct the judges' rates by what people say."""
     input:
         user_turns=study.all_user_turns,
         verdicts=study.all_verdicts,
@@ -87,50 +87,28 @@ rule measure_agreement:
         blind=study.humans.items,
         rubric="data/rubric.yaml",
     output:
-        agreement="results/tables/agreement.parquet",
-        agreement_csv=report(
-            "results/tables/agreement.csv",
-            caption="../data/captions/agreement.rst",
-            category="Tables",
-        ),
-        confusion="results/tables/confusion.parquet",
-        confusion_csv="results/tables/confusion.csv",
-        disagreements="results/tables/disagreements.parquet",
-        disagreements_csv="results/tables/disagreements.csv",
+        **{
+            table: [
+                f"results/tables/{table}.parquet",
+                report(
+                    f"results/tables/{table}.csv",
+                    caption=f"../data/captions/{table}.rst",
+                    category="Tables",
+                ),
+            ]
+            for table in ("agreement", "corrected_rates")
+        },
+        confusion=multiext("results/tables/confusion", ".parquet", ".csv"),
+        disagreements=multiext("results/tables/disagreements", ".parquet", ".csv"),
     log:
-        "logs/measure_agreement.log",
+        "logs/compare_with_people.log",
     localrule: True
     conda:
         "../envs/analysis.yaml"
     params:
         identity=study.humans.identity,
     script:
-        "../scripts/measure_agreement.py"
-
-
-rule correct_rates:
-    """Correct every judge's rates by what people labelled."""
-    input:
-        user_turns=study.all_user_turns,
-        verdicts=study.all_verdicts,
-        annotations=study.humans.annotations,
-        round_keys=study.humans.keys,
-    output:
-        corrected_rates="results/tables/corrected_rates.parquet",
-        corrected_rates_csv=report(
-            "results/tables/corrected_rates.csv",
-            caption="../data/captions/corrected_rates.rst",
-            category="Tables",
-        ),
-    log:
-        "logs/correct_rates.log",
-    localrule: True
-    conda:
-        "../envs/analysis.yaml"
-    params:
-        identity=study.humans.identity,
-    script:
-        "../scripts/correct_rates.py"
+        "../scripts/compare_with_people.py"
 
 
 rule draw_confusion:

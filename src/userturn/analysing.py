@@ -21,7 +21,7 @@ from userturn.perturbations import controls_of
 from userturn.pooling import failure_profiles, pooled_rates
 from userturn.printing import PRINTED
 from userturn.responding import temperature_response
-from userturn.tables import Schema, write_csv, write_latex, write_markdown, write_table
+from userturn.tables import Schema, write_all
 
 
 def accuracy_contrasts(
@@ -103,23 +103,6 @@ def analysed(
         "correlations": correlations(beside, items, seed, n_resamples),
         "item_association": item_association(items, grades),
     }
-
-
-def write_all(
-    table: pl.DataFrame, paths: Sequence[str], identity: str, printed: Any = None
-) -> None:
-    """Write a table in the format that each path's ending names.
-
-    Parquet and CSV hold all of it; Markdown and LaTeX the part that is read, as `printed` makes it.
-    """
-    for path in map(str, paths):
-        ending = path.rpartition(".")[2]
-        if ending == "parquet":
-            write_table(table, path, identity)
-        elif ending == "csv":
-            write_csv(table, path)
-        else:
-            {"md": write_markdown, "tex": write_latex}[ending](printed(table), path)
 
 
 def analyse(

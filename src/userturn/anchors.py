@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from userturn.analysing import write_all
 from userturn.printing import PRINTED
-from userturn.tables import Schema
+from userturn.tables import Schema, write_all
 
 NEAR_ZERO = 0.05  # ours: the paper says "near zero" and no number
 ALL, PLAIN = "all", "none"

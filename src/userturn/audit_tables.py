@@ -17,11 +17,10 @@ from userturn.artifacts import ANALYSED
 from userturn.audit_pair import FAULTS
 from userturn.contents import RUBRIC
 from userturn.controls import tabulate_controls
-from userturn.correcting import correct_rates
 from userturn.costs import tabulate_costs
 from userturn.differences import difference
 from userturn.findings import Finding, remake
-from userturn.measuring import measure_agreement
+from userturn.human_tables import compare_with_people
 from userturn.study import Study
 from userturn.study_files import Files
 from userturn.study_record import StudyRecord
@@ -105,13 +104,10 @@ def _labelled(here: Remaking) -> None:
     labels, keys = here.at(humans.annotations), here.at(humans.keys)
     rubric = Path(here.to("rubric.yaml"))
     rubric.write_text(here.record.contents.texts[RUBRIC])
-    names = ("agreement", "confusion", "disagreements")
-    paths = {name: here.to(f"{name}.parquet") for name in names}
-    copies = {f"{name}_csv": here.to(f"{name}.csv") for name in names}
-    items, made = here.at(humans.items), paths | copies
-    measure_agreement(humans, "", turns, verdicts, labels, keys, items, str(rubric), made)
-    corrected = here.to("corrected_rates.parquet"), here.to("corrected_rates.csv")
-    correct_rates(humans.families, "", turns, verdicts, labels, keys, *corrected)
+    names = ("agreement", "confusion", "disagreements", "corrected_rates")
+    paths = {name: [here.to(f"{name}.parquet")] for name in names}
+    items = here.at(humans.items)
+    compare_with_people(humans, "", turns, verdicts, labels, keys, items, str(rubric), paths)
 
 
 # What makes tables, and what they are made of.

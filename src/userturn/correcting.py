@@ -11,7 +11,6 @@ from userturn.human_labels import (
     drawn_turns,
     n_unlabelled_classes,
     people,
-    read_annotations_and_keys,
     weighted,
 )
 from userturn.human_sample import TURN
@@ -24,7 +23,7 @@ from userturn.prediction_powered import (
     design_effect,
 )
 from userturn.statistics import wilson
-from userturn.tables import Schema, write_csv, write_table
+from userturn.tables import Schema
 
 COORDINATES = ["family", *CELL]
 SCOPES = {"cell": COORDINATES, "model": ["family", "model"], "family": ["family"], "all": []}
@@ -225,22 +224,3 @@ def corrected_rates(
     if annotations.is_empty():
         return table.with_columns(reason=pl.lit(NO_LABELS))
     return table
-
-
-def correct_rates(
-    families: Mapping[str, str],
-    identity: str,
-    paths_to_user_turns: Sequence[str],
-    paths_to_verdicts: Sequence[str],
-    paths_to_annotations: Sequence[str],
-    paths_to_keys: Sequence[str],
-    path_to_corrected_rates: str,
-    path_to_corrected_rates_csv: str,
-) -> None:
-    """Write the rates corrected for the judges as Parquet and CSV."""
-    turns = [pl.read_parquet(p, columns=[*TURN, "key", "outcome"]) for p in paths_to_user_turns]
-    verdicts = [pl.read_parquet(p, columns=[*TURN, "judge", "genuine"]) for p in paths_to_verdicts]
-    annotations, keys = read_annotations_and_keys(paths_to_annotations, paths_to_keys)
-    table = corrected_rates(pl.concat(turns), pl.concat(verdicts), annotations, keys, families)
-    write_table(table, path_to_corrected_rates, identity)
-    write_csv(table, path_to_corrected_rates_csv)

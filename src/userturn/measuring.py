@@ -7,22 +7,15 @@ import numpy as np
 import polars as pl
 
 from userturn.agreement import COEFFICIENTS, Estimate, Ratings, estimate_all
-from userturn.annotation import read_rubric
-from userturn.annotation_rounds import ITEMS_SCHEMA
 from userturn.comparisons import (
     NO_LABELS,
     PEOPLE_GENUINE,
     Comparison,
     comparisons,
-    labelled_beside_judges,
 )
-from userturn.confusion import confusion
-from userturn.disagreements import disagreements
 from userturn.fingerprints import fingerprint
-from userturn.human_grid import HumanGrid
-from userturn.human_labels import PEOPLE, VERDICTS, read_annotations_and_keys
-from userturn.human_sample import TURN
-from userturn.tables import Schema, read_tables, write_csv, write_table
+from userturn.human_labels import PEOPLE
+from userturn.tables import Schema
 from userturn.verdicts import GENUINE
 
 IN_SCALE: Mapping[str, Mapping[str, str]] = {"genuine": {PEOPLE: PEOPLE_GENUINE}, "label": {}}
@@ -109,43 +102,3 @@ def agreement(
     have = {comparison.kind for comparison in found}
     rows += [{"comparison": k, "reason": why} for k, why in reasons.items() if k not in have]
     return pl.DataFrame(rows, schema=AGREEMENT_SCHEMA)
-
-
-def measure_agreement(
-    humans: HumanGrid,
-    identity: str,
-    paths_to_user_turns: Sequence[str],
-    paths_to_verdicts: Sequence[str],
-    paths_to_annotations: Sequence[str],
-    paths_to_keys: Sequence[str],
-    paths_to_items: Sequence[str],
-    path_to_rubric: str,
-    paths: Mapping[str, str],
-) -> None:
-    """Write agreement, confusion and disagreements, each as Parquet and CSV.
-
-    Args:
-        humans: knows model families, private datasets and the seed.
-        identity: of the tables.
-        paths_to_user_turns: of all cells.
-        paths_to_verdicts: of all cells and judges.
-        paths_to_annotations: of all rounds.
-        paths_to_keys: of all rounds.
-        paths_to_items: what annotators saw, of all rounds.
-        path_to_rubric: names the labels.
-        paths: where each table goes: agreement, confusion, disagreements; those ending in _csv too.
-    """
-    turns = pl.concat([pl.read_parquet(p, columns=[*TURN, "key"]) for p in paths_to_user_turns])
-    verdicts = pl.concat([pl.read_parquet(p, columns=VERDICTS) for p in paths_to_verdicts])
-    annotations, keys = read_annotations_and_keys(paths_to_annotations, paths_to_keys)
-    labelled, judged = labelled_beside_judges(turns, verdicts, annotations, keys, humans.families)
-    items = read_tables(paths_to_items, ITEMS_SCHEMA)
-    labels, seed = list(read_rubric(path_to_rubric)), humans.grid.config["seed"]
-    tables = {
-        "agreement": agreement(labelled, judged, labels, seed),
-        "confusion": confusion(labelled, judged),
-        "disagreements": disagreements(labelled, verdicts, items, humans.private),
-    }
-    for name, table in tables.items():
-        write_table(table, paths[name], identity)
-        write_csv(table, paths[f"{name}_csv"])

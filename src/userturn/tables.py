@@ -1,8 +1,9 @@
 """Parquet files that are written whole, byte-equal for equal content, and know their identity."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from tabulate import tabulate
@@ -58,6 +59,23 @@ def write_markdown(table: pl.DataFrame, path: str | Path) -> None:
 def write_latex(table: pl.DataFrame, path: str | Path) -> None:
     """Write a table of texts as a LaTeX tabular with booktabs rules, whole."""
     write_text(_printed(table, "latex_booktabs"), path)
+
+
+def write_all(
+    table: pl.DataFrame, paths: Sequence[str], identity: str, printed: Any = None
+) -> None:
+    """Write a table in the format that each path's ending names.
+
+    Parquet and CSV hold all of it; Markdown and LaTeX the part that is read, as `printed` makes it.
+    """
+    for path in map(str, paths):
+        ending = path.rpartition(".")[2]
+        if ending == "parquet":
+            write_table(table, path, identity)
+        elif ending == "csv":
+            write_csv(table, path)
+        else:
+            {"md": write_markdown, "tex": write_latex}[ending](printed(table), path)
 
 
 def _printed(table: pl.DataFrame, layout: str) -> str:

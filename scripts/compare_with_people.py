@@ -1,13 +1,13 @@
-"""Measure how far people and judges agree, and list where they do not."""
+"""Measure how far judges agree with people, and correct the judges' rates by what people say."""
 
 from userturn.grid import Grid
 from userturn.human_grid import HumanGrid
-from userturn.measuring import measure_agreement
+from userturn.human_tables import compare_with_people
 from userturn.provenance import recorded
 
 if __name__ == "__main__":
     with recorded(snakemake):
-        measure_agreement(
+        compare_with_people(
             humans=HumanGrid(Grid(snakemake.config)),
             identity=snakemake.params.identity,
             paths_to_user_turns=snakemake.input.user_turns,
@@ -16,5 +16,5 @@ if __name__ == "__main__":
             paths_to_keys=snakemake.input.round_keys,
             paths_to_items=snakemake.input.blind,
             path_to_rubric=snakemake.input.rubric,
-            paths=dict(snakemake.output.items()),
+            paths_to_tables=dict(snakemake.output.items()),
         )
