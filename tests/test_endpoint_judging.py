@@ -19,7 +19,7 @@ from tests.judge_server import (
     says,
 )
 from tests.judged import cell, judge, spent, verdicts_of
-from userturn import endpoint
+from userturn import endpoint, endpoint_judging
 from userturn.errors import UserError
 from userturn.journal import read_journal
 from userturn.pace import Pace
@@ -208,6 +208,35 @@ def test_no_verdict_is_paid_twice_over_cells_with_equal_turns(tmp_path: Path) ->
         verdicts_of(judge(tmp_path, server.url), second)
         # 14 questions of the first cell, of which each is about an item of its own; 1 is new.
         assert len(server.asked) == 14 + 1
+
+
+def test_cell_in_parts_is_judged_as_in_one_and_no_part_asks_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with judge_server() as server:
+        one = judge(tmp_path, server.url)
+        whole = verdicts_of(one, cell(tmp_path, *TURNS))
+        n_asked = len(server.asked)
+        monkeypatch.setattr(endpoint_judging, "PART", 4)
+        assert verdicts_of(one, cell(tmp_path, *TURNS)).equals(whole)
+        assert len(server.asked) == n_asked
+        again = verdicts_of(judge(tmp_path / "b", server.url), cell(tmp_path / "b", *TURNS))
+    assert again.equals(whole) and len(server.asked) == 2 * n_asked
+
+
+def test_errors_of_all_parts_are_held_against_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint_judging, "PART", 5)
+
+    def answer(asked: Asked) -> bytes | None:
+        return http(400, b"{}") if turn_of(asked) in (0, 1, 11) else completion(GENUINE)
+
+    with judge_server(answer) as server:
+        with pytest.raises(UserError, match="3 of 12 questions ended in an error"):
+            verdicts_of(judge(tmp_path, server.url, max_error_share=0.2), cell(tmp_path, *TURNS))
+        assert not list(tmp_path.rglob("verdicts.parquet"))
+        verdicts_of(judge(tmp_path, server.url, max_error_share=0.25), cell(tmp_path, *TURNS))
 
 
 def test_changed_price_address_or_pace_asks_nothing_and_a_changed_rubric_all(

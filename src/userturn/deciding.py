@@ -152,8 +152,7 @@ async def ask_missing(
     """
     with only_writer(decisions.folder):
         decisions.refresh()  # another cell may have asked the same
-        keys = {key.decode() for key in decisions.wanted}
-        missing = {key for key in keys if not decisions.is_finished(key)}
+        missing = {key for key in decisions.wanted if not decisions.is_finished(key)}
         unclear, progress = _first_reasons(decisions, missing), Progress(what, len(missing))
 
         def asked_once() -> Iterator[Question]:

@@ -62,12 +62,16 @@ class Decisions:
     def __init__(self, folder: Path, wanted: Iterable[str]) -> None:
         """Read what is there about the wanted keys."""
         self.folder = folder
-        self.wanted = {key.encode() for key in wanted}
+        self._standing: dict[str, Decision | None] = dict.fromkeys(wanted)
         self._offsets: dict[Path, int] = {}
-        self._standing: dict[str, Decision] = {}
         self._unscored: dict[str, dict[str, Decision]] = {}
         self._voided: set[str] = set()
         self.refresh()
+
+    @property
+    def wanted(self) -> Iterable[str]:
+        """The keys that were wanted, each once."""
+        return self._standing.keys()
 
     def refresh(self) -> None:
         """Read the lines that were added since the last time."""
@@ -79,7 +83,7 @@ class Decisions:
                     if not line.endswith(b"\n"):
                         break  # it is being written, or torn
                     offset += len(line)
-                    if line[KEY_BEGINS:KEY_ENDS] in self.wanted:
+                    if line[KEY_BEGINS:KEY_ENDS].decode(errors="replace") in self._standing:
                         self._take(line)
             self._offsets[path] = offset
 
@@ -94,7 +98,9 @@ class Decisions:
         decision = Decision(outcome, record.get("said"), record.get("reason"))
         if outcome == "unscored":
             self._unscored.setdefault(key, {})[checksum_of(line)] = decision
-        elif key not in self._standing or RANKS[outcome] > RANKS[self._standing[key].outcome]:
+            return
+        there = self._standing.get(key)
+        if there is None or RANKS[outcome] > RANKS[there.outcome]:
             self._standing[key] = decision
 
     def get(self, key: str) -> Decision | None:

@@ -1,20 +1,22 @@
 """The verdicts of an endpoint: found in its journal, or asked for and journalled as they come.
 
-A cell is read twice, once to ask for what the journal lacks and once to gather the verdicts, so
-that memory does not grow with what is asked.
+A part of a cell is read twice, once to tell what the journal lacks and once to ask for it, so that
+memory grows neither with the cell nor with what is asked.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from userturn.batching import LARGEST_BATCH, ask_by_batch
 from userturn.deciding import Read, ask_missing
 from userturn.decisions import Decision, Decisions
 from userturn.endpoint import Endpoint
 from userturn.errors import UserError
 from userturn.judge_requests import JudgePrompt, Question, load_prompt, verdict_schema
-from userturn.judges import CellToJudge, Judge
+from userturn.judges import PART, CellToJudge, Judge
 from userturn.keys import read_key
+from userturn.ledger import Account
 from userturn.pace import Pace
 from userturn.replies import read_verdict
 from userturn.verdicts import Verdict
@@ -66,60 +68,60 @@ def keys_and_decisions(
 async def ask_about_cell(
     judge: Judge, endpoint: Endpoint, prompt: JudgePrompt, cell: CellToJudge, decisions: Decisions
 ) -> None:
-    """Ask a judge for what its journal lacks about one cell."""
-    questions = (question for question in cell.questions(prompt) if question is not None)
+    """Ask a judge for what its journal lacks about one cell, or a part of it."""
     name = cell.name(judge.results)
     await ask_judge(
-        judge,
         endpoint,
         lambda reply: read_verdict(reply, prompt.labels),
         decisions,
-        name,
-        questions,
+        judge.account(name),
+        (question for question in cell.questions(prompt) if question is not None),
+        f"judge {judge.name}: {name}{cell.which}",
     )
 
 
 async def ask_judge(
-    judge: Judge,
     endpoint: Endpoint,
     read: Read,
     decisions: Decisions,
-    name: str,
+    account: Account,
     questions: Iterable[Question],
+    what: str,
 ) -> None:
-    """Ask a judge one by one or in batches, as its entry says; `name` is of what is paid for.
+    """Ask a judge one by one or in batches, as its entry says; the rest is as for `ask_missing`.
 
     Raises:
         UserError: the endpoint is broken, or the hard cap forbids another request.
     """
-    account, what = judge.account(name), f"judge {judge.name}: {name}"
-    if judge.settings["batch"]:
-        from userturn.batching import ask_by_batch  # the openai client takes 2 s to import
-
+    if endpoint.settings["batch"]:
         ask_by_batch(endpoint, read, decisions, account, questions, what)
     else:
         async with endpoint:
             await ask_missing(endpoint, read, decisions, account, questions, what)
 
 
-def endpoint_verdicts(judge: Judge, cell: CellToJudge, n_at_once: int) -> list[Verdict]:
-    """Return an endpoint's verdict on every turn, asking for those that its journal lacks.
+def endpoint_verdicts(
+    judge: Judge, cell: CellToJudge, n_at_once: int
+) -> Iterator[tuple[CellToJudge, list[Verdict]]]:
+    """Yield the parts of a cell with an endpoint's verdicts, asking for what its journal lacks.
 
     Raises:
         UserError: the endpoint is broken, the hard cap is reached, or too many turns of the cell
             ended in an error; what was decided is in the journal.
     """
     prompt = load_prompt(judge.settings)
-    keys, decisions = keys_and_decisions(judge, prompt, cell)
-    # A job of its own asked the judge that it served; what ended in an error is counted below.
-    settles = decisions.get if judge.settings["serve"] else decisions.is_finished
-    if not all(key is None or settles(key) for key in keys):
-        endpoint = open_endpoint(judge, schema_of(judge, prompt), n_at_once)
-        asyncio.run(ask_about_cell(judge, endpoint, prompt, cell, decisions))
-    verdicts = decided(keys, decisions)
-    reasons = [verdict.unscored_reason for verdict in verdicts]
+    reasons: list[str | None] = []
+    for part in cell.parts(LARGEST_BATCH if judge.settings["batch"] else PART):
+        keys, decisions = keys_and_decisions(judge, prompt, part)
+        # A job of its own asked the judge that it served; its errors are counted below.
+        settles = decisions.get if judge.settings["serve"] else decisions.is_finished
+        if not all(key is None or settles(key) for key in keys):
+            endpoint = open_endpoint(judge, schema_of(judge, prompt), n_at_once)
+            asyncio.run(ask_about_cell(judge, endpoint, prompt, part, decisions))
+        verdicts = decided(keys, decisions)
+        reasons += [verdict.unscored_reason for verdict in verdicts]
+        yield part, verdicts
     check_error_share(judge, cell.name(judge.results), reasons)
-    return verdicts
 
 
 def decided(keys: Iterable[str | None], decisions: Decisions) -> list[Verdict]:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from userturn.ledger import Account
 from userturn.spending import Price
 
 SLICE = 2_000  # turns in memory at once
+PART = 5_000  # turns that are judged together, their verdicts in memory at once
 JUDGED = ["item", "answer", "outcome", "text", "error"]
 
 
@@ -69,14 +70,29 @@ def rubric_judge(grid: Grid, dataset: str) -> Judge | None:
 
 @dataclass(frozen=True)
 class CellToJudge:
-    """Where the turns of a cell and the items they belong to are."""
+    """Where the turns of a cell and the items they belong to are, and which turns are meant.
+
+    Attributes:
+        path_to_user_turns: of the cell.
+        path_to_items: of its dataset.
+        first: number of the first turn that is meant, from 0.
+        n_turns: how many are meant, None for all that follow.
+    """
 
     path_to_user_turns: str
     path_to_items: str
+    first: int = 0
+    n_turns: int | None = None
 
     def name(self, results: Path) -> str:
         """Return the cell's folder below the results."""
         return os.path.relpath(Path(self.path_to_user_turns).parent, results)
+
+    @property
+    def which(self) -> str:
+        """Which of the cell's turns are meant, for messages; nothing where all are."""
+        n = self.n_turns
+        return "" if n is None else f", turns {self.first + 1} to {self.first + n}"
 
     @property
     def dataset(self) -> str:
@@ -84,16 +100,34 @@ class CellToJudge:
         turns = pl.scan_parquet(self.path_to_user_turns).select(pl.col("dataset").first())
         return str(turns.collect().item())
 
+    def parts(self, size: int) -> list["CellToJudge"]:
+        """Return the cell in parts of so many turns, one where it is empty."""
+        n = self.columns("item").height
+        if n <= size:
+            return [self]
+        begins = range(0, n, size)
+        return [replace(self, first=first, n_turns=min(size, n - first)) for first in begins]
+
+    def columns(self, *names: str) -> pl.DataFrame:
+        """Return some columns of the user turns."""
+        turns = pl.scan_parquet(self.path_to_user_turns).slice(self.first, self.n_turns)
+        return turns.select(names).collect()
+
     def turns(self) -> Iterator[Mapping[str, Any]]:
         """Yield item, answer, outcome, text, error and messages of each turn, in order."""
-        turns = pl.scan_parquet(self.path_to_user_turns).select(JUDGED)
         items = pl.scan_parquet(self.path_to_items).select("item", "messages")
+        places = items.select("item").with_row_index("place").collect()
+        for part in self._slices():
+            found = part.join(places, on="item")["place"].sort()
+            here = items.slice(found[0], found[-1] - found[0] + 1) if len(found) else items.clear()
+            joined = part.join(here.collect(), on="item", how="left", maintain_order="left")
+            yield from joined.iter_rows(named=True)
+
+    def _slices(self) -> Iterator[pl.DataFrame]:
+        turns = pl.scan_parquet(self.path_to_user_turns).slice(self.first, self.n_turns)
         n_turns = turns.select(pl.len()).collect().item()
         for start in range(0, n_turns, SLICE):
-            part = turns.slice(start, SLICE).collect()
-            asked = items.filter(pl.col("item").is_in(part["item"].unique().implode())).collect()
-            joined = part.join(asked, on="item", how="left", maintain_order="left")
-            yield from joined.iter_rows(named=True)
+            yield turns.slice(start, SLICE).select(JUDGED).collect()
 
     def questions(self, prompt: JudgePrompt) -> Iterator[Question | None]:
         """Yield the question about each turn, None for one that was never written."""

@@ -1,12 +1,12 @@
 """Judging: the verdicts of one judge on the user turns of one cell."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
 from userturn.heuristic import judge_by_words
-from userturn.judges import CellToJudge, Judge
-from userturn.tables import write_table
+from userturn.judges import PART, CellToJudge, Judge
+from userturn.tables import write_parts
 from userturn.verdicts import Verdict
 
 KEYS = ["model", "dataset", "temperature", "perturbation", "item", "sample"]
@@ -20,15 +20,21 @@ def judge_cell(
     path_to_user_turns: str,
     path_to_verdicts: str,
 ) -> None:
-    """Write one judge's verdict on every user turn of a cell."""
+    """Write one judge's verdict on every user turn of a cell, a part of the cell at a time."""
     cell = CellToJudge(path_to_user_turns, path_to_items)
+    judged = _judged(judge, cell, n_at_once)
+    tables = (verdicts_table(judge.name, part, verdicts) for part, verdicts in judged)
+    write_parts(tables, path_to_verdicts, identity)
+
+
+def _judged(
+    judge: Judge, cell: CellToJudge, n_at_once: int
+) -> Iterable[tuple[CellToJudge, list[Verdict]]]:
     if judge.settings["kind"] == "endpoint":
         from userturn.endpoint_judging import endpoint_verdicts  # half a second to import
 
-        verdicts = endpoint_verdicts(judge, cell, n_at_once)
-    else:
-        verdicts = heuristic_verdicts(judge, cell)
-    write_table(verdicts_table(judge.name, cell, verdicts), path_to_verdicts, identity)
+        return endpoint_verdicts(judge, cell, n_at_once)
+    return ((part, heuristic_verdicts(judge, part)) for part in cell.parts(PART))
 
 
 def heuristic_verdicts(judge: Judge, cell: CellToJudge) -> list[Verdict]:
@@ -43,16 +49,19 @@ def heuristic_verdicts(judge: Judge, cell: CellToJudge) -> list[Verdict]:
 
 def verdicts_table(judge: str, cell: CellToJudge, verdicts: Sequence[Verdict]) -> pl.DataFrame:
     """Return a judge's verdicts as a table, one row a turn of the cell."""
-    turns = pl.read_parquet(cell.path_to_user_turns, columns=[*KEYS, "outcome", "error"])
-    judged = turns.with_columns(
-        judge=pl.lit(judge),
-        label=pl.Series([v.label for v in verdicts], dtype=pl.String),
-        genuine=pl.Series([v.genuine for v in verdicts], dtype=pl.Boolean),
-        rationale=pl.Series([v.rationale for v in verdicts], dtype=pl.String),
-        unscored_reason=pl.Series([v.unscored_reason for v in verdicts], dtype=pl.String),
-    ).with_columns(
-        unscored_reason=pl.when(pl.col("outcome") == "error")
-        .then(pl.format("no user turn: {}", "error"))
-        .otherwise("unscored_reason")
+    judged = (
+        cell.columns(*KEYS, "outcome", "error")
+        .with_columns(
+            judge=pl.lit(judge),
+            label=pl.Series([v.label for v in verdicts], dtype=pl.String),
+            genuine=pl.Series([v.genuine for v in verdicts], dtype=pl.Boolean),
+            rationale=pl.Series([v.rationale for v in verdicts], dtype=pl.String),
+            unscored_reason=pl.Series([v.unscored_reason for v in verdicts], dtype=pl.String),
+        )
+        .with_columns(
+            unscored_reason=pl.when(pl.col("outcome") == "error")
+            .then(pl.format("no user turn: {}", "error"))
+            .otherwise("unscored_reason")
+        )
     )
     return judged.drop("outcome", "error")

@@ -59,8 +59,9 @@ def grade_by_rubric(
             yield from _questions(row, identity)
 
     if not all(decisions.is_finished(key) for of_row in keys for key in of_row):
-        endpoint = open_endpoint(judge, SCHEMA, n_at_once)
-        asyncio.run(ask_judge(judge, endpoint, read_criterion, decisions, what, questions()))
+        endpoint, account = open_endpoint(judge, SCHEMA, n_at_once), judge.account(what)
+        about = f"judge {judge.name}: {what}"
+        asyncio.run(ask_judge(endpoint, read_criterion, decisions, account, questions(), about))
     graded = iter(
         [_grade(row, of_row, decisions) for row, of_row in zip(answered, keys, strict=True)]
     )

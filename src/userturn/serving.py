@@ -21,7 +21,7 @@ from userturn.errors import UserError
 from userturn.files import write_json
 from userturn.fingerprints import fingerprint
 from userturn.judge_requests import load_prompt
-from userturn.judges import CellToJudge, Judge
+from userturn.judges import PART, CellToJudge, Judge
 from userturn.logs import say
 from userturn.models import model_folder
 from userturn.signals import end_with_parent
@@ -145,10 +145,11 @@ def serve_judge(
     for path in paths_to_user_turns:
         dataset = CellToJudge(path, "").dataset
         cells.append(CellToJudge(path, f"{folder_of_items}/{dataset}.parquet"))
-    lacking = [cell for cell in cells if _lacks_any(judge, cell)]
+    lacking = [part for cell in cells for part in cell.parts(PART) if _lacks_any(judge, part)]
     if lacking:
         say(f"judge {judge.name}: loading the model")
         with served(judge.settings) as url:
             asyncio.run(ask_about_cells(judge, url, lacking))
-    marker = {"pending": sorted(pending), "n_cells": len(cells), "n_asked": len(lacking)}
+    n_asked = len({part.path_to_user_turns for part in lacking})
+    marker = {"pending": sorted(pending), "n_cells": len(cells), "n_asked": n_asked}
     write_json(marker, path_to_marker, fingerprint(marker["pending"]))

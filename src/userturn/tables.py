@@ -3,12 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
 from tabulate import tabulate
 
 from userturn.files import artifact, write_text, written_whole
+
+ROW_GROUP = 10_000  # rows of a table that comes in parts
 
 Schema = dict[str, pl.DataType | type[pl.DataType]]
 
@@ -33,6 +36,24 @@ def table_writer(
         pq.ParquetWriter(temporary, noted, compression="zstd") as writer,
     ):
         yield lambda rows: writer.write_table(rows.to_arrow().cast(noted))
+
+
+def write_parts(parts: Iterable[pl.DataFrame], path: str | Path, identity: str) -> None:
+    """Write a table that comes in parts as Parquet, with one of them in memory at a time.
+
+    Its bytes do not depend on where the parts end.
+    """
+    with TemporaryDirectory() as scratch, written_whole(path) as temporary:
+        paths = []
+        for number, part in enumerate(parts):
+            paths.append(Path(scratch) / f"{number}.parquet")
+            part.write_parquet(paths[-1])
+        pl.scan_parquet(paths).sink_parquet(
+            temporary,
+            metadata=_metadata(identity),
+            row_group_size=ROW_GROUP,
+            maintain_order=True,
+        )
 
 
 def _metadata(identity: str) -> dict[str, str]:
