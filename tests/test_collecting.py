@@ -5,10 +5,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from userturn.collecting import check_error_share, collect
+from userturn.collecting import check_complete, collect, within_error_share
 from userturn.errors import UserError
 from userturn.journal import Writer
-from userturn.outcomes import read_outcomes
+from userturn.outcomes import find_outcomes, read_places
 from userturn.plans import PLAN_SCHEMA, read_plan
 
 
@@ -48,7 +48,9 @@ def journal(folder: Path, **outcomes: str) -> Path:
 
 
 def collected(table: pl.DataFrame, folder: Path) -> pl.DataFrame:
-    return collect(table, read_outcomes(folder), folder)
+    found = find_outcomes(folder, table["key"])
+    check_complete(table["key"].drop_nulls(), found, folder)
+    return collect(table, read_places(found))
 
 
 def test_rows_stand_in_the_order_of_the_plan(tmp_path: Path) -> None:
@@ -74,13 +76,16 @@ def test_request_without_a_record_is_refused(tmp_path: Path) -> None:
 
 
 def test_share_of_errors_at_the_limit_passes_and_over_it_fails() -> None:
-    table = pl.DataFrame({"outcome": ["error", "ok"], "error": ["lost", None]})
-    check_error_share(table, 0.5, "m/d")
+    lost = pl.DataFrame({"outcome": ["error"], "error": ["lost"]})
+    fine = pl.DataFrame({"outcome": ["ok"], "error": [None]})
+    assert len(list(within_error_share([lost, fine], 0.5, "m/d"))) == 2
     with pytest.raises(UserError, match=r"m/d: 1 of 2 requests ended in an error.*: lost"):
-        check_error_share(table, 0.4, "m/d")
+        list(within_error_share([lost, fine], 0.4, "m/d"))
 
 
 def test_plan_of_several_shards_is_one_in_the_datasets_order(tmp_path: Path) -> None:
     plan((1, "b"), (2, "c")).write_parquet(tmp_path / "1of2.parquet")
     plan((0, "a"), (2, "c")).write_parquet(tmp_path / "2of2.parquet")
-    assert read_plan(tmp_path)["key"].to_list() == ["a", "b", "c"]
+    for n_rows in (1, 2, 3):
+        parts = list(read_plan(tmp_path, n_rows))
+        assert pl.concat(parts)["key"].to_list() == ["a", "b", "c"]

@@ -41,7 +41,9 @@ def test_requests_come_back_as_they_were_planned(tmp_path: Path) -> None:
 def test_plan_of_more_rows_than_are_in_memory_at_once_is_whole(tmp_path: Path) -> None:
     plan = written(tmp_path / "p.parquet", *(planned(i, f"k{i}") for i in range(2 * ROWS + 1)))
     assert [position for position, _ in plan.requests()] == list(range(2 * ROWS + 1))
-    assert read_plan(tmp_path).height == 2 * ROWS + 1
+    parts = list(read_plan(tmp_path, ROWS))
+    assert [part.height for part in parts] == [ROWS, ROWS, 1]
+    assert pl.concat(parts)["position"].to_list() == list(range(2 * ROWS + 1))
 
 
 def test_plan_of_as_many_rows_as_are_in_memory_at_once_has_no_empty_part(tmp_path: Path) -> None:
@@ -53,6 +55,8 @@ def test_plan_without_a_row_has_its_columns(tmp_path: Path) -> None:
     plan = written(tmp_path / "p.parquet")
     assert pl.read_parquet(plan.path).schema == PLAN_SCHEMA
     assert list(plan.requests()) == []
+    (part,) = read_plan(tmp_path, ROWS)
+    assert part.is_empty() and part.schema == PLAN_SCHEMA
 
 
 def test_requests_of_one_item_are_next_to_each_other(tmp_path: Path) -> None:

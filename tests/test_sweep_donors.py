@@ -63,7 +63,8 @@ def test_every_item_is_shown_its_donor_s_answer_in_any_shard(grid: Grid) -> None
         sweep.run()
         answered, _ = answering.asked
         n_asked += len(answered)
-    plan = read_plan(grid.requests_folder("tiny", "items", grid.cell_identity(cell)))
+    folder = grid.requests_folder("tiny", "items", grid.cell_identity(cell))
+    (plan,) = read_plan(folder, N_ITEMS)
     donors = next_in_hash_order(plan["item"].to_list())
     assert plan.height == N_ITEMS
     for item, shown, change in plan.select("item", "answer", "change").iter_rows():

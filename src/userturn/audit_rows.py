@@ -5,7 +5,6 @@ requests are computed again from what they stand for.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
 import polars as pl
@@ -29,8 +28,8 @@ def check_answers(pair: Pair) -> Iterator[Finding]:
     yield from _plan(pair, grid.answers_identity(model, dataset), 1)
     yield from _requests(pair, None)
     if pair.with_journals:
-        make = partial(answers_of, grid, model, dataset, pair.outcomes)
-        yield from pair.held("rows", pair.path_to_answers, make, ITEM_KEYS)
+        parts = answers_of(grid, model, dataset, pair.outcomes)
+        yield from pair.held("rows", pair.path_to_answers, lambda: pl.concat(parts), ITEM_KEYS)
 
 
 def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Finding]:
@@ -39,8 +38,8 @@ def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Finding]:
     yield from _requests(pair, cell)
     if pair.with_journals:
         turns = files_of([cell], "user_turns.parquet")[0]
-        make = partial(user_turns_of, pair.grid, cell, pair.outcomes)
-        yield from pair.held("rows", turns, make, KEYS)
+        parts = user_turns_of(pair.grid, cell, pair.outcomes)
+        yield from pair.held("rows", turns, lambda: pl.concat(parts), KEYS)
 
 
 def _plan(pair: Pair, identity: str, n_samples: int) -> Iterator[Finding]:

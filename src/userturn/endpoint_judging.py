@@ -14,11 +14,12 @@ from userturn.decisions import Decision, Decisions
 from userturn.endpoint import Endpoint
 from userturn.errors import UserError
 from userturn.judge_requests import JudgePrompt, Question, load_prompt, verdict_schema
-from userturn.judges import PART, CellToJudge, Judge
+from userturn.judges import CellToJudge, Judge
 from userturn.keys import read_key
 from userturn.ledger import Account
 from userturn.pace import Pace
 from userturn.replies import read_verdict
+from userturn.tables import PART
 from userturn.verdicts import Verdict
 
 ERROR = "judge error: "  # how the reason of a verdict begins that another attempt may bring

@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -104,11 +105,20 @@ def files_of_journal(folder: str | Path) -> list[Path]:
     return sorted(Path(folder).glob("*.jsonl"))
 
 
+def placed_lines(path: Path) -> Iterator[list[tuple[int, bytes]]]:
+    """Yield the whole lines of a file, each with its offset, some at a time."""
+    with path.open("rb") as file:
+        offset = 0
+        while lines := file.readlines(BYTES):
+            offsets = list(accumulate(map(len, lines), initial=offset))
+            yield [placed for placed in zip(offsets, lines, strict=False) if is_whole(placed[1])]
+            offset = offsets[-1]
+
+
 def whole_lines(path: Path) -> Iterator[list[bytes]]:
     """Yield the whole lines of a file, some at a time."""
-    with path.open("rb") as file:
-        while lines := file.readlines(BYTES):
-            yield [line for line in lines if is_whole(line)]
+    for lines in placed_lines(path):
+        yield [line for _, line in lines]
 
 
 def read_journal(folder: str | Path) -> Replay:

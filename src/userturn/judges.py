@@ -14,7 +14,6 @@ from userturn.ledger import Account
 from userturn.spending import Price
 
 SLICE = 2_000  # turns in memory at once
-PART = 5_000  # turns that are judged together, their verdicts in memory at once
 JUDGED = ["item", "answer", "outcome", "text", "error"]
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from userturn.heuristic import judge_by_words
-from userturn.judges import PART, CellToJudge, Judge
-from userturn.tables import write_parts
+from userturn.judges import CellToJudge, Judge
+from userturn.tables import PART, write_parts
 from userturn.verdicts import Verdict
 
 KEYS = ["model", "dataset", "temperature", "perturbation", "item", "sample"]

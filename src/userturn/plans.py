@@ -5,10 +5,11 @@ is shown it; under `header_only`, where it is shown none, its own), change (JSON
 writes and reads them some rows at a time: prompts are most of what it knows of a request.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from heapq import merge
+from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ PLAN_SCHEMA: Schema = {
     "error": pl.String,
 }
 ROWS = 500  # of a plan in memory at once
+LAST = 2**63 - 1  # no position is as large
 ASKED = ["key", "position", "item", "sample", "seed", "prompt_text", "prompt_token_ids"]
 
 
@@ -124,11 +126,23 @@ def write_plan(
             add(planned)
 
 
-def read_plan(folder: Path) -> pl.DataFrame:
-    """Read the plan of all shards in the dataset's order; what two shards planned counts once."""
-    tables: Sequence[pl.DataFrame] = [
-        pl.read_parquet(path) for path in sorted(folder.glob("*.parquet"))
-    ]
-    if len(tables) == 1:
-        return tables[0]
-    return pl.concat(tables).unique(["position", "sample"], keep="first").sort("position", "sample")
+def plan_keys(folder: Path) -> pl.Series:
+    """Return the keys of all requests of a plan."""
+    keys = pl.scan_parquet(sorted(folder.glob("*.parquet"))).select("key")
+    return keys.drop_nulls().collect()["key"]
+
+
+def read_plan(folder: Path, n_rows: int) -> Iterator[pl.DataFrame]:
+    """Yield the plan of all shards in the dataset's order; what two shards planned counts once.
+
+    Args:
+        folder: of the plan, a table for each shard.
+        n_rows: that come at a time, or a few more, as rows of one item are not parted.
+    """
+    shards = pl.scan_parquet(sorted(folder.glob("*.parquet")))
+    positions = shards.select("position").collect()["position"].sort()
+    begins = positions.gather_every(n_rows).unique(maintain_order=True).to_list() or [0]
+    for begin, end in pairwise([*begins, LAST]):
+        part = shards.filter(pl.col("position").is_between(begin, end, closed="left")).collect()
+        once = part.unique(["position", "sample"], keep="first", maintain_order=True)
+        yield once.sort("position", "sample")

@@ -21,10 +21,11 @@ from userturn.errors import UserError
 from userturn.files import write_json
 from userturn.fingerprints import fingerprint
 from userturn.judge_requests import load_prompt
-from userturn.judges import PART, CellToJudge, Judge
+from userturn.judges import CellToJudge, Judge
 from userturn.logs import say
 from userturn.models import model_folder
 from userturn.signals import end_with_parent
+from userturn.tables import PART
 
 SERVER = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
 PATIENCE = 1800.0  # seconds that a server may take to load its model

@@ -11,7 +11,7 @@ from tabulate import tabulate
 
 from userturn.files import artifact, write_text, written_whole
 
-ROW_GROUP = 10_000  # rows of a table that comes in parts
+PART = 5_000  # rows in memory at once of a table that may be long
 
 Schema = dict[str, pl.DataType | type[pl.DataType]]
 
@@ -51,7 +51,7 @@ def write_parts(parts: Iterable[pl.DataFrame], path: str | Path, identity: str) 
         pl.scan_parquet(paths).sink_parquet(
             temporary,
             metadata=_metadata(identity),
-            row_group_size=ROW_GROUP,
+            row_group_size=PART,
             maintain_order=True,
         )
 
