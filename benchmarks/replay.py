@@ -25,7 +25,7 @@ READERS = {
     "records, one by one": "read_journal(folder)",
     "table, all columns": "read_outcomes(folder)",
     "table, a cell's keys": f"read_outcomes(folder, pl.Series({CELL}))",
-    "which keys of a cell are finished": f"finished_keys(folder, {CELL})",
+    "which keys of a cell are finished": f"finished_keys(folder, pl.Series({CELL}))",
     "json.loads": "[None for line in open(folder + '/j.jsonl', 'rb') if json.loads(line) is None]",
 }
 

@@ -50,7 +50,7 @@ def journal(folder: Path, **outcomes: str) -> Path:
 def collected(table: pl.DataFrame, folder: Path) -> pl.DataFrame:
     found = find_outcomes(folder, table["key"])
     check_complete(table["key"].drop_nulls(), found, folder)
-    return collect(table, read_places(found))
+    return collect(table, read_places(found, table["key"]))
 
 
 def test_rows_stand_in_the_order_of_the_plan(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def test_a_file_in_the_hubs_cache_needs_no_network(
     path = write(snapshot / "test.jsonl", ROWS)
     entry = hub_entry(sha256=file_sha256(path))
     prepare_dataset(complete(entry, 1), "identity", tmp_path / "items.parquet")
-    assert len(read_items(tmp_path / "items.parquet")) == 3
+    assert len(list(read_items(tmp_path / "items.parquet"))) == 3
 
 
 def test_a_file_that_neither_cache_nor_hub_gives_is_named(

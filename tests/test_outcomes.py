@@ -69,4 +69,4 @@ def test_missing_journal_is_a_table_without_rows(tmp_path: Path) -> None:
 
 def test_error_does_not_finish_a_key(tmp_path: Path) -> None:
     write(tmp_path, record("a"), record("b", "error"), record("c"))
-    assert finished_keys(tmp_path, ["a", "b", "d"]) == {"a"}
+    assert finished_keys(tmp_path, pl.Series(["a", "b", "d"])) == {"a"}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -23,6 +23,20 @@ Record = dict[str, Any]
 
 class InterruptedSweepError(UserError):
     """A sweep that was told to stop before it was through."""
+
+
+class Known(NamedTuple):
+    """What a journal holds of some plans: keys that are finished, and what to ask for still.
+
+    Attributes:
+        finished: keys with a record that is no error.
+        repeated: keys that several requests share.
+        n_missing: keys that are not finished.
+    """
+
+    finished: set[str]
+    repeated: set[str]
+    n_missing: int
 
 
 def to_record(request: Request, completion: Completion, template: Template) -> Record:
@@ -84,22 +98,23 @@ class Asker:
         of_dataset: dict[str, list[Plan]] = {}
         for plan in plans:
             of_dataset.setdefault(plan.dataset, []).append(plan)
-        missing = {name: self._missing(name, of_dataset[name]) for name in of_dataset}
-        n_missing = sum(map(len, missing.values()))
+        known = {name: self._known(name, mine) for name, mine in of_dataset.items()}
+        n_missing = sum(found.n_missing for found in known.values())
         if n_missing:
             waiting = (
                 request
                 for name, mine in of_dataset.items()
-                for request in _each_once(requests_in_order(mine), missing[name])
+                for request in _missing(requests_in_order(mine), known[name])
             )
-            self._ask(stage, waiting, n_missing, [name for name in missing if missing[name]])
+            lacking = [name for name in known if known[name].n_missing]
+            self._ask(stage, waiting, n_missing, lacking)
 
-    def _missing(self, dataset: str, plans: Iterable[Plan]) -> set[str]:
-        """Return the keys that the journal of a dataset lacks, and count those that it has."""
-        keys = set(pl.concat([plan.rows("key") for plan in plans])["key"].drop_nulls())
+    def _known(self, dataset: str, plans: Iterable[Plan]) -> Known:
+        keys = pl.concat([plan.rows("key") for plan in plans])["key"].drop_nulls()
         finished = finished_keys(self.journal(dataset), keys)
+        repeated = set(keys.filter(keys.is_duplicated()))
         self.n_found += len(finished)
-        return keys - finished
+        return Known(finished, repeated, keys.n_unique() - len(finished))
 
     def _ask(self, stage: str, waiting: Iterable[Request], n: int, datasets: list[str]) -> None:
         """Journal the record of each of `n` requests as it finishes."""
@@ -124,9 +139,12 @@ class Asker:
             )
 
 
-def _each_once(requests: Iterable[Request], missing: set[str]) -> Iterator[Request]:
-    """Yield the first request of each missing key, which is then no longer missing."""
+def _missing(requests: Iterable[Request], known: Known) -> Iterator[Request]:
+    """Yield the first request of each key that is not finished; keys of many are not kept."""
+    asked: set[str] = set()
     for request in requests:
-        if request.key in missing:
-            missing.remove(request.key)
-            yield request
+        if request.key in known.finished or request.key in asked:
+            continue
+        if request.key in known.repeated:
+            asked.add(request.key)
+        yield request

@@ -69,8 +69,8 @@ def _collected(
     known = find_outcomes(journal, keys) if outcomes is None else outcomes
     check_complete(keys, known, journal)
     for plan in read_plan(folder, PART):
-        here = known.filter(pl.col("key").is_in(plan["key"].implode()))
-        table = collect(plan, read_places(here) if outcomes is None else here)
+        here = read_places(known, plan["key"]) if outcomes is None else outcomes
+        table = collect(plan, here)
         columns = [pl.lit(value).alias(name) for name, value in coordinates.items()]
         yield table.select(*columns, *table.columns, n_tokens=pl.col("token_ids").list.len())
 

@@ -95,10 +95,10 @@ def _places(path: Path, lines: Sequence[tuple[int, bytes]]) -> pl.DataFrame:
     )
 
 
-def read_places(places: pl.DataFrame) -> pl.DataFrame:
-    """Return the records at some places, which `find_outcomes` gives."""
-    lines = []
-    for (path,), of_file in places.sort("offset").group_by("path"):
+def read_places(places: pl.DataFrame, keys: pl.Series) -> pl.DataFrame:
+    """Return the records of some keys that are at places which `find_outcomes` gives."""
+    wanted, lines = places.filter(pl.col("key").is_in(keys.implode())), []
+    for (path,), of_file in wanted.sort("offset").group_by("path"):
         with Path(path).open("rb") as file:
             for offset, length in of_file.select("offset", "length").iter_rows():
                 file.seek(offset)
@@ -106,8 +106,7 @@ def read_places(places: pl.DataFrame) -> pl.DataFrame:
     return read_lines(lines, OUTCOME_SCHEMA)
 
 
-def finished_keys(folder: str | Path, keys: Iterable[str]) -> set[str]:
+def finished_keys(folder: str | Path, keys: pl.Series) -> set[str]:
     """Return those of some keys that a journal holds finished."""
-    asked = pl.Series(list(keys), dtype=pl.String)
-    outcomes = read_outcomes(folder, asked, ["key", "outcome"])
+    outcomes = read_outcomes(folder, keys, ["key", "outcome"])
     return set(outcomes.filter(pl.col("outcome") != "error")["key"])

@@ -18,7 +18,7 @@ from userturn.shards import Part, part_of
 
 @dataclass
 class PendingPlans:
-    """Plans of one shard of one model; one dataset's items and answers are in memory at a time.
+    """Plans of one shard of one model; the answers to one dataset are in memory at a time.
 
     Attributes:
         grid: the study's grid.

@@ -57,12 +57,17 @@ class Plan:
         """Return some columns of all rows."""
         return pl.read_parquet(self.path, columns=list(columns))
 
+    def slices(self, *columns: str) -> Iterator[pl.DataFrame]:
+        """Yield some columns, some rows at a time."""
+        table = pl.scan_parquet(self.path).select(columns)
+        for start in range(0, table.select(pl.len()).collect().item(), ROWS):
+            yield table.slice(start, ROWS).collect()
+
     def requests(self) -> Iterator[tuple[int, Request]]:
         """Yield position and request of every row that has one, in order."""
-        asked = pl.scan_parquet(self.path).select(ASKED)
-        for start in range(0, asked.select(pl.len()).collect().item(), ROWS):
-            part = asked.slice(start, ROWS).collect().drop_nulls("key")
-            yield from ((row["position"], self._request(row)) for row in part.iter_rows(named=True))
+        for part in self.slices(*ASKED):
+            asked = part.drop_nulls("key").iter_rows(named=True)
+            yield from ((row["position"], self._request(row)) for row in asked)
 
     def _request(self, row: Mapping[str, Any]) -> Request:
         prompt = Prompt(row["prompt_text"], tuple(row["prompt_token_ids"]))

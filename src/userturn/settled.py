@@ -64,6 +64,6 @@ def n_settled(grid: Grid, model: str, shard: str, pending: Collection[str]) -> i
             return None
         planned[dataset] |= keys
     for dataset, keys in planned.items():
-        if finished_keys(grid.journal_folder(model, dataset), keys) != keys:
+        if finished_keys(grid.journal_folder(model, dataset), pl.Series(list(keys))) != keys:
             return None
     return sum(map(len, planned.values()))

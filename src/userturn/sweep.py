@@ -5,7 +5,7 @@ journals hold already is not asked again; with nothing missing nothing is loaded
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -23,13 +23,15 @@ from userturn.fingerprints import fingerprint
 from userturn.grid import Grid
 from userturn.leases import lease
 from userturn.models import model_folder
-from userturn.outcomes import read_outcomes
+from userturn.outcomes import find_outcomes, read_places
 from userturn.pending_plans import PendingPlans
 from userturn.planning import Planner
 from userturn.plans import Plan
 from userturn.settled import n_settled, read_description, request_identity
 from userturn.signals import StopFlag
 from userturn.templates import load_template
+
+SHOWN = ["item", "prompt_text", "outcome", "text"]
 
 
 @dataclass
@@ -59,15 +61,16 @@ class Sweep:
         self.asker.complete("user turns", turns)
 
 
-def shown_answers(plans: Iterable[Plan], journal: Path) -> dict[str, str | None]:
+def shown_answers(plans: Sequence[Plan], journal: Path) -> dict[str, str | None]:
     """Return by item the answers that the model is shown as its own; None where it has none."""
-    asked = pl.concat([plan.rows("item", "key", "prompt_text") for plan in plans])
-    outcomes = read_outcomes(journal, asked["key"], ["key", "outcome", "text"])
-    rows = asked.join(outcomes, on="key", how="left")
-    return {
-        item: split_reasoning(text, prompt).text if outcome in ("ok", "empty") else None
-        for item, _, prompt, outcome, text in rows.iter_rows()
-    }
+    found = find_outcomes(journal, pl.concat([plan.rows("key") for plan in plans])["key"])
+    shown = {}
+    for asked in chain.from_iterable(plan.slices("item", "key", "prompt_text") for plan in plans):
+        rows = asked.join(read_places(found, asked["key"]), on="key", how="left")
+        for item, prompt, outcome, text in rows.select(SHOWN).iter_rows():
+            is_shown = outcome in ("ok", "empty")
+            shown[item] = split_reasoning(text, prompt).text if is_shown else None
+    return shown
 
 
 def engine_settings(config: Config, line: Mapping[str, Any]) -> dict[str, Any]:
