@@ -211,7 +211,7 @@ def main(given: argparse.Namespace) -> None:
                     began = time.monotonic()
                     about = ["--part", part, "--folder", folder, "--items", str(n)]
                     subprocess.run([sys.executable, *sys.argv, *about], check=True)
-                    print(f"all of {part} | {n:,} | | | {time.monotonic() - began:.1f} |")
+                    print(f"all of {part}: {time.monotonic() - began:.1f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ class CellToJudge:
 
     def parts(self, size: int) -> list["CellToJudge"]:
         """Return the cell in parts of so many turns, one where it is empty."""
-        n = self.columns("item").height
+        n = self._height()
         if n <= size:
             return [self]
         begins = range(0, n, size)
@@ -109,24 +109,24 @@ class CellToJudge:
 
     def columns(self, *names: str) -> pl.DataFrame:
         """Return some columns of the user turns."""
-        turns = pl.scan_parquet(self.path_to_user_turns).slice(self.first, self.n_turns)
-        return turns.select(names).collect()
+        return self._turns().select(names).collect()
 
     def turns(self) -> Iterator[Mapping[str, Any]]:
         """Yield item, answer, outcome, text, error and messages of each turn, in order."""
         items = pl.scan_parquet(self.path_to_items).select("item", "messages")
         places = items.select("item").with_row_index("place").collect()
-        for part in self._slices():
-            found = part.join(places, on="item")["place"].sort()
+        for start in range(0, self._height(), SLICE):
+            part = self._turns().slice(start, SLICE).select(JUDGED).collect()
+            found = part.join(places, on="item")["place"].sort()  # near each other, as turns are
             here = items.slice(found[0], found[-1] - found[0] + 1) if len(found) else items.clear()
             joined = part.join(here.collect(), on="item", how="left", maintain_order="left")
             yield from joined.iter_rows(named=True)
 
-    def _slices(self) -> Iterator[pl.DataFrame]:
-        turns = pl.scan_parquet(self.path_to_user_turns).slice(self.first, self.n_turns)
-        n_turns = turns.select(pl.len()).collect().item()
-        for start in range(0, n_turns, SLICE):
-            yield turns.slice(start, SLICE).select(JUDGED).collect()
+    def _turns(self) -> pl.LazyFrame:
+        return pl.scan_parquet(self.path_to_user_turns).slice(self.first, self.n_turns)
+
+    def _height(self) -> int:
+        return int(self._turns().select(pl.len()).collect().item())
 
     def questions(self, prompt: JudgePrompt) -> Iterator[Question | None]:
         """Yield the question about each turn, None for one that was never written."""
