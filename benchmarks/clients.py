@@ -17,6 +17,8 @@ from pathlib import Path
 import polars as pl
 import yaml
 
+from userturn.tables import write_parts
+
 ROOT = Path(__file__).resolve().parent.parent
 RIVALS = {"lm-eval": ["lm-eval[api]==0.4.13"], "inspect": ["inspect-ai==0.3.285", "openai==3.*"]}
 
@@ -123,7 +125,7 @@ def ours(job: Job) -> list[str]:
     turns = pl.DataFrame({"item": ids, "text": job.questions, "answer": "Toast the rice first."})
     states = [pl.lit("ok").alias("outcome"), pl.lit(None, pl.String).alias("error")]
     constants = [pl.lit(value).alias(name) for name, value in cell.items()]
-    turns.with_columns(*constants, *states).write_parquet(job.folder / "turns.parquet")
+    write_parts([turns.with_columns(*constants, *states)], job.folder / "turns.parquet", "i")
     asked = [[{"role": "user", "content": "How do I cook rice?"}]] * len(ids)
     pl.DataFrame({"item": ids, "messages": asked}).write_parquet(job.folder / "items.parquet")
     rubric = job.folder / "rubric.yaml"
