@@ -11,7 +11,7 @@ from userturn.errors import UserError
 from userturn.grid import Grid
 from userturn.outcomes import find_outcomes, read_places
 from userturn.plans import plan_keys, read_plan
-from userturn.tables import PART, write_parts
+from userturn.tables import SLICE, write_parts
 
 
 def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
@@ -68,7 +68,7 @@ def _collected(
     keys = plan_keys(folder)
     known = find_outcomes(journal, keys) if outcomes is None else outcomes
     check_complete(keys, known, journal)
-    for plan in read_plan(folder, PART):
+    for plan in read_plan(folder, SLICE):
         here = read_places(known, plan["key"]) if outcomes is None else outcomes
         table = collect(plan, here)
         columns = [pl.lit(value).alias(name) for name, value in coordinates.items()]

@@ -12,8 +12,8 @@ from userturn.grid import Grid
 from userturn.judge_requests import JudgePrompt, Question, ask_about_turn
 from userturn.ledger import Account
 from userturn.spending import Price
+from userturn.tables import SLICE
 
-SLICE = 2_000  # turns in memory at once
 JUDGED = ["item", "answer", "outcome", "text", "error"]
 
 

@@ -11,7 +11,8 @@ from tabulate import tabulate
 
 from userturn.files import artifact, write_text, written_whole
 
-PART = 5_000  # rows in memory at once of a table that may be long
+SLICE = 2_000  # rows in memory at once of a table that may be long
+PART = 5_000  # rows that are judged together, and that stand together in a file
 
 Schema = dict[str, pl.DataType | type[pl.DataType]]
 
