@@ -30,3 +30,20 @@ def test_cached_path_and_arguments_are_looked_up_once_and_are_what_they_were() -
     command = [sys.executable, "-c", LOOKED_UP_TWICE]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.stderr, done.stdout.splitlines()) == ("", ["2 2", "3 3"])
+
+
+NAMED_OTHERWISE = """
+from snakemake import common, rules
+from snakemake.sourcecache import SourceFile
+from userturn.remembering import remember
+
+there = rules.get_function_params
+del common.get_function_params, SourceFile.get_cache_path
+remember()
+assert rules.get_function_params is there
+"""
+
+
+def test_snakemake_that_names_them_otherwise_stays_as_it_is() -> None:
+    command = [sys.executable, "-c", NAMED_OTHERWISE]
+    assert subprocess.run(command, capture_output=True, check=False).stderr == b""
