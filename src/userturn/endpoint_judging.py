@@ -111,13 +111,14 @@ def endpoint_verdicts(
             ended in an error; what was decided is in the journal.
     """
     prompt = load_prompt(judge.settings)
+    endpoint: Endpoint | None = None  # one for all parts, which keeps the pace that it has found
     reasons: list[str | None] = []
     for part in cell.parts(LARGEST_BATCH if judge.settings["batch"] else PART):
         keys, decisions = keys_and_decisions(judge, prompt, part)
         # A job of its own asked the judge that it served; its errors are counted below.
         settles = decisions.get if judge.settings["serve"] else decisions.is_finished
         if not all(key is None or settles(key) for key in keys):
-            endpoint = open_endpoint(judge, schema_of(judge, prompt), n_at_once)
+            endpoint = endpoint or open_endpoint(judge, schema_of(judge, prompt), n_at_once)
             asyncio.run(ask_about_cell(judge, endpoint, prompt, part, decisions))
         verdicts = decided(keys, decisions)
         reasons += [verdict.unscored_reason for verdict in verdicts]
