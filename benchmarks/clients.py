@@ -127,7 +127,8 @@ def ours(job: Job) -> list[str]:
     constants = [pl.lit(value).alias(name) for name, value in cell.items()]
     write_parts([turns.with_columns(*constants, *states)], job.folder / "turns.parquet", "i")
     asked = [[{"role": "user", "content": "How do I cook rice?"}]] * len(ids)
-    pl.DataFrame({"item": ids, "messages": asked}).write_parquet(job.folder / "items.parquet")
+    items = pl.DataFrame({"item": ids, "messages": asked})
+    write_parts([items], job.folder / "items.parquet", "i")
     rubric = job.folder / "rubric.yaml"
     text = (ROOT / "data/rubric.yaml").read_text()
     rubric.write_text(text.replace("The turn is something", f"{job.rubric} The turn is something"))

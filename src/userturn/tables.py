@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -42,11 +43,13 @@ def table_writer(
 def write_parts(parts: Iterable[pl.DataFrame], path: str | Path, identity: str) -> None:
     """Write a table that comes in parts as Parquet, with one of them in memory at a time.
 
-    Its bytes do not depend on where the parts end.
+    Its bytes do not depend on where the parts end. One part there must be.
     """
+    waiting = iter(parts)
+    first = next(waiting)  # it may take long, and whoever is killed meanwhile leaves no folder
     with TemporaryDirectory() as scratch, written_whole(path) as temporary:
         paths = []
-        for number, part in enumerate(parts):
+        for number, part in enumerate(chain([first], waiting)):
             paths.append(Path(scratch) / f"{number}.parquet")
             part.write_parquet(paths[-1])
         pl.scan_parquet(paths).sink_parquet(
