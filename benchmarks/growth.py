@@ -41,10 +41,8 @@ def exponents(costs: pl.DataFrame) -> Iterator[tuple[str, float, float]]:
 def growth(costs: pl.DataFrame, what: str) -> alt.HConcatChart:
     """Return time and memory against size, on log axes."""
     base = alt.Chart(costs).mark_line(point=True).properties(width=260, height=220)
-    log, axis = (
-        alt.Scale(type="log"),
-        alt.Axis(format="~s", labelOverlap="greedy", labelSeparation=8),
-    )
+    log = alt.Scale(type="log")
+    axis = alt.Axis(format="~s", labelOverlap="greedy", labelSeparation=8)
     size = alt.X("size:Q", scale=log, title=what, axis=axis)
     legend = alt.Legend(orient="bottom", columns=1, labelLimit=300)
     name = alt.Color("name:N", title=None, legend=legend, sort=None)

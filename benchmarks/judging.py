@@ -46,11 +46,9 @@ def judge(n_turns: int, url: str) -> None:
     prices = {"j": settings["price"]}
     before, began = time.process_time(), time.monotonic()
     peak_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    list(
-        endpoint_verdicts(
-            Judge("j", settings, folder, folder / "costs", prices, 1e6, 0.0), cell, 32
-        )
-    )
+    one = Judge("j", settings, folder, folder / "costs", prices, 1e6, 0.0)
+    for _ in endpoint_verdicts(one, cell, 32):
+        pass  # no part is kept, as where verdicts are written
     cpu, wall = time.process_time() - before, time.monotonic() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(

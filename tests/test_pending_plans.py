@@ -40,7 +40,7 @@ def planning(folder: Path, *temperatures: float) -> PendingPlans:
 
 
 def answers_of(plans: PendingPlans, tmp_path: Path) -> dict[str, str | None]:
-    asked = plans.answers("items", tmp_path)[0].rows("item")["item"]
+    asked = pl.read_parquet(plans.answers("items", tmp_path)[0].path)["item"]
     return dict.fromkeys(asked, "It is four, since two and two are four.")
 
 
@@ -50,7 +50,7 @@ def test_prompt_is_made_once_for_all_temperatures_and_samples(tmp_path: Path) ->
     plans.planner = replace(plans.planner, template=cast(Template, counting))
     written = list(plans.user_turns("items", answers_of(plans, tmp_path)))
     assert counting.n_made == 2 * N_ITEMS  # perturbations
-    n_rows = [plan.rows("key").height for plan in written]
+    n_rows = [pl.read_parquet(plan.path).height for plan in written]
     assert sorted(n_rows) == sorted([N_ITEMS, N_ITEMS * N_SAMPLES, N_ITEMS * N_SAMPLES] * 2)
 
 

@@ -6,14 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import polars as pl
-
 from userturn.engine import Completion, Engine
 from userturn.errors import UserError
 from userturn.journal import Writer
 from userturn.logs import Progress, say
 from userturn.outcomes import finished_keys
-from userturn.plans import Plan, requests_in_order
+from userturn.plans import Plan, plan_keys, requests_in_order
 from userturn.requests import Request
 from userturn.signals import StopFlag
 from userturn.templates import Template
@@ -110,7 +108,7 @@ class Asker:
             self._ask(stage, waiting, n_missing, lacking)
 
     def _known(self, dataset: str, plans: Iterable[Plan]) -> Known:
-        keys = pl.concat([plan.rows("key") for plan in plans])["key"].drop_nulls()
+        keys = plan_keys(plan.path for plan in plans)
         finished = finished_keys(self.journal(dataset), keys)
         repeated = set(keys.filter(keys.is_duplicated()))
         self.n_found += len(finished)

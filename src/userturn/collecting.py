@@ -65,7 +65,7 @@ def _collected(
     model, dataset = str(coordinates["model"]), str(coordinates["dataset"])
     journal = grid.journal_folder(model, dataset)
     folder = grid.requests_folder(model, dataset, identity)
-    keys = plan_keys(folder)
+    keys = plan_keys(folder.glob("*.parquet"))
     known = find_outcomes(journal, keys) if outcomes is None else outcomes
     check_complete(keys, known, journal)
     for plan in read_plan(folder, SLICE):

@@ -18,7 +18,7 @@ from userturn.errors import UserError
 from userturn.fingerprints import fingerprint
 from userturn.items import identified, items_of_row
 from userturn.sources import Row, fetch, read_rows
-from userturn.tables import SLICE, Schema, write_parts
+from userturn.tables import SLICE, Schema, slices, write_parts
 
 MESSAGE = pl.Struct({"role": pl.String, "content": pl.String})
 SCHEMA: Schema = {
@@ -122,6 +122,5 @@ def prepare_dataset(settings: Mapping[str, Any], identity: str, path_to_items: s
 def read_items(path: str | Path) -> Iterator[Item]:
     """Yield the items of a prepared table in its order, some of them in memory at a time."""
     table = pl.scan_parquet(path).select("item", "messages")
-    for start in range(0, table.select(pl.len()).collect().item(), SLICE):
-        for item, messages in table.slice(start, SLICE).collect().iter_rows():
-            yield Item(item, tuple(messages))
+    for part in slices(table, SLICE):
+        yield from (Item(item, tuple(messages)) for item, messages in part.iter_rows())

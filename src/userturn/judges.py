@@ -12,7 +12,7 @@ from userturn.grid import Grid
 from userturn.judge_requests import JudgePrompt, Question, ask_about_turn
 from userturn.ledger import Account
 from userturn.spending import Price
-from userturn.tables import SLICE
+from userturn.tables import SLICE, slices
 
 JUDGED = ["item", "answer", "outcome", "text", "error"]
 
@@ -101,7 +101,7 @@ class CellToJudge:
 
     def parts(self, size: int) -> list["CellToJudge"]:
         """Return the cell in parts of so many turns, one where it is empty."""
-        n = self._height()
+        n = self._turns().select(pl.len()).collect().item()
         if n <= size:
             return [self]
         begins = range(0, n, size)
@@ -115,8 +115,7 @@ class CellToJudge:
         """Yield item, answer, outcome, text, error and messages of each turn, in order."""
         items = pl.scan_parquet(self.path_to_items).select("item", "messages")
         places = items.select("item").with_row_index("place").collect()
-        for start in range(0, self._height(), SLICE):
-            part = self._turns().slice(start, SLICE).select(JUDGED).collect()
+        for part in slices(self._turns().select(JUDGED), SLICE):
             found = part.join(places, on="item")["place"].sort()  # near each other, as turns are
             here = items.slice(found[0], found[-1] - found[0] + 1) if len(found) else items.clear()
             joined = part.join(here.collect(), on="item", how="left", maintain_order="left")
@@ -124,9 +123,6 @@ class CellToJudge:
 
     def _turns(self) -> pl.LazyFrame:
         return pl.scan_parquet(self.path_to_user_turns).slice(self.first, self.n_turns)
-
-    def _height(self) -> int:
-        return int(self._turns().select(pl.len()).collect().item())
 
     def questions(self, prompt: JudgePrompt) -> Iterator[Question | None]:
         """Yield the question about each turn, None for one that was never written."""

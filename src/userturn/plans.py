@@ -19,7 +19,7 @@ import polars as pl
 from userturn.fingerprints import fingerprint
 from userturn.planning import Planned
 from userturn.requests import Request, Sampling
-from userturn.tables import Schema, table_writer
+from userturn.tables import Schema, slices, table_writer
 from userturn.templates import Prompt
 
 PLAN_SCHEMA: Schema = {
@@ -53,15 +53,9 @@ class Plan:
     dataset: str
     sampling: Sampling
 
-    def rows(self, *columns: str) -> pl.DataFrame:
-        """Return some columns of all rows."""
-        return pl.read_parquet(self.path, columns=list(columns))
-
     def slices(self, *columns: str) -> Iterator[pl.DataFrame]:
         """Yield some columns, some rows at a time."""
-        table = pl.scan_parquet(self.path).select(columns)
-        for start in range(0, table.select(pl.len()).collect().item(), ROWS):
-            yield table.slice(start, ROWS).collect()
+        return slices(pl.scan_parquet(self.path).select(columns), ROWS)
 
     def requests(self) -> Iterator[tuple[int, Request]]:
         """Yield position and request of every row that has one, in order."""
@@ -131,10 +125,9 @@ def write_plan(
             add(planned)
 
 
-def plan_keys(folder: Path) -> pl.Series:
-    """Return the keys of all requests of a plan."""
-    keys = pl.scan_parquet(sorted(folder.glob("*.parquet"))).select("key")
-    return keys.drop_nulls().collect()["key"]
+def plan_keys(paths: Iterable[Path]) -> pl.Series:
+    """Return the keys of all requests of some plans."""
+    return pl.scan_parquet(list(paths)).select("key").drop_nulls().collect()["key"]
 
 
 def read_plan(folder: Path, n_rows: int) -> Iterator[pl.DataFrame]:

@@ -58,7 +58,7 @@ class Part:
         """The items of other shards whose answers stand in for those of its own."""
         wanted = {donor for item, donor in self.donors.items() if self._is_own(item)}
         foreign = {donor for donor in wanted if not self._is_own(donor)}
-        return (pair for pair in self._all() if pair[1].id in foreign)
+        return (pair for pair in self._all() if pair[1].id in foreign) if foreign else iter(())
 
     def _all(self) -> Iterator[Numbered]:
         return enumerate(read_items(self.path_to_items))

@@ -12,8 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import polars as pl
-
 from userturn.answers import split_reasoning
 from userturn.asking import Asker
 from userturn.config import Config
@@ -26,7 +24,7 @@ from userturn.models import model_folder
 from userturn.outcomes import find_outcomes, read_places
 from userturn.pending_plans import PendingPlans
 from userturn.planning import Planner
-from userturn.plans import Plan
+from userturn.plans import Plan, plan_keys
 from userturn.settled import n_settled, read_description, request_identity
 from userturn.signals import StopFlag
 from userturn.templates import load_template
@@ -63,7 +61,7 @@ class Sweep:
 
 def shown_answers(plans: Sequence[Plan], journal: Path) -> dict[str, str | None]:
     """Return by item the answers that the model is shown as its own; None where it has none."""
-    found = find_outcomes(journal, pl.concat([plan.rows("key") for plan in plans])["key"])
+    found = find_outcomes(journal, plan_keys(plan.path for plan in plans))
     shown = {}
     for asked in chain.from_iterable(plan.slices("item", "key", "prompt_text") for plan in plans):
         rows = asked.join(read_places(found, asked["key"]), on="key", how="left")

@@ -60,6 +60,12 @@ def write_parts(parts: Iterable[pl.DataFrame], path: str | Path, identity: str) 
         )
 
 
+def slices(table: pl.LazyFrame, n_rows: int) -> Iterator[pl.DataFrame]:
+    """Yield a table from its first row to its last, so many rows at a time."""
+    for start in range(0, table.select(pl.len()).collect().item(), n_rows):
+        yield table.slice(start, n_rows).collect()
+
+
 def _metadata(identity: str) -> dict[str, str]:
     return {name: str(value) for name, value in artifact(identity).items()}
 
