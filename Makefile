@@ -39,3 +39,4 @@ check: setup ## Check formatting, rules and types.
 	$(RUN) snakefmt --check Snakefile rules
 	$(RUN) snakemake --lint
 	$(RUN) mypy src
+	$(RUN) lint-imports

@@ -2,8 +2,8 @@
 
 from snakemake.utils import min_version
 
-from userturn.artifacts import FIGURES, TABLES
-from userturn.opening import WILDCARDS, begin, open_study
+from userturn.workflow.artifacts import FIGURES, TABLES
+from userturn.workflow.startup import WILDCARDS, begin, open_study
 
 min_version("9.0")
 begin("config.yaml", is_driver=workflow.is_main_process)

@@ -23,36 +23,36 @@ import polars as pl
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.made_up_results import sentence
-from userturn.analysing import analyse
-from userturn.anchors import compare_with_paper
-from userturn.artifacts import ANALYSED
-from userturn.audit_tables import COMPARED
-from userturn.auditing import audit
-from userturn.cells import Cell
-from userturn.collecting import collect_answers, collect_user_turns
-from userturn.config import load_config
-from userturn.contents import RecordedContents
-from userturn.controls import tabulate_controls
-from userturn.costs import tabulate_costs
-from userturn.files import SCHEMA_VERSION, write_json
-from userturn.fingerprints import file_sha256
-from userturn.grid import Grid
-from userturn.human_sample import sample_for_humans
-from userturn.journal import Writer
-from userturn.judges import judge_of
-from userturn.judging import judge_cell
-from userturn.planning import Planned
-from userturn.plans import write_plan
-from userturn.provenance import write_record
-from userturn.requests import Request, Sampling, derive_seed, make_request
-from userturn.settled import request_identity
-from userturn.study import Study
-from userturn.study_record import StudyRecord
-from userturn.tables import write_table
-from userturn.tabulating import summarise, tabulate
-from userturn.templates import Prompt
-from userturn.verifiers import grade
+from tests.support.made_up_results import sentence
+from userturn.audit.check_tables import COMPARED
+from userturn.audit.run import audit
+from userturn.config.check import load_config
+from userturn.controls.planted import tabulate_controls
+from userturn.generation.collect import collect_answers, collect_user_turns
+from userturn.generation.plan_files import write_plan
+from userturn.generation.planner import Planned
+from userturn.generation.resume import request_identity
+from userturn.grading.verifiers import grade
+from userturn.humans.sample import sample_for_humans
+from userturn.judges.judge_cell import judge_cell
+from userturn.models.requests import Request, Sampling, derive_seed, make_request
+from userturn.prompts.chat_template import Prompt
+from userturn.provenance.job_record import write_record
+from userturn.storage.atomic_files import SCHEMA_VERSION, write_json
+from userturn.storage.hashing import file_sha256
+from userturn.storage.journal import Writer
+from userturn.storage.parquet import write_table
+from userturn.study.cells import Cell
+from userturn.study.grid import Grid
+from userturn.study.inputs import RecordedContents
+from userturn.study.judge import judge_of
+from userturn.study.record import StudyRecord
+from userturn.tables.analyse import analyse
+from userturn.tables.costs import tabulate_costs
+from userturn.tables.paper_comparison import compare_with_paper
+from userturn.tables.rates import summarise, tabulate
+from userturn.workflow.artifacts import ANALYSED
+from userturn.workflow.study import Study
 
 MODELS = [f"model-{number}b" for number in range(1, 11)]
 DATASETS = [f"dataset-{number}" for number in range(1, 6)]

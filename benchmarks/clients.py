@@ -17,7 +17,7 @@ from pathlib import Path
 import polars as pl
 import yaml
 
-from userturn.tables import write_parts
+from userturn.storage.parquet import write_parts
 
 ROOT = Path(__file__).resolve().parent.parent
 RIVALS = {"lm-eval": ["lm-eval[api]==0.4.13"], "inspect": ["inspect-ai==0.3.285", "openai==3.*"]}
@@ -66,8 +66,8 @@ asyncio.run(main(sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])))
 OURS = """
 import json, sys
 from pathlib import Path
-from userturn.judges import CellToJudge, Judge
-from userturn.judging import judge_cell
+from userturn.judges.judge import CellToJudge, Judge
+from userturn.judges.judge_cell import judge_cell
 
 folder, settings = Path(sys.argv[1]), json.loads(sys.argv[2])
 judge = Judge("j", settings, folder, folder / "costs", {}, None, 1.0)

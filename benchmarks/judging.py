@@ -16,9 +16,9 @@ import polars as pl
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.loopback import loopback
-from userturn.config import complete_judges, load_config
-from userturn.endpoint_judging import endpoint_verdicts
-from userturn.judges import CellToJudge, Judge
+from userturn.config.check import complete_judges, load_config
+from userturn.judges.endpoint import endpoint_verdicts
+from userturn.judges.judge import CellToJudge, Judge
 
 NUMBERS = (1_000, 10_000, 100_000)
 

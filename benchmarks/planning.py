@@ -23,10 +23,10 @@ import yaml
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.measuring import Cost, cost_of
-from tests.workflow import SNAKEMAKE, copy_project
-from userturn.config import load_config
-from userturn.grid import Grid
-from userturn.tables import write_table
+from tests.support.snakemake_runs import SNAKEMAKE, copy_project
+from userturn.config.check import load_config
+from userturn.storage.parquet import write_table
+from userturn.study.grid import Grid
 
 CELLS_OF_A_MODEL = 5 * 5 * 3  # datasets, temperatures, perturbations of the shipped config
 JOBS_OF_A_MODEL = 254  # three a cell, four a dataset, its description, its sweep, what people see

@@ -13,12 +13,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.measuring import ROOT, cost_of
-from userturn.journal import encode_line
+from userturn.storage.journal import encode_line
 
 KEYS_OF_A_CELL = 1319
 IMPORTS = (
-    "import json; import polars as pl; from userturn.journal import read_journal; "
-    "from userturn.outcomes import find_outcomes, finished_keys, read_outcomes, read_places"
+    "import json; import polars as pl; from userturn.storage.journal import read_journal; "
+    "from userturn.storage.journal_table import find_outcomes, finished_keys, read_outcomes, "
+    "read_places"
 )
 CELL = f"[f'{{i:064x}}' for i in range({KEYS_OF_A_CELL})]"
 READERS = {

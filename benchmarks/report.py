@@ -12,9 +12,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.browser import chromium
-from tests.made_up_results import build, made_up_config, write_results
-from userturn.grid import Grid
+from tests.support.browser import chromium
+from tests.support.made_up_results import build, made_up_config, write_results
+from userturn.study.grid import Grid
 
 MODELS = [f"model-{size}b" for size in range(1, 21)]
 DATASETS = [f"dataset-{number}" for number in range(1, 6)]

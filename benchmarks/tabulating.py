@@ -15,12 +15,12 @@ from scipy.stats import bootstrap
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.synthetic_study import DATASETS, write_study
-from userturn.analysing import analysed
-from userturn.config import load_config
-from userturn.counting import count_items
-from userturn.grid import Grid
-from userturn.resampling import Patterns, clustered_rate
+from tests.support.synthetic_study import DATASETS, write_study
+from userturn.config.check import load_config
+from userturn.stats.bootstrap import Patterns, clustered_rate
+from userturn.study.grid import Grid
+from userturn.tables.analyse import analysed
+from userturn.tables.item_counts import count_items
 
 N_RESAMPLES = 2000
 ROWS_OF_ONE_SAMPLE = 692_505  # 11 models, 5 datasets, 5 temperatures, 3 perturbations

@@ -1,8 +1,8 @@
 """Compare, pool and correlate: every table that is made from all verdicts and grades."""
 
-from userturn.analysing import analyse
-from userturn.grid import Grid
-from userturn.provenance import recorded
+from userturn.provenance.job_record import recorded
+from userturn.study.grid import Grid
+from userturn.tables.analyse import analyse
 
 if __name__ == "__main__":
     with recorded(snakemake):

@@ -2,7 +2,7 @@
 
 import sys
 
-from userturn.auditing import run_audit
+from userturn.audit.run import run_audit
 from userturn.logs import log_to
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Write a round's page for annotators, and the same as a Label Studio project."""
 
-from userturn.annotation import build_annotation
-from userturn.provenance import recorded
+from userturn.humans.task_page import build_annotation
+from userturn.provenance.job_record import recorded
 
 if __name__ == "__main__":
     with recorded(snakemake):

@@ -1,8 +1,8 @@
 """Write the page of headline, figures and tables, and what its explorer reads."""
 
-from userturn.grid import Grid
-from userturn.provenance import recorded
-from userturn.report import build_report
+from userturn.provenance.job_record import recorded
+from userturn.report.build import build_report
+from userturn.study.grid import Grid
 
 if __name__ == "__main__":
     with recorded(snakemake):

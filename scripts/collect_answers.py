@@ -1,8 +1,8 @@
 """Gather a model's answers to one dataset from the journal."""
 
-from userturn.collecting import collect_answers
-from userturn.grid import Grid
-from userturn.provenance import recorded
+from userturn.generation.collect import collect_answers
+from userturn.provenance.job_record import recorded
+from userturn.study.grid import Grid
 
 if __name__ == "__main__":
     with recorded(snakemake):

@@ -1,9 +1,9 @@
 """Gather one cell's user turns from the journal."""
 
-from userturn.cells import cell_of
-from userturn.collecting import collect_user_turns
-from userturn.grid import Grid
-from userturn.provenance import recorded
+from userturn.generation.collect import collect_user_turns
+from userturn.provenance.job_record import recorded
+from userturn.study.cells import cell_of
+from userturn.study.grid import Grid
 
 if __name__ == "__main__":
     with recorded(snakemake):

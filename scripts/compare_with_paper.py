@@ -1,7 +1,7 @@
 """Put what the paper publishes beside what this study has."""
 
-from userturn.anchors import compare_with_paper
-from userturn.provenance import recorded
+from userturn.provenance.job_record import recorded
+from userturn.tables.paper_comparison import compare_with_paper
 
 if __name__ == "__main__":
     with recorded(snakemake):

@@ -1,9 +1,9 @@
 """Measure how far judges agree with people, and correct the judges' rates by what people say."""
 
-from userturn.grid import Grid
-from userturn.human_grid import HumanGrid
-from userturn.human_tables import compare_with_people
-from userturn.provenance import recorded
+from userturn.provenance.job_record import recorded
+from userturn.study.grid import Grid
+from userturn.tables.compare_with_people import compare_with_people
+from userturn.workflow.humans import HumanGrid
 
 if __name__ == "__main__":
     with recorded(snakemake):

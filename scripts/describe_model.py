@@ -1,8 +1,8 @@
 """Fetch a model once and note its revision, template hashes, user header and stops."""
 
-from userturn.descriptions import describe_model
-from userturn.grid import Grid
-from userturn.provenance import recorded
+from userturn.generation.describe_model import describe_model
+from userturn.provenance.job_record import recorded
+from userturn.study.grid import Grid
 
 if __name__ == "__main__":
     with recorded(snakemake):

@@ -1,9 +1,9 @@
 """Draw one round from all cells, once: what annotators see, and apart from it the key."""
 
-from userturn.annotation_rounds import draw_annotation_round
-from userturn.grid import Grid
-from userturn.human_grid import HumanGrid
-from userturn.provenance import recorded
+from userturn.humans.rounds import draw_annotation_round
+from userturn.provenance.job_record import recorded
+from userturn.study.grid import Grid
+from userturn.workflow.humans import HumanGrid
 
 if __name__ == "__main__":
     with recorded(snakemake):

@@ -1,7 +1,7 @@
 """Draw which labels each judge gives to what people call what."""
 
-from userturn.confusion import draw_confusion
-from userturn.provenance import recorded
+from userturn.figures.confusion import draw_confusion
+from userturn.provenance.job_record import recorded
 
 if __name__ == "__main__":
     with recorded(snakemake):

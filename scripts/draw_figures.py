@@ -1,7 +1,7 @@
 """Draw every figure, from the verdicts of the primary judge."""
 
-from userturn.figures import draw_figures
-from userturn.provenance import recorded
+from userturn.figures.draw import draw_figures
+from userturn.provenance.job_record import recorded
 
 if __name__ == "__main__":
     with recorded(snakemake):

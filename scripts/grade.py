@@ -1,9 +1,9 @@
 """Grade a model's answers to one dataset with the dataset's verifier."""
 
-from userturn.grid import Grid
-from userturn.judges import rubric_judge
-from userturn.provenance import recorded
-from userturn.verifiers import grade
+from userturn.grading.verifiers import grade
+from userturn.provenance.job_record import recorded
+from userturn.study.grid import Grid
+from userturn.study.judge import rubric_judge
 
 if __name__ == "__main__":
     with recorded(snakemake):

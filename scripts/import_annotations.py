@@ -1,7 +1,7 @@
 """Check every row that annotators sent back for one round, and take all of them or none."""
 
-from userturn.annotation_import import import_annotations
-from userturn.provenance import recorded
+from userturn.humans.import_labels import import_annotations
+from userturn.provenance.job_record import recorded
 
 if __name__ == "__main__":
     with recorded(snakemake):

@@ -1,9 +1,9 @@
 """Have one judge label every user turn of one cell."""
 
-from userturn.grid import Grid
-from userturn.judges import judge_of
-from userturn.judging import judge_cell
-from userturn.provenance import recorded
+from userturn.judges.judge_cell import judge_cell
+from userturn.provenance.job_record import recorded
+from userturn.study.grid import Grid
+from userturn.study.judge import judge_of
 
 if __name__ == "__main__":
     with recorded(snakemake):

@@ -1,8 +1,8 @@
 """Count the evaluation items that stand in training data, exactly or nearly."""
 
-from userturn.grid import Grid
-from userturn.overlap import measure_training_overlap
-from userturn.provenance import recorded
+from userturn.provenance.job_record import recorded
+from userturn.study.grid import Grid
+from userturn.tables.training_overlap import measure_training_overlap
 
 if __name__ == "__main__":
     with recorded(snakemake):

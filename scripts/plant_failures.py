@@ -1,8 +1,8 @@
 """Plant every known failure after a model's answers to some items of a dataset."""
 
-from userturn.controls import plant_failures
-from userturn.grid import Grid
-from userturn.provenance import recorded
+from userturn.controls.planted import plant_failures
+from userturn.provenance.job_record import recorded
+from userturn.study.grid import Grid
 
 if __name__ == "__main__":
     with recorded(snakemake):

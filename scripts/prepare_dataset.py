@@ -1,8 +1,8 @@
 """Turn a dataset's file into items of one schema."""
 
-from userturn.datasets import prepare_dataset
-from userturn.grid import Grid
-from userturn.provenance import recorded
+from userturn.datasets.prepare import prepare_dataset
+from userturn.provenance.job_record import recorded
+from userturn.study.grid import Grid
 
 if __name__ == "__main__":
     with recorded(snakemake):

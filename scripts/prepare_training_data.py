@@ -1,9 +1,9 @@
 """Turn the files of a model's recipe into conversations of one schema."""
 
-from userturn.grid import Grid
-from userturn.provenance import recorded
-from userturn.recipes import load_recipe
-from userturn.training_data import prepare_training_data
+from userturn.config.recipes import load_recipe
+from userturn.provenance.job_record import recorded
+from userturn.study.grid import Grid
+from userturn.training.data import prepare_training_data
 
 if __name__ == "__main__":
     with recorded(snakemake):

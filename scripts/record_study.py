@@ -1,7 +1,7 @@
 """Note the configuration, and the content of every file that an identity depends on."""
 
-from userturn.provenance import recorded
-from userturn.study_record import record_study
+from userturn.provenance.job_record import recorded
+from userturn.study.record import record_study
 
 if __name__ == "__main__":
     with recorded(snakemake):

@@ -1,7 +1,7 @@
 """Order the turns of one cell for the draw, and tell which ones the config wants."""
 
-from userturn.human_sample import sample_for_humans
-from userturn.provenance import recorded
+from userturn.humans.sample import sample_for_humans
+from userturn.provenance.job_record import recorded
 
 if __name__ == "__main__":
     with recorded(snakemake):

@@ -1,9 +1,9 @@
 """Serve a judge's model once and work through every pending cell of it."""
 
-from userturn.grid import Grid
-from userturn.judges import judge_of
-from userturn.provenance import recorded
-from userturn.serving import serve_judge
+from userturn.judges.serve import serve_judge
+from userturn.provenance.job_record import recorded
+from userturn.study.grid import Grid
+from userturn.study.judge import judge_of
 
 if __name__ == "__main__":
     with recorded(snakemake):

@@ -1,7 +1,7 @@
 """Count one cell's outcomes and verdicts, one row a judge."""
 
-from userturn.provenance import recorded
-from userturn.tabulating import summarise
+from userturn.provenance.job_record import recorded
+from userturn.tables.rates import summarise
 
 if __name__ == "__main__":
     with recorded(snakemake):

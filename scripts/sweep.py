@@ -1,8 +1,8 @@
 """Load one model once and work through every pending request of it."""
 
-from userturn.grid import Grid
-from userturn.provenance import recorded
-from userturn.sweep import run_sweep
+from userturn.generation.sweep import run_sweep
+from userturn.provenance.job_record import recorded
+from userturn.study.grid import Grid
 
 if __name__ == "__main__":
     with recorded(snakemake):

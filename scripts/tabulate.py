@@ -1,7 +1,7 @@
 """Put rates and health of all cells, and the accuracy of all models, into tables."""
 
-from userturn.provenance import recorded
-from userturn.tabulating import tabulate
+from userturn.provenance.job_record import recorded
+from userturn.tables.rates import tabulate
 
 if __name__ == "__main__":
     with recorded(snakemake):

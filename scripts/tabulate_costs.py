@@ -1,8 +1,8 @@
 """Put what every judge cost, and what is known of each, into tables."""
 
-from userturn.costs import tabulate_costs
-from userturn.grid import Grid
-from userturn.provenance import recorded
+from userturn.provenance.job_record import recorded
+from userturn.study.grid import Grid
+from userturn.tables.costs import tabulate_costs
 
 if __name__ == "__main__":
     with recorded(snakemake):

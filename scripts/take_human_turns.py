@@ -1,7 +1,7 @@
 """Take the real user turns of a dataset, each after the answer that it reacts to."""
 
-from userturn.controls import take_human_turns
-from userturn.provenance import recorded
+from userturn.controls.planted import take_human_turns
+from userturn.provenance.job_record import recorded
 
 if __name__ == "__main__":
     with recorded(snakemake):

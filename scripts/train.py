@@ -1,8 +1,8 @@
 """Post-train a base by a recipe, going on from the last checkpoint if there is one."""
 
-from userturn.grid import Grid
-from userturn.posttraining import train
-from userturn.provenance import recorded
+from userturn.provenance.job_record import recorded
+from userturn.study.grid import Grid
+from userturn.training.train import train
 
 if __name__ == "__main__":
     with recorded(snakemake):

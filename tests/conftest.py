@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from tests.tiny_model import write_tiny_model
-from tests.workflow import copy_project, run
+from tests.support.snakemake_runs import copy_project, run
+from tests.support.tiny_model import write_tiny_model
 
 # Several tests share the cores: threads that spin while they wait for one another cost them most.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

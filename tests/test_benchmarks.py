@@ -8,7 +8,7 @@ import pytest
 from benchmarks import growth, interruption, planning, replay, staleness
 from benchmarks.clients import Client, ours, plain
 from benchmarks.measuring import cost_of, exponent
-from tests.workflow import ROOT
+from tests.support.snakemake_runs import ROOT
 
 CLIENTS: dict[str, Client] = {"userturn": ours, "plain script": plain}
 

@@ -14,8 +14,8 @@ from tempfile import mkdtemp
 import psutil
 import yaml
 
-from tests.tiny_model import write_tiny_model
-from tests.workflow import SNAKEMAKE, copy_project
+from tests.support.snakemake_runs import SNAKEMAKE, copy_project
+from tests.support.tiny_model import write_tiny_model
 
 SLURM_UP = Path(__file__).with_name("slurm-up")
 SETTINGS = {

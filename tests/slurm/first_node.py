@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from userturn import nodes
+from userturn.models import multi_node as nodes
 
 if __name__ == "__main__":
     folder, seconds, how = sys.argv[1:]

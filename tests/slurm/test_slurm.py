@@ -27,9 +27,9 @@ from tests.slurm.cluster import (
     wait_for,
     write_study,
 )
-from tests.workflow import ROOT, SNAKEMAKE, copy_project, journal_lines, n_requests
-from userturn.engine import CPU_SETTINGS
-from userturn.leases import held
+from tests.support.snakemake_runs import ROOT, SNAKEMAKE, copy_project, journal_lines, n_requests
+from userturn.models.engine import CPU_SETTINGS
+from userturn.storage.leases import held
 
 pytestmark = pytest.mark.slurm
 

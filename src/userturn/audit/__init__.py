@@ -1,0 +1,1 @@
+"""Check a finished study: files, rows, verdicts, tables, settings, secrets; run samples again."""

@@ -1,0 +1,195 @@
+"""Are the files those that were made, and was each made of the ones that are there now?
+
+Every artifact belongs to the record of one job, with its hash; the hashes of a job's inputs are
+those of the artifacts they came from. No time of any file is looked at.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from pathlib import PurePosixPath
+
+from userturn.audit.findings import Finding, Note, remake
+from userturn.provenance.job_record import Record
+from userturn.provenance.study_files import Files
+from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
+from userturn.workflow.artifacts import Identities
+
+MARKERS = ("results/sweeps/", "results/judging/")  # each later job of a model writes them anew
+DRAWN_ONCE = "draw_annotation_round"  # a round stays as it was drawn, whatever its cells are now
+
+
+def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
+    """Return everything that is wrong with files and records.
+
+    Args:
+        files: of a results folder.
+        wanted: artifacts that the configuration asks for, with their identities.
+    """
+    checks: list[Callable[[Files, Identities], Iterator[Finding | Note]]] = [
+        _unreadable_records,
+        _missing,
+        _altered,
+        _claimed_twice,
+        _orphans,
+        _stale,
+        _not_asked_for,
+        _journals,
+        _drawn_rounds,
+        _left_out,
+    ]
+    return [found for check in checks for found in check(files, wanted)]
+
+
+def _unreadable_records(files: Files, wanted: Identities) -> Iterator[Finding]:
+    for path, record in files.records.items():
+        if record is None:
+            yield Finding(
+                "records",
+                path,
+                "a record with the checksum of its content",
+                "another content",
+                "make the job's outputs again: snakemake --force OUTPUT, then snakemake",
+            )
+
+
+def _is_current(record: Record, wanted: Identities) -> bool:
+    """Tell whether the configuration still asks for what a job made."""
+    return not wanted.keys().isdisjoint(record["outputs"]) or not record["wildcards"]
+
+
+def _kept(record: Record, identities: Collection[str | None]) -> Iterator[str]:
+    """Yield the files beside a job's outputs that still count: pins, and plans of wanted cells."""
+    for path in record["beside"]:
+        if path.startswith("results/revisions/") or PurePosixPath(path).parent.name in identities:
+            yield path
+
+
+def _missing(files: Files, wanted: Identities) -> Iterator[Finding]:
+    identities = set(wanted.values())
+    made = {
+        name
+        for _, record in files.readable
+        if _is_current(record, wanted) or record["rule"] == "sweep"
+        for name in [*record["outputs"], *_kept(record, identities)]
+    }
+    for artifact in sorted(wanted.keys() | made):
+        if artifact not in files.hashes:
+            digest = files.noted.get(artifact)
+            expected = "to be there" if digest is None else f"sha256 {short_hash(digest)}"
+            mend = "snakemake" if artifact in wanted else remake(artifact)
+            yield Finding("completeness", artifact, expected, "no such file", mend)
+        elif artifact not in files.makers:
+            yield Finding(
+                "records", artifact, "the record of a job that made it", "none", remake(artifact)
+            )
+
+
+def _altered(files: Files, wanted: Identities) -> Iterator[Finding]:
+    for artifact, noted in files.noted.items():
+        found = files.hashes.get(artifact)
+        if found is not None and found != noted:
+            yield Finding(
+                "hashes",
+                artifact,
+                f"sha256 {short_hash(noted)}, as it was made",
+                f"sha256 {short_hash(found)}",
+                remake(artifact),
+            )
+
+
+def _claimed_twice(files: Files, wanted: Identities) -> Iterator[Finding]:
+    for artifact, makers in files.makers.items():
+        # Shards of one model share the note of a pinned revision, nothing else.
+        rules = {record["rule"] for m in makers if (record := files.records[m]) is not None}
+        if len(makers) > 1 and rules != {"sweep"}:
+            yield Finding(
+                "records", artifact, "one job that made it", ", ".join(makers), remake(artifact)
+            )
+
+
+def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
+    for artifact in files.present:
+        if artifact in files.makers or artifact in wanted:
+            continue
+        if artifact.startswith("results/requests/") and artifact.endswith(".parquet"):
+            text = "plan of a sweep that did not end; the next sweep of its cell writes it again"
+            yield Note("orphans", artifact, text)
+        elif artifact.rpartition("/")[2].startswith("."):
+            yield Note("orphans", artifact, "left by a killed job; it may be removed")
+        else:
+            yield Finding(
+                "orphans", artifact, "a file that a job made", "no job's", f"rm {artifact}"
+            )
+
+
+def _stale(files: Files, wanted: Identities) -> Iterator[Finding]:
+    for _, record in files.readable:
+        if not _is_current(record, wanted) or record["rule"] == DRAWN_ONCE:
+            continue
+        made = min(record["outputs"], key=lambda name: (name not in wanted, name))
+        for name, noted in record["inputs"].items():
+            if name.startswith(MARKERS):
+                continue
+            found = files.hashes.get(name)
+            # An input that is not what its own record says is found there, once.
+            own = files.noted.get(name) if name.startswith("results/") else found
+            if own is not None and own != noted:
+                yield Finding(
+                    "chain",
+                    made,
+                    f"made of {name} with sha256 {short_hash(own)}",
+                    f"made of one with sha256 {short_hash(noted)}",
+                    remake(made),
+                )
+
+
+def _not_asked_for(files: Files, wanted: Identities) -> Iterator[Note]:
+    others = [
+        name
+        for _, record in files.readable
+        if not _is_current(record, wanted) and record["rule"] != "sweep"
+        for name in record["outputs"]
+        if name in files.hashes
+    ]
+    if others:
+        text = f"{len(others)} artifacts of cells that the study's configuration leaves out"
+        yield Note("completeness", others[0], text)
+
+
+def _journals(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
+    if not files.has_journals:
+        text = "not in this copy: rows were not held against what the engine and the judges said"
+        yield Note("journals", "results/journal", text)
+        return
+    for maker, record in files.readable:
+        for name, noted in record["journals"].items():
+            place = files.at(name)
+            found = beginning_sha256(place, noted["n_bytes"]) if place.is_file() else None
+            if found != noted["sha256"] and name not in files.left_out:
+                yield Finding(
+                    "journals",
+                    name,
+                    f"{noted['n_bytes']} first bytes of sha256 {short_hash(noted['sha256'])}",
+                    "no such file" if found is None else f"sha256 {short_hash(found)}",
+                    f"fetch the file again from a copy, or leave it: {maker} tells what it was for",
+                )
+
+
+def _drawn_rounds(files: Files, wanted: Identities) -> Iterator[Finding]:
+    """Hold each drawn round against its copy among the artifacts."""
+    for path in sorted((files.results / "drawn").glob("*/*.parquet")):
+        artifact = f"results/humans/{path.parent.name}/{path.name}"
+        noted = files.noted.get(artifact)
+        if noted is not None and file_sha256(path) != noted:
+            yield Finding(
+                "hashes",
+                f"results/drawn/{path.parent.name}/{path.name}",
+                f"sha256 {short_hash(noted)}, as {artifact}",
+                f"sha256 {short_hash(file_sha256(path))}",
+                f"cp {artifact} results/drawn/{path.parent.name}/{path.name}",
+            )
+
+
+def _left_out(files: Files, wanted: Identities) -> Iterator[Note]:
+    if files.left_out:
+        text = f"{len(files.left_out)} files were left out of this copy; their hashes were checked"
+        yield Note("completeness", "left_out.json", text)

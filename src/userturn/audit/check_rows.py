@@ -1,0 +1,120 @@
+"""Is every answer and user turn what was planned, and what the engine wrote?
+
+Made again out of plans and journals, each table must be the table that is there. Keys and seeds of
+requests are computed again from what they stand for.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from userturn.audit.findings import Finding, remake
+from userturn.audit.pair import FAULTS, BrokenError, Pair
+from userturn.audit.table_diff import Wrong
+from userturn.generation.collect import answers_of, user_turns_of
+from userturn.generation.resume import request_identity
+from userturn.judges.judge_cell import KEYS
+from userturn.models.requests import derive_seed, key_beginning, request_key
+from userturn.storage.hashing import canonical_json, short_hash
+from userturn.study.cells import Cell, files_of
+
+ITEM_KEYS = ["model", "dataset", "item"]
+
+
+def check_answers(pair: Pair) -> Iterator[Finding]:
+    """Yield what is wrong with the plan of answers, and with the answers."""
+    grid, model, dataset = pair.grid, pair.model, pair.dataset
+    yield from _plan(pair, grid.answers_identity(model, dataset), 1)
+    yield from _requests(pair, None)
+    if pair.with_journals:
+        parts = answers_of(grid, model, dataset, pair.outcomes)
+        yield from pair.held("rows", pair.path_to_answers, lambda: pl.concat(parts), ITEM_KEYS)
+
+
+def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Finding]:
+    """Yield what is wrong with the plan of a cell, and with its user turns."""
+    yield from _plan(pair, pair.grid.cell_identity(cell), pair.grid.n_samples(cell.temperature))
+    yield from _requests(pair, cell)
+    if pair.with_journals:
+        turns = files_of([cell], "user_turns.parquet")[0]
+        parts = user_turns_of(pair.grid, cell, pair.outcomes)
+        yield from pair.held("rows", turns, lambda: pl.concat(parts), KEYS)
+
+
+def _plan(pair: Pair, identity: str, n_samples: int) -> Iterator[Finding]:
+    """Hold a plan against the items and samples that it should ask for."""
+    folder = f"results/requests/{pair.model}/{pair.dataset}/{identity}"
+    names = [path.name for path in sorted(pair.whole(folder).glob("*.parquet"))]
+    try:
+        wanted = {(item, sample) for item in pair.items for sample in range(n_samples)}
+        plans = {n: pair.whole(f"{folder}/{n}") for n in names}
+        planned = {
+            name: list(pl.read_parquet(path, columns=["item", "sample"]).iter_rows())
+            for name, path in plans.items()
+        }
+    except (BrokenError, *FAULTS):
+        return
+    asked = {row for rows in planned.values() for row in rows}
+    for name, rows in planned.items():
+        if asked != wanted or len(rows) != len(set(rows)):
+            path = f"{folder}/{name}"
+            expected = f"each of {len(wanted)} items and samples once"
+            found = f"{len(rows)} rows, {len(asked & wanted)} of them in all shards"
+            yield Finding("rows", path, expected, found, remake(path))
+
+
+def _requests(pair: Pair, cell: Cell | None) -> Iterator[Finding]:
+    """Hold items, samples, seeds and keys against what they are made of; no cell: the answers'."""
+    path = pair.path_to_answers if cell is None else files_of([cell], "user_turns.parquet")[0]
+    n_samples = 1 if cell is None else pair.grid.n_samples(cell.temperature)
+    try:
+        table, items, drawn = pair.read(path), pair.items, _drawn(pair, cell)
+    except (BrokenError, *FAULTS):
+        return  # found elsewhere
+    sample = pl.lit(0) if cell is None else pl.col("sample")
+    rows = list(table.select("item", sample).iter_rows())
+    wrong = None
+    if rows != [(item, sample) for item in items for sample in range(n_samples)]:
+        expected = f"{n_samples} rows of each of {len(items)} items, in their order"
+        wrong = expected, f"{len(rows)} rows of {len({item for item, _ in rows})} items"
+        yield Finding("rows", path, *wrong, remake(path))
+        return
+    role = "assistant" if cell is None else "user"
+    wrong = _wrong_request(pair, table.with_columns(sample=sample), role, drawn)
+    if wrong is not None:
+        yield Finding("keys", path, *wrong, remake(path))
+
+
+def _drawn(pair: Pair, cell: Cell | None) -> dict[str, Any]:
+    """Return the sampling settings that all requests of a table share: those of `Sampling`."""
+    if cell is None:
+        drawn = pair.grid.answer_settings(pair.model)
+        stops = pair.description["end_of_answer_token_ids"]
+    else:
+        drawn = pair.grid.user_turn_settings(pair.grid.temperatures[cell.temperature])
+        stops = pair.description["stop_token_ids"]
+    return {**drawn, "stop_token_ids": tuple(stops)}
+
+
+def _wrong_request(
+    pair: Pair, table: pl.DataFrame, role: str, drawn: Mapping[str, Any]
+) -> Wrong | None:
+    """Return the first seed or key of a table that does not follow from what was asked."""
+    asked = table.filter(pl.col("key").is_not_null())
+    prompts = pair.token_ids_json(asked["prompt_token_ids"])
+    beginning = key_beginning(request_identity(pair.grid, pair.model), pair.dataset)
+    before, _, after = canonical_json({**drawn, "seed": None}).partition("null")
+    rows = asked.select("item", "sample", "seed", "key", prompts).iter_rows()
+    for item, sample, seed, noted, prompt in rows:
+        derived = None
+        if drawn["temperature"] > 0:
+            derived = derive_seed(pair.grid.config["seed"], role, pair.dataset, item, sample)
+        if seed != derived:
+            return f"seed of {item}, sample {sample}, derived from the study's", str(seed)
+        sampling = f"{before}{'null' if seed is None else seed}{after}"
+        key = request_key(beginning, prompt, sample, sampling)
+        if key != noted:
+            where = f"{item}, sample {sample}"
+            return f"key {short_hash(key)} of {where}, by what was asked", short_hash(noted)
+    return None

@@ -1,0 +1,138 @@
+"""Is what was asked for what is there: identities, pins, proofs, rubrics, limits and trust?"""
+
+import json
+from collections.abc import Iterator
+
+import polars as pl
+
+from userturn.audit.findings import Finding, Note, remake
+from userturn.models.fetch import COMMIT, local_path
+from userturn.provenance.study_files import Files
+from userturn.storage.atomic_files import SCHEMA_VERSION, read_artifact
+from userturn.storage.hashing import short_hash
+from userturn.study.grid import Grid
+from userturn.study.record import StudyRecord
+from userturn.tables.held_out import held_out_findings
+from userturn.workflow.artifacts import Identities
+from userturn.workflow.study import Study
+
+TELLING = (".parquet", ".json")  # files that say whose settings made them
+
+
+def check_settings(
+    files: Files, record: StudyRecord, study: Study, asked_for: Identities
+) -> list[Finding | Note]:
+    """Return everything that is not as the study's record asks for."""
+    grid = study.grid
+    return [
+        *_identities(files, asked_for),
+        *_models(files, grid),
+        *_datasets(grid),
+        *_rubrics(record),
+        *_limits(files, grid),
+        *_held_out(files, study),
+    ]
+
+
+def _identities(files: Files, asked_for: Identities) -> Iterator[Finding]:
+    for path, identity in asked_for.items():
+        place = files.at(path)
+        if not place.is_file() or place.suffix not in TELLING:
+            continue  # found missing, or known by its record
+        carried = read_artifact(place)
+        for what, expected in (("identity", identity), ("schema_version", SCHEMA_VERSION)):
+            found = carried.get(what)
+            if found != expected and identity is not None:
+                yield Finding(
+                    "identities",
+                    path,
+                    f"{what} {short_hash(expected)}",
+                    f"{what} {short_hash(found)}",
+                    remake(path),
+                )
+
+
+def _models(files: Files, grid: Grid) -> Iterator[Finding | Note]:
+    for name, line in grid.models.items():
+        path = f"results/models/{name}.json"
+        if not files.at(path).is_file():
+            continue
+        try:
+            description = json.loads(files.at(path).read_bytes())
+        except ValueError:
+            continue  # found altered
+        pinned = line["source"] if local_path(line["source"]) else description.get("revision")
+        if local_path(line["source"]) is None and not COMMIT.fullmatch(str(pinned)):
+            yield Finding("pins", path, "the commit of a hub model", str(pinned), remake(path))
+        # The folder of a model that was trained here moves with the results.
+        if "recipe" not in line and description.get("source") != line["source"]:
+            yield Finding(
+                "pins", path, line["source"], str(description.get("source")), remake(path)
+            )
+        if not description.get("proofs"):
+            yield Finding("proofs", path, "proofs of its prompts", "none", remake(path))
+        if line["trust_remote_code"]:
+            yield Note("trust_remote_code", path, f"{name} runs code out of its repository")
+
+
+def _datasets(grid: Grid) -> Iterator[Finding | Note]:
+    for name, settings in sorted((grid.datasets | grid.human_datasets).items()):
+        path = f"results/datasets/{name}.parquet"
+        if "hub" in settings and not COMMIT.fullmatch(str(settings.get("revision"))):
+            found = str(settings.get("revision"))
+            mend = f"set datasets.{name}.revision in the config and run snakemake"
+            yield Finding("pins", path, "a commit of the hub's dataset", found, mend)
+        elif "hub" in settings and "sha256" not in settings:
+            yield Note("pins", path, "its commit is pinned, the content of its file is not")
+
+
+def _held_out(files: Files, study: Study) -> Iterator[Finding]:
+    """Yield what a trained model has seen and a table calls held out."""
+    paths = [f"results/tables/{name}.parquet" for name in ("training_overlap", "post_training")]
+    if not study.training.models or not all(files.at(path).is_file() for path in paths):
+        return
+    try:
+        overlap, post_training = (pl.read_parquet(files.at(path)) for path in paths)
+        declared, datasets = study.training.declared, list(study.grid.datasets)
+        found = held_out_findings(declared, datasets, overlap, post_training)
+    except pl.exceptions.PolarsError:
+        return  # found altered
+    for model, _, sentence in found.iter_rows():
+        mend = f"declare it under trained_on in the recipe of {model} and run snakemake"
+        yield Finding(
+            "held out", paths[1], "held-out datasets that were never seen", sentence, mend
+        )
+
+
+def _rubrics(study: StudyRecord) -> Iterator[Finding]:
+    expected = study.contents.rubric
+    for name, identity in study.contents.judges.items():
+        found = identity.get("rubric", expected)
+        if found != expected:
+            yield Finding(
+                "rubrics",
+                "results/study.json",
+                f"judge {name} to go by the annotators' rubric {short_hash(expected)}",
+                f"rubric {short_hash(found)}",
+                f"give judges.{name} the rubric data/rubric.yaml and run snakemake",
+            )
+
+
+def _limits(files: Files, grid: Grid) -> Iterator[Finding]:
+    path = "results/tables/health.parquet"
+    if not files.at(path).is_file():
+        return
+    try:
+        health = pl.read_parquet(files.at(path))
+    except pl.exceptions.PolarsError:
+        return  # found altered
+    limit = grid.config["max_error_share"]
+    for row in health.filter(pl.col("share_error") > limit).to_dicts():
+        cell = f"{row['model']}/{row['dataset']}/t{row['temperature']:g}/{row['perturbation']}"
+        yield Finding(
+            "coverage",
+            f"results/cells/{cell}/user_turns.parquet",
+            f"at most {limit:.0%} of the turns to end in an error",
+            f"{row['share_error']:.0%}",
+            "mend what the errors name and run snakemake: they are asked again",
+        )

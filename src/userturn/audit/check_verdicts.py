@@ -1,0 +1,95 @@
+"""Is every verdict what a judge said, every grade what the verifier says, every sum its parts'?"""
+
+from collections.abc import Iterator
+from functools import partial
+
+import polars as pl
+
+from userturn.audit.check_rows import ITEM_KEYS
+from userturn.audit.findings import Finding, remake
+from userturn.audit.pair import FAULTS, BrokenError, Pair
+from userturn.audit.table_diff import difference
+from userturn.grading.verifiers import answers_to_grade, grade_answers, grades_table
+from userturn.humans.sample import human_sample
+from userturn.judges.decisions import Decisions
+from userturn.judges.judge import CellToJudge, Judge
+from userturn.judges.judge_cell import KEYS, heuristic_verdicts, verdicts_table
+from userturn.judges.prompt import judge_prompt
+from userturn.judges.verdict import Verdict
+from userturn.study.cells import Cell, files_of
+from userturn.study.judge import judge_of
+from userturn.tables.rates import TURN, summary
+
+REGRADED = 50  # answers of a model and dataset: a verifier may take milliseconds for each
+
+
+def check_verdicts(pair: Pair, cell: Cell) -> Iterator[Finding]:
+    """Yield what is wrong with the verdicts, the human sample and the summary of a cell."""
+    for judge in pair.grid.judges:
+        path = files_of([cell], f"verdicts/{judge}.parquet")[0]
+        if pair.with_journals or pair.grid.judges[judge]["kind"] == "heuristic":
+            yield from pair.held("verdicts", path, partial(_verdicts, pair, cell, judge), KEYS)
+    sample, sums = files_of([cell], "human_sample.parquet", "summary.parquet")
+    if (pair.grid.results / sample.removeprefix("results/")).is_file():
+        yield from pair.held("samples", sample, partial(_human_sample, pair, cell), KEYS)
+    yield from pair.held("summaries", sums, partial(_summary, pair, cell), ["judge"])
+
+
+def _verdicts(pair: Pair, cell: Cell, name: str) -> pl.DataFrame:
+    turns = pair.whole(files_of([cell], "user_turns.parquet")[0])
+    asked = CellToJudge(str(turns), str(pair.whole(pair.path_to_items)))
+    judge = judge_of(pair.grid, name)
+    is_heuristic = judge.settings["kind"] == "heuristic"
+    verdicts = heuristic_verdicts(judge, asked) if is_heuristic else _decided(pair, judge, asked)
+    return verdicts_table(name, asked, verdicts)
+
+
+def _decided(pair: Pair, judge: Judge, asked: CellToJudge) -> list[Verdict]:
+    """Return what a judge's journal holds about a cell."""
+    from userturn.judges.endpoint import decided  # half a second to import
+
+    known = pair.study.contents
+    rubric, prompt = (known.texts[judge.settings[key]] for key in ("rubric", "prompt"))
+    filled = judge_prompt(rubric, prompt, known.judges[judge.name])
+    keys = [None if question is None else question.key for question in asked.questions(filled)]
+    return decided(keys, Decisions(judge.journal(pair.dataset), filter(None, keys)))
+
+
+def _summary(pair: Pair, cell: Cell) -> pl.DataFrame:
+    names = [f"verdicts/{judge}.parquet" for judge in pair.grid.judges]
+    turns, *verdicts = files_of([cell], "user_turns.parquet", *names)
+    config = pair.grid.config
+    n_resamples = config["statistics"]["resamples"]
+    tables = [pair.read(path) for path in verdicts]
+    return summary(pair.read(turns).select(TURN), tables, config["seed"], n_resamples)
+
+
+def _human_sample(pair: Pair, cell: Cell) -> pl.DataFrame:
+    config = pair.grid.config
+    judge = config["humans"].get("judge", pair.grid.primary_judge)
+    turns, verdicts = files_of([cell], "user_turns.parquet", f"verdicts/{judge}.parquet")
+    return human_sample(pair.read(turns), pair.read(verdicts), config["humans"], config["seed"])
+
+
+def check_grades(pair: Pair) -> Iterator[Finding]:
+    """Grade some answers again, evenly spread; what a judge graded is held by its hash alone."""
+    path = f"results/grades/{pair.model}/{pair.dataset}.parquet"
+    verifier = pair.grid.datasets[pair.dataset]["verifier"]
+    try:
+        there = pair.read(path)
+        rows = answers_to_grade(pair.read(pair.path_to_answers), pair.read(pair.path_to_items))
+    except (BrokenError, *FAULTS):
+        return
+    wrong = None
+    every = max(1, -(-rows.height // REGRADED))
+    if there["item"].to_list() != rows["item"].to_list():
+        wrong = f"a grade of each of {rows.height} answers", f"{there.height} grades"
+    elif verifier != "rubric":
+        some = rows.gather_every(every)
+        try:
+            made = grades_table(some, grade_answers(verifier, some.to_dicts()))
+            wrong = difference(made, there.gather_every(every), ITEM_KEYS)
+        except FAULTS:
+            wrong = "grades of answers to the dataset's items", "answers to others"
+    if wrong is not None:
+        yield Finding("grades", path, *wrong, remake(path))

@@ -1,0 +1,138 @@
+"""All that an audited study has of one model and dataset: read once, held against what made it."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.audit.findings import Finding, remake
+from userturn.audit.table_diff import difference
+from userturn.errors import UserError
+from userturn.storage.journal_table import read_outcomes
+from userturn.study.cells import Cell
+from userturn.study.grid import Grid
+from userturn.study.record import StudyRecord
+
+KEPT = 4  # tables in memory
+# What a table raises that was altered together with its hash.
+FAULTS = (
+    UserError,
+    OSError,
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+
+
+class BrokenError(Exception):
+    """An artifact that is not as it was made."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A model and a dataset of an audited study.
+
+    Attributes:
+        grid: of the study, its results where they are now.
+        study: its record.
+        model: name.
+        dataset: name.
+        with_journals: False for a copy that came without.
+        broken: artifacts that are missing or altered, and found so: nothing is held against them.
+    """
+
+    grid: Grid
+    study: StudyRecord
+    model: str
+    dataset: str
+    with_journals: bool
+    broken: frozenset[str]
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The cells of the model and dataset."""
+        mine = (self.model, self.dataset)
+        return [cell for cell in self.grid.cells if (cell.model, cell.dataset) == mine]
+
+    @property
+    def path_to_items(self) -> str:
+        """The dataset's prepared table."""
+        return f"results/datasets/{self.dataset}.parquet"
+
+    @property
+    def path_to_answers(self) -> str:
+        """The model's answers to the dataset."""
+        return f"results/answers/{self.model}/{self.dataset}.parquet"
+
+    @cached_property
+    def items(self) -> list[str]:
+        """The items of the dataset."""
+        return self.read(self.path_to_items)["item"].to_list()
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """What is known of the model."""
+        path = self.whole(f"results/models/{self.model}.json")
+        found: dict[str, Any] = json.loads(path.read_bytes())
+        return found
+
+    def whole(self, path: str) -> Path:
+        """Return where an artifact is, by its path in rules.
+
+        Raises:
+            BrokenError: it is not as it was made.
+        """
+        if path in self.broken:
+            raise BrokenError(path)
+        return self.grid.results / path.removeprefix("results/")
+
+    @cached_property
+    def outcomes(self) -> pl.DataFrame:
+        """What the journal of the model and dataset holds."""
+        return read_outcomes(self.grid.journal_folder(self.model, self.dataset))
+
+    @cached_property
+    def _prompts(self) -> list[tuple[pl.Series, pl.Series]]:
+        return []
+
+    def token_ids_json(self, token_ids: pl.Series) -> pl.Series:
+        """Return the prompts of a table as JSON; those that another temperature shares, once."""
+        for known, as_json in self._prompts:
+            if known.equals(token_ids):
+                return as_json
+        listed = token_ids.cast(pl.List(pl.String)).list.join(",")
+        as_json = token_ids.to_frame().select(pl.format("[{}]", listed)).to_series()
+        self._prompts[:] = [*self._prompts[1 - KEPT :], (token_ids, as_json)]
+        return as_json
+
+    @cached_property
+    def _kept(self) -> dict[str, pl.DataFrame]:
+        return {}
+
+    def read(self, path: str) -> pl.DataFrame:
+        """Read a table by its path in rules; those of one cell are read once for all checks."""
+        if path not in self._kept:
+            if len(self._kept) == KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[path] = pl.read_parquet(self.whole(path))
+        return self._kept[path]
+
+    def held(
+        self, check: str, path: str, make: Callable[[], pl.DataFrame], keys: Sequence[str]
+    ) -> Iterator[Finding]:
+        """Hold an artifact against what it should be."""
+        try:
+            wrong = difference(make(), self.read(path), keys)
+        except BrokenError:
+            return
+        except FAULTS as error:
+            reason = str(error).partition("\n")[0] if isinstance(error, UserError) else ""
+            wrong = "to follow from what it was made of", reason or type(error).__name__
+        if wrong is not None:
+            yield Finding(check, path, *wrong, remake(path))

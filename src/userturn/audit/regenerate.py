@@ -1,0 +1,216 @@
+"""Running requests of a finished study again, on the machine at hand.
+
+The recorded prompt tokens go through the engine that the study's record names, each request with
+its own seed. Every model is loaded once, in a process of its own. Nothing is written.
+"""
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import chdir
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from userturn.audit.rerun_sample import Drawn, Reruns, draw_rows_by, rerun_table
+from userturn.audit.trust import check_code_may_run
+from userturn.datasets.prepare import read_items
+from userturn.errors import UserError
+from userturn.generation.ask_engine import Record, to_record
+from userturn.generation.resume import read_description, request_identity
+from userturn.generation.sweep import engine_settings
+from userturn.judges.heuristic import judge_by_words
+from userturn.models.engine import load_engine
+from userturn.models.fetch import folder_at_hand, local_path, model_folder, source_identity
+from userturn.models.requests import Request, Sampling, make_request
+from userturn.prompts.chat_template import Prompt, load_template
+from userturn.study.grid import Grid
+from userturn.study.record import read_study_record
+
+FINISHED = pl.col("outcome").is_in(["ok", "empty"]) & pl.col("prompt_token_ids").is_not_null()
+OTHER_KEY = "the recorded settings do not give this request's key"
+
+
+def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
+    """Run `k` random requests of answers and user turns again and compare.
+
+    `equal_tokens` and `equal_bytes` compare token ids and text. `equal_label` compares the labels
+    that the heuristic judge gives both texts; of answers, and where the study has no such judge,
+    there is none.
+
+    Args:
+        results: folder of a finished study.
+        k: how many.
+        rng: draws them.
+
+    Raises:
+        UserError: the folder has no record.
+    """
+    grid = read_study_record(results).grid(results)
+    paths = sorted(results.glob("answers/*/*.parquet"))
+    paths += sorted(results.glob("cells/*/*/*/*/user_turns.parquet"))
+    rows: list[tuple[Drawn, dict[str, Any]]] = []
+    for model, drawn_rows in draw_rows_by("model", paths, FINISHED, k, rng).items():
+        rows += _rerun_of_model(grid, model, drawn_rows)
+    return Reruns(rerun_table(results, rows))
+
+
+def _rerun_of_model(
+    grid: Grid, model: str, rows: list[Drawn]
+) -> Iterator[tuple[Drawn, dict[str, Any]]]:
+    if model not in grid.models:
+        yield from ((row, {"reason": "the study's record has no such model"}) for row in rows)
+        return
+    try:
+        description = read_description(grid, model)
+    except (OSError, ValueError) as error:
+        reason = f"results/models/{model}.json cannot be read ({type(error).__name__})"
+        yield from ((row, {"reason": reason}) for row in rows)
+        return
+    identity = request_identity(grid, model)
+    requests = [_request(grid, description, identity, row) for row in rows]
+    fitting = [request for request in requests if request is not None]
+    try:
+        check_code_may_run(model, grid.models[model])
+        records, why_not = _run_apart(ModelRun.of(grid, model, description), fitting)
+    except UserError as error:
+        records, why_not = {}, str(error)
+    for row, request in zip(rows, requests, strict=True):
+        if request is None:
+            yield row, {"reason": OTHER_KEY}
+        elif request.key not in records:
+            yield row, {"reason": why_not}
+        else:
+            yield row, _compared(grid, row, records[request.key])
+
+
+def _request(
+    grid: Grid, description: Mapping[str, Any], identity: Mapping[str, Any], row: Drawn
+) -> Request | None:
+    """Return the request of a row, or None where the record would make another of it."""
+    values = row.values
+    if "perturbation" in values:
+        drawn = grid.user_turn_settings(values["temperature"])
+        stops = description["stop_token_ids"]
+    else:
+        drawn = grid.answer_settings(values["model"])
+        stops = description["end_of_answer_token_ids"]
+    sampling = Sampling(**drawn, stop_token_ids=tuple(stops), seed=values["seed"])
+    prompt = Prompt(values["prompt_text"], tuple(values["prompt_token_ids"]))
+    sample = values.get("sample", 0)
+    request = make_request(identity, values["dataset"], values["item"], sample, prompt, sampling)
+    return request if request.key == values["key"] else None
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """How one model is loaded.
+
+    Attributes:
+        engine: its name.
+        line: of the model, complete.
+        revision: the commit that the study used, or None for local files.
+        identity: of the model's source.
+        settings: of the engine.
+        today: the date that chat templates are given.
+        folders: from which a path in the model's line may lead.
+    """
+
+    engine: str
+    line: dict[str, Any]
+    revision: str | None
+    identity: str
+    settings: dict[str, Any]
+    today: str
+    folders: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, grid: Grid, model: str, description: Mapping[str, Any]) -> "ModelRun":
+        """Return how a model of a grid was loaded."""
+        config, line = grid.config, grid.models[model]
+        return cls(
+            config["engine"],
+            line,
+            description["revision"],
+            description["identity"]["source"],
+            engine_settings(config, line),
+            config["today"],
+            (grid.results.resolve().parent, Path.cwd()),
+        )
+
+    def complete(self, requests: list[Request]) -> dict[str, Record]:
+        """Return the journal's record of each request by its key.
+
+        Raises:
+            UserError: the model is not here, or its engine is not.
+        """
+        with chdir(self._folder_with_model()):
+            folder = model_folder(self.line["source"], self.revision)
+            template = load_template(folder, self.line, self.today)
+            engine = load_engine(self.engine, folder, self.settings)
+            finished = [done for done in engine(requests) if done is not None]
+            return {request.key: to_record(request, c, template) for request, c in finished}
+
+    def _folder_with_model(self) -> Path:
+        for folder in self.folders:
+            with chdir(folder):
+                if self._is_here():
+                    return folder
+        raise UserError(f"the model '{self.line['source']}' is not on this machine as it was used")
+
+    def _is_here(self) -> bool:
+        source = self.line["source"]
+        try:
+            if local_path(source) is None:
+                return folder_at_hand(source, self.revision or "main") is not None
+            return source_identity(source, self.revision) == self.identity
+        except UserError:
+            return False
+
+
+def _run_apart(run: ModelRun, requests: list[Request]) -> tuple[dict[str, Record], str | None]:
+    """Return the records of requests, asked in a new process, or the reason why there are none."""
+    if not requests:
+        return {}, None
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        try:
+            return process.submit(run.complete, requests).result(), "it was lost by the engine"
+        except BrokenProcessPool:
+            return {}, "the engine's process ended"
+        except Exception as error:  # whatever an engine raises is why there is nothing to compare
+            return {}, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+
+
+def _compared(grid: Grid, row: Drawn, record: Record) -> dict[str, Any]:
+    if record["outcome"] == "error":
+        return {"reason": f"the engine refused it: {record['error']}"}
+    values = row.values
+    return {
+        "equal_bytes": record["text"] == values["text"],
+        "equal_tokens": record["token_ids"] == values["token_ids"],
+        "equal_label": _equal_label(grid, values, record["text"]),
+    }
+
+
+def _equal_label(grid: Grid, values: Mapping[str, Any], text: str) -> bool | None:
+    """Tell whether the heuristic judge labels a turn and its rerun alike; None if it cannot."""
+    names = [grid.primary_judge, *grid.judges]
+    settings = next((s for n in names if (s := grid.judges[n])["kind"] == "heuristic"), None)
+    if settings is None or "perturbation" not in values:
+        return None
+    if text == values["text"]:
+        return True
+    path = grid.dataset_path(values["dataset"])
+    items = {item.id: item for item in read_items(path)} if path.is_file() else {}
+    if values["item"] not in items:
+        return None
+    messages = items[values["item"]].messages
+    labels = {
+        judge_by_words(messages, values["answer"] or "", turn, settings).label
+        for turn in (text, values["text"])
+    }
+    return len(labels) == 1

@@ -1,0 +1,180 @@
+"""Asking judges again about turns that they have labelled; no journal is read or written."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from userturn.audit.rerun_sample import Drawn, Reruns, draw_rows_by, rerun_table
+from userturn.audit.trust import check_key_may_be_sent
+from userturn.datasets.prepare import read_items
+from userturn.errors import UserError
+from userturn.judges.ask_judge import repaired
+from userturn.judges.budget import Account, CapReachedError
+from userturn.judges.endpoint import open_endpoint, schema_of
+from userturn.judges.heuristic import judge_by_words
+from userturn.judges.http_client import Endpoint, EndpointError
+from userturn.judges.judge import Judge
+from userturn.judges.judge_cell import KEYS
+from userturn.judges.parse_reply import UnclearReplyError, read_verdict
+from userturn.judges.prompt import JudgePrompt, Question, ask_about_turn, load_prompt
+from userturn.judges.usage import money
+from userturn.study.grid import Grid
+from userturn.study.judge import judge_of
+from userturn.study.record import StudyRecord, read_study_record
+
+SCORED = pl.col("label").is_not_null()
+NOT_HERE = "the turn or its item is not in this folder"
+Outcome = dict[str, Any]
+
+
+def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
+    """Ask judges again about `k` random turns that they have labelled, and compare.
+
+    `equal_label` compares the labels and `equal_bytes` the rationales. Endpoints are asked for
+    money; `max_cost` holds for what is asked here.
+
+    Args:
+        results: folder of a finished study.
+        k: how many.
+        rng: draws them.
+
+    Raises:
+        UserError: the folder has no record.
+    """
+    record = read_study_record(results)
+    grid = record.grid(results)
+    paths = sorted(results.glob("c*/**/verdicts/*.parquet"))
+    rows: list[tuple[Drawn, Outcome]] = []
+    costs: list[float] = []
+    with TemporaryDirectory(prefix="userturn-") as folder:
+        texts = _write_texts(record, Path(folder))
+        for name, verdicts in draw_rows_by("judge", paths, SCORED, k, rng).items():
+            turns = [_turn_of(grid, verdict) for verdict in verdicts]
+            try:
+                outcomes, cost = _judged(_judge(grid, name, Path(folder), texts), turns)
+            except UserError as error:
+                outcomes, cost = [{"reason": str(error)}] * len(turns), None
+            costs += [] if cost is None else [cost]
+            rows += zip(verdicts, outcomes, strict=True)
+    return Reruns(rerun_table(results, rows), sum(costs) if costs else None)
+
+
+def _write_texts(record: StudyRecord, folder: Path) -> dict[str, str]:
+    """Write rubrics and prompts as the study had them; return where, by the names they had."""
+    paths = {name: folder / f"text{i}" for i, name in enumerate(record.contents.texts)}
+    for name, path in paths.items():
+        path.write_text(record.contents.texts[name], encoding="utf-8")
+    return {name: str(path) for name, path in paths.items()}
+
+
+def _judge(grid: Grid, name: str, folder: Path, texts: Mapping[str, str]) -> Judge:
+    """Return a judge with its texts in their new places and its accounts in a folder.
+
+    Raises:
+        UserError: the study's record has no such judge, or none of its texts.
+    """
+    try:
+        judge = judge_of(grid, name)
+        own = {k: texts[judge.settings[k]] for k in ("rubric", "prompt") if k in judge.settings}
+    except KeyError as error:
+        raise UserError(f"the study's record has no {error} for the judge '{name}'") from error
+    settings, accounts = {**judge.settings, **own}, folder / "accounts"
+    return Judge(name, settings, folder, accounts, judge.prices, judge.cap, judge.max_error_share)
+
+
+def _turn_of(grid: Grid, verdict: Drawn) -> dict[str, Any] | None:
+    """Return the turn of a verdict with its item's messages, or None where they are not here.
+
+    The verdict takes over the key of the turn's request.
+    """
+    turns = pl.scan_parquet(verdict.path.parent.parent / "user_turns.parquet")
+    same = [pl.col(name).eq_missing(pl.lit(verdict.values[name])) for name in KEYS]
+    path = grid.dataset_path(verdict.values["dataset"])
+    verdict.values["key"] = None
+    try:
+        found = turns.filter(*same).collect().row(0, named=True)
+    except (OSError, pl.exceptions.PolarsError):
+        return None
+    verdict.values["key"] = found.get("key")
+    items = {item.id: item.messages for item in read_items(path)} if path.is_file() else {}
+    messages = items.get(found["item"])
+    said = {"label": verdict.values["label"], "rationale": verdict.values["rationale"]}
+    return None if messages is None else found | said | {"messages": messages}
+
+
+def _judged(judge: Judge, turns: list[dict[str, Any] | None]) -> tuple[list[Outcome], float | None]:
+    """Return what became of each turn, and what it cost.
+
+    Raises:
+        UserError: the judge's key is not there or may not be sent, or nothing serves it.
+    """
+    if judge.settings["kind"] == "heuristic":
+        return [_by_words(judge, turn) for turn in turns], None
+    check_key_may_be_sent(judge.name, judge.settings)
+    prompt = load_prompt(judge.settings)
+    endpoint = open_endpoint(judge, schema_of(judge, prompt), judge.settings["concurrency"])
+    with judge.account("rejudged") as account:
+        outcomes = asyncio.run(_ask_all(endpoint, prompt, account, turns))
+    price = judge.prices.get(judge.name)
+    return outcomes, None if price is None else money(account.spent, price)
+
+
+def _by_words(judge: Judge, turn: dict[str, Any] | None) -> Outcome:
+    if turn is None:
+        return {"reason": NOT_HERE}
+    said = judge_by_words(
+        turn["messages"], turn["answer"] or "", turn["text"] or "", judge.settings
+    )
+    return _compared(turn, {"label": said.label, "rationale": said.rationale})
+
+
+def _compared(turn: Mapping[str, Any], said: Mapping[str, Any]) -> Outcome:
+    return {
+        "equal_bytes": said["rationale"] == turn["rationale"],
+        "equal_label": said["label"] == turn["label"],
+    }
+
+
+async def _ask_all(
+    endpoint: Endpoint,
+    prompt: JudgePrompt,
+    account: Account,
+    turns: list[dict[str, Any] | None],
+) -> list[Outcome]:
+    n_at_once = asyncio.Semaphore(int(endpoint.pace.limit))
+
+    async def ask(turn: dict[str, Any] | None) -> Outcome:
+        if turn is None:
+            return {"reason": NOT_HERE}
+        question = ask_about_turn(prompt, turn["messages"], turn["answer"], turn["text"] or "")
+        async with n_at_once:
+            try:
+                said = await _decided(endpoint, prompt, account, question)
+            except (EndpointError, UnclearReplyError) as error:
+                return {"reason": str(error)}
+            except CapReachedError:
+                return {"reason": "one more question could pass max_cost"}
+        return _compared(turn, said)
+
+    async with endpoint:
+        return list(await asyncio.gather(*map(ask, turns)))
+
+
+async def _decided(
+    endpoint: Endpoint, prompt: JudgePrompt, account: Account, question: Question
+) -> dict[str, str]:
+    """Return what a judge says, asked a second time where its first reply cannot be read."""
+    reply = await endpoint.complete(list(question.messages), account)
+    try:
+        return read_verdict(reply, prompt.labels)
+    except UnclearReplyError as error:
+        if error.final:
+            raise
+        again = repaired(question, str(error))
+    reply = await endpoint.complete(list(again.messages), account)
+    return read_verdict(reply, prompt.labels)

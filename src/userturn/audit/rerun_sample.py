@@ -1,0 +1,115 @@
+"""What rerunning compares: some rows of a study, drawn at random, and how many came out equal."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from userturn.stats.proportions import wilson
+from userturn.storage.parquet import Schema
+
+UNREADABLE = (OSError, pl.exceptions.PolarsError)
+MEASURES = ("equal_bytes", "equal_tokens", "equal_label")
+RERUN_SCHEMA: Schema = {
+    "key": pl.String,
+    "artifact": pl.String,
+    "row": pl.Int64,
+    **dict.fromkeys(MEASURES, pl.Boolean),
+    "reason": pl.String,
+}
+SHARES_SCHEMA: Schema = {
+    "measure": pl.String,
+    "n_equal": pl.Int64,
+    "n": pl.Int64,
+    "estimate": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+}
+
+
+class Reruns(NamedTuple):
+    """What was run again.
+
+    Attributes:
+        table: one row a request: `key`; `artifact`, from the results' folder's name on, and its
+            `row` from 0; `equal_bytes`, `equal_tokens`, `equal_label`, null where there is nothing
+            to compare; `reason` why it was not run again.
+        cost: money that was spent, None where no price is known.
+    """
+
+    table: pl.DataFrame
+    cost: float | None = None
+
+    @property
+    def shares(self) -> pl.DataFrame:
+        """One row a measure: `n_equal` of `n` compared, with the share and its 95% limits."""
+        rows = []
+        for measure in MEASURES:
+            seen = self.table[measure].drop_nulls()
+            n_equal = int(seen.sum())
+            rows.append((measure, n_equal, len(seen), *wilson(n_equal, len(seen))))
+        return pl.DataFrame(rows, schema=SHARES_SCHEMA, orient="row")
+
+    @property
+    def n_not_run(self) -> int:
+        """How many were not run again."""
+        return self.table["reason"].drop_nulls().len()
+
+
+class Drawn(NamedTuple):
+    """A row of an artifact that was drawn."""
+
+    path: Path
+    row: int
+    values: dict[str, Any]
+
+
+def draw_rows_by(
+    column: str, paths: Sequence[Path], is_wanted: pl.Expr, k: int, rng: np.random.Generator
+) -> dict[str, list[Drawn]]:
+    """Return at most `k` random rows of some tables by the values of a column, sorted."""
+    groups: dict[str, list[Drawn]] = {}
+    for drawn in draw_rows(paths, is_wanted, k, rng):
+        groups.setdefault(drawn.values[column], []).append(drawn)
+    return dict(sorted(groups.items()))
+
+
+def draw_rows(
+    paths: Sequence[Path], is_wanted: pl.Expr, k: int, rng: np.random.Generator
+) -> Iterator[Drawn]:
+    """Yield at most `k` random rows of some tables, each as likely as any other.
+
+    Tables that cannot be read are passed over: a damaged file is found by its hash.
+    """
+    frames = [pl.DataFrame(schema={"row": pl.UInt32, "file": pl.Int32})]
+    for number, path in enumerate(paths):
+        file = pl.lit(number, dtype=pl.Int32).alias("file")
+        wanted = pl.scan_parquet(path).with_row_index("row").filter(is_wanted).select("row", file)
+        with suppress(*UNREADABLE):
+            frames.append(wanted.collect())
+    found = pl.concat(frames)
+    chosen = found[np.sort(rng.choice(found.height, min(k, found.height), replace=False))]
+    for (file,), rows in chosen.partition_by("file", as_dict=True, maintain_order=True).items():
+        path = paths[file]
+        whole = pl.scan_parquet(path).with_row_index("row")
+        drawn: list[dict[str, Any]] = []
+        with suppress(*UNREADABLE):
+            drawn = whole.filter(pl.col("row").is_in(rows["row"].implode())).collect().to_dicts()
+        yield from (Drawn(path, values.pop("row"), values) for values in drawn)
+
+
+def rerun_table(results: Path, rows: Sequence[tuple[Drawn, dict[str, Any]]]) -> pl.DataFrame:
+    """Return what became of drawn rows as a table; what is not given is null."""
+    named = [
+        {
+            "key": drawn.values["key"],
+            "artifact": f"results/{drawn.path.relative_to(results).as_posix()}",
+            "row": drawn.row,
+            **became,
+        }
+        for drawn, became in rows
+    ]
+    return pl.DataFrame(named, schema=RERUN_SCHEMA)

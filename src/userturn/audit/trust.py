@@ -1,0 +1,51 @@
+"""What a study's record alone may not bring about: a key sent somewhere, a model's own code run.
+
+A record may be anybody's. The configuration in the working directory is the user's own, and has to
+say the same.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from userturn.config.check import load_config
+from userturn.errors import UserError
+
+OWN = "config.yaml"
+SENDING = ("base_url", "key_variable")
+
+
+def _own(section: str, name: str) -> Mapping[str, Any]:
+    config = load_config([OWN]) if Path(OWN).is_file() else {}
+    entry = config.get(section, {}).get(name)
+    return entry if isinstance(entry, Mapping) else {}
+
+
+def check_key_may_be_sent(judge: str, settings: Mapping[str, Any]) -> None:
+    """Refuse to send a key to an address that only a study's record names.
+
+    Raises:
+        UserError: the judge needs a key, and the user's own entry for it is another or absent.
+    """
+    own = _own("judges", judge)
+    if "key_variable" in settings and any(own.get(k) != settings.get(k) for k in SENDING):
+        raise UserError(
+            f"the record would have the key in {settings['key_variable']} sent to "
+            f"'{settings.get('base_url')}'; if that is right, put the judge '{judge}' with that "
+            f"address and variable into {OWN} where you run this"
+        )
+
+
+def check_code_may_run(model: str, line: Mapping[str, Any]) -> None:
+    """Refuse to run a model's own code on the word of a study's record.
+
+    Raises:
+        UserError: the model brings code, and the user's own line for it does not trust that.
+    """
+    own = _own("models", model)
+    same = own.get("source") == line["source"] and own.get("trust_remote_code") is True
+    if line["trust_remote_code"] and not same:
+        raise UserError(
+            f"the model runs code of its own; if you trust '{line['source']}', put '{model}' with "
+            f"that source and `trust_remote_code: true` into {OWN} where you run this"
+        )

@@ -1,0 +1,124 @@
+"""Two results folders side by side: the cells that both have, item by item."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.errors import UserError
+from userturn.stats.proportions import generator, holm
+from userturn.storage.atomic_files import read_identity
+from userturn.tables.contrasts import compared
+from userturn.tables.item_counts import KEYS, count_items
+
+N_RESAMPLES = 2000
+SEED = 0  # of a comparison that belongs to neither study
+GRADE = ["model", "dataset"]
+
+
+def _verdict_shares(results: Path) -> pl.DataFrame:
+    """Return the share of genuine turns of each scored item, by cell and judge."""
+    paths = [str(path) for path in results.glob("cells/*/*/*/*/verdicts/*.parquet")]
+    if not paths:
+        raise UserError(
+            f"'{results}/cells' holds no verdicts; expected the results folder of a finished "
+            "study: run `snakemake` first, or mend the path"
+        )
+    texts = [pl.col(name).cast(pl.String) for name in (*KEYS, "item") if name != "temperature"]
+    return (
+        count_items(paths)
+        .filter(pl.col("n_scored") > 0)
+        .select(
+            *texts,
+            "temperature",
+            share=pl.col("n_genuine") / pl.col("n_scored"),
+            once=pl.col("n_turns") == 1,
+        )
+    )
+
+
+def _grade_shares(results: Path) -> pl.DataFrame:
+    """Return 1 for each right answer and 0 for each wrong one."""
+    columns = [*GRADE, "item", "correct"]
+    paths = sorted(results.glob("grades/*/*.parquet"))
+    schema = {**dict.fromkeys(columns[:3], pl.String), "correct": pl.Boolean}
+    tables = [pl.read_parquet(path, columns=columns) for path in paths]
+    graded = pl.concat([pl.DataFrame(schema=schema), *tables])
+    return graded.drop_nulls("correct").select(
+        *GRADE, "item", share=pl.col("correct").cast(pl.Float64), once=pl.lit(True)
+    )
+
+
+def _compared(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Return a row a shared group: rates in A and B on shared items, difference, test."""
+    both = b.join(a, on=[*keys, "item"], suffix="_baseline")
+    counts = (
+        both.with_columns(once=pl.col("once") & pl.col("once_baseline"))
+        .group_by(*keys, "share", "share_baseline", "once")
+        .agg(n=pl.len())
+        .sort(pl.all())
+    )
+    rows: list[dict[str, Any]] = [
+        dict(zip(keys, names, strict=True))
+        | compared(group, N_RESAMPLES, generator(SEED, "compare", *names))
+        for names, group in counts.partition_by(keys, as_dict=True, maintain_order=True).items()
+    ]
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    if table.is_empty():
+        return table
+    return table.with_columns(p_adjusted=holm(table["p"].to_numpy()))
+
+
+def _lines(table: pl.DataFrame, keys: list[str], nothing: str) -> list[str]:
+    if table.is_empty():
+        return [f"  {nothing}"]
+    lines = []
+    for row in table.iter_rows(named=True):
+        name = " ".join(f"t={row[k]:g}" if k == "temperature" else str(row[k]) for k in keys)
+        limits = "no interval"
+        if row["lower"] is not None:
+            limits = f"[{row['lower']:+6.1%}, {row['upper']:+6.1%}]"
+        lines.append(
+            f"  {name:<66} {row['rate_baseline']:6.1%} → {row['rate_condition']:6.1%}  "
+            f"{row['difference']:+6.1%} {limits}  p {row['p']:.3f}, Holm {row['p_adjusted']:.3f}"
+            f"  {row['n_items']} items"
+        )
+    return lines
+
+
+def _only(a: pl.DataFrame, b: pl.DataFrame, name: str) -> list[str]:
+    """Return the cells of A that B has not."""
+    lost = a.select(KEYS).unique().join(b.select(KEYS).unique(), on=KEYS, how="anti").sort(KEYS)
+    rows = [" ".join(f"{value}" for value in row) for row in lost.rows()]
+    return [f"only in {name}: {len(rows)} cells by judge", *(f"  {row}" for row in rows)]
+
+
+def _settings(a: Path, b: Path) -> str:
+    """Return how many shared cells were made with the same settings."""
+    paths = [path.relative_to(a) for path in a.glob("cells/*/*/*/*/user_turns.parquet")]
+    shared = [path for path in paths if (b / path).is_file()]
+    same = sum(read_identity(a / path) == read_identity(b / path) for path in shared)
+    return f"{len(shared)} shared cells, {same} of them made with the same settings"
+
+
+def compare_studies(a: Path, b: Path) -> str:
+    """Return two studies side by side on the items that both have, as text.
+
+    Raises:
+        UserError: a folder without verdicts.
+    """
+    first, second = _verdict_shares(a), _verdict_shares(b)
+    cells = _compared(first, second, KEYS)
+    grades = _compared(_grade_shares(a), _grade_shares(b), GRADE)
+    return "\n".join(
+        [
+            f"A = {a}   B = {b}",
+            _settings(a, b),
+            "genuine follow-ups on shared items: A → B, B minus A with 95% interval, paired test",
+            *_lines(cells, KEYS, "no item was scored in both"),
+            "task accuracy on shared items",
+            *_lines(grades, GRADE, "no item was graded in both"),
+            *_only(first, second, "A"),
+            *_only(second, first, "B"),
+        ]
+    )

@@ -1,0 +1,68 @@
+"""`userturn rejudge`: have a judge asked again about exactly what it left unscored."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+
+from userturn.config.check import check, load_config
+from userturn.errors import UserError
+from userturn.judges.decisions import checksum_of
+from userturn.storage.atomic_files import write_text
+from userturn.storage.journal import Writer, decode_line
+from userturn.study.grid import Grid, read_rounds
+from userturn.study.judge import judge_of
+
+
+def void_unscored(journal: Path) -> int:
+    """Note in one journal that its unscored replies count no more; return how many do not."""
+    unscored: dict[str, str] = {}
+    settled, voided = set(), set()
+    for path in sorted(journal.glob("*.jsonl")):
+        with path.open("rb") as file:
+            for line in file:
+                record = decode_line(line) or {"outcome": "torn"}
+                if record["outcome"] == "unscored":
+                    unscored[checksum_of(line)] = record["key"]
+                elif record["outcome"] == "void":
+                    voided.add(record["voids"])
+                elif record["outcome"] == "ok":
+                    settled.add(record["key"])
+    standing = {c: k for c, k in unscored.items() if c not in voided and k not in settled}
+    with Writer(journal) as writer:
+        for checksum, key in standing.items():
+            writer.append({"key": key, "outcome": "void", "voids": checksum})
+    return len(set(standing.values()))
+
+
+def incomplete(results: Path, judge: str) -> list[str]:
+    """Return the folders in which a turn that was written has no verdict by a judge."""
+    folders = []
+    for path in sorted(results.glob(f"c*/**/verdicts/{judge}.parquet")):
+        reasons = pl.read_parquet(path, columns=["unscored_reason"])["unscored_reason"].drop_nulls()
+        if not reasons.str.starts_with("no user turn").all():
+            folders.append(path.parent.parent.relative_to(results).as_posix())
+    return folders
+
+
+def rejudge(configfiles: list[str], results: str, name: str) -> str:
+    """Take back what a judge left unscored, so that the next run asks for it, and only for it.
+
+    Raises:
+        UserError: no judge of that name has an endpoint.
+    """
+    config = load_config(["config.yaml", *configfiles])
+    check(config)
+    grid = Grid(config, results)
+    if grid.all_judges.get(name, {}).get("kind") != "endpoint":
+        raise UserError(f"'{name}' is no judge with an endpoint; expected one of those in `judges`")
+    journals = sorted(judge_of(grid, name).journal("x").parent.glob("*/"))
+    n_void = sum(void_unscored(journal) for journal in journals)
+    folders, path = incomplete(grid.results, name), grid.rounds_path(name)
+    rounds = read_rounds(path)
+    again = rounds | {folder: rounds.get(folder, 0) + 1 for folder in folders}
+    write_text(json.dumps(again, indent=1, sort_keys=True) + "\n", path)
+    return (
+        f"{name}: {n_void} unscored replies of {len(folders)} cells taken back; run the same "
+        "snakemake command again, it asks for these and nothing else"
+    )

@@ -1,0 +1,155 @@
+"""How far a running study is: `userturn status` reads plans and journals, and changes nothing."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+
+from userturn.config.check import check, load_config
+from userturn.storage.journal import files_of_journal, whole_lines
+from userturn.storage.journal_table import OUTCOME_SCHEMA, read_lines, read_outcomes
+from userturn.storage.leases import describe_owner, held, newest
+from userturn.study.grid import Grid
+
+STILL_WRITING = 120.0  # seconds since a journal's last line
+
+
+@dataclass
+class Counts:
+    """The requests of one model in one stage."""
+
+    n_expected: int = 0
+    n_done: int = 0
+    n_failed: int = 0
+
+    @property
+    def n_pending(self) -> int:
+        """Requests that nothing is known of yet."""
+        return max(0, self.n_expected - self.n_done - self.n_failed)
+
+
+@dataclass
+class Speed:
+    """What the writers that are still at work have written, and since when."""
+
+    n_records: int = 0
+    n_tokens: int = 0
+    seconds: float = 0.0
+
+
+def status(configfiles: list[str], results: str, now: float | None = None) -> str:
+    """Return the state of a study as text, one line a model and stage."""
+    config = load_config(["config.yaml", *configfiles])
+    check(config)
+    grid = Grid(config, results)
+    head = (
+        f"{'model':<24} {'stage':<11} {'done':>9} {'pending':>9} {'failed':>7}  speed and time left"
+    )
+    moment = time.time() if now is None else now
+    lines = [line for name in grid.models for line in _lines(grid, name, moment)]
+    return "\n".join([head, *lines, *_at_work(grid, moment)])
+
+
+def _at_work(grid: Grid, now: float) -> Iterator[str]:
+    """Yield who holds the lease on a part of a model, and since when nothing was heard of them."""
+    for model in grid.models:
+        folder = grid.leases_folder(model)
+        for shard, content in sorted(held(folder).items()):
+            silence = now - newest(folder)[shard][1].stat().st_mtime
+            yield (
+                f"{model:<24} shard {shard}: {describe_owner(content['owner'])}, "
+                f"last sign of life {max(0.0, silence):.0f} s ago"
+            )
+
+
+def _lines(grid: Grid, model: str, now: float) -> Iterator[str]:
+    outcomes, speed = _read_journals(grid, model, now)
+    stages = {
+        "answers": [
+            (dataset, grid.answers_identity(model, dataset), 1) for dataset in grid.datasets
+        ],
+        "user turns": [
+            (cell.dataset, grid.cell_identity(cell), grid.n_samples(cell.temperature))
+            for cell in grid.cells
+            if cell.model == model
+        ],
+    }
+    for stage, parts in stages.items():
+        counts = Counts()
+        for dataset, identity, n_samples in parts:
+            _count(counts, grid, model, dataset, identity, n_samples, outcomes)
+        yield (
+            f"{model:<24} {stage:<11} {counts.n_done:>9,} {counts.n_pending:>9,} "
+            f"{counts.n_failed:>7,}  {_pace(speed, counts)}"
+        )
+
+
+def _count(
+    counts: Counts,
+    grid: Grid,
+    model: str,
+    dataset: str,
+    identity: str,
+    n_samples: int,
+    outcomes: dict[str, str],
+) -> None:
+    """Add one cell, or the answers to one dataset: as planned, else as many as there are items."""
+    folder = grid.requests_folder(model, dataset, identity)
+    tables = [
+        pl.read_parquet(path, columns=["position", "sample", "key"])
+        for path in sorted(folder.glob("*.parquet"))
+    ]
+    path_to_items = grid.dataset_path(dataset)
+    n_items = _height(path_to_items) if path_to_items.is_file() else 0
+    counts.n_expected += n_items * n_samples
+    if not tables:
+        return
+    keys = pl.concat(tables).unique(["position", "sample"])["key"].to_list()
+    found = ["error" if key is None else outcomes.get(key) for key in keys]
+    counts.n_failed += found.count("error")
+    counts.n_done += sum(outcome in ("ok", "empty") for outcome in found)
+
+
+def _height(path: Path) -> int:
+    return int(pl.scan_parquet(path).select(pl.len()).collect().item())
+
+
+def _read_journals(grid: Grid, model: str, now: float) -> tuple[dict[str, str], Speed]:
+    """Return the outcome of every key, and how fast the writers at work are."""
+    outcomes: dict[str, str] = {}
+    speed = Speed()
+    for dataset in grid.datasets:
+        folder = grid.journal_folder(model, dataset)
+        outcomes |= dict(read_outcomes(folder, columns=["key", "outcome"]).iter_rows())
+        for path in files_of_journal(folder):
+            last = path.stat().st_mtime
+            if now - last < STILL_WRITING:
+                _add_writer(speed, path, last)
+    return outcomes, speed
+
+
+def _add_writer(speed: Speed, path: Path, last: float) -> None:
+    """Add what one file holds, and how long it took."""
+    began = datetime.strptime(path.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    for lines in whole_lines(path):
+        written = read_lines(lines, {"token_ids": OUTCOME_SCHEMA["token_ids"]})["token_ids"]
+        speed.n_records += len(written)
+        speed.n_tokens += int(written.list.len().sum())
+    speed.seconds = max(speed.seconds, last - began.timestamp())
+
+
+def _pace(speed: Speed, counts: Counts) -> str:
+    if not counts.n_pending:
+        return "done"
+    if speed.seconds <= 0 or not speed.n_records:
+        return "not running"
+    left = counts.n_pending * speed.seconds / speed.n_records
+    return f"{speed.n_tokens / speed.seconds:.0f} tokens/s, about {_duration(left)} left"
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"

@@ -1,0 +1,185 @@
+"""`userturn why`: why an artifact is as it is, and why it would be made again now."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import chdir
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from userturn.config.check import load_config
+from userturn.errors import UserError
+from userturn.provenance.job_record import Record
+from userturn.provenance.settings import differences, flat, settings_of, short
+from userturn.provenance.study_files import Files
+from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
+from userturn.study.record import RECORD, read_study_record
+from userturn.workflow.artifacts import asked_for
+from userturn.workflow.startup import checked_study
+
+SHOWN_INPUTS = 8
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A file of a study, with the record of the job that made it.
+
+    Attributes:
+        results: the study's results folder.
+        name: path of the file as records have it.
+        record: of that job.
+    """
+
+    results: Path
+    name: str
+    record: Record
+
+    def at(self, name: str) -> Path:
+        """Return where a path of a record is now."""
+        return Files(self.results, {}).at(name)
+
+    @property
+    def project(self) -> Path | None:
+        """The folder of the study's project, or None where it is not at hand."""
+        folder = self.results.parent
+        is_here = self.results.name == "results" and (folder / "Snakefile").is_file()
+        return folder if is_here else None
+
+
+def why(path: str, configfiles: Iterable[str] = ()) -> str:
+    """Return why a file of a results folder is as it is, in lines of text.
+
+    Args:
+        path: of the file, which may be missing by now.
+        configfiles: that the study is run with, beside `config.yaml`.
+
+    Raises:
+        UserError: no job of a study made such a file.
+    """
+    artifact = find_artifact(Path(path))
+    reasons = list(reasons_to_remake(artifact, [str(Path(p).resolve()) for p in configfiles]))
+    lines = [*_origin(artifact), *_settings(artifact), *_inputs(artifact)]
+    lines += _labelled("made again", reasons or ["no: nothing it depends on has changed"])
+    return "\n".join([artifact.name, *lines])
+
+
+def find_artifact(path: Path) -> Artifact:
+    """Return a file of a study with the newest record of a job that made it.
+
+    Raises:
+        UserError: it is in no results folder, or no job noted it.
+    """
+    whole = path.resolve()
+    results = next((f for f in whole.parents if (f / "provenance").is_dir()), None)
+    if results is None:
+        raise UserError(
+            f"'{path}' is in no results folder with records of provenance; expected a file such "
+            "as results/tables/rates.parquet"
+        )
+    name = f"results/{whole.relative_to(results).as_posix()}"
+    records = Files(results, {}).readable
+    makers = [record for _, record in records if name in _made(record)]
+    if not makers:
+        kind = "a folder" if whole.is_dir() else "a file"
+        raise UserError(
+            f"'{path}' is {kind} that no job noted in '{results}/provenance'; expected a file "
+            "that a job of the study made"
+        )
+    return Artifact(results, name, max(makers, key=lambda record: str(record["made"]["ended"])))
+
+
+def _made(record: Record) -> dict[str, Any]:
+    return {**record["outputs"], **record["beside"], **record["journals"]}
+
+
+def _labelled(label: str, lines: Iterable[str]) -> list[str]:
+    return [f"  {label if i == 0 else '':<11} {line}" for i, line in enumerate(lines)]
+
+
+def _origin(artifact: Artifact) -> list[str]:
+    record, made = artifact.record, artifact.record["made"]
+    wildcards = ", ".join(f"{name} {value}" for name, value in sorted(record["wildcards"].items()))
+    commit = f"commit {short_hash(made['commit'])}, " if made["commit"] else ""
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(made["versions"].items()))
+    where = ", ".join([made["host"], *made["devices"]])
+    return [
+        *_labelled("rule", [f"{record['rule']}: {wildcards}" if wildcards else record["rule"]]),
+        *_labelled("identity", [short(record["identity"] or "none: known by its inputs")]),
+        *_labelled("code", [f"{commit}code {short_hash(made['code_sha256'])}", versions]),
+        *_labelled("when", [f"{made['began']} to {made['ended']} on {where}"]),
+    ]
+
+
+def _settings(artifact: Artifact) -> list[str]:
+    if not (artifact.results / RECORD).is_file():
+        return _labelled("settings", ["unknown: the study has no record of its configuration"])
+    grid = read_study_record(artifact.results).grid(artifact.results)
+    groups = settings_of(grid, artifact.record["wildcards"])
+    settings = {k: v for name, group in groups.items() for k, v in flat(name, group).items()}
+    return _labelled("settings", (f"{name}: {short(value)}" for name, value in settings.items()))
+
+
+def _inputs(artifact: Artifact) -> list[str]:
+    states = [(_changed(artifact.at(n), h), n, h) for n, h in artifact.record["inputs"].items()]
+    ordered = sorted(states, key=lambda state: (state[0] is None, state[1]))
+    shown = ordered[: max(SHOWN_INPUTS, sum(state[0] is not None for state in ordered))]
+    lines = [f"{name} {short(noted)}, {state or 'the same'}" for state, name, noted in shown]
+    if len(ordered) > len(shown):
+        lines.append(f"and {len(ordered) - len(shown)} more, the same")
+    return _labelled("inputs", lines or ["none"])
+
+
+def _changed(path: Path, noted: Any) -> str | None:
+    """Return how a file differs from what was noted of it, or None where it does not.
+
+    Of a journal, which grows, only the noted beginning counts.
+    """
+    if not path.is_file():
+        return "missing"
+    if isinstance(noted, Mapping):
+        found, noted = beginning_sha256(path, noted["n_bytes"]), noted["sha256"]
+    else:
+        found = file_sha256(path)
+    return None if found == noted else f"now {short_hash(found)}"
+
+
+def reasons_to_remake(artifact: Artifact, configfiles: Sequence[str]) -> Iterator[str]:
+    """Yield why an artifact would be made again now, or is no longer what was made."""
+    record = artifact.record
+    changed = _changed(artifact.at(artifact.name), _made(record)[artifact.name])
+    if changed == "missing":
+        yield "it is missing"
+    elif changed:
+        yield f"it was altered since: {changed}, made as {short(_made(record)[artifact.name])}"
+    for name, noted in record["inputs"].items():
+        if not name.startswith("outside/") and (state := _changed(artifact.at(name), noted)):
+            yield f"input {name}: {state}, was {short(noted)}"
+    if artifact.project is None:
+        yield "(its project is not beside it, so its configuration now is not known)"
+    elif record["identity"] is not None:
+        with chdir(artifact.project):
+            yield from _reasons_by_config(artifact, configfiles)
+
+
+def _reasons_by_config(artifact: Artifact, configfiles: Sequence[str]) -> Iterator[str]:
+    """Yield what of the configuration now asks for another artifact; run in its project."""
+    record = artifact.record
+    try:
+        study = checked_study(load_config(["config.yaml", *configfiles]))
+        asked = asked_for(study)
+    except UserError as error:
+        yield f"(the configuration now cannot be used: {error})"
+        return
+    wanted = next((asked[name] for name in record["outputs"] if asked.get(name)), None)
+    if wanted is None:
+        yield "the configuration now asks for none of what this job made"
+        return
+    if wanted == record["identity"]:
+        return
+    yield f"identity: {short(wanted)} is asked for now, it has {short(record['identity'])}"
+    if not configfiles:
+        yield "(by config.yaml alone: name what the study is run with by `--configfile`)"
+    if (artifact.results / RECORD).is_file():
+        grid = read_study_record(artifact.results).grid(artifact.results)
+        before = settings_of(grid, record["wildcards"])
+        found = list(differences(before, settings_of(study.grid, record["wildcards"])))
+        yield from found or ["what differs is none of the settings above"]

@@ -1,0 +1,1 @@
+"""The configuration: read, merged, checked; entries of models, datasets, judges; recipes."""

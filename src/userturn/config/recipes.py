@@ -1,0 +1,121 @@
+"""Recipes: what a base is trained on, how, and towards what; each a file of data/recipes."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from userturn.config.check import Config, ConfigError, check_values, near_miss
+from userturn.storage.hashing import file_sha256, fingerprint
+
+RECIPES = Path("data/recipes")
+SCHEMA = Path("data/recipe.schema.yaml")
+# What an endpoint is told, by what it is asked for; a judge of follow-ups has a prompt of its own.
+PROMPTS = {
+    "simulator": Path("data/simulator_prompt.txt"),
+    "interactivity": Path("data/interactivity_prompt.txt"),
+}
+TRAINING_VERSION = 1  # of the code: another one trains every model anew
+# What says where a model runs and what it is asked, and so is no part of what is learnt.
+NOT_LEARNT = frozenset(("engine", "max_model_len"))
+# Says how results are to be read; files count by their contents.
+DECLARED = frozenset(("trained_on", "trains_on_the_metric", "data"))
+
+Recipe = Mapping[str, Any]
+
+
+def load_recipe(name: str) -> dict[str, Any]:
+    """Return a recipe by its name.
+
+    Raises:
+        ConfigError: there is no such recipe, or it cannot be followed as it stands.
+    """
+    path = RECIPES / f"{name}.yaml"
+    if not path.is_file():
+        near = near_miss(name, (found.stem for found in RECIPES.glob("*.yaml")))
+        raise ConfigError(f"recipe '{name}': there is no file '{path}'{near}")
+    try:
+        recipe: dict[str, Any] = yaml.safe_load(path.read_text())
+    except yaml.YAMLError as error:
+        raise ConfigError(f"'{path}' is not YAML ({str(error).splitlines()[0]}); mend it") from None
+    check_values(recipe, yaml.safe_load(SCHEMA.read_text()), (str(path),))
+    return recipe
+
+
+def endpoints_of(recipe: Recipe) -> dict[str, str]:
+    """Return the judges of the config that a recipe asks, by what for."""
+    drawn = recipe.get("grpo", {})
+    rewards = drawn.get("rewards", {})
+    named = {
+        "simulator": drawn.get("simulator", {}).get("endpoint"),
+        "interactivity": rewards.get("interactivity", {}).get("endpoint"),
+        "followup": rewards.get("followup", {}).get("judge"),
+    }
+    return {what: name for what, name in named.items() if name is not None}
+
+
+def check_recipe(name: str, config: Config) -> None:
+    """Refuse a recipe that this configuration cannot follow.
+
+    Raises:
+        ConfigError: no such recipe, file, dataset or judge, or a judge that is no endpoint.
+    """
+    recipe, where = load_recipe(name), f"{RECIPES / name}.yaml"
+    for dataset in recipe["trained_on"]:
+        if dataset not in config["datasets"]:
+            near = near_miss(dataset, config["datasets"])
+            raise ConfigError(f"{where}: trained_on: '{dataset}' is not a dataset{near}")
+    for part in recipe["data"]:
+        if "hub" not in part and not Path(part["file"]).is_file():
+            raise ConfigError(
+                f"{where}: the file '{part['file']}' does not exist; mend the path under `data`"
+            )
+    drawn = recipe.get("grpo", {"turn": None, "rewards": {}})
+    for reward in drawn["rewards"]:
+        if (reward == "followup") != (drawn["turn"] == "user"):
+            raise ConfigError(
+                f"{where}: the reward '{reward}' is not for a turn of the {drawn['turn']}: "
+                "followup rewards the user's turn, all others the assistant's; mend `rewards`"
+            )
+    for what, judge in endpoints_of(recipe).items():
+        if judge not in config["judges"]:
+            near = near_miss(judge, config["judges"])
+            raise ConfigError(
+                f"{where}: {what}: '{judge}' is not among the config's judges{near}; give it an "
+                "entry under `judges`"
+            )
+        kind = config["judges"][judge]["kind"]
+        if what != "followup" and kind != "endpoint":
+            raise ConfigError(f"{where}: {what}: the judge '{judge}' is no endpoint; name one")
+
+
+def data_identity(recipe: Recipe) -> list[dict[str, Any]]:
+    """Return what identifies a recipe's files: content, or place on the hub and revision."""
+    return [
+        part if "hub" in part else part | {"file": file_sha256(part["file"])}
+        for part in recipe["data"]
+    ]
+
+
+def training_identity(
+    recipe: Recipe, base: Mapping[str, Any], judges: Mapping[str, Mapping[str, Any]]
+) -> str:
+    """Return the identity of a training: recipe, data, base and version of the code.
+
+    Args:
+        recipe: as parsed, so that its comments are no part of it.
+        base: what identifies the base and its template.
+        judges: what of each judge that it asks shapes the replies, by name.
+    """
+    asked = endpoints_of(recipe)
+    return fingerprint(
+        {
+            "version": TRAINING_VERSION,
+            "recipe": {key: value for key, value in recipe.items() if key not in DECLARED},
+            "data": data_identity(recipe),
+            "base": {key: value for key, value in base.items() if key not in NOT_LEARNT},
+            "judges": dict(judges),
+            "prompts": {what: file_sha256(PROMPTS[what]) for what in asked if what in PROMPTS},
+        }
+    )

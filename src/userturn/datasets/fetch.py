@@ -1,0 +1,152 @@
+"""Where a dataset's rows come from: a local file, or a file of a pinned revision on the hub.
+
+Only `fetch` may use the network, and only for what the hub's cache does not hold yet.
+"""
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from userturn.errors import UserError
+from userturn.storage.hashing import check_sha256, file_sha256
+
+PARQUET = b"PAR1"
+GZIP = b"\x1f\x8b"
+BATCH = 1000  # rows of a Parquet file held at once
+
+# What says where a dataset comes from or how it is used; all else shapes its items.
+NOT_SHAPING = ("hub", "revision", "file", "sha256", "rows", "verifier", "private", "export")
+
+Row = dict[str, Any]
+
+
+def complete(entry: Mapping[str, Any], study_seed: int) -> dict[str, Any]:
+    """Return a dataset's entry with the text of its instruction and the seed of its subsample."""
+    settings = dict(entry)
+    if "instruction" in settings:
+        text = Path(settings["instruction"]).read_text(encoding="utf-8").strip()
+        settings["instruction"] = f"\n\n{text}"
+    if "limit" in settings:
+        settings.setdefault("seed", study_seed)
+    return settings
+
+
+def shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all that shapes the items: a file counts by its content, not by its name."""
+    shaped = {key: value for key, value in settings.items() if key not in NOT_SHAPING}
+    if "hub" not in settings:
+        content: Any = file_sha256(settings["file"])
+    else:
+        content = settings.get("sha256") or [settings[k] for k in ("hub", "revision", "file")]
+    return shaped | {"content": content}
+
+
+def fetch(settings: Mapping[str, Any]) -> Path:
+    """Return a dataset's file, downloaded where the hub's cache does not have it.
+
+    Raises:
+        UserError: no such file, here, in the cache or on the hub, or another content than pinned.
+    """
+    path = Path(settings["file"])
+    if "hub" in settings:
+        path = _from_hub(settings)
+    elif not path.is_file():
+        raise UserError(f"dataset file '{path}' does not exist; mend `file` in the dataset's entry")
+    if "sha256" in settings:
+        check_sha256(path, settings["sha256"])
+    return path
+
+
+def _from_hub(settings: Mapping[str, Any]) -> Path:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError
+
+    what = f"'{settings['file']}' of the hub's dataset {settings['hub']} at {settings['revision']}"
+    try:
+        return Path(
+            hf_hub_download(
+                settings["hub"],
+                settings["file"],
+                repo_type="dataset",
+                revision=settings["revision"],
+            )
+        )
+    except LocalEntryNotFoundError as error:
+        raise UserError(
+            f"{what} is not in the hub's cache and the hub cannot be reached; run prepare_dataset "
+            "once with a network, or give a local `file` without `hub`"
+        ) from error
+    except (EntryNotFoundError, HfHubHTTPError, OSError, ValueError) as error:
+        raise UserError(
+            f"{what} could not be fetched ({type(error).__name__}); check hub, revision and file "
+            "in the dataset's entry, and the access of your hub token"
+        ) from error
+
+
+def read_rows(path: Path) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of a JSON lines (also gzipped) or Parquet file, each with its place.
+
+    The place reads "file, line 3".
+
+    The content tells which it is, not the name. JSON lines are UTF-8, with or without a byte
+    order mark, lines ended in any way; empty lines are skipped.
+
+    Raises:
+        UserError: a row that cannot be read, named by its place and never shown.
+    """
+    with path.open("rb") as file:
+        is_parquet = file.read(len(PARQUET)) == PARQUET
+    return _parquet_rows(path) if is_parquet else _json_rows(path)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _parse(line: str, where: str) -> Row:
+    try:
+        line.encode()
+        row = json.loads(line, parse_constant=_refuse_constant)
+    except UnicodeEncodeError as error:
+        raise UserError(
+            f"{where}: found bytes that are not UTF-8; save the file as UTF-8"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
+        raise UserError(
+            f"{where}: not JSON ({reason}); mend that line, or fetch the file again"
+        ) from error
+    if not isinstance(row, dict):
+        raise UserError(
+            f"{where}: found a {type(row).__name__}, expected an object; mend that line"
+        )
+    return row
+
+
+def _json_rows(path: Path) -> Iterator[tuple[str, Row]]:
+    with path.open("rb") as file:
+        unpack = gzip.open if file.read(len(GZIP)) == GZIP else open
+    with unpack(path, "rt", encoding="utf-8-sig", errors="surrogateescape") as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                where = f"{path}, line {number}"
+                yield where, _parse(line, where)
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[str, Row]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        for batch in pq.ParquetFile(path).iter_batches(batch_size=BATCH):
+            for row in batch.to_pylist():
+                number += 1
+                yield f"{path}, row {number}", row
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise UserError(
+            f"{path}, behind row {number}: the Parquet file is damaged ({type(error).__name__}); "
+            "fetch it again"
+        ) from error

@@ -1,0 +1,180 @@
+"""From a dataset's rows to items: one conversation each, with what grades it.
+
+An item without an id of its own gets one from its content, so that neither the order of the rows
+nor the encoding of the file changes any id. Errors name the row and never show what is in it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from userturn.config.check import near_miss
+from userturn.datasets.fetch import Row
+from userturn.datasets.messages import (
+    Message,
+    check_ending,
+    conversation,
+    split_reference,
+    unpacked,
+)
+from userturn.errors import UserError
+from userturn.storage.hashing import canonical_json, fingerprint
+
+ID_LENGTH = 16  # hexadecimal digits of an id made from content
+
+
+def column(row: Row, name: str, where: str) -> Any:
+    """Return a column's value; a dot leads into a nested column: `prompt.messages`.
+
+    Raises:
+        UserError: there is no such column; the message names the one most like it.
+    """
+    if name in row:
+        return row[name]
+    first, _, rest = name.partition(".")
+    if rest and isinstance(row.get(first), dict):
+        return column(row[first], rest, where)
+    raise UserError(
+        f"{where}: `fields` of the dataset's entry asks for '{name}', which is no column"
+        f"{near_miss(name, row)}"
+    )
+
+
+def without_nulls(value: Any) -> Any:
+    """Return a value without nulls, which Parquet fills in, and with 3.0 as 3; 0 and "" stay."""
+    if isinstance(value, dict):
+        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [without_nulls(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _argument(value: Any) -> Any:
+    return without_nulls([unpacked(inner) for inner in value] if isinstance(value, list) else value)
+
+
+def _reference(value: Any, where: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int | float):
+        return f"{value}"
+    raise UserError(
+        f"{where}: the reference answer is a {type(value).__name__}, expected text or a number; "
+        "mend `fields.reference` in the dataset's entry"
+    )
+
+
+def _item(messages: list[Message], **rest: Any) -> Row:
+    context, turn = split_reference(messages)
+    return {
+        "item": None,
+        "messages": messages,
+        "reference_answer": None,
+        "verifier_arguments": None,
+        "reference_context": context,
+        "reference_user_turn": turn,
+    } | rest
+
+
+def _replies(node: Row, path: list[Message], where: str) -> Iterator[Row]:
+    """Yield an item for every human message of a tree that replies to an assistant's."""
+    is_human = not node.get("synthetic") and not node.get("deleted")
+    if path and node["role"] == "prompter" and is_human:
+        yield _item(
+            path[:-1],
+            item=node["message_id"],
+            reference_context=path,
+            reference_user_turn=node["text"],
+        )
+    here = conversation([{"role": node["role"], "content": node["text"]}], where)
+    for reply in node.get("replies") or ():
+        yield from _replies(unpacked(reply), path + here, where)
+
+
+def _items_of_tree(row: Row, fields: Mapping[str, Any], where: str) -> Iterator[Row]:
+    try:
+        yield from _replies(unpacked(column(row, fields["tree"], where)), [], where)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{where}: found no tree of messages with role, text, message_id and "
+            f"replies ({type(error).__name__} at {error}); mend that row or `fields.tree`"
+        ) from error
+
+
+def _item_of_row(row: Row, fields: Mapping[str, Any], where: str) -> Row:
+    if "prompt" in fields:
+        prompt = column(row, fields["prompt"], where)
+        if not isinstance(prompt, str):
+            raise UserError(
+                f"{where}: the prompt is {type(prompt).__name__}, expected text; mend that row or "
+                "`fields.prompt`"
+            )
+        messages = [{"role": "user", "content": prompt}]
+    else:
+        messages = column(row, fields["messages"], where)
+    item = _item(conversation(messages, where))
+    if "id" in fields:
+        item["item"] = column(row, fields["id"], where)
+        if not isinstance(item["item"], str | int) or item["item"] == "":
+            raise UserError(f"{where}: the id is empty or no text; mend that row or `fields.id`")
+    if "reference" in fields:
+        item["reference_answer"] = _reference(column(row, fields["reference"], where), where)
+    if "arguments" in fields:
+        item["verifier_arguments"] = canonical_json(
+            {k: _argument(column(row, name, where)) for k, name in fields["arguments"].items()}
+        )
+    return item
+
+
+def items_of_row(row: Row, settings: Mapping[str, Any], where: str) -> list[Row]:
+    """Return the items of one row: none where the condition finds no turn in it, one, or a tree's.
+
+    In the condition `gold_context` an item ends before the dataset's own first answer, and that
+    answer and the human turn behind it are the reference; otherwise the whole conversation is
+    the context of the model's own answer.
+
+    Raises:
+        UserError: a row that is not as `fields` says.
+    """
+    fields = settings["fields"]
+    if "tree" in fields:
+        items = list(_items_of_tree(row, fields, where))
+    else:
+        items = [_item_of_row(row, fields, where)]
+    if settings.get("condition") == "gold_context":
+        items = [item for item in items if item["reference_context"]]
+        items = [item | {"messages": item["reference_context"][:-1]} for item in items]
+    for item in items:
+        check_ending(item["messages"], where)
+    return items
+
+
+def _content_id(item: Row, where: str) -> str:
+    try:
+        return fingerprint(item)[:ID_LENGTH]
+    except UnicodeEncodeError as error:
+        raise UserError(
+            f"{where}: found half a character (a lone surrogate); mend that row"
+        ) from error
+
+
+def identified(items: Iterable[tuple[str, Row]]) -> Iterator[Row]:
+    """Yield items with their ids; equal rows without an id are told apart as x, x-2, x-3.
+
+    Raises:
+        UserError: an id that another row has already.
+    """
+    seen: dict[str, str] = {}
+    copies: dict[str, int] = {}
+    for where, item in items:
+        content = _content_id(item, where)
+        if item["item"] is None:
+            copies[content] = copies.get(content, 0) + 1
+            item["item"] = content if copies[content] == 1 else f"{content}-{copies[content]}"
+        item["item"] = str(item["item"])
+        if item["item"] in seen:
+            raise UserError(
+                f"{where}: the id '{item['item']}' is that of {seen[item['item']]} too; ids must "
+                "be unique: mend the rows, or leave `fields.id` out"
+            )
+        seen[item["item"]] = where
+        yield item

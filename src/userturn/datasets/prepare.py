@@ -1,0 +1,126 @@
+"""Datasets as items: one conversation each, ending in a user message, with what grades it.
+
+Prepared tables have one row an item, sorted by id: `item` (id), `messages` (list of role and
+content), `reference_answer`, `verifier_arguments` (JSON), `reference_context` (messages up to the
+dataset's own first answer) and `reference_user_turn` (the human reply to it), null where there
+is none. The last two are for controls only and are shown to nobody who judges.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.datasets.fetch import Row, fetch, read_rows
+from userturn.datasets.items import identified, items_of_row
+from userturn.errors import UserError
+from userturn.storage.hashing import fingerprint
+from userturn.storage.parquet import SLICE, Schema, slices, write_parts
+
+MESSAGE = pl.Struct({"role": pl.String, "content": pl.String})
+SCHEMA: Schema = {
+    "item": pl.String,
+    "messages": pl.List(MESSAGE),
+    "reference_answer": pl.String,
+    "verifier_arguments": pl.String,
+    "reference_context": pl.List(MESSAGE),
+    "reference_user_turn": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class Item:
+    """One conversation of a dataset, ending in a user message."""
+
+    id: str
+    messages: tuple[dict[str, str], ...]
+
+
+def language(text: str) -> str | None:
+    """Return the language of a text by langdetect, the same each time; None where it has none."""
+    from langdetect import DetectorFactory, LangDetectException, detect
+
+    DetectorFactory.seed = 0
+    try:
+        return str(detect(text))
+    except LangDetectException:
+        return None
+
+
+def user_text(item: Row) -> str:
+    """Return what the user says in an item."""
+    return "\n".join(m["content"] for m in item["messages"] if m["role"] == "user")
+
+
+def rank(seed: int, item: str) -> str:
+    """Return an item's place in the order of a subsample: it depends on no other item."""
+    return fingerprint([seed, item])
+
+
+def select(items: Iterable[Row], settings: Mapping[str, Any]) -> list[Row]:
+    """Return the items of the language and the subsample asked for, sorted by id.
+
+    The subsample is the `limit` items that rank first by the hash of seed and id, so that rows
+    added to the file replace few items of it, and the order of the rows none.
+    """
+    chosen: Iterable[Row] = items
+    if "limit" in settings:
+        chosen = sorted(items, key=lambda item: rank(settings["seed"], item["item"]))
+    if "language" in settings:
+        chosen = (item for item in chosen if language(user_text(item)) == settings["language"])
+    return sorted(islice(chosen, settings.get("limit")), key=lambda item: item["item"])
+
+
+def read_dataset(path: Path, settings: Mapping[str, Any]) -> list[Row]:
+    """Read a dataset's file into items of the prepared schema.
+
+    Raises:
+        UserError: a row that cannot be an item, another number of rows than pinned, no item left.
+    """
+    n_rows = 0
+
+    def placed() -> Iterator[tuple[str, Row]]:
+        nonlocal n_rows
+        for where, row in read_rows(path):
+            n_rows += 1
+            for item in items_of_row(row, settings, where):
+                yield where, item
+
+    items = list(identified(placed()))
+    if n_rows != settings.get("rows", n_rows):
+        raise UserError(
+            f"'{path}': found {n_rows} rows, expected {settings['rows']}; fetch the pinned file "
+            "again, or mend `rows` in the dataset's entry"
+        )
+    selected = select(items, settings)
+    if not selected:
+        raise UserError(
+            f"'{path}': none of {n_rows} rows is left as an item; mend `file`, `language` or "
+            "`condition` in the dataset's entry"
+        )
+    print(f"{path}: {n_rows} rows, {len(items)} items, {len(selected)} selected")
+    return selected
+
+
+def _with_instruction(item: Row, instruction: str) -> Row:
+    *before, last = item["messages"]
+    asked = {"role": "user", "content": f"{last['content']}{instruction}"}
+    return item | {"messages": [*before, asked]}
+
+
+def prepare_dataset(settings: Mapping[str, Any], identity: str, path_to_items: str | Path) -> None:
+    """Write a dataset's items as the prepared table, fetching its file where need be."""
+    items = read_dataset(fetch(settings), settings)
+    if "instruction" in settings:
+        items = [_with_instruction(item, settings["instruction"]) for item in items]
+    write_parts([pl.DataFrame(items, schema=SCHEMA)], path_to_items, identity)
+
+
+def read_items(path: str | Path) -> Iterator[Item]:
+    """Yield the items of a prepared table in its order, some of them in memory at a time."""
+    table = pl.scan_parquet(path).select("item", "messages")
+    for part in slices(table, SLICE):
+        yield from (Item(item, tuple(messages)) for item, messages in part.iter_rows())

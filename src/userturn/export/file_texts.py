@@ -1,0 +1,97 @@
+"""Every text in a file: lines of plain files, strings inside the columns of Parquet files."""
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, cast
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from userturn.datasets.fetch import GZIP, PARQUET
+
+ROWS = 50_000  # of a Parquet file in memory at once
+BYTES = 16 * 1024 * 1024  # of a plain file
+
+
+class Texts(NamedTuple):
+    """Some texts of one place in a file.
+
+    Attributes:
+        place: what `numbers` count: `line`, or a column as `column answer, row`.
+        numbers: of each text, from 1.
+        texts: the texts.
+    """
+
+    place: str
+    numbers: pl.Series
+    texts: pl.Series
+
+
+def texts_of(path: Path) -> Iterator[Texts]:
+    """Yield all texts of a file, a part at a time; bytes that are no UTF-8 are replaced.
+
+    Raises:
+        OSError, pa.ArrowException: the file cannot be read as what it begins like.
+    """
+    with path.open("rb") as file:
+        begins = file.read(len(PARQUET))
+    if begins == PARQUET:
+        yield from _of_parquet(path)
+    elif begins.startswith(GZIP):
+        try:
+            with gzip.open(path) as unpacked:
+                yield from _of_lines(cast(BinaryIO, unpacked))
+        except (EOFError, zlib.error) as error:
+            raise OSError(f"'{path}' is no whole gzip file") from error
+    else:
+        with path.open("rb") as file:
+            yield from _of_lines(file)
+
+
+def _of_lines(file: BinaryIO) -> Iterator[Texts]:
+    n_before = 0
+    while lines := file.readlines(BYTES):
+        texts = pl.Series([line.decode(errors="replace") for line in lines])
+        yield Texts("line", _numbers(n_before, len(lines)), texts)
+        n_before += len(lines)
+
+
+def _of_parquet(path: Path) -> Iterator[Texts]:
+    with pq.ParquetFile(path) as file:
+        noted = file.schema_arrow.metadata or file.metadata.metadata or {}
+        values = [value.decode(errors="replace") for value in noted.values()]
+        texts = pl.Series(values, dtype=pl.String)
+        yield Texts("metadata, entry", _numbers(0, len(values)), texts)
+        n_before = 0
+        columns = [field.name for field in file.schema_arrow if not _is_numbers(field.type)]
+        for batch in file.iter_batches(ROWS, columns=columns):
+            numbers = _numbers(n_before, batch.num_rows)
+            for column in pl.DataFrame(pa.Table.from_batches([batch])).iter_columns():
+                yield from _strings(f"column {column.name}, row", numbers, column)
+            n_before += batch.num_rows
+
+
+def _is_numbers(kind: pa.DataType) -> bool:
+    """Tell whether a column has but numbers: token ids, most of a large study's bytes."""
+    inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_large_list(kind) else kind
+    return bool(pa.types.is_primitive(inner))
+
+
+def _numbers(n_before: int, n: int) -> pl.Series:
+    return pl.int_range(n_before + 1, n_before + n + 1, eager=True)
+
+
+def _strings(place: str, numbers: pl.Series, values: pl.Series) -> Iterator[Texts]:
+    """Yield the strings of a column, those inside of lists and structs too."""
+    kind = values.dtype
+    if isinstance(kind, pl.List | pl.Array):
+        inner = pl.DataFrame({"number": numbers, "value": values}).explode("value")
+        yield from _strings(place, inner["number"], inner["value"])
+    elif isinstance(kind, pl.Struct):
+        for field in kind.fields:
+            yield from _strings(place, numbers, values.struct.field(field.name))
+    elif isinstance(kind, pl.String | pl.Categorical | pl.Enum | pl.Binary):
+        yield Texts(place, numbers, values.cast(pl.String, strict=False))

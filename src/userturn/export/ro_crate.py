@@ -1,0 +1,245 @@
+"""A study as a Workflow Run RO-Crate: what its provenance records say, in the community's terms.
+
+With the workflow's own files at hand it is a Provenance Run Crate 0.5, the profile that tells every
+step; without them a Process Run Crate 0.5 (https://www.researchobject.org/workflow-run-crate).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+from rocrate.model.contextentity import ContextEntity
+from rocrate.rocrate import ROCrate
+
+from userturn.provenance.job_record import Record
+
+WORKFLOW = "Snakefile"
+RO_CRATE = "1.1"  # the version that the profiles 0.5 build on
+PROFILE = "https://w3id.org/ro/wfrun"
+WORKFLOW_PROFILE = "https://w3id.org/workflowhub/workflow-ro-crate/1.0"
+CONTEXT = "https://w3id.org/ro/terms/workflow-run/context"
+README = "README.md"
+KINDS = {  # written out, since what a system knows differs
+    ".csv": "text/csv",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".jsonl": "application/jsonl",
+    ".md": "text/markdown",
+    ".parquet": "application/vnd.apache.parquet",
+    ".png": "image/png",
+    ".py": "text/x-python",
+    ".svg": "image/svg+xml",
+    ".tex": "text/x-tex",
+    ".txt": "text/plain",
+    ".xml": "application/xml",
+    ".yaml": "application/yaml",
+}
+LICENCE = (
+    "What was computed here may be used as its authors allow. What quotes a dataset or was written "
+    "by a model stands under the licence of that dataset or model too."
+)
+DESCRIPTION = (
+    "Whether language models know what their user says next: user turns, verdicts, rates, tables, "
+    "figures and the record of every step."
+)
+
+
+class Member(NamedTuple):
+    """A file of an archive, or one that was left out of it.
+
+    Attributes:
+        path: in the archive.
+        n_bytes: its length.
+        sha256: of its content.
+        reason: why it was left out; None where it is there.
+    """
+
+    path: str
+    n_bytes: int
+    sha256: str
+    reason: str | None = None
+
+
+def crate_metadata(members: Iterable[Member], records: Mapping[str, Record]) -> dict[str, Any]:
+    """Return the content of `ro-crate-metadata.json`, equal for equal arguments.
+
+    Args:
+        members: all files of the archive but this one, and those that were left out.
+        records: of provenance, by what their files are called.
+    """
+    listed = {member.path: member for member in sorted(members)}
+    has_workflow = WORKFLOW in listed and bool(records)
+    crate = ROCrate(version=RO_CRATE)
+    crate.metadata.extra_contexts.append(CONTEXT)
+    _describe_root(crate, records, has_workflow)
+    files = {path: _add_file(crate, member) for path, member in listed.items()}
+    actions = [_add_action(crate, files, name, records[name]) for name in sorted(records)]
+    crate.root_dataset["mentions"] = actions
+    if has_workflow:
+        _add_run(crate, files, records, actions)
+    content: dict[str, Any] = crate.metadata.generate()
+    return content
+
+
+def _add(crate: Any, identifier: str, kind: str, **properties: Any) -> Any:
+    return crate.add(ContextEntity(crate, identifier, {"@type": kind, **properties}))
+
+
+def _one_or_all(entities: list[Any]) -> Any:
+    """Return the only entity alone, as RO-Crate wants it."""
+    return entities[0] if len(entities) == 1 else entities
+
+
+def _describe_root(crate: Any, records: Mapping[str, Record], has_workflow: bool) -> None:
+    profiles = {f"{PROFILE}/process/0.5": "Process Run Crate"}
+    if has_workflow:
+        profiles[f"{PROFILE}/workflow/0.5"] = "Workflow Run Crate"
+        profiles[f"{PROFILE}/provenance/0.5"] = "Provenance Run Crate"
+        profiles[WORKFLOW_PROFILE] = "Workflow RO-Crate"
+    crate.root_dataset["conformsTo"] = [
+        _add(crate, url, "CreativeWork", name=name, version=url.rpartition("/")[2])
+        for url, name in profiles.items()
+    ]
+    crate.name = "A study of userturn"
+    crate.description = DESCRIPTION
+    crate.license = LICENCE
+    ended = [record["made"]["ended"] for record in records.values()]
+    crate.datePublished = max(ended, default="1970-01-01T00:00:00+00:00")
+
+
+def _add_file(crate: Any, member: Member) -> Any:
+    """Add a file; one that was left out is known by its hash and never pointed at."""
+    known: dict[str, Any] = {"name": member.path}
+    known |= {"sha256": member.sha256, "contentSize": str(member.n_bytes)}
+    if member.reason is not None:
+        why = f"Left out: {member.reason}"
+        return _add(crate, f"#left-out/{member.path}", "CreativeWork", description=why, **known)
+    if member.path == WORKFLOW:
+        types = ["File", "SoftwareSourceCode", "ComputationalWorkflow", "HowTo"]
+        known |= {"@type": types, "encodingFormat": "text/plain"}
+        return crate.add_workflow(dest_path=WORKFLOW, properties=known, main=True, lang="snakemake")
+    is_script = member.path.startswith("scripts/")
+    known["@type"] = ["File", "SoftwareSourceCode"] if is_script else "File"
+    suffix = PurePosixPath(member.path).suffix
+    known["encodingFormat"] = KINDS.get(suffix, "application/octet-stream")
+    if member.path == README:
+        known["about"] = crate.root_dataset
+    return crate.add_file(dest_path=member.path, properties=known)
+
+
+def _entity(crate: Any, files: dict[str, Any], path: str, sha256: str) -> Any:
+    """Return the file of a path; one that is neither here nor left out is known by its hash."""
+    if path not in files:
+        where = f"#elsewhere/{path}"
+        files[path] = _add(crate, where, "CreativeWork", name=path, sha256=sha256)
+    return files[path]
+
+
+def _tool(crate: Any, files: dict[str, Any], rule: str) -> Any:
+    """Return what a rule runs: its script, or its name where the script is not here."""
+    script = f"scripts/{rule}.py"
+    if script not in files:
+        files[script] = _add(crate, f"#rule/{rule}", "SoftwareApplication", name=rule)
+    return files[script]
+
+
+def made_files(record: Record) -> dict[str, str]:
+    """Return all that a job made, by path: outputs, what it wrote beside them, journals."""
+    journals = {path: journal["sha256"] for path, journal in record["journals"].items()}
+    made: dict[str, str] = record["outputs"] | record["beside"] | journals
+    return made
+
+
+def _add_action(crate: Any, files: dict[str, Any], name: str, record: Record) -> Any:
+    coordinates = ", ".join(f"{k} {v}" for k, v in sorted(record["wildcards"].items()))
+    versions = record["made"]["versions"]
+    return crate.add_action(
+        _tool(crate, files, record["rule"]),
+        identifier=f"#job/{name}",
+        object=_one_or_all([_entity(crate, files, *f) for f in record["inputs"].items()]),
+        result=_one_or_all([_entity(crate, files, *f) for f in made_files(record).items()]),
+        properties={
+            "@type": "CreateAction",
+            "name": f"{record['rule']}: {coordinates}" if coordinates else record["rule"],
+            "description": "with " + ", ".join(f"{k} {v}" for k, v in sorted(versions.items())),
+            "startTime": record["made"]["began"],
+            "endTime": record["made"]["ended"],
+        },
+    )
+
+
+def _add_run(
+    crate: Any, files: dict[str, Any], records: Mapping[str, Record], actions: Sequence[Any]
+) -> None:
+    """Add the workflow with its steps, and its run."""
+    workflow = crate.mainEntity
+    rules = sorted({record["rule"] for record in records.values()})
+    steps = {rule: _add_step(crate, files, rule, i) for i, rule in enumerate(rules)}
+    workflow["step"] = list(steps.values())
+    workflow["hasPart"] = [files[f"scripts/{rule}.py"] for rule in rules]
+    times = [record["made"] for record in records.values()]
+    span = {
+        "startTime": min(made["began"] for made in times),
+        "endTime": max(made["ended"] for made in times),
+    }
+    taken, made = _ends(records)
+    run = crate.add_action(
+        workflow,
+        identifier="#run",
+        object=_one_or_all([files[path] for path in taken]),
+        result=_one_or_all([files[path] for path in made]),
+        properties={"@type": "CreateAction", "name": "The study", **span},
+    )
+    crate.root_dataset.append_to("mentions", run)
+    _add_orchestration(crate, steps, records, actions, run, span)
+
+
+def _add_orchestration(
+    crate: Any,
+    steps: Mapping[str, Any],
+    records: Mapping[str, Record],
+    actions: Sequence[Any],
+    run: Any,
+    span: Mapping[str, str],
+) -> None:
+    """Add Snakemake, which controlled every action of the run."""
+    controls = [
+        crate.add_action(
+            steps[records[name]["rule"]],
+            identifier=f"#control/{name}",
+            object=action,
+            properties={"@type": "ControlAction", "name": f"Snakemake ran {name}"},
+        )
+        for name, action in zip(sorted(records), actions, strict=True)
+    ]
+    version = max(r["made"]["versions"].get("snakemake", "") for r in records.values())
+    engine = _add(
+        crate, "#snakemake", "SoftwareApplication", name="Snakemake", softwareVersion=version
+    )
+    crate.root_dataset.append_to(
+        "mentions",
+        crate.add_action(
+            engine,
+            identifier="#orchestration",
+            object=controls,
+            result=run,
+            properties={"@type": "OrganizeAction", "name": "Snakemake ran the study", **span},
+        ),
+    )
+
+
+def _add_step(crate: Any, files: dict[str, Any], rule: str, number: int) -> Any:
+    example = files[f"scripts/{rule}.py"]
+    position = str(number + 1)
+    return _add(
+        crate, f"#step/{rule}", "HowToStep", name=rule, position=position, workExample=example
+    )
+
+
+def _ends(records: Mapping[str, Record]) -> tuple[list[str], list[str]]:
+    """Return what the whole run took and nobody made, and what it made and nobody took."""
+    taken = {path for record in records.values() for path in record["inputs"]}
+    made = {path for record in records.values() for path in made_files(record)}
+    outputs = {path for record in records.values() for path in record["outputs"]}
+    return sorted(taken - made), sorted(outputs - taken)

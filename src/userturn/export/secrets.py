@@ -1,0 +1,87 @@
+"""Secrets that a study must never hold: found by their form, or by their value, and never shown."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from userturn.export.file_texts import Texts, texts_of
+
+SHORTEST = 8  # characters of a key's value: a shorter one stands in many a text by chance
+# Forms as issuers document them and gitleaks 8 collects them; in the syntax of Rust and of Python.
+FORMS = {
+    "API key": r"\bsk-[A-Za-z0-9_-]{24,}",
+    "Hugging Face token": r"\bhf_[A-Za-z0-9]{30,}",
+    "GitHub token": r"\b(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{40})",
+    "GitLab token": r"\bglpat-[A-Za-z0-9_-]{20}",
+    "AWS key": r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b",
+    "Google key": r"\bAIza[A-Za-z0-9_-]{35}",
+    "Groq key": r"\bgsk_[A-Za-z0-9]{40,}",
+    "xAI key": r"\bxai-[A-Za-z0-9]{60,}",
+    "Replicate token": r"\br8_[A-Za-z0-9]{37}",
+    "Slack token": r"\bxox[abeprs]-[A-Za-z0-9-]{20,}",
+    "PyPI token": r"\bpypi-AgE[A-Za-z0-9_-]{50,}",
+    "private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----",
+    "bearer token": r"\b[Bb]earer +[A-Za-z0-9._~+/-]{24,}",
+    "password in an address": r"\bhttps?://[^\s/:@\x22'<>]+:[^\s/:@\x22'<>]{8,}@",
+}
+ANY_FORM = "|".join(FORMS.values())
+# What words joined by hyphens could pass for: it counts with a digit in it.
+LIKE_WORDS = {"API key", "Slack token", "bearer token"}
+
+
+class Secret(NamedTuple):
+    """Where a secret stands and of what kind it is; never the secret itself."""
+
+    path: Path
+    place: str
+    kind: str
+
+
+def key_values(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return the keys of a study's judges that the environment holds, by the variable's name."""
+    variables = {
+        judge["key_variable"] for judge in config["judges"].values() if "key_variable" in judge
+    }
+    values = {name: os.environ.get(name, "").strip() for name in sorted(variables)}
+    return {name: value for name, value in values.items() if len(value) >= SHORTEST}
+
+
+def find_secrets(path: Path, values: Mapping[str, str] | None = None) -> list[Secret]:
+    """Return what looks like a secret in a file, or in all files below a folder.
+
+    Args:
+        path: a file or folder; strings inside Parquet columns are read too.
+        values: further secrets that are known, by what they are called.
+    """
+    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    return [
+        Secret(file, f"{texts.place} {number}", kind)
+        for file in files
+        for texts in texts_of(file)
+        for number, kind in secrets_in(texts, values or {})
+    ]
+
+
+def secrets_in(texts: Texts, values: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    """Yield number and kind of what looks like a secret among some texts."""
+    found = texts.texts.str.contains(ANY_FORM)
+    if found.any():
+        for number, text in zip(
+            texts.numbers.filter(found), texts.texts.filter(found), strict=True
+        ):
+            yield from ((number, kind) for kind in _kinds(text))
+    for name, value in values.items():
+        written = {value, quote(value, safe="")}
+        for number in texts.numbers.filter(texts.texts.str.contains_any(sorted(written))):
+            yield number, f"value of {name}"
+
+
+def _kinds(text: str) -> list[str]:
+    return [
+        kind
+        for kind, form in FORMS.items()
+        if any(kind not in LIKE_WORDS or re.search(r"\d", m[0]) for m in re.finditer(form, text))
+    ]

@@ -1,0 +1,118 @@
+"""What may not leave a study: rows of datasets whose owners forbid it, and all that quotes them.
+
+Files of such a dataset are known by their paths. As a net below that, no file goes out that holds
+a stretch of one of its conversations, wherever it came from.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import polars as pl
+
+from userturn.export.file_texts import Texts
+
+SHORTEST, LONGEST = 24, 60  # characters of a stretch
+STRETCH = re.compile(f"[A-Za-z0-9 ,.;:()-]{{{SHORTEST},{LONGEST}}}")  # no format escapes these
+STRETCHES = 3  # of an item
+COUNTS = frozenset(("summary.parquet", "human_sample.parquet"))  # and ids, of any dataset
+SHOWN = frozenset(("items.parquet", "annotations.parquet", "task.html", "tasks.json"))
+QUOTING = ("conversation", "turn", "rationale")
+
+
+def withheld_datasets(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return the datasets whose rows may not leave, each with the reason."""
+    marked = {
+        name: "private: true" if entry.get("private") else "export: false"
+        for name, entry in sorted(config["datasets"].items())
+        if entry.get("private") or not entry.get("export", True)
+    }
+    return {name: f"rows of the dataset {name}, marked `{mark}`" for name, mark in marked.items()}
+
+
+class Withholding:
+    """Decides for each file of a study whether it may leave.
+
+    Attributes:
+        datasets: those whose rows may not, each with the reason.
+    """
+
+    def __init__(self, config: Mapping[str, Any], results: Path) -> None:
+        """Take the configuration of a study and its results."""
+        self.datasets = withheld_datasets(config)
+        self._rounds = self._rounds_with_rows(results)
+        self._paths = self._local_files(config, results) | self._disagreements(results)
+        self._stretches = {
+            stretch: name for name in self.datasets for stretch in stretches(results, name)
+        }
+
+    def _local_files(self, config: Mapping[str, Any], results: Path) -> dict[str, str]:
+        """Return the datasets' own files by their paths in the project, however they are named."""
+        project = results.resolve().parent
+        files = {why: project / config["datasets"][n]["file"] for n, why in self.datasets.items()}
+        return {os.path.relpath(path.resolve(), project): why for why, path in files.items()}
+
+    def _rounds_with_rows(self, results: Path) -> dict[str, str]:
+        """Return the rounds of annotation that show rows of these datasets, with the reason."""
+        rounds = {}
+        keys = [path for f in ("humans", "drawn") for path in results.glob(f"{f}/*/key.parquet")]
+        for path in sorted(keys):
+            found = set(pl.read_parquet(path, columns=["dataset"])["dataset"]) & set(self.datasets)
+            if found:
+                rounds[path.parent.name] = self.datasets[min(found)]
+        return rounds
+
+    def _disagreements(self, results: Path) -> dict[str, str]:
+        path = results / "tables" / "disagreements.parquet"
+        if not path.is_file():
+            return {}
+        quoting = pl.any_horizontal(pl.col(QUOTING).is_not_null())
+        found = set(pl.read_parquet(path).filter(quoting)["dataset"]) & set(self.datasets)
+        if not found:
+            return {}
+        why = self.datasets[min(found)]
+        return {f"results/tables/disagreements.{end}": why for end in ("parquet", "csv")}
+
+    def by_path(self, path: str) -> str | None:
+        """Return why a file may not leave, by its path in the project, or None."""
+        parts = PurePosixPath(path).parts
+        if path in self._paths:
+            return self._paths[path]
+        if parts[:2] == ("results", "provenance") or parts[-1] in COUNTS:
+            return None
+        if parts[:2] in (("results", "humans"), ("results", "drawn")):
+            return self._rounds.get(parts[2]) if parts[-1] in SHOWN else None
+        if parts[:2] == ("data", "annotations"):
+            return self._rounds.get(parts[2])
+        names = {*parts[1:-1], PurePosixPath(path).stem} if parts[0] == "results" else set()
+        return next((why for name, why in self.datasets.items() if name in names), None)
+
+    def by_text(self, texts: Texts) -> str | None:
+        """Return why the file that some texts stand in may not leave, or None."""
+        if not self._stretches:
+            return None
+        column = texts.texts.drop_nulls().unique()
+        column = column.filter(column.str.len_bytes() >= SHORTEST)
+        found = column.filter(column.str.contains_any(list(self._stretches)))
+        if found.is_empty():
+            return None
+        stretch = next(stretch for stretch in self._stretches if stretch in found[0])
+        return f"text of {self.datasets[self._stretches[stretch]]}"
+
+
+def stretches(results: Path, dataset: str) -> list[str]:
+    """Return what the conversations of a dataset are known by: stretches that one item has."""
+    path = results / "datasets" / f"{dataset}.parquet"
+    if not path.is_file():
+        return []
+    items = pl.read_parquet(path, columns=["messages"])["messages"]
+    of_items = [
+        {part for message in messages for part in STRETCH.findall(message["content"])}
+        for messages in items
+    ]
+    n_items = Counter(part for parts in of_items for part in parts)
+    alone = [sorted((p for p in parts if n_items[p] == 1), key=len) for parts in of_items]
+    return sorted({part for parts in alone for part in parts[-STRETCHES:]})

@@ -1,0 +1,216 @@
+"""`userturn export`: one archive of a finished study that anyone can check.
+
+What is left out is listed with its hash and the reason in `left_out.json`, so that every chain of
+hashes still closes. Equal content gives an equal archive.
+"""
+
+import json
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from userturn.config.check import Config
+from userturn.errors import UserError
+from userturn.export.file_texts import texts_of
+from userturn.export.read_archive import LEFT_OUT
+from userturn.export.ro_crate import README, Member, crate_metadata
+from userturn.export.secrets import Secret, key_values, secrets_in
+from userturn.export.withheld import Withholding
+from userturn.provenance.job_record import PROVENANCE, Record
+from userturn.provenance.study_files import Files
+from userturn.storage.atomic_files import written_whole
+from userturn.storage.hashing import file_sha256
+from userturn.study.record import read_study_record
+
+METADATA = "ro-crate-metadata.json"
+# The project's own files, which say how the results were made.
+WORKFLOW_FILES = ("Snakefile", "config.yaml", "config.schema.yaml", "pyproject.toml", "LICENSE")
+WORKFLOW_FOLDERS = ("rules", "scripts", "envs", "src", "profiles/default")
+OURS_ALONE = re.compile(r"__pycache__|\.egg-info/|(^|/)\.")  # no part of the workflow
+COMPRESSED = (".parquet", ".png", ".gz")
+TEXT = """# A study of userturn
+
+This archive is a Workflow Run RO-Crate: `{metadata}` tells every step in the
+community's terms, `results/provenance/` in our own.
+`results/README.md` names each file and column, where it is here; begin with
+`results/report/index.html`.
+
+To check it, install userturn and run `userturn audit` on this file, as it is.
+
+{n_left_out} files were left out. `{left_out}` has each with its hash, so that what was made from
+them can still be checked:
+
+{reasons}
+
+Records of provenance hold the names of the machines that the work was done on.
+"""
+
+
+class Checked(NamedTuple):
+    """What one look at a file tells: why it may not leave, and the secrets in it."""
+
+    reason: str | None
+    secrets: list[Secret]
+
+
+def export(results: Path, archive: Path | None = None, with_journals: bool = False) -> str:
+    """Write the archive of a study and return what it holds, in a sentence.
+
+    Args:
+        results: the results folder of a finished study; its project's files are taken from beside.
+        archive: where to; the folder's name with `.zip` where left out.
+        with_journals: take the journals too, and the accounts of what judges cost.
+
+    Raises:
+        UserError: no finished study is there, or a secret is, or the archive would be a part of
+            it; then nothing is written.
+    """
+    config = read_study_record(results).config
+    records = read_records(results)
+    whole = results.resolve()
+    target = archive or whole.with_name(f"{whole.name}.zip")
+    if target.resolve().is_relative_to(whole):
+        raise UserError(f"'{target}' would be a part of what it holds; name a place elsewhere")
+    files = project_files(results, records) | results_files(results)
+    members = list(_members(files, results, config, with_journals))
+    kept = {m.path: files[m.path] for m in members if m.reason is None}
+    texts = {LEFT_OUT: _left_out(members), README: _readme(members)}
+    ours = [_member_of(name, text) for name, text in texts.items()]
+    crate = crate_metadata([*members, *ours], records)
+    texts[METADATA] = json.dumps(crate, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    _write(target, kept, texts)
+    return (
+        f"{target}: {len(kept)} files, {len(members) - len(kept)} left out, with their hashes in "
+        f"{LEFT_OUT}; `userturn audit {target}` checks it"
+    )
+
+
+def read_records(results: Path) -> dict[str, Record]:
+    """Return the whole provenance records of a study, by the names of their jobs."""
+    beginning = f"{PROVENANCE}/"
+    readable = Files(results, {}).readable
+    return {p.removeprefix(beginning).removesuffix(".json"): record for p, record in readable}
+
+
+def results_files(results: Path) -> dict[str, Path]:
+    """Return all files of a results folder by their names in an archive; hidden ones are ours."""
+    return {
+        f"results/{path.relative_to(results).as_posix()}": path
+        for path in sorted(results.rglob("*"))
+        if path.is_file() and not path.name.startswith(".")
+    }
+
+
+def project_files(results: Path, records: Mapping[str, Record]) -> dict[str, Path]:
+    """Return what jobs took from the project's folder, and the workflow itself, where it is."""
+    project = results.resolve().parent
+    taken = {path for record in records.values() for path in record["inputs"]}
+    named = {path for path in taken if not path.startswith(("results/", "outside/", "/"))}
+    found = {
+        path: project / path
+        for path in sorted(named)
+        if ".." not in PurePosixPath(path).parts and (project / path).is_file()
+    }
+    if not (project / WORKFLOW_FILES[0]).is_file():
+        return found
+    parts = [project / name for name in (*WORKFLOW_FILES, *WORKFLOW_FOLDERS)]
+    workflow = [f for part in parts for f in (part.rglob("*") if part.is_dir() else [part])]
+    return found | {
+        path.relative_to(project).as_posix(): path
+        for path in sorted(workflow)
+        if path.is_file() and not OURS_ALONE.search(path.relative_to(project).as_posix())
+    }
+
+
+def _members(
+    files: Mapping[str, Path], results: Path, config: Config, with_journals: bool
+) -> Iterator[Member]:
+    """Yield every file with its hash, and the reason where it is left out.
+
+    Raises:
+        UserError: what is not left out holds a secret.
+    """
+    withholding, values = Withholding(config, results), key_values(config)
+    secrets: list[Secret] = []
+    for name, path in sorted(files.items()):
+        reason = withholding.by_path(name) or _of_no_use(name, with_journals)
+        if reason is None:
+            reason, found = _checked(path, withholding, values)
+            secrets += found if reason is None else []
+        yield Member(name, path.stat().st_size, file_sha256(path), reason)
+    if secrets:
+        first = secrets[0]
+        raise UserError(
+            f"{len(secrets)} places look like a secret, the first is '{first.path}', "
+            f"{first.place} ({first.kind}); nothing was written: make that key invalid and take "
+            "it out, or mark the dataset it stands in `export: false`"
+        )
+
+
+def _of_no_use(name: str, with_journals: bool) -> str | None:
+    """Return why a file is left out of an archive though it might leave."""
+    parts = PurePosixPath(name).parts
+    if parts[:2] == ("results", "leases"):
+        return "says which job was at work"
+    if parts[:2] == ("results", "journal") and parts[-1] != "rejudged.json" and not with_journals:
+        return "journals were not asked for (`--with-journals`)"
+    return None
+
+
+def _checked(path: Path, withholding: Withholding, values: Mapping[str, str]) -> Checked:
+    secrets = []
+    try:
+        for texts in texts_of(path):
+            reason = withholding.by_text(texts)
+            if reason is not None:
+                return Checked(reason, [])
+            found = secrets_in(texts, values)
+            secrets += [Secret(path, f"{texts.place} {number}", kind) for number, kind in found]
+    except (OSError, pa.ArrowException) as error:
+        raise UserError(
+            f"'{path}' cannot be read to its end ({type(error).__name__}); `userturn audit` says "
+            "what mends it"
+        ) from error
+    return Checked(None, secrets)
+
+
+def _member_of(name: str, text: str) -> Member:
+    content = text.encode()
+    return Member(name, len(content), sha256(content).hexdigest())
+
+
+def _left_out(members: list[Member]) -> str:
+    listed = [m._asdict() for m in members if m.reason is not None]
+    return json.dumps({"files": listed}, indent=1) + "\n"
+
+
+def _readme(members: list[Member]) -> str:
+    reasons = [member.reason for member in members if member.reason is not None]
+    lines = [f"- {reasons.count(reason)}: {reason}" for reason in sorted(set(reasons))]
+    return TEXT.format(
+        metadata=METADATA, left_out=LEFT_OUT, n_left_out=len(reasons), reasons="\n".join(lines)
+    )
+
+
+def _write(target: Path, files: Mapping[str, Path], texts: Mapping[str, str]) -> None:
+    with (
+        written_whole(target) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as made,
+    ):
+        for name in sorted({*files, *texts}):
+            info = zipfile.ZipInfo(name)  # of 1980, whatever the clock says
+            info.external_attr = 0o644 << 16
+            is_small = name.endswith(COMPRESSED)
+            info.compress_type = zipfile.ZIP_STORED if is_small else zipfile.ZIP_DEFLATED
+            if name in texts:
+                made.writestr(info, texts[name])
+            else:
+                info.file_size = files[name].stat().st_size
+                with files[name].open("rb") as source, made.open(info, "w") as goal:
+                    while part := source.read(1 << 20):
+                        goal.write(part)

@@ -1,0 +1,1 @@
+"""One file a figure of results/figures; the theme; the rules that draw them."""

@@ -1,0 +1,56 @@
+"""The figure of which labels judges give to what people call what."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from userturn.figures.theme import COLOURS, INK, note, save
+from userturn.humans.labels import PEOPLE
+from userturn.humans.task_page import read_rubric
+from userturn.tables.confusion import SIDE
+
+
+def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
+    """Draw each judge against people: rows sum to all of people's label, numbers are turns.
+
+    Shares are weighted to the full study; the numbers are those of the sample.
+    """
+    table = confusion.filter(pl.col("comparison") == "judge-human", pl.col("first") == PEOPLE)
+    if table.is_empty():
+        return note("no annotations yet: docs/annotation.md tells how to begin")
+    named = table.with_columns(judge=pl.col("second"))
+    base = alt.Chart(named, width=SIDE * len(labels), height=SIDE * len(labels)).encode(
+        x=alt.X("label_second:N", title="label of the judge", sort=[*labels], axis=_axis(-35)),
+        y=alt.Y("label_first:N", title="label of people", sort=[*labels], axis=_axis(0)),
+    )
+    share = alt.Color(
+        "share_of_first:Q",
+        title="share of people's label",
+        scale=alt.Scale(domain=[0, 1], range=["#F7F7F7", COLOURS[0]]),
+        legend=alt.Legend(format="%"),
+    )
+    is_dark = alt.datum.share_of_first > 0.55
+    numbers = base.mark_text(fontSize=12).encode(
+        text="n:Q", color=alt.when(is_dark).then(alt.value("white")).otherwise(alt.value(INK))
+    )
+    squares = base.mark_rect(stroke="white").encode(color=share)
+    return (squares + numbers).facet(column=alt.Column("judge:N", title=None))
+
+
+def _axis(angle: int) -> Any:
+    return alt.Axis(labelAngle=angle, labelExpr="replace(datum.label, /_/g, ' ')", grid=False)
+
+
+def draw_confusion(
+    identity: str,
+    path_to_confusion: str,
+    path_to_rubric: str,
+    path_to_vega_lite: str,
+    path_to_svg: str,
+    path_to_png: str,
+) -> None:
+    """Draw the confusion of judges and people."""
+    chart = confusion_figure(pl.read_parquet(path_to_confusion), list(read_rubric(path_to_rubric)))
+    save(chart, identity, path_to_vega_lite, path_to_svg, path_to_png)

@@ -1,0 +1,98 @@
+"""The one look of all figures, and how they are saved."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from userturn.storage.atomic_files import artifact, written_whole
+
+# Okabe and Ito (2008): colours that all kinds of colour vision keep apart.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999"]
+# For grey print: what has a colour has a shape too.
+SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke"]
+PLAIN = "none"  # the perturbation that changes nothing
+INK, PALE = "#222222", "#E5E5E5"
+FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
+PIXELS = 2  # of the PNG for one of the screen
+
+
+@alt.theme.register("userturn", enable=True)
+def theme() -> Any:
+    """Return the one look of all figures."""
+    text = {"labelFontSize": 11, "titleFontSize": 12, "labelColor": INK, "titleColor": INK}
+    axis = text | {"titleFontWeight": "normal", "gridColor": PALE, "domainColor": INK}
+    title = {"fontSize": 13, "subtitleFontSize": 11, "color": INK, "subtitleColor": INK}
+    return {
+        "config": {
+            "background": "white",
+            "font": FONT,
+            "padding": 8,
+            "view": {"stroke": None},
+            "axis": axis | {"labelLimit": 240},
+            "facet": {"spacing": 14},
+            "header": text | {"titleFontWeight": "bold", "labelFontWeight": "bold"},
+            "legend": text | {"orient": "bottom", "titleFontWeight": "normal", "labelLimit": 300},
+            "range": {"category": COLOURS, "symbol": SHAPES},
+            "title": title | {"anchor": "start", "offset": 12, "subtitlePadding": 4},
+        }
+    }
+
+
+def titled(text: str, judge: str, more: str = "") -> Any:
+    """Return a title that says what is drawn and who judged it."""
+    return alt.Title(text, subtitle=f"judge: {judge}{more}")
+
+
+def note(text: str) -> Any:
+    """Draw one sentence instead of an empty figure."""
+    return alt.Chart(pl.DataFrame({"note": [text]})).mark_text(fontSize=14).encode(text="note:N")
+
+
+def ceiling(*columns: pl.Series) -> float:
+    """Return the tenth above all shares of some columns: the top of an axis, at least 0.1."""
+    tops = [float(top) for column in columns if isinstance(top := column.max(), int | float)]
+    return min(1.0, max([0.1, *(-(-top * 10 // 1) / 10 for top in tops)]))
+
+
+def models_in(families: pl.DataFrame, table: pl.DataFrame) -> list[str]:
+    """Return the models of a table, by family and size."""
+    seen = set(table["model"])
+    return [model for model in families["model"] if model in seen]
+
+
+def families_in(families: pl.DataFrame, table: pl.DataFrame) -> list[str]:
+    """Return the families of a table's models, in the order of families."""
+    seen = families.filter(pl.col("model").is_in(table["model"].unique().to_list()))
+    return seen["family"].unique(maintain_order=True).to_list()
+
+
+def told_apart(field: str, names: Sequence[str]) -> dict[str, Any]:
+    """Return colour and shape by one field, in one legend."""
+    return {
+        # Legends of equal domains are merged, those of equal orders are not.
+        "color": alt.Color(f"{field}:N").scale(domain=list(names)),
+        "shape": alt.Shape(f"{field}:N").scale(domain=list(names)),
+    }
+
+
+def conditions_in(table: pl.DataFrame, field: str) -> list[str]:
+    """Return the perturbations of a table, the plain one first."""
+    return sorted(table[field].unique().to_list(), key=lambda name: (name != PLAIN, name))
+
+
+def save(
+    chart: Any, identity: str, path_to_vega_lite: str, path_to_svg: str, path_to_png: str
+) -> None:
+    """Write a chart as Vega-Lite JSON with its identity, SVG and PNG."""
+    chart = chart.properties(usermeta={"artifact": artifact(identity)})
+    kinds: dict[str, dict[str, Any]] = {
+        path_to_vega_lite: {"format": "json"},
+        path_to_svg: {"format": "svg"},
+        path_to_png: {"format": "png", "scale_factor": PIXELS},
+    }
+    for path, options in kinds.items():
+        with written_whole(Path(path)) as temporary:
+            chart.save(str(temporary), **options)

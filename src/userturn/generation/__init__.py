@@ -1,0 +1,1 @@
+"""Answers and user turns of a model: shards, plans, sweep, journal, gathering."""

@@ -1,0 +1,148 @@
+"""Asking: send the engine what no journal holds yet, and journal each request as it finishes."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from userturn.errors import UserError
+from userturn.generation.plan_files import Plan, plan_keys, requests_in_order
+from userturn.logs import Progress, say
+from userturn.models.engine import Completion, Engine
+from userturn.models.requests import Request
+from userturn.prompts.chat_template import Template
+from userturn.signals import StopFlag
+from userturn.storage.journal import Writer
+from userturn.storage.journal_table import finished_keys
+
+Record = dict[str, Any]
+
+
+class InterruptedSweepError(UserError):
+    """A sweep that was told to stop before it was through."""
+
+
+class Known(NamedTuple):
+    """What a journal holds of some plans: keys that are finished, and what to ask for still.
+
+    Attributes:
+        finished: keys with a record that is no error.
+        repeated: keys that several requests share.
+        n_missing: keys that are not finished.
+    """
+
+    finished: set[str]
+    repeated: set[str]
+    n_missing: int
+
+
+def to_record(request: Request, completion: Completion, template: Template) -> Record:
+    """Return the journal record of a completion; its outcome is ok, empty or error."""
+    ids = list(completion.token_ids)
+    said = ids[:-1] if ids and ids[-1] in request.sampling.stop_token_ids else ids
+    text = template.decode(said)
+    if completion.error is not None:
+        outcome = "error"
+    else:
+        outcome = "empty" if template.is_empty(said, text) else "ok"
+    return {
+        "key": request.key,
+        "item": request.item,
+        "sample": request.sample,
+        "outcome": outcome,
+        "text": text,
+        "token_ids": ids,
+        "finish_reason": completion.finish_reason,
+        "error": completion.error,
+    }
+
+
+@dataclass
+class Asker:
+    """One model's journals, and its engine, loaded when the first request needs it.
+
+    Attributes:
+        name: of the model, for the progress lines.
+        template: turns token ids into text.
+        journal: returns the journal folder of a dataset.
+        load: loads the engine.
+        stop: says when to stop.
+        n_found: requests that a journal held already.
+        n_asked: requests that were sent to the engine.
+    """
+
+    name: str
+    template: Template
+    journal: Callable[[str], Path]
+    load: Callable[[], Engine]
+    stop: StopFlag
+    n_found: int = 0
+    n_asked: int = 0
+    _loaded: list[Engine] = field(default_factory=list)
+
+    def _engine(self) -> Engine:
+        if not self._loaded:
+            say(f"sweep {self.name}: loading the model")
+            self._loaded.append(self.load())
+        return self._loaded[0]
+
+    def complete(self, stage: str, plans: Iterable[Plan]) -> None:
+        """Ask every request of some plans that no journal holds finished.
+
+        Raises:
+            InterruptedSweepError: a signal came; all that had finished is in the journal.
+        """
+        of_dataset: dict[str, list[Plan]] = {}
+        for plan in plans:
+            of_dataset.setdefault(plan.dataset, []).append(plan)
+        known = {name: self._known(name, mine) for name, mine in of_dataset.items()}
+        n_missing = sum(found.n_missing for found in known.values())
+        if n_missing:
+            waiting = (
+                request
+                for name, mine in of_dataset.items()
+                for request in _missing(requests_in_order(mine), known[name])
+            )
+            lacking = [name for name in known if known[name].n_missing]
+            self._ask(stage, waiting, n_missing, lacking)
+
+    def _known(self, dataset: str, plans: Iterable[Plan]) -> Known:
+        keys = plan_keys(plan.path for plan in plans)
+        finished = finished_keys(self.journal(dataset), keys)
+        repeated = set(keys.filter(keys.is_duplicated()))
+        self.n_found += len(finished)
+        return Known(finished, repeated, keys.n_unique() - len(finished))
+
+    def _ask(self, stage: str, waiting: Iterable[Request], n: int, datasets: list[str]) -> None:
+        """Journal the record of each of `n` requests as it finishes."""
+        engine = self._engine()
+        progress = Progress(f"sweep {self.name}: {stage}", n)
+        with ExitStack() as stack:
+            writers = {name: stack.enter_context(Writer(self.journal(name))) for name in datasets}
+            self._check_stop(stage, n)
+            for finished in engine(waiting):
+                if finished is not None:
+                    record = to_record(*finished, self.template)
+                    writers[finished[0].dataset].append(record)
+                    self.n_asked += 1
+                    progress.add(len(record["token_ids"]))
+                self._check_stop(stage, n - progress.n_done)
+
+    def _check_stop(self, stage: str, n_left: int) -> None:
+        if self.stop.reason is not None and n_left:
+            raise InterruptedSweepError(
+                f"sweep {self.name}: stopped by {self.stop.reason} with {n_left} {stage} left; "
+                "run the same command again to go on"
+            )
+
+
+def _missing(requests: Iterable[Request], known: Known) -> Iterator[Request]:
+    """Yield the first request of each key that is not finished; keys of many are not kept."""
+    asked: set[str] = set()
+    for request in requests:
+        if request.key in known.finished or request.key in asked:
+            continue
+        if request.key in known.repeated:
+            asked.add(request.key)
+        yield request

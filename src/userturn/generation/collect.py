@@ -1,0 +1,122 @@
+"""From the journal to a cell's table: one row a request of its plan, in the dataset's order."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import polars as pl
+
+from userturn.errors import UserError
+from userturn.generation.plan_files import plan_keys, read_plan
+from userturn.generation.reasoning import split_reasoning
+from userturn.storage.journal_table import find_outcomes, read_places
+from userturn.storage.parquet import SLICE, write_parts
+from userturn.study.cells import Cell
+from userturn.study.grid import Grid
+
+
+def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of a plan with the outcome of each request.
+
+    A row that could not be asked has the outcome `error` and the reason.
+    """
+    table = plan.join(outcomes, on="key", how="left", suffix="_asked", maintain_order="left")
+    return table.with_columns(
+        pl.col("outcome").fill_null("error"), error=pl.coalesce("error", "error_asked")
+    ).drop("error_asked", "position")
+
+
+def check_complete(keys: pl.Series, outcomes: pl.DataFrame, folder_of_journal: Path) -> None:
+    """Refuse a plan of which something was not asked.
+
+    Raises:
+        UserError: a key of the plan has no record in the journal.
+    """
+    n_lost = len(keys) - keys.is_in(outcomes["key"].implode()).sum()
+    if n_lost:
+        raise UserError(
+            f"{n_lost} of {len(keys)} requests have no record in '{folder_of_journal}'; "
+            "run the same command again, the sweep asks for them"
+        )
+
+
+def within_error_share(
+    parts: Iterable[pl.DataFrame], max_error_share: float, what: str
+) -> Iterator[pl.DataFrame]:
+    """Yield the parts of a table, and refuse it after the last if it has too many errors.
+
+    Raises:
+        UserError: the share of rows with the outcome `error` is over `max_error_share`.
+    """
+    n_rows, errors = 0, []
+    for part in parts:
+        n_rows += part.height
+        errors += part.filter(pl.col("outcome") == "error")["error"].to_list()
+        yield part
+    if len(errors) > max_error_share * n_rows:
+        raise UserError(
+            f"{what}: {len(errors)} of {n_rows} requests ended in an error, "
+            f"max_error_share allows {max_error_share:g}; the first: {errors[0]}"
+        )
+
+
+def _collected(
+    grid: Grid, coordinates: Mapping[str, str | float], identity: str, outcomes: pl.DataFrame | None
+) -> Iterator[pl.DataFrame]:
+    model, dataset = str(coordinates["model"]), str(coordinates["dataset"])
+    journal = grid.journal_folder(model, dataset)
+    folder = grid.requests_folder(model, dataset, identity)
+    keys = plan_keys(folder.glob("*.parquet"))
+    known = find_outcomes(journal, keys) if outcomes is None else outcomes
+    check_complete(keys, known, journal)
+    for plan in read_plan(folder, SLICE):
+        here = read_places(known, plan["key"]) if outcomes is None else outcomes
+        table = collect(plan, here)
+        columns = [pl.lit(value).alias(name) for name, value in coordinates.items()]
+        yield table.select(*columns, *table.columns, n_tokens=pl.col("token_ids").list.len())
+
+
+def user_turns_of(
+    grid: Grid, cell: Cell, outcomes: pl.DataFrame | None = None
+) -> Iterator[pl.DataFrame]:
+    """Yield the user turns of one cell, a part at a time.
+
+    Args:
+        grid: of the study.
+        cell: of the grid.
+        outcomes: of the cell's journal if it was read.
+
+    Raises:
+        UserError: a request of the plan has no record in the journal.
+    """
+    coordinates = cell._asdict() | {"temperature": grid.temperatures[cell.temperature]}
+    return _collected(grid, coordinates, grid.cell_identity(cell), outcomes)
+
+
+def answers_of(
+    grid: Grid, model: str, dataset: str, outcomes: pl.DataFrame | None = None
+) -> Iterator[pl.DataFrame]:
+    """Yield a model's answers to a dataset, reasoning split off; the rest as for user turns."""
+    identity = grid.answers_identity(model, dataset)
+    for table in _collected(grid, {"model": model, "dataset": dataset}, identity, outcomes):
+        asked = zip(table["text"], table["prompt_text"], strict=True)
+        split = [split_reasoning(text or "", prompt or "") for text, prompt in asked]
+        yield table.drop("change", "sample").with_columns(
+            pl.Series("answer", [part.text for part in split], dtype=pl.String),
+            pl.Series("reasoning", [part.reasoning for part in split], dtype=pl.String),
+        )
+
+
+def collect_user_turns(grid: Grid, cell: Cell, path_to_user_turns: str) -> None:
+    """Write the user turns of one cell."""
+    parts = within_error_share(
+        user_turns_of(grid, cell), grid.config["max_error_share"], cell.folder
+    )
+    write_parts(parts, path_to_user_turns, grid.cell_identity(cell))
+
+
+def collect_answers(grid: Grid, model: str, dataset: str, path_to_answers: str) -> None:
+    """Write a model's answers to a dataset."""
+    parts = within_error_share(
+        answers_of(grid, model, dataset), grid.config["max_error_share"], f"{model}/{dataset}"
+    )
+    write_parts(parts, path_to_answers, grid.answers_identity(model, dataset))

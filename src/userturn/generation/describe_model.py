@@ -1,0 +1,68 @@
+"""What is known of a model before anything is spent: revision, hashes, header, stops and proofs."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from userturn.models.fetch import model_folder, pinned_revision, resolved_revision, source_identity
+from userturn.prompts.chat_template import Template, load_template
+from userturn.prompts.examples import EXAMPLE
+from userturn.prompts.template_checks import prove
+from userturn.storage.atomic_files import write_json
+from userturn.storage.hashing import fingerprint
+from userturn.study.grid import Grid
+
+
+def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> None:
+    """Write what a study needs to know of a model: its revision, its hashes, header and stops.
+
+    Raises:
+        UserError: the model cannot be had, or no prompt can be proven for it.
+    """
+    line = grid.lines[model]
+    path_to_pin = grid.results / "revisions" / f"{model}.json"
+    wanted = pinned_revision(path_to_pin, line["source"], line["revision"])
+    revision = resolved_revision(line["source"], wanted)
+    folder = model_folder(line["source"], revision)
+    template = load_template(folder, line, grid.config["today"])
+    description = {
+        "source": line["source"],
+        "revision": revision,
+        "revision_asked_for": line["revision"],
+        "trust_remote_code": line["trust_remote_code"],
+        "identity": {
+            "source": source_identity(line["source"], revision),
+            "tokenizer_sha256": _tokenizer_sha256(template.tokenizer),
+            "template_sha256": fingerprint(template.tokenizer.chat_template),
+        },
+        **_prompts(template),
+        "proofs": prove(template),
+    }
+    pin = {"source": line["source"], "asked_for": line["revision"], "revision": revision}
+    identity = grid.model_fingerprint(model)
+    write_json(pin, path_to_pin, identity)
+    write_json(description, path_to_description, identity)
+
+
+def _prompts(template: Template) -> dict[str, Any]:
+    """Return what the prompts of a model look like."""
+    names = template.tokenizer.convert_ids_to_tokens
+    return {
+        "user_header": template.user_header_text,
+        "user_header_is_by_hand": template.header_is_by_hand,
+        "stop": names(list(template.stop_token_ids)),
+        "stop_token_ids": template.stop_token_ids,
+        "end_of_answer": names(list(template.end_token_ids)),
+        "end_of_answer_token_ids": template.end_token_ids,
+        "template_options": dict(template.options),
+        "example_prompt": template.probe_prompt(EXAMPLE[:1], EXAMPLE[1]["content"]).text,
+    }
+
+
+def _tokenizer_sha256(tokenizer: Any) -> str:
+    """Return the sha256 of a tokenizer's vocabulary and rules."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is not None and hasattr(backend, "to_str"):
+        return hashlib.sha256(backend.to_str().encode()).hexdigest()
+    added = {token.content: i for i, token in tokenizer.added_tokens_decoder.items()}
+    return fingerprint([type(tokenizer).__name__, tokenizer.get_vocab(), added])

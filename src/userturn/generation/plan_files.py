@@ -1,0 +1,146 @@
+"""Plans: tables beside the journal, a row a request, from which requests are asked and gathered.
+
+Columns: position and item, sample, key, seed, prompt_text, prompt_token_ids, answer (as the model
+is shown it; under `header_only`, where it is shown none, its own), change (JSON) and error. A sweep
+writes and reads them some rows at a time: prompts are most of what it knows of a request.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from heapq import merge
+from itertools import pairwise
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.generation.planner import Planned
+from userturn.models.requests import Request, Sampling
+from userturn.prompts.chat_template import Prompt
+from userturn.storage.hashing import fingerprint
+from userturn.storage.parquet import Schema, slices, table_writer
+
+PLAN_SCHEMA: Schema = {
+    "position": pl.Int64,
+    "item": pl.String,
+    "sample": pl.Int64,
+    "key": pl.String,
+    "seed": pl.Int64,
+    "prompt_text": pl.String,
+    "prompt_token_ids": pl.List(pl.Int32),
+    "answer": pl.String,
+    "change": pl.String,
+    "error": pl.String,
+}
+ROWS = 500  # of a plan in memory at once
+LAST = 2**63 - 1  # no position is as large
+ASKED = ["key", "position", "item", "sample", "seed", "prompt_text", "prompt_token_ids"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan that was written, and what all its requests share.
+
+    Attributes:
+        path: of its table.
+        dataset: that it is about.
+        sampling: of every request, but for the seed.
+    """
+
+    path: Path
+    dataset: str
+    sampling: Sampling
+
+    def slices(self, *columns: str) -> Iterator[pl.DataFrame]:
+        """Yield some columns, some rows at a time."""
+        return slices(pl.scan_parquet(self.path).select(columns), ROWS)
+
+    def requests(self) -> Iterator[tuple[int, Request]]:
+        """Yield position and request of every row that has one, in order."""
+        for part in self.slices(*ASKED):
+            asked = part.drop_nulls("key").iter_rows(named=True)
+            yield from ((row["position"], self._request(row)) for row in asked)
+
+    def _request(self, row: Mapping[str, Any]) -> Request:
+        prompt = Prompt(row["prompt_text"], tuple(row["prompt_token_ids"]))
+        sampling = replace(self.sampling, seed=row["seed"])
+        return Request(row["key"], self.dataset, row["item"], row["sample"], prompt, sampling)
+
+
+def requests_in_order(plans: Iterable[Plan]) -> Iterator[Request]:
+    """Yield the requests of several plans, those of one item next to each other."""
+    numbered = merge(*(plan.requests() for plan in plans), key=itemgetter(0))
+    return (request for _, request in numbered)
+
+
+def _row(planned: Planned) -> dict[str, Any]:
+    request = planned.request
+    return {
+        "position": planned.position,
+        "item": planned.item,
+        "sample": planned.sample,
+        "key": request and request.key,
+        "seed": request and request.sampling.seed,
+        "prompt_text": request and request.prompt.text,
+        "prompt_token_ids": request and request.prompt.token_ids,
+        "answer": planned.answer,
+        "change": planned.change,
+        "error": planned.error,
+    }
+
+
+@contextmanager
+def plan_writer(
+    path: Path, identity: str, model: Mapping[str, Any]
+) -> Iterator[Callable[[Planned], None]]:
+    """Yield a function that adds a request to a plan, which is there when the block ends.
+
+    The table notes a fingerprint of what identifies its model.
+    """
+    rows: list[dict[str, Any]] = []
+    with table_writer(PLAN_SCHEMA, path, identity, model=fingerprint(model)) as write:
+
+        def flush() -> None:
+            write(pl.DataFrame(rows, schema=PLAN_SCHEMA))
+            rows.clear()
+
+        def add(planned: Planned) -> None:
+            rows.append(_row(planned))
+            if len(rows) == ROWS:
+                flush()
+
+        yield add
+        if rows:
+            flush()
+
+
+def write_plan(
+    plan: Iterable[Planned], path: Path, identity: str, model: Mapping[str, Any]
+) -> None:
+    """Write a plan as it is made."""
+    with plan_writer(path, identity, model) as add:
+        for planned in plan:
+            add(planned)
+
+
+def plan_keys(paths: Iterable[Path]) -> pl.Series:
+    """Return the keys of all requests of some plans."""
+    return pl.scan_parquet(list(paths)).select("key").drop_nulls().collect()["key"]
+
+
+def read_plan(folder: Path, n_rows: int) -> Iterator[pl.DataFrame]:
+    """Yield the plan of all shards in the dataset's order; what two shards planned counts once.
+
+    Args:
+        folder: of the plan, a table for each shard.
+        n_rows: that come at a time, or a few more, as rows of one item are not parted.
+    """
+    shards = pl.scan_parquet(sorted(folder.glob("*.parquet")))
+    positions = shards.select("position").collect()["position"].sort()
+    begins = positions.gather_every(n_rows).unique(maintain_order=True).to_list() or [0]
+    for begin, end in pairwise([*begins, LAST]):
+        part = shards.filter(pl.col("position").is_between(begin, end, closed="left")).collect()
+        once = part.unique(["position", "sample"], keep="first", maintain_order=True)
+        yield once.sort("position", "sample")

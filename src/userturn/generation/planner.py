@@ -1,0 +1,131 @@
+"""From items to requests: which prompts make up the answers of a dataset, or a cell."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from userturn.datasets.prepare import Item
+from userturn.models.requests import Request, Sampling, derive_seed, make_request
+from userturn.prompts.chat_template import Prompt, Template, TemplateError
+from userturn.prompts.perturbations import Context, Donor, perturb
+from userturn.storage.hashing import canonical_json
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One row of a plan: a request, or the reason why there can be none."""
+
+    position: int
+    item: str
+    sample: int
+    request: Request | None
+    answer: str | None = None
+    change: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What a model is shown before it writes a user turn, or the reason why it is shown nothing.
+
+    Attributes:
+        prompt: ends in the model's user header.
+        answer: what whoever reads the turn is told that it came after.
+        change: what the perturbation did, as JSON.
+        error: why there is no prompt.
+    """
+
+    prompt: Prompt | None
+    answer: str | None = None
+    change: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Planner:
+    """What all requests of one model share.
+
+    Attributes:
+        identity: what of the model and its engine enters the identity of a request.
+        template: renders its prompts.
+        max_model_len: tokens that prompt and continuation may have together.
+        study_seed: the seed that all others are derived from.
+    """
+
+    identity: Mapping[str, Any]
+    template: Template
+    max_model_len: int
+    study_seed: int
+
+    def sampling(self, role: str, drawn: Mapping[str, Any]) -> Sampling:
+        """Return what all requests of a plan share: `drawn`, and the tokens that end a role."""
+        stops = self.template.stop_token_ids if role == "user" else self.template.end_token_ids
+        return Sampling(**drawn, stop_token_ids=stops, seed=None)
+
+    def _request(
+        self,
+        role: str,
+        dataset: str,
+        item: str,
+        sample: int,
+        prompt: Prompt,
+        sampling: Sampling,
+    ) -> Request:
+        """Return a request; raises TemplateError where the prompt is too long for the model."""
+        if sampling.temperature > 0:
+            seed = derive_seed(self.study_seed, role, dataset, item, sample)
+            sampling = replace(sampling, seed=seed)
+        n_tokens = len(prompt.token_ids) + sampling.max_tokens
+        if n_tokens > self.max_model_len:
+            raise TemplateError(
+                f"prompt and continuation need {n_tokens} tokens, "
+                f"max_model_len is {self.max_model_len}"
+            )
+        return make_request(self.identity, dataset, item, sample, prompt, sampling)
+
+    def answer(self, dataset: str, position: int, item: Item, sampling: Sampling) -> Planned:
+        """Plan the model's own answer to one item."""
+        try:
+            prompt = self.template.answer_prompt(item.messages)
+            request = self._request("assistant", dataset, item.id, 0, prompt, sampling)
+        except TemplateError as error:
+            return Planned(position, item.id, 0, None, error=str(error))
+        return Planned(position, item.id, 0, request)
+
+    def probe(
+        self,
+        item: Item,
+        answer: str | None,
+        operator: Mapping[str, Any],
+        donor: Donor | None = None,
+    ) -> Probe:
+        """Return the probe after a perturbed answer; there is none where there is no answer."""
+        if answer is None:
+            return Probe(None, error="the item has no answer")
+        context = Context(item.messages, answer, {}, donor)
+        try:
+            context = perturb(context, operator, self.template.tokenizer)
+            prompt = self.template.probe_prompt(context.messages, context.answer)
+        except TemplateError as error:
+            return Probe(None, context.answer, error=str(error))
+        # Who reads a turn that was written without a conversation reads the item's own one.
+        shown = answer if context.answer is None else context.answer
+        return Probe(prompt, shown, canonical_json(dict(context.change)))
+
+    def user_turn(
+        self,
+        dataset: str,
+        position: int,
+        item: str,
+        sample: int,
+        probe: Probe,
+        sampling: Sampling,
+    ) -> Planned:
+        """Plan one user turn after a probe."""
+        if probe.prompt is None:
+            return Planned(position, item, sample, None, probe.answer, error=probe.error)
+        try:
+            request = self._request("user", dataset, item, sample, probe.prompt, sampling)
+        except TemplateError as error:
+            return Planned(position, item, sample, None, probe.answer, error=str(error))
+        return Planned(position, item, sample, request, probe.answer, probe.change)

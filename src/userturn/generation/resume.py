@@ -1,0 +1,69 @@
+"""Whether a sweep has anything left to ask, by the plans that it noted and the journals alone.
+
+A sweep that was killed behind its last request, or whose cell was lost, so ends within a second:
+no tokenizer is loaded and nothing is planned again.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.storage.hashing import fingerprint
+from userturn.storage.journal_table import finished_keys
+from userturn.study.grid import Grid
+
+
+def read_description(grid: Grid, model: str) -> dict[str, Any]:
+    """Return what is known of a model."""
+    text = Path(grid.results, "models", f"{model}.json").read_text()
+    description: dict[str, Any] = json.loads(text)
+    return description
+
+
+def request_identity(grid: Grid, model: str) -> dict[str, Any]:
+    """Return what of a model and its engine enters the identity of its requests."""
+    described = read_description(grid, model)["identity"]
+    settings = {"dtype": grid.models[model]["dtype"], "engine": grid.config["engine"]}
+    return dict(described | settings)
+
+
+def plan_path(grid: Grid, model: str, dataset: str, identity: str, shard: str) -> Path:
+    """Return where a sweep notes the plan of a shard."""
+    return grid.requests_folder(model, dataset, identity) / f"{shard}.parquet"
+
+
+def _pending_plans(grid: Grid, model: str, pending: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield dataset and identity of every pending table of answers and every pending cell."""
+    answers = [(name, grid.answers_identity(model, name)) for name in grid.datasets]
+    cells = [(c.dataset, grid.cell_identity(c)) for c in grid.cells if c.model == model]
+    return (plan for plan in answers + cells if plan[1] in pending)
+
+
+def _planned_keys(path: Path, by: str) -> set[str] | None:
+    """Return the keys of a plan; None where it is not there, is of another model, or has gaps."""
+    if not path.is_file() or pl.read_parquet_metadata(path).get("model") != by:
+        return None
+    keys = pl.read_parquet(path, columns=["key"])["key"]
+    return None if keys.has_nulls() else set(keys)
+
+
+def n_settled(grid: Grid, model: str, shard: str, pending: Collection[str]) -> int | None:
+    """Return how many requests a shard has, if all are planned and finished; else None.
+
+    A row without a request keeps a plan open: what could not be asked then may be now.
+    """
+    by = fingerprint(request_identity(grid, model))
+    planned: dict[str, set[str]] = defaultdict(set)
+    for dataset, identity in _pending_plans(grid, model, pending):
+        keys = _planned_keys(plan_path(grid, model, dataset, identity, shard), by)
+        if keys is None:
+            return None
+        planned[dataset] |= keys
+    for dataset, keys in planned.items():
+        if finished_keys(grid.journal_folder(model, dataset), pl.Series(list(keys))) != keys:
+            return None
+    return sum(map(len, planned.values()))

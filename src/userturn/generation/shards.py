@@ -1,0 +1,73 @@
+"""Which items a shard of a model asks about, and whose answers it has to know for that."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from userturn.datasets.prepare import Item, read_items
+from userturn.storage.hashing import fingerprint
+
+HASH_RANGE = 2**64
+Numbered = tuple[int, Item]  # an item with its position in the dataset
+
+
+def shard_of(item: str, n_shards: int) -> int:
+    """Return the shard (from 1) that an item belongs to: an interval of its hash."""
+    return int(fingerprint(item)[:16], 16) * n_shards // HASH_RANGE + 1
+
+
+def next_in_hash_order(items: Iterable[str]) -> dict[str, str]:
+    """Return for each item the one with the next hash, the first for the last.
+
+    Shards are intervals of the hash, so the next item is nearly always in the same shard. An
+    item that is alone has no next.
+    """
+    ordered = sorted(items, key=fingerprint)
+    following = [*ordered[1:], *ordered[:1]]
+    return {item: other for item, other in zip(ordered, following, strict=True) if item != other}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A shard's part of one dataset; its items are read from disk each time they are asked for.
+
+    Attributes:
+        path_to_items: of the dataset.
+        number: of the shard, from 1.
+        n_shards: of the model.
+        donors: whose answer stands in for whose; empty where no cell asks for it.
+    """
+
+    path_to_items: Path
+    number: int
+    n_shards: int
+    donors: Mapping[str, str]
+
+    def _is_own(self, item: str) -> bool:
+        return self.n_shards == 1 or shard_of(item, self.n_shards) == self.number
+
+    @property
+    def own(self) -> Iterator[Numbered]:
+        """The items that the shard asks about."""
+        return (pair for pair in self._all() if self._is_own(pair[1].id))
+
+    @property
+    def lent(self) -> Iterator[Numbered]:
+        """The items of other shards whose answers stand in for those of its own."""
+        wanted = {donor for item, donor in self.donors.items() if self._is_own(item)}
+        foreign = {donor for donor in wanted if not self._is_own(donor)}
+        return (pair for pair in self._all() if pair[1].id in foreign) if foreign else iter(())
+
+    def _all(self) -> Iterator[Numbered]:
+        return enumerate(read_items(self.path_to_items))
+
+
+def part_of(path_to_items: Path, shard: str, with_donors: bool) -> Part:
+    """Return a shard's part of a prepared dataset; `shard` is such as 1of4."""
+    number, _, n_shards = shard.partition("of")
+    donors = {}
+    if with_donors:
+        donors = next_in_hash_order(pl.read_parquet(path_to_items, columns=["item"])["item"])
+    return Part(path_to_items, int(number), int(n_shards), donors)

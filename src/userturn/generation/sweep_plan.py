@@ -1,0 +1,109 @@
+"""What a sweep has to ask: the plans of one model's pending answers and cells, written to disk."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from userturn.generation.plan_files import Plan, plan_writer, write_plan
+from userturn.generation.planner import Planner, Probe
+from userturn.generation.resume import plan_path
+from userturn.generation.shards import Part, part_of
+from userturn.prompts.perturbations import Donor, needs_donor
+from userturn.study.cells import Cell
+from userturn.study.grid import Grid
+
+
+@dataclass
+class PendingPlans:
+    """Plans of one shard of one model; the answers to one dataset are in memory at a time.
+
+    Attributes:
+        grid: the study's grid.
+        model: name of the model.
+        shard: which part of the items, such as 1of1.
+        pending: identities of the answers and cells to fill.
+        planner: makes the requests.
+    """
+
+    grid: Grid
+    model: str
+    shard: str
+    pending: frozenset[str]
+    planner: Planner
+
+    @cached_property
+    def cells(self) -> dict[str, list[Cell]]:
+        """The pending cells of every dataset with something pending."""
+        mine = [cell for cell in self.grid.cells if cell.model == self.model]
+        pending = [cell for cell in mine if self.grid.cell_identity(cell) in self.pending]
+        of_datasets = {
+            name: [cell for cell in pending if cell.dataset == name] for name in self.grid.datasets
+        }
+        return {
+            name: cells
+            for name, cells in of_datasets.items()
+            if cells or self.grid.answers_identity(self.model, name) in self.pending
+        }
+
+    def _operator(self, perturbation: str) -> Mapping[str, Any]:
+        return self.grid.contents.perturbations[perturbation]
+
+    def _part(self, dataset: str) -> Part:
+        used = {cell.perturbation for cell in self.cells[dataset]}
+        with_donors = any(needs_donor(self._operator(perturbation)) for perturbation in used)
+        return part_of(self.grid.dataset_path(dataset), self.shard, with_donors)
+
+    def _path(self, dataset: str, identity: str) -> Path:
+        return plan_path(self.grid, self.model, dataset, identity, self.shard)
+
+    def answers(self, dataset: str, scratch: Path) -> list[Plan]:
+        """Write the plan of the answers to a dataset, that of answers lent to it to `scratch`."""
+        sampling = self.planner.sampling("assistant", self.grid.answer_settings(self.model))
+        identity, part = self.grid.answers_identity(self.model, dataset), self._part(dataset)
+        noted, lent = self._path(dataset, identity), scratch / f"{dataset}.parquet"
+        for path, items in ((noted, part.own), (lent, part.lent)):
+            plan = (self.planner.answer(dataset, i, item, sampling) for i, item in items)
+            write_plan(plan, path, identity, self.planner.identity)
+        return [Plan(path, dataset, sampling) for path in (noted, lent)]
+
+    def user_turns(self, dataset: str, answers: Mapping[str, str | None]) -> Iterator[Plan]:
+        """Write the plans of the user turns after the answers to a dataset, which are by item."""
+        part = self._part(dataset)
+        of_perturbations: dict[str, list[Cell]] = {}
+        for cell in self.cells[dataset]:
+            of_perturbations.setdefault(cell.perturbation, []).append(cell)
+        for perturbation, cells in of_perturbations.items():
+            probes = self._probes(part, answers, self._operator(perturbation))
+            yield from self._user_turns(dataset, cells, probes)
+
+    def _probes(
+        self, part: Part, answers: Mapping[str, str | None], operator: Mapping[str, Any]
+    ) -> Iterator[tuple[int, str, Probe]]:
+        for position, item in part.own:
+            donor = part.donors.get(item.id)
+            lent = None if donor is None else Donor(donor, answers.get(donor))
+            probe = self.planner.probe(item, answers.get(item.id), operator, lent)
+            yield position, item.id, probe
+
+    def _user_turns(
+        self, dataset: str, cells: list[Cell], probes: Iterator[tuple[int, str, Probe]]
+    ) -> list[Plan]:
+        """Write the plans of cells that differ in temperature alone, so that all share a probe."""
+        plans, draws = [], []
+        with ExitStack() as stack:
+            for cell in cells:
+                drawn = self.grid.user_turn_settings(self.grid.temperatures[cell.temperature])
+                sampling = self.planner.sampling("user", drawn)
+                identity = self.grid.cell_identity(cell)
+                path = self._path(dataset, identity)
+                plans.append(Plan(path, dataset, sampling))
+                add = stack.enter_context(plan_writer(path, identity, self.planner.identity))
+                samples = range(self.grid.n_samples(cell.temperature))
+                draws += [(add, sampling, sample) for sample in samples]
+            for position, item, probe in probes:
+                for add, sampling, sample in draws:
+                    add(self.planner.user_turn(dataset, position, item, sample, probe, sampling))
+        return plans

@@ -1,0 +1,1 @@
+"""Is an answer right? One file a verifier."""

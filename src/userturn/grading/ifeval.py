@@ -1,0 +1,114 @@
+"""Verifiers of instruction following: the checkers of IFEval and IFBench, strict and loose.
+
+The checkers are those of `if-verifiable`; strict and loose are written here, because its own
+evaluation skips instructions that it does not know. Some checkers draw random numbers, so each
+check is seeded. Some need NLTK data, which is searched where NLTK_DATA says and never downloaded.
+"""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from itertools import product
+from typing import Any, NamedTuple
+
+from userturn.grading.grade import Case, Grade
+
+
+class Check(NamedTuple):
+    """One instruction: whether an answer follows it, strictly and loosely, or why that is open."""
+
+    strict: bool | None
+    loose: bool | None
+    reason: str | None = None
+
+
+@cache
+def registry(benchmark: str) -> Mapping[str, Any]:
+    """Return the checker classes of `ifeval` or `ifbench` by instruction."""
+    import langdetect
+    import nltk
+
+    langdetect.DetectorFactory.seed = 0
+    download, nltk.download = nltk.download, lambda *_, **__: False  # else the import downloads
+    try:
+        module = import_module(f"if_verifiable.{benchmark}")
+    finally:
+        nltk.download = download
+    checkers: Mapping[str, Any] = module.INSTRUCTION_DICT
+    return checkers
+
+
+def variants(answer: str) -> list[str]:
+    """Return the readings of an answer that the loose check accepts (Zhou et al. 2023, sec. 2).
+
+    As it is, without its first line, its last line, both; each with and without asterisks.
+    """
+    lines = answer.split("\n")
+    cut = ["\n".join(lines[first:last]).strip() for first, last in product((0, 1), (None, -1))]
+    cut[0] = answer
+    return [*cut, *(text.replace("*", "") for text in cut)]
+
+
+def _checker(
+    checker: Any, instruction: str, kwargs: Mapping[str, Any], prompt: str
+) -> Callable[[str], bool]:
+    built = checker(instruction)
+    built.build_description(**kwargs)
+    if "prompt" in (built.get_instruction_args() or ()):
+        built.build_description(prompt=prompt)
+    return lambda text: bool(text.strip()) and bool(built.check_following(text))
+
+
+def _missing(error: LookupError) -> str:
+    hint = str(error).partition("nltk.download('")[2].partition("'")[0]
+    if not hint:
+        return "a checker lacks its data"
+    return f"NLTK data '{hint}' is missing: run python -m nltk.downloader {hint}"
+
+
+def check_instruction(
+    checkers: Mapping[str, Any], instruction: str, kwargs: Mapping[str, Any], case: Case
+) -> Check:
+    """Check one instruction, seeded: some checkers draw what an instruction leaves open."""
+    if instruction not in checkers:
+        return Check(None, None, f"{instruction}: no such checker")
+    random.seed(0)
+    try:
+        follows = _checker(checkers[instruction], instruction, kwargs, case.prompt)
+        strict, *loose = (follows(text) for text in variants(case.answer))
+        return Check(strict, strict or any(loose))
+    except Exception as error:  # of any checker, of whatever kind: the answer is not thereby wrong
+        reason = _missing(error) if type(error) is LookupError else type(error).__name__
+        return Check(None, None, f"{instruction}: {reason}")
+
+
+def checks(benchmark: str, case: Case) -> list[Check]:
+    """Check every instruction of one item."""
+    arguments = case.arguments
+    pairs = zip(arguments["instructions"], arguments["kwargs"], strict=True)
+    checkers = registry(benchmark)
+    return [check_instruction(checkers, name, kwargs, case) for name, kwargs in pairs]
+
+
+def _all(decisions: Sequence[bool | None]) -> bool | None:
+    """Return whether all hold: one that does not decides, else one that is open leaves it open."""
+    if False in decisions:
+        return False
+    return None if None in decisions else True
+
+
+def grade_instructions(benchmark: str, cases: Sequence[Case], n_processes: int = 1) -> list[Grade]:
+    """Grade answers to items with instructions: right where all instructions are followed."""
+    grades = []
+    for case in cases:
+        if not case.arguments.get("instructions"):
+            grades.append(Grade(None, "the item has no instructions"))
+            continue
+        done = checks(benchmark, case)
+        strict = _all([check.strict for check in done])
+        reasons = [check.reason for check in done if check.reason]
+        grades.append(
+            Grade(strict, "; ".join(reasons) or None, _all([check.loose for check in done]))
+        )
+    return grades

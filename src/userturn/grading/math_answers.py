@@ -1,0 +1,115 @@
+"""Verifiers of final answers: numbers by themselves, mathematics by math-verify."""
+
+import logging
+import re
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+
+from userturn.grading.grade import Case, Grade
+from userturn.time_limit import map_bounded
+
+MARKED = re.compile(r"(?:####|\bA(?:nswer)?:)(.*)", re.IGNORECASE)
+NUMBER = re.compile(r"-?\$?-?(?:\d[\d,]*)?\.?\d+")
+FINAL_LINE = re.compile(
+    r"(?:^\W*(?:the )?(?:final )?(?i:answer)|\bA(?i:nswer))[*_]*:[*_]*[ \t]*(\S.*?)[*_ \t]*$",
+    re.MULTILINE,
+)
+DOLLARS = re.compile(r"\\[(\[](.*)\\[)\]]|\$\$?(.*?)\$?\$", re.DOTALL)
+SECONDS = 20.0  # for one answer; math-verify needs 0.04 on average
+
+
+def _last_number(text: str) -> Decimal | None:
+    found = NUMBER.findall(text.replace("−", "-").replace("{,}", ","))
+    if not found:
+        return None
+    try:
+        return Decimal(found[-1].replace(",", "").replace("$", ""))
+    except InvalidOperation:
+        return None
+
+
+def numeric(answer: str, reference: str) -> Grade:
+    """Compare the final number of an answer with that of the reference.
+
+    The final number is the last one behind the last `####`, `Answer:` or `A:`, else the last one
+    of all. An answer without any number is wrong.
+    """
+    expected = _last_number(reference)
+    if expected is None:
+        return Grade(None, "the reference has no number")
+    marked = MARKED.findall(answer)
+    found = _last_number(marked[-1]) if marked else None
+    return Grade((found if found is not None else _last_number(answer)) == expected)
+
+
+def grade_numbers(cases: Sequence[Case], n_processes: int) -> list[Grade]:
+    """Grade answers by their final numbers."""
+    return [
+        numeric(case.answer, case.reference)
+        if case.reference is not None
+        else Grade(None, "no reference answer")
+        for case in cases
+    ]
+
+
+def boxed(text: str) -> str:
+    r"""Return LaTeX inside \boxed{}, without the mathematics signs around it.
+
+    Bare LaTeX such as \text{Evelyn} or (1,2) is read in no other form by math-verify.
+    """
+    text = text.strip().removesuffix(".")
+    if text.startswith("<") and text.endswith(">"):
+        text = text[1:-1]  # a model that copied the instruction's `<final answer>`
+    whole = DOLLARS.fullmatch(text)
+    inner = next(filter(None, whole.groups()), "") if whole else text
+    return inner if r"\boxed" in inner else rf"\boxed{{{inner}}}"
+
+
+def final_answer(answer: str) -> str:
+    r"""Return what an answer gives as final, boxed: its last line `Answer: ...`.
+
+    An answer without such a line is returned as it is; math-verify then looks for a \boxed{}
+    or the last expression.
+    """
+    lines = FINAL_LINE.findall(answer)
+    return boxed(lines[-1]) if lines else answer
+
+
+def _load() -> None:
+    """Load math-verify, which takes seconds, before any time is taken."""
+    import math_verify  # noqa: F401
+
+    logging.getLogger("math_verify").setLevel(logging.ERROR)
+
+
+def mathematical(pair: tuple[str, str]) -> Grade:
+    """Compare the final answer with the reference, both as mathematics, by math-verify.
+
+    There is no time limit here: this is for a process that can be ended.
+    """
+    from math_verify import parse, verify
+
+    answer, reference = pair
+    try:
+        expected = parse(boxed(reference), parsing_timeout=None, raise_on_error=True)
+        found = parse(final_answer(answer), parsing_timeout=None, raise_on_error=True)
+        if not expected:
+            return Grade(None, "the reference cannot be read as mathematics")
+        return Grade(verify(expected, found, timeout_seconds=None, raise_on_error=True))
+    except Exception as error:  # of sympy, of whatever kind: the answer is not thereby wrong
+        return Grade(None, f"math-verify cannot compare them: {type(error).__name__}")
+
+
+def grade_mathematics(
+    cases: Sequence[Case], n_processes: int, seconds: float = SECONDS
+) -> list[Grade]:
+    """Grade answers as mathematics, in processes; who takes longer than `seconds` is undecided."""
+    pairs = [(case.answer, case.reference) for case in cases if case.reference is not None]
+    grades = iter(map_bounded(mathematical, pairs, n_processes, seconds, _load))
+    overdue = Grade(None, f"math-verify took more than {seconds:g} s")
+    return [
+        next(grades) or overdue
+        if case.reference is not None
+        else Grade(None, "no reference answer")
+        for case in cases
+    ]

@@ -1,0 +1,73 @@
+"""Grades by rubric: a judge's endpoint is asked about every criterion of every answer."""
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from userturn.grading.grade import Grade
+from userturn.grading.rubric_prompt import SCHEMA, grader_prompt, read_criterion, score
+from userturn.judges.decisions import Decisions
+from userturn.judges.endpoint import ERROR, ask_judge, check_error_share, open_endpoint
+from userturn.judges.judge import Judge
+from userturn.judges.prompt import Question, ask_about, judge_identity
+from userturn.storage.hashing import fingerprint
+
+
+def _questions(row: Mapping[str, Any], identity: str) -> list[Question]:
+    rubrics = json.loads(row["verifier_arguments"])["rubrics"]
+    prompts = [grader_prompt(row["messages"], row["answer"] or "", rubric) for rubric in rubrics]
+    return [ask_about([{"role": "user", "content": prompt}], identity) for prompt in prompts]
+
+
+def _grade(row: Mapping[str, Any], keys: Sequence[str], decisions: Decisions) -> Grade:
+    found = [decisions.get(key) for key in keys]
+    said = [decision.said for decision in found if decision is not None and decision.said]
+    if len(said) < len(keys):
+        failed = any(decision is None or decision.outcome == "error" for decision in found)
+        missing = f"{len(keys) - len(said)} of {len(keys)} criteria stayed open"
+        return Grade(None, f"{ERROR}{missing}" if failed else missing)
+    points = [rubric["points"] for rubric in json.loads(row["verifier_arguments"])["rubrics"]]
+    total = score(points, [decision["met"] for decision in said])
+    if total is None:
+        return Grade(None, "no criterion has points that can be had")
+    return Grade(None, "scored, neither right nor wrong", score=total)
+
+
+def grade_by_rubric(
+    judge: Judge, rows: Sequence[Mapping[str, Any]], what: str, dataset: str, n_at_once: int
+) -> list[Grade]:
+    """Return the score of each answer by its item's rubrics, asking for what the journal lacks.
+
+    Args:
+        judge: whom to ask.
+        rows: answers with messages and verifier_arguments of their items.
+        what: is graded, as it stands in the ledger.
+        dataset: of the answers.
+        n_at_once: requests in flight at most.
+
+    Raises:
+        UserError: the endpoint is broken, the hard cap is reached, or too many answers failed.
+    """
+    identity = fingerprint([judge_identity(judge.settings), SCHEMA])
+    answered = [row for row in rows if row["outcome"] != "error"]
+    keys = [[question.key for question in _questions(row, identity)] for row in answered]
+    decisions = Decisions(judge.journal(dataset), (key for of_row in keys for key in of_row))
+
+    def questions() -> Iterator[Question]:
+        for row in answered:
+            yield from _questions(row, identity)
+
+    if not all(decisions.is_finished(key) for of_row in keys for key in of_row):
+        endpoint, account = open_endpoint(judge, SCHEMA, n_at_once), judge.account(what)
+        about = f"judge {judge.name}: {what}"
+        asyncio.run(ask_judge(endpoint, read_criterion, decisions, account, questions(), about))
+    graded = iter(
+        [_grade(row, of_row, decisions) for row, of_row in zip(answered, keys, strict=True)]
+    )
+    grades = [
+        Grade(None, "no answer: error") if row["outcome"] == "error" else next(graded)
+        for row in rows
+    ]
+    check_error_share(judge, what, [grade.reason for grade in grades])
+    return grades

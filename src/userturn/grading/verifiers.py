@@ -1,0 +1,94 @@
+"""Verifiers: is an answer right? True, False, or undecided with a reason, never a guess."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from userturn.grading.grade import Case, Grade, Verifier
+from userturn.grading.ifeval import grade_instructions
+from userturn.grading.math_answers import grade_mathematics, grade_numbers
+from userturn.judges.judge import Judge
+from userturn.storage.parquet import write_table
+
+KEYS = ["model", "dataset", "item"]
+VERIFIERS: dict[str, Verifier] = {
+    "numeric": grade_numbers,
+    "math": grade_mathematics,
+    "ifeval": partial(grade_instructions, "ifeval"),
+    "ifbench": partial(grade_instructions, "ifbench"),
+}
+
+
+def _case(row: Mapping[str, Any]) -> Case:
+    return Case(
+        answer=row["answer"] or "",
+        reference=row["reference_answer"],
+        arguments=json.loads(row["verifier_arguments"] or "{}"),
+        prompt=row["messages"][-1]["content"],
+    )
+
+
+def grade_answers(
+    verifier: str, rows: Sequence[Mapping[str, Any]], n_processes: int = 1
+) -> list[Grade]:
+    """Grade answers in their order; what was never answered for lack of a machine stays open."""
+    if verifier == "none":
+        return [Grade(None, "no verifier") for _ in rows]
+    answered = [_case(row) for row in rows if row["outcome"] != "error"]
+    grades = iter(VERIFIERS[verifier](answered, n_processes))
+    return [
+        Grade(None, "no answer: error") if row["outcome"] == "error" else next(grades)
+        for row in rows
+    ]
+
+
+def _grade_by_rubric(judge: Judge, rows: pl.DataFrame, n_at_once: int) -> list[Grade]:
+    from userturn.grading.rubric import grade_by_rubric  # the client takes a second to import
+
+    model, dataset = rows.select("model", "dataset").row(0)
+    what = f"grades/{model}/{dataset}"
+    return grade_by_rubric(judge, rows.to_dicts(), what, dataset, n_at_once)
+
+
+def grade(
+    verifier: str,
+    identity: str,
+    n_processes: int,
+    path_to_answers: str,
+    path_to_items: str,
+    path_to_grades: str,
+    judge: Judge | None = None,
+    n_at_once: int = 0,
+) -> None:
+    """Write one grade an answer: model, dataset, item, correct, correct_loose, score, reason.
+
+    The verifier `rubric` asks a judge, no more than `n_at_once` questions at a time, and gives a
+    score. `correct` is null where the verifier is undecided, and `reason` says why;
+    `correct_loose` is null also where there is no loose reading.
+    """
+    rows = answers_to_grade(pl.read_parquet(path_to_answers), pl.read_parquet(path_to_items))
+    if judge is not None:
+        grades = _grade_by_rubric(judge, rows, n_at_once)
+    else:
+        grades = grade_answers(verifier, rows.to_dicts(), n_processes)
+    write_table(grades_table(rows, grades), path_to_grades, identity)
+
+
+def answers_to_grade(answers: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
+    """Return answers with what their items tell a verifier."""
+    asked = items.select("item", "messages", "reference_answer", "verifier_arguments")
+    given = answers.select(*KEYS, "outcome", "answer")
+    return given.join(asked, on="item", how="left", maintain_order="left")
+
+
+def grades_table(rows: pl.DataFrame, grades: Sequence[Grade]) -> pl.DataFrame:
+    """Return grades as a table, one row an answer."""
+    return rows.select(KEYS).with_columns(
+        pl.Series("correct", [g.correct for g in grades], dtype=pl.Boolean),
+        pl.Series("correct_loose", [g.correct_loose for g in grades], dtype=pl.Boolean),
+        pl.Series("score", [g.score for g in grades], dtype=pl.Float64),
+        pl.Series("reason", [g.reason for g in grades], dtype=pl.String),
+    )

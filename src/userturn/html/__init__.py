@@ -1,0 +1,1 @@
+"""Pages that open from a file, and their parts."""

@@ -1,0 +1,1 @@
+"""People check the judge: sample, rounds, task page, import, labels."""

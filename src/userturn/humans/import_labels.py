@@ -1,0 +1,177 @@
+"""Labels of people come in: every row of every file is checked, every problem is one sentence.
+
+Unless the config says to leave bad rows out, one problem means that nothing is imported.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from userturn.config.check import near_miss
+from userturn.errors import UserError
+from userturn.humans.label_files import COLUMNS, Row, rows_of_file
+from userturn.humans.rounds import KEY_SCHEMA
+from userturn.humans.task_page import read_rubric
+from userturn.judges.verdict import GENUINE
+from userturn.logs import say
+from userturn.storage.parquet import Schema, write_table
+
+ANNOTATIONS_SCHEMA: Schema = {
+    "round": pl.String,
+    "annotator": pl.String,
+    "id": pl.String,
+    "label": pl.String,
+    "genuine": pl.Boolean,
+    "notes": pl.String,
+    **{name: KEY_SCHEMA[name] for name in ("model", "dataset", "temperature", "perturbation")},
+    **{name: KEY_SCHEMA[name] for name in ("item", "sample", "key")},
+}
+
+
+class Reading(NamedTuple):
+    """The rows of all files that can be used, and what is wrong with the others."""
+
+    rows: list[Row]
+    problems: list[str]
+
+
+def _problem(row: Row, round_name: str, known: set[str], labels: Iterable[str]) -> str | None:
+    """Return what is wrong with a row in itself."""
+    if row.round != round_name:
+        return (
+            f"{row.where}: of round '{row.round}', expected '{round_name}'; put the file into "
+            f"data/annotations/{row.round or '<its round>'}/"
+        )
+    if row.id not in known:
+        return f"{row.where}: the id '{row.id}' is none of this round; remove the row"
+    if not row.annotator:
+        return f"{row.where}: names no annotator; write a name or initials into the row"
+    if row.label not in labels:
+        found = f"'{row.label}'" if row.label else "no label"
+        return f"{row.where}: {found} is not in the rubric{near_miss(row.label, labels)}"
+    return None
+
+
+def _check_rows(rows: Sequence[Row], wrong: Callable[[Row], str | None]) -> Reading:
+    """Keep the rows that are right and the first for each annotator and id."""
+    kept: dict[tuple[str, str], Row] = {}
+    problems = []
+    for row in rows:
+        problem = wrong(row)
+        first = kept.get((row.annotator, row.id))
+        if problem is None and first is not None:
+            problem = (
+                f"{row.where}: '{row.annotator}' labels {row.id} again, as {row.label}, and in "
+                f"{first.where} as {first.label}; remove one of the two"
+            )
+        if problem is None:
+            kept[row.annotator, row.id] = row
+        else:
+            problems.append(problem)
+    return Reading(list(kept.values()), problems)
+
+
+def _mixed(path: Path, rows: Sequence[Row]) -> list[str]:
+    """Return a problem where a file of the page, made by one person, names several."""
+    names = sorted({row.annotator for row in rows if row.annotator})
+    if len(names) < 2 or all(name.startswith("label-studio-") for name in names):
+        return []
+    return [
+        f"{path}: holds labels of {len(names)} annotators ({', '.join(names)}), expected one; mend "
+        "the name, or give each a file of their own"
+    ]
+
+
+def _missing(rows: Sequence[Row], known: set[str]) -> list[str]:
+    """Return a problem for each annotator who has not labelled every turn of the round."""
+    done: dict[str, set[str]] = {}
+    for row in rows:
+        done.setdefault(row.annotator, set()).add(row.id)
+    return [
+        f"annotator '{name}': {len(known - ids)} of {len(known)} turns have no label, the first is "
+        f"{min(known - ids)}; finish the round, or set humans.skip_problems"
+        for name, ids in sorted(done.items())
+        if known - ids
+    ]
+
+
+def read_annotations(
+    paths: Sequence[str | Path], key: pl.DataFrame, labels: Iterable[str], round_name: str
+) -> Reading:
+    """Return the usable rows of a round's files, and one sentence for each problem found.
+
+    Of rows that repeat a label, the first is usable; of a file with several annotators, none is.
+
+    Args:
+        paths: CSV and JSON files.
+        key: of the round.
+        labels: of the rubric.
+        round_name: the round that the files must be of.
+    """
+    known, labels = set(key["id"]), list(labels)
+    rows: list[Row] = []
+    problems: list[str] = []
+    for path in sorted(map(Path, paths)):
+        try:
+            found = rows_of_file(path)
+        except UserError as error:
+            problems.append(str(error))
+            continue
+        mixed = _mixed(path, found)
+        problems += mixed
+        rows += [] if mixed else found
+    checked = _check_rows(rows, lambda row: _problem(row, round_name, known, labels))
+    problems += [*checked.problems, *_missing(checked.rows, known)]
+    return Reading(checked.rows, problems)
+
+
+def annotations_table(rows: Sequence[Row], key: pl.DataFrame) -> pl.DataFrame:
+    """Return checked rows with the turns that their ids stand for, sorted."""
+    columns = dict.fromkeys(COLUMNS, pl.String)
+    labelled = pl.DataFrame([row[1:] for row in rows], schema=columns, orient="row")
+    return (
+        labelled.with_columns(genuine=pl.col("label") == GENUINE)
+        .join(key.drop("round"), on="id")
+        .select(pl.col(name).cast(kind) for name, kind in ANNOTATIONS_SCHEMA.items())
+        .sort("annotator", "id")
+    )
+
+
+def how_to_start(round_name: str, n_turns: int) -> str:
+    """Return what to do where a round has no annotations yet."""
+    return (
+        f"round '{round_name}' has no annotations yet: have 2 or 3 people label its {n_turns} "
+        f"turns in results/humans/{round_name}/task.html, put what they save into "
+        f"data/annotations/{round_name}/ and run the same command again (docs/annotation.md)"
+    )
+
+
+def import_annotations(
+    round_name: str,
+    skip_problems: bool,
+    identity: str,
+    paths_to_files: Sequence[str],
+    path_to_key: str,
+    path_to_rubric: str,
+    path_to_annotations: str,
+) -> None:
+    """Write the labels of one round, or nothing where a row is wrong.
+
+    Raises:
+        UserError: every problem found, one sentence a line, unless `skip_problems`.
+    """
+    key = pl.read_parquet(path_to_key)
+    reading = read_annotations(paths_to_files, key, read_rubric(path_to_rubric), round_name)
+    if reading.problems and not skip_problems:
+        raise UserError(
+            f"{len(reading.problems)} problems in data/annotations/{round_name}/, nothing of it is "
+            "imported; mend them, or set humans.skip_problems to leave them out\n  "
+            + "\n  ".join(reading.problems)
+        )
+    for problem in reading.problems:
+        say(f"left out: {problem}")
+    if not reading.rows and key.height:
+        say(how_to_start(round_name, key.height))
+    write_table(annotations_table(reading.rows, key), path_to_annotations, identity)

@@ -1,0 +1,75 @@
+"""What people labelled, and how many turns of the study each label stands for."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
+from userturn.humans.rounds import KEY_SCHEMA
+from userturn.humans.sample import STRATUM, TURN
+from userturn.storage.parquet import read_tables
+
+PEOPLE = "people"  # stands for all annotators together
+VERDICTS = [*TURN, "judge", "label", "genuine", "rationale"]
+
+
+def read_annotations_and_keys(
+    paths_to_annotations: Sequence[str], paths_to_keys: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the labels and the keys of all rounds."""
+    return (
+        read_tables(paths_to_annotations, ANNOTATIONS_SCHEMA),
+        read_tables(paths_to_keys, KEY_SCHEMA),
+    )
+
+
+def drawn_turns(keys: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
+    """Return the drawn turns that the study still holds, with their probability over all rounds.
+
+    Args:
+        keys: of all rounds.
+        turns: user turns; a drawn one that a changed setting replaced has another `key` there.
+    """
+    held = keys.join(turns.select(*TURN, "key"), on=[*TURN, "key"], how="semi")
+    return held.sort("round", "id").with_columns(
+        inclusion_probability=(pl.max("n_drawn") / pl.max("stratum_size")).over(STRATUM)
+    )
+
+
+def weighted(drawn: pl.DataFrame, labelled: pl.DataFrame, classes: Sequence[str]) -> pl.DataFrame:
+    """Return the labelled turns with `weight`: how many turns of the study each stands for.
+
+    The inverse of the probability of being drawn, scaled up within classes by what was drawn and
+    not labelled (weighting-class adjustment: Lohr 2019, Sampling, section 8.5). In a stratum of N
+    turns, n of them labelled, that is N / n.
+
+    Args:
+        drawn: as `drawn_turns` returns it.
+        labelled: holds the `id` of each labelled turn.
+        classes: columns of `drawn`.
+    """
+    inverse = 1 / pl.col("inclusion_probability")
+    is_labelled = pl.col("id").is_in(labelled["id"].to_list())
+    scale = inverse.sum() / inverse.filter(is_labelled).sum()
+    return drawn.with_columns(weight=inverse * scale.over(list(classes))).filter(is_labelled)
+
+
+def n_unlabelled_classes(drawn: pl.DataFrame, labelled: pl.DataFrame, column: str) -> int:
+    """Return how many classes have drawn turns but no label."""
+    with_labels = drawn.filter(pl.col("id").is_in(labelled["id"].to_list()))
+    return drawn[column].n_unique() - with_labels[column].n_unique()
+
+
+def people(annotations: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a labelled turn: what its annotators say together.
+
+    Returns:
+        `id`; `share_genuine` of its annotators; `label`, the one that most gave, null where several
+        were given as often; `labels` of all, by annotator.
+    """
+    votes = annotations.group_by("id", "label").agg(n=pl.len())
+    most = votes.filter(pl.col("n") == pl.col("n").max().over("id")).group_by("id")
+    majority = most.agg(label=pl.when(pl.len() == 1).then(pl.first("label")))
+    said = pl.format("{}: {}", "annotator", "label").sort_by("annotator").str.join("; ")
+    together = annotations.group_by("id").agg(share_genuine=pl.mean("genuine"), labels=said)
+    return together.join(majority, on="id").sort("id")

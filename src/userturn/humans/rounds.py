@@ -1,0 +1,214 @@
+"""Rounds of annotation: which turns a round holds, what annotators see of them, and the key.
+
+A round is drawn once. What it holds never changes afterwards: new cells go into a new round, whose
+draw goes on behind what earlier rounds took. So each stratum is always drawn from its beginning,
+and with k of its N turns in all rounds together each has the probability k / N.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from userturn.humans.blinding import neutral, special_tokens
+from userturn.humans.sample import STRATUM, TURN, drawn, keyed_hashes
+from userturn.logs import say
+from userturn.storage.atomic_files import written_whole
+from userturn.storage.hashing import fingerprint
+from userturn.storage.parquet import Schema, read_tables, write_table
+from userturn.workflow.humans import HumanGrid
+
+ID_LENGTH = 16  # hexadecimal digits of an opaque id
+KEY_SCHEMA: Schema = {
+    "round": pl.String,
+    "id": pl.String,
+    "model": pl.String,
+    "family": pl.String,
+    "dataset": pl.String,
+    "temperature": pl.Float64,
+    "perturbation": pl.String,
+    "item": pl.String,
+    "sample": pl.Int64,
+    "key": pl.String,
+    "judge": pl.String,
+    "stratum": pl.String,
+    "rank": pl.Int64,
+    "stratum_size": pl.Int64,
+    "n_drawn": pl.Int64,
+    "inclusion_probability": pl.Float64,
+}
+SAMPLE_SCHEMA: Schema = {
+    **{name: KEY_SCHEMA[name] for name in (*TURN, "key", "stratum", "rank", "stratum_size")},
+    **{name: KEY_SCHEMA[name] for name in ("n_drawn", "inclusion_probability")},
+    "is_drawn": pl.Boolean,
+}
+TURNS_SCHEMA: Schema = {
+    **{name: KEY_SCHEMA[name] for name in (*TURN, "key")},
+    "answer": pl.String,
+    "text": pl.String,
+}
+ITEMS_SCHEMA: Schema = {
+    "id": pl.String,
+    "conversation": pl.List(pl.Struct({"role": pl.String, "text": pl.String})),
+    "turn": pl.String,
+}
+
+
+def topped_up(strata: pl.DataFrame, minimum: int, seed: int) -> pl.DataFrame:
+    """Return strata with `n_drawn` raised until each model family has its minimum.
+
+    The least drawn strata are raised first, one turn at a time, equals in the order of a keyed
+    hash. Sizes alone decide, no turn's own hash does: within a stratum all stay equally likely.
+
+    Args:
+        strata: one row a stratum: its key columns, `family`, `stratum_size`, `n_drawn`.
+        minimum: turns wanted of each family; all of a family that has fewer.
+        seed: of the study.
+    """
+    secret = fingerprint(["strata that are topped up", seed])
+    names = strata.select(pl.concat_str(STRATUM, separator="\n")).to_series()
+    room = pl.int_ranges("n_drawn", pl.min_horizontal("stratum_size", pl.col("n_drawn") + minimum))
+    steps = (
+        strata.with_columns(order=keyed_hashes(secret, names), level=room)
+        .explode("level", empty_as_null=True)
+        .drop_nulls("level")
+        .sort("family", "level", "order")
+        .with_columns(step=pl.int_range(pl.len()).over("family"))
+        .join(strata.group_by("family").agg(short=minimum - pl.sum("n_drawn")), on="family")
+        .filter(pl.col("step") < pl.col("short"))
+    )
+    raised = steps.group_by(STRATUM).agg(n_more=pl.len())
+    return (
+        strata.join(raised, on=STRATUM, how="left", maintain_order="left")
+        .with_columns(n_drawn=pl.col("n_drawn") + pl.col("n_more").fill_null(0))
+        .drop("n_more")
+    )
+
+
+def draw(
+    frame: pl.DataFrame,
+    earlier: pl.DataFrame,
+    families: Mapping[str, str],
+    minimum: int,
+    seed: int,
+) -> pl.DataFrame:
+    """Return the turns of a new round: what is wanted, and was not drawn in an earlier one.
+
+    Args:
+        frame: human samples of all cells, as `drawn` of `human_sample` returns them.
+        earlier: keys of all earlier rounds.
+        families: model family by model.
+        minimum: turns of each family, in all rounds together.
+        seed: of the study.
+    """
+    family = pl.col("model").replace_strict(families, return_dtype=pl.String)
+    before = pl.col("key").is_in(earlier["key"].to_list())
+    reached = pl.col("rank").filter(before).max().fill_null(0)
+    strata = (
+        frame.group_by(STRATUM, maintain_order=True)
+        .agg(pl.first("stratum_size"), n_drawn=pl.max_horizontal(pl.first("n_drawn"), reached))
+        .with_columns(family=family)
+    )
+    raised = topped_up(strata, minimum, seed).select(*STRATUM, "family", wanted="n_drawn")
+    placed = frame.drop("n_drawn", "inclusion_probability", "is_drawn").join(raised, on=STRATUM)
+    return drawn(placed, pl.col("wanted")).filter("is_drawn", ~before)
+
+
+def keyed(turns: pl.DataFrame, round_name: str, judge: str, seed: int) -> pl.DataFrame:
+    """Return the key of a round, in the order in which annotators see it: that of opaque ids."""
+    secret = fingerprint(["annotation ids", seed, round_name])
+    names = turns.select(pl.concat_str(*TURN, "key", separator="\n")).to_series()
+    return (
+        turns.with_columns(
+            id=keyed_hashes(secret, names).str.head(ID_LENGTH),
+            round=pl.lit(round_name),
+            judge=pl.lit(judge),
+        )
+        .sort("id")
+        .select(pl.col(name).cast(kind) for name, kind in KEY_SCHEMA.items())
+    )
+
+
+def shown(
+    key: pl.DataFrame,
+    turns: pl.DataFrame,
+    items: Mapping[str, Mapping[str, Sequence[Mapping[str, str]]]],
+    tokens: Sequence[str],
+) -> pl.DataFrame:
+    """Return what annotators see of a round's turns: opaque id, conversation and user turn.
+
+    Args:
+        key: the round's.
+        turns: user turns of its cells.
+        items: messages by dataset and item.
+        tokens: special tokens of the models; they are shown as one neutral mark.
+    """
+    columns = [*TURN, "key", "answer", "text"]
+    seen = key.join(turns.select(columns), on=[*TURN, "key"], maintain_order="left")
+    rows = []
+    for row in seen.iter_rows(named=True):
+        messages = [*items[row["dataset"]][row["item"]]]
+        if row["answer"] is not None:
+            messages.append({"role": "assistant", "content": row["answer"]})
+        conversation = [
+            {"role": message["role"], "text": neutral(message["content"], tokens)}
+            for message in messages
+        ]
+        turn = neutral(row["text"] or "", tokens, is_turn=True)
+        rows.append({"id": row["id"], "conversation": conversation, "turn": turn})
+    return pl.DataFrame(rows, schema=ITEMS_SCHEMA)
+
+
+def _drawn_now(
+    humans: HumanGrid,
+    round_name: str,
+    paths_to_samples: Sequence[str],
+    paths_to_user_turns: Sequence[str],
+    paths_to_datasets: Sequence[str],
+    paths_to_descriptions: Sequence[str],
+    paths_to_earlier_keys: Sequence[str],
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return a new round's key and what annotators see of it."""
+    seed = humans.grid.config["seed"]
+    earlier = read_tables(paths_to_earlier_keys, KEY_SCHEMA)
+    frame = read_tables(paths_to_samples, SAMPLE_SCHEMA)
+    minimum = humans.settings["minimum_per_family"]
+    new = draw(frame, earlier, humans.families, minimum, seed)
+    key = keyed(new, round_name, humans.judge, seed)
+    turns = read_tables(paths_to_user_turns, TURNS_SCHEMA)
+    items = {
+        Path(path).stem: dict(pl.read_parquet(path, columns=["item", "messages"]).iter_rows())
+        for path in paths_to_datasets
+    }
+    say(
+        f"round '{round_name}': {key.height} turns of {len(humans.cells)} cells are drawn, "
+        f"{humans.n_hidden} cells of private datasets are left out"
+    )
+    return key, shown(key, turns, items, special_tokens(paths_to_descriptions))
+
+
+def draw_annotation_round(
+    humans: HumanGrid,
+    round_name: str,
+    path_to_key: str,
+    path_to_items: str,
+    **inputs: Sequence[str],
+) -> None:
+    """Write a round's key and, apart from it, what annotators see: drawn now or as it was.
+
+    Args:
+        humans: knows where a drawn round is kept.
+        round_name: of `humans.rounds`.
+        path_to_key: where the key goes.
+        path_to_items: where that goes which annotators see.
+        inputs: paths that a new round is drawn from, as `_drawn_now` names them.
+    """
+    folder = humans.drawn_folder(round_name)
+    if not humans.is_drawn(round_name):
+        key, seen = _drawn_now(humans, round_name, **inputs)
+        identity = fingerprint([round_name, key["id"].to_list()])
+        write_table(seen, folder / "items.parquet", identity)
+        write_table(key, folder / "key.parquet", identity)
+    for name, path in (("key.parquet", path_to_key), ("items.parquet", path_to_items)):
+        with written_whole(path) as temporary:
+            temporary.write_bytes((folder / name).read_bytes())

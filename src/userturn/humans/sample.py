@@ -1,0 +1,105 @@
+"""Which user turns people label: drawn by a keyed hash, in each cell and label of a judge.
+
+A turn's place in the order of its stratum depends on its own request and the study's seed alone, so
+that no other turn, cell, model or dataset moves it. The first k of a stratum of N are drawn, each
+with the probability k / N (bottom-k sampling: Cohen and Kaplan 2007, PODC, section 2).
+"""
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from userturn.judges.verdict import GENUINE
+from userturn.storage.hashing import fingerprint
+from userturn.storage.parquet import write_table
+
+TURN = ["model", "dataset", "temperature", "perturbation", "item", "sample"]
+STRATUM = ["model", "dataset", "temperature", "perturbation", "stratum"]
+UNSCORED = "unscored"
+
+
+def keyed_hash(secret: str, text: str) -> str:
+    """Return 64 hexadecimal digits that only who knows the secret can tell from the text."""
+    return hmac.new(secret.encode(), text.encode(), hashlib.sha256).hexdigest()
+
+
+def keyed_hashes(secret: str, texts: Iterable[str]) -> pl.Series:
+    """Return the keyed hash of every text."""
+    return pl.Series([keyed_hash(secret, text) for text in texts], dtype=pl.String)
+
+
+def sampling_frame(turns: pl.DataFrame, verdicts: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """Return every turn of some cells that can be drawn, with its place in its stratum.
+
+    Args:
+        turns: user turns; those with the outcome `error` have no text and are left out.
+        verdicts: one judge's verdict on each of them; its label is the stratum, `unscored` where
+            it has none.
+        seed: of the study; another seed is another order.
+
+    Returns:
+        The key columns, `key` of the request, `stratum`, `rank` in it from 1, `stratum_size`;
+        sorted by cell, stratum and rank.
+    """
+    secret = fingerprint(["order of the human sample", seed])
+    labelled = turns.filter(pl.col("outcome") != "error").join(
+        verdicts.select(*TURN, stratum=pl.col("label").fill_null(UNSCORED)), on=TURN
+    )
+    ordered = labelled.with_columns(order=keyed_hashes(secret, labelled["key"]))
+    return (
+        ordered.sort(*STRATUM, "order", "item", "sample")
+        .with_columns(
+            rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(STRATUM),
+            stratum_size=pl.len().over(STRATUM).cast(pl.Int64),
+        )
+        .select(*TURN, "key", "stratum", "rank", "stratum_size")
+    )
+
+
+def drawn(frame: pl.DataFrame, n_drawn: pl.Expr) -> pl.DataFrame:
+    """Return a frame with what is drawn of it: the turns that rank first in their stratum.
+
+    Args:
+        frame: as `sampling_frame` returns it.
+        n_drawn: how many are wanted of a row's stratum; all of a smaller one are taken.
+
+    Returns:
+        The frame with `n_drawn` of the stratum, `inclusion_probability` and `is_drawn`.
+    """
+    sized = frame.with_columns(n_drawn=pl.min_horizontal(n_drawn, "stratum_size").cast(pl.Int64))
+    return sized.with_columns(
+        inclusion_probability=pl.col("n_drawn") / pl.col("stratum_size"),
+        is_drawn=pl.col("rank") <= pl.col("n_drawn"),
+    )
+
+
+def wanted(settings: Mapping[str, int]) -> pl.Expr:
+    """Return how many turns the config wants of a row's stratum: more of the genuine ones."""
+    return (
+        pl.when(pl.col("stratum") == GENUINE)
+        .then(settings["genuine"])
+        .otherwise(settings["per_stratum"])
+    )
+
+
+def sample_for_humans(
+    settings: Mapping[str, int],
+    seed: int,
+    identity: str,
+    path_to_user_turns: str,
+    path_to_verdicts: str,
+    path_to_human_sample: str,
+) -> None:
+    """Write the order in which a cell's turns are drawn, and which of them the config wants."""
+    turns, verdicts = pl.read_parquet(path_to_user_turns), pl.read_parquet(path_to_verdicts)
+    write_table(human_sample(turns, verdicts, settings, seed), path_to_human_sample, identity)
+
+
+def human_sample(
+    turns: pl.DataFrame, verdicts: pl.DataFrame, settings: Mapping[str, int], seed: int
+) -> pl.DataFrame:
+    """Return the order in which a cell's turns are drawn, and which of them the config wants."""
+    frame = sampling_frame(turns.select(*TURN, "key", "outcome"), verdicts, seed)
+    return drawn(frame, wanted(settings))

@@ -1,0 +1,171 @@
+"""Questions become decisions: found in a judge's journal, or asked for, and noted as they come."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from userturn.judges.budget import Account, CapReachedError, cap_reached
+from userturn.judges.decisions import Decisions, Record, only_writer
+from userturn.judges.http_client import Endpoint, EndpointError
+from userturn.judges.parse_reply import Reply, UnclearReplyError
+from userturn.judges.prompt import Question
+from userturn.logs import Progress
+from userturn.storage.journal import Writer
+
+Read = Callable[[Reply], Record]
+"""Returns what a reply says, or raises UnclearReplyError."""
+
+REPAIR = (
+    "That reply cannot be used: {reason}. Reply again, with the one JSON object that was asked "
+    "for and nothing else."
+)
+
+
+def repaired(question: Question, reason: str) -> Question:
+    """Return a question put once more, with what was wrong with the first reply."""
+    message = {"role": "user", "content": REPAIR.format(reason=reason)}
+    return Question(question.key, (*question.messages, message))
+
+
+def record_of(key: str, reply: Reply, read: Read, endpoint: Endpoint) -> Record:
+    """Return the journal's record of a reply, without the endpoint's key in any of its texts.
+
+    Its outcome is `ok`, `unscored` where asking again is no use, else `unclear`.
+    """
+    try:
+        said = read(reply)
+    except UnclearReplyError as error:
+        outcome, words = ("unscored", reply.refusal) if error.final else ("unclear", None)
+        raw = endpoint.redacted(words or reply.raw)
+        return {"key": key, "outcome": outcome, "reason": str(error), "reply": raw}
+    texts = {name: endpoint.redacted(v) for name, v in said.items() if isinstance(v, str)}
+    return {"key": key, "outcome": "ok", "said": said | texts}
+
+
+@dataclass
+class Asker:
+    """Asks one judge for what the journal of a dataset lacks.
+
+    Attributes:
+        endpoint: of the judge, open.
+        read: reads its replies.
+        journal: of the judge and dataset.
+        account: of the judge and cell.
+        unclear: first replies that could not be read, by key, with the reason.
+    """
+
+    endpoint: Endpoint
+    read: Read
+    journal: Writer
+    account: Account
+    unclear: dict[str, str] = field(default_factory=dict)
+    _n_running: int = 0
+    _failure: BaseException | None = None
+    _freed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def ask(self, questions: Iterable[Question], progress: Progress) -> None:
+        """Ask every question, no more at once than the pace allows.
+
+        Raises:
+            BrokenEndpointError: the endpoint answers nothing any more.
+            CapReachedError: one more request could pass the hard cap.
+        """
+        tasks: set[asyncio.Task[None]] = set()
+        for question in questions:
+            while self._n_running >= int(self.endpoint.pace.limit):
+                self._freed.clear()
+                await self._freed.wait()
+            if self._failure is not None:
+                break
+            self._n_running += 1
+            task = asyncio.create_task(self._settle(question, progress))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+        while tasks:
+            await asyncio.wait(tasks)
+        if self._failure is not None:
+            raise self._failure
+
+    async def _settle(self, question: Question, progress: Progress) -> None:
+        try:
+            record = await self._decide(question)
+            self.journal.append(record)
+            if record["outcome"] == "ok":
+                self.account.decided()
+            progress.add(0)
+            self.endpoint.check()
+        except Exception as error:
+            self._failure = self._failure or error
+        finally:
+            self._n_running -= 1
+            self._freed.set()
+
+    async def _decide(self, question: Question) -> Record:
+        """Return the record of one question: decided, unscored after one repair, or an error."""
+        try:
+            reason = self.unclear.get(question.key)
+            if reason is None:
+                first = await self._reply_to(question)
+                if first["outcome"] != "unclear":
+                    return first
+                self.journal.append(first)
+                reason = first["reason"]
+            second = await self._reply_to(repaired(question, reason))
+        except EndpointError as error:
+            return {"key": question.key, "outcome": "error", "reason": str(error)}
+        if second["outcome"] == "ok":
+            return second
+        why = f"{reason}; asked again: {second['reason']}"
+        return second | {"outcome": "unscored", "reason": why}
+
+    async def _reply_to(self, question: Question) -> Record:
+        reply = await self.endpoint.complete(list(question.messages), self.account)
+        return record_of(question.key, reply, self.read, self.endpoint)
+
+
+def _first_reasons(decisions: Decisions, keys: Iterable[str]) -> dict[str, str]:
+    """Return why the first reply to each question could not be read, where nothing came after."""
+    found = ((key, decisions.get(key)) for key in keys)
+    return {key: d.reason or "" for key, d in found if d is not None and d.outcome == "unclear"}
+
+
+async def ask_missing(
+    endpoint: Endpoint,
+    read: Read,
+    decisions: Decisions,
+    account: Account,
+    questions: Iterable[Question],
+    what: str,
+) -> None:
+    """Ask a judge for what its journal lacks, and refresh the decisions.
+
+    Args:
+        endpoint: of the judge, open.
+        read: reads its replies.
+        decisions: of the journal, about the keys of all questions.
+        account: of the judge and cell.
+        questions: all of them, made one at a time.
+        what: is asked about, for the progress lines.
+
+    Raises:
+        UserError: the endpoint is broken, or the hard cap forbids another request.
+    """
+    with only_writer(decisions.folder):
+        decisions.refresh()  # another cell may have asked the same
+        missing = {key for key in decisions.wanted if not decisions.is_finished(key)}
+        unclear, progress = _first_reasons(decisions, missing), Progress(what, len(missing))
+
+        def asked_once() -> Iterator[Question]:
+            for question in questions:
+                if question.key in missing:
+                    missing.discard(question.key)
+                    yield question
+
+        with Writer(decisions.folder) as journal, account:
+            asker = Asker(endpoint, read, journal, account, unclear)
+            try:
+                await asker.ask(asked_once(), progress)
+            except CapReachedError:
+                n_left = progress.n_requests - progress.n_done
+                raise cap_reached(what, account.cap, n_left) from None
+    decisions.refresh()

@@ -1,0 +1,224 @@
+"""What judges cost: every request that was sent, counted on disk before it is sent.
+
+Each process keeps one small account for each cell and judge that it asks about. An account is a
+file of two slots that are written in turn, so that a kill leaves one of them whole. It holds tokens
+and not money: prices stand in the config and may be mended. A hard cap is kept across processes:
+each takes an allowance out of what all accounts together leave free, under one lock.
+"""
+
+import fcntl
+import os
+import socket
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from userturn.errors import UserError
+from userturn.judges.usage import Price, Spent, metered, money
+from userturn.storage.journal import decode_line, encode_line
+from userturn.storage.locks import alone
+
+SLOT = 1024  # bytes
+SHARE = 8  # of what is free, a process takes this part at a time
+
+
+class CapReachedError(Exception):
+    """One more request could pass the hard cap."""
+
+
+def cap_reached(what: str, cap: float | None, n_left: int) -> UserError:
+    """Return what to tell a user whose questions the hard cap has stopped."""
+    return UserError(
+        f"{what}: stopped before max_cost {cap or 0:g} could be passed, with {n_left} questions "
+        "left; what was decided is in the journal: raise max_cost and run the same command again"
+    )
+
+
+@dataclass
+class Account:
+    """The account of one process for one judge and cell.
+
+    Attributes:
+        folder: of all accounts of the study.
+        judge: name of the judge.
+        cell: folder of the cell, below `results`.
+        price: of the judge's tokens, for the cap.
+        cap: money that all accounts together may never pass, or None.
+        prices: of every judge, to add up what the others spent.
+    """
+
+    folder: Path
+    judge: str
+    cell: str
+    price: Price | None = None
+    cap: float | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    spent: Spent = field(default_factory=Spent)
+    in_flight: Spent = field(default_factory=Spent)
+    allowance: float = 0.0
+    _number: int = 0
+    _descriptor: int | None = None
+    _began: float = 0.0
+
+    def __enter__(self) -> Self:
+        """Return the account itself; its file is made with the first request."""
+        self._began = time.monotonic()
+        self._path = self.folder / self.judge / f"{socket.gethostname()}-{uuid.uuid4().hex}.account"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give back what was not spent, and close the file."""
+        if self._descriptor is not None:
+            self.allowance = 0.0
+            self._write()
+            os.fsync(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _write(self) -> None:
+        if self._descriptor is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR)
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)  # held while this process lives
+        self._number += 1
+        self.spent.seconds = round(time.monotonic() - self._began, 3)
+        record = {
+            "number": self._number,
+            "judge": self.judge,
+            "cell": self.cell,
+            "spent": vars(self.spent),
+            "in_flight": vars(self.in_flight),
+            "allowance": self.allowance,
+        }
+        slot = encode_line(record).rjust(SLOT, b" ")
+        os.pwrite(self._descriptor, slot, self._number % 2 * SLOT)
+
+    def _most(self, extra: Spent) -> float:
+        """Return the most money that this account and some more requests may come to."""
+        return money(self.spent + self.in_flight + extra, self.price or {"input": 0, "output": 0})
+
+    def send(self, most: Spent) -> bool:
+        """Note a request about to be sent, at most so large; False where the cap forbids it.
+
+        Raises:
+            CapReachedError: the cap forbids it, and nothing is in flight that could leave room.
+        """
+        if not self.allows(most):
+            if self.in_flight.n_requests == 0:
+                raise CapReachedError
+            return False
+        self.in_flight += most
+        self._write()
+        return True
+
+    def allows(self, most: Spent) -> bool:
+        """Tell whether requests may be sent that are at most so large."""
+        if self.cap is None or self.price is None:
+            return True
+        need = self._most(most)
+        return need <= self.allowance or self._raise_allowance(need)
+
+    def _raise_allowance(self, need: float) -> bool:
+        assert self.cap is not None
+        with alone(self.folder / "lock"):
+            others = sum(
+                account.claim(self.prices)
+                for account in read_accounts(self.folder)
+                if account.path != self._path
+            )
+            if others + need > self.cap:
+                return False
+            self.allowance = need + (self.cap - others - need) / SHARE
+            self._write()
+            return True
+
+    def settle(self, most: Spent, usage: Mapping[str, Any] | None) -> None:
+        """Note how a request ended.
+
+        Args:
+            most: what it was sent with.
+            usage: tokens as the endpoint counts them; empty where the reply told none, None
+                where the endpoint refused the request, so that nothing was billed.
+        """
+        self.in_flight -= most
+        self.bill(most, usage)
+
+    def bill(self, most: Spent, usage: Mapping[str, Any] | None) -> None:
+        """Note the cost of a request, as `settle` does, whether or not it was noted before."""
+        if usage is None:
+            self.spent += Spent(n_requests=1)
+        elif not usage:
+            self.spent += most
+        else:
+            self.spent += metered(usage)
+        self._write()
+
+    def unsend(self, most: Spent) -> None:
+        """Take back a request that never left this machine."""
+        self.in_flight -= most
+        self._write()
+
+    def decided(self) -> None:
+        """Count one question that ended with a decision; written with the next request."""
+        self.spent.n_verdicts += 1
+
+
+@dataclass(frozen=True)
+class AccountOnDisk:
+    """An account as some process left it or holds it."""
+
+    path: Path
+    judge: str
+    cell: str
+    spent: Spent
+    in_flight: Spent
+    allowance: float
+
+    @property
+    def total(self) -> Spent:
+        """What was spent, requests without a known end counted as large as they can be."""
+        return self.spent + self.in_flight
+
+    def claim(self, prices: Mapping[str, Price]) -> float:
+        """Return the money that this account keeps from others: its allowance while it is held."""
+        price = prices.get(self.judge)
+        spent = money(self.total, price) if price else 0.0
+        return max(spent, self.allowance) if self.allowance and _is_held(self.path) else spent
+
+
+def _is_held(path: Path) -> bool:
+    with path.open("rb+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
+def read_account(path: Path) -> AccountOnDisk | None:
+    """Return an account from the newer of its whole slots, or None where it has none."""
+    data = path.read_bytes()
+    slots = [data[i : i + SLOT].lstrip(b" \0") for i in (0, SLOT)]
+    records = [record for slot in slots if (record := decode_line(slot)) is not None]
+    if not records:
+        return None
+    last = max(records, key=lambda record: record["number"])
+    return AccountOnDisk(
+        path,
+        last["judge"],
+        last["cell"],
+        Spent(**last["spent"]),
+        Spent(**last["in_flight"]),
+        last["allowance"],
+    )
+
+
+def read_accounts(folder: Path) -> Iterator[AccountOnDisk]:
+    """Yield every account of a study, in the order of their paths."""
+    for path in sorted(folder.glob("*/*.account")):
+        account = read_account(path)
+        if account is not None:
+            yield account

@@ -1,0 +1,114 @@
+"""What a judge's journal holds: one decision a question, whatever was tried before.
+
+Of one key any decision stands before a reply that could not be read, and that before an error. A
+line `void` takes back the one line that it names, so that its question is asked again; the order
+of the files does not matter.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from userturn.storage.journal import BODY, decode_line
+from userturn.storage.locks import alone
+
+Record = dict[str, Any]
+
+KEY_BEGINS = BODY + len('"key":"')
+KEY_ENDS = KEY_BEGINS + 64
+RANKS = {"ok": 2, "unclear": 1, "error": 0}  # which of two lines about a key stands
+
+
+class Decision(NamedTuple):
+    """What a journal holds about one question.
+
+    Attributes:
+        outcome: `ok`, `unscored`, `error`, or `unclear` where only a first reply came.
+        said: what the judge said, where the outcome is `ok`.
+        reason: why not, where it is another.
+    """
+
+    outcome: str
+    said: Record | None
+    reason: str | None
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Let one process at a time ask for what a journal lacks, so that none asks for it twice."""
+    with alone(folder / "lock"):
+        yield
+
+
+def checksum_of(line: bytes) -> str:
+    """Return the checksum that a journal's line begins with."""
+    return line[BODY - 18 : BODY - 2].decode()
+
+
+class Decisions:
+    """What a journal holds about some keys; `refresh` reads what was added since.
+
+    The key stands at one place in every line, so that lines about others are not even decoded.
+    """
+
+    def __init__(self, folder: Path, wanted: Iterable[str]) -> None:
+        """Read what is there about the wanted keys."""
+        self.folder = folder
+        self._standing: dict[str, Decision | None] = dict.fromkeys(wanted)
+        self._offsets: dict[Path, int] = {}
+        self._unscored: dict[str, dict[str, Decision]] = {}
+        self._voided: set[str] = set()
+        self.refresh()
+
+    @property
+    def wanted(self) -> Iterable[str]:
+        """The keys that were wanted, each once."""
+        return self._standing.keys()
+
+    def refresh(self) -> None:
+        """Read the lines that were added since the last time."""
+        for path in sorted(self.folder.glob("*.jsonl")):
+            offset = self._offsets.get(path, 0)
+            with path.open("rb") as file:
+                file.seek(offset)
+                for line in file:
+                    if not line.endswith(b"\n"):
+                        break  # it is being written, or torn
+                    offset += len(line)
+                    if line[KEY_BEGINS:KEY_ENDS].decode(errors="replace") in self._standing:
+                        self._take(line)
+            self._offsets[path] = offset
+
+    def _take(self, line: bytes) -> None:
+        record = decode_line(line)
+        if record is None:
+            return
+        key, outcome = record["key"], record["outcome"]
+        if outcome == "void":
+            self._voided.add(record["voids"])
+            return
+        decision = Decision(outcome, record.get("said"), record.get("reason"))
+        if outcome == "unscored":
+            self._unscored.setdefault(key, {})[checksum_of(line)] = decision
+            return
+        there = self._standing.get(key)
+        if there is None or RANKS[outcome] > RANKS[there.outcome]:
+            self._standing[key] = decision
+
+    def get(self, key: str) -> Decision | None:
+        """Return what stands about a key, or None where nothing does."""
+        found = self._standing.get(key)
+        lines = self._unscored.get(key, {})
+        if not lines or (found is not None and found.outcome == "ok"):
+            return found
+        standing = [lines[checksum] for checksum in lines if checksum not in self._voided]
+        if standing:
+            return standing[-1]
+        # A first reply that could not be read belongs to the round that was taken back.
+        return None if found is None or found.outcome == "unclear" else found
+
+    def is_finished(self, key: str) -> bool:
+        """Tell whether a question need not be asked any more."""
+        found = self.get(key)
+        return found is not None and found.outcome in ("ok", "unscored")

@@ -1,0 +1,67 @@
+"""Judging: the verdicts of one judge on the user turns of one cell."""
+
+from collections.abc import Iterable, Sequence
+
+import polars as pl
+
+from userturn.judges.heuristic import judge_by_words
+from userturn.judges.judge import CellToJudge, Judge
+from userturn.judges.verdict import Verdict
+from userturn.storage.parquet import PART, write_parts
+
+KEYS = ["model", "dataset", "temperature", "perturbation", "item", "sample"]
+
+
+def judge_cell(
+    judge: Judge,
+    identity: str,
+    n_at_once: int,
+    path_to_items: str,
+    path_to_user_turns: str,
+    path_to_verdicts: str,
+) -> None:
+    """Write one judge's verdict on every user turn of a cell, a part of the cell at a time."""
+    cell = CellToJudge(path_to_user_turns, path_to_items)
+    judged = _judged(judge, cell, n_at_once)
+    tables = (verdicts_table(judge.name, part, verdicts) for part, verdicts in judged)
+    write_parts(tables, path_to_verdicts, identity)
+
+
+def _judged(
+    judge: Judge, cell: CellToJudge, n_at_once: int
+) -> Iterable[tuple[CellToJudge, list[Verdict]]]:
+    if judge.settings["kind"] == "endpoint":
+        from userturn.judges.endpoint import endpoint_verdicts  # half a second to import
+
+        return endpoint_verdicts(judge, cell, n_at_once)
+    return ((part, heuristic_verdicts(judge, part)) for part in cell.parts(PART))
+
+
+def heuristic_verdicts(judge: Judge, cell: CellToJudge) -> list[Verdict]:
+    """Return the heuristic judge's verdict on every turn of a cell."""
+    return [
+        judge_by_words(row["messages"], row["answer"] or "", row["text"] or "", judge.settings)
+        if row["outcome"] != "error"
+        else Verdict(None, None)
+        for row in cell.turns()
+    ]
+
+
+def verdicts_table(judge: str, cell: CellToJudge, verdicts: Sequence[Verdict]) -> pl.DataFrame:
+    """Return a judge's verdicts as a table, one row a turn of the cell."""
+    judged = (
+        cell.columns(*KEYS, "outcome", "error")
+        .with_columns(
+            judge=pl.lit(judge),
+            label=pl.Series([v.label for v in verdicts], dtype=pl.String),
+            genuine=pl.Series([v.genuine for v in verdicts], dtype=pl.Boolean),
+            rationale=pl.Series([v.rationale for v in verdicts], dtype=pl.String),
+            unscored_reason=pl.Series([v.unscored_reason for v in verdicts], dtype=pl.String),
+        )
+        .with_columns(
+            unscored_reason=pl.when(pl.col("outcome") == "error")
+            .then(pl.format("no user turn: {}", "error"))
+            .otherwise("unscored_reason")
+        )
+    )
+    return judged.drop("outcome", "error")

@@ -1,0 +1,115 @@
+"""A judge's reply, read strictly: what does not say one thing clearly says nothing."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from userturn.judges.verdict import GENUINE, REFUSED
+
+# A text may hold one object, alone or in one code fence behind other words.
+FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?```", re.DOTALL)
+THOUGHT = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
+
+
+class UnclearReplyError(ValueError):
+    """A reply that holds no decision; its text says why. `final` ones are not asked again."""
+
+    def __init__(self, reason: str, final: bool = False) -> None:
+        """Note why the reply is unclear, and whether asking again is no use."""
+        super().__init__(reason)
+        self.final = final
+
+
+class Reply(NamedTuple):
+    """What came back for one request.
+
+    Attributes:
+        content: the judge's text, or None where it gave none.
+        refusal: the judge's own words for not answering, where it refused.
+        finish_reason: why it stopped.
+        raw: what is kept of the reply where no decision can be read.
+    """
+
+    content: str | None
+    refusal: str | None = None
+    finish_reason: str | None = None
+    raw: str = ""
+
+
+def read_reply(body: bytes) -> tuple[Reply, dict[str, Any]]:
+    """Return the reply and the usage of tokens in the body of a chat completion.
+
+    A body that is none gives a reply without content, and no usage.
+    """
+    raw = body.decode(errors="replace")
+    try:
+        parsed = json.loads(body)
+        choice = parsed["choices"][0]
+        message = choice["message"]
+        content, refusal = message.get("content"), message.get("refusal")
+        usage = parsed.get("usage")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return Reply(None, None, None, raw), {}
+    text = content if isinstance(content, str) else None
+    said = refusal if isinstance(refusal, str) and refusal else None
+    kept = text if text is not None else raw
+    reply = Reply(text, said, str(choice.get("finish_reason")), kept)
+    return reply, usage if isinstance(usage, dict) else {}
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise UnclearReplyError("a key stands twice in the object")
+    return dict(pairs)
+
+
+def _object(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_no_twins)
+    except UnclearReplyError:
+        raise
+    except (ValueError, RecursionError):
+        return None
+
+
+def read_object(reply: Reply) -> dict[str, Any]:
+    """Return the one JSON object of a reply.
+
+    Raises:
+        UnclearReplyError: a refusal, no text, a text that was cut off, or none or several objects.
+    """
+    if reply.refusal is not None or reply.finish_reason == "content_filter":
+        raise UnclearReplyError(REFUSED, final=True)
+    if reply.content is None:
+        raise UnclearReplyError("the reply has no content")
+    if reply.finish_reason == "length":
+        raise UnclearReplyError("the reply was cut off at its length limit")
+    text = THOUGHT.sub("", reply.content).strip()
+    found = _object(text)
+    if found is None and len(fenced := FENCED.findall(text)) == 1:
+        found = _object(fenced[0])
+    if not isinstance(found, dict):
+        raise UnclearReplyError("the reply is not one JSON object")
+    return found
+
+
+def read_verdict(reply: Reply, labels: Sequence[str]) -> dict[str, str]:
+    """Return label and rationale of a reply.
+
+    Raises:
+        UnclearReplyError: the reply does not say one label clearly.
+    """
+    found = read_object(reply)
+    if set(found) != {"rationale", "label", "genuine"}:
+        raise UnclearReplyError("the object's keys are not rationale, label and genuine")
+    rationale, label, genuine = found["rationale"], found["label"], found["genuine"]
+    if not isinstance(rationale, str):
+        raise UnclearReplyError("the rationale is not text")
+    if label not in labels:
+        raise UnclearReplyError("the label is none of the rubric's")
+    if not isinstance(genuine, bool):
+        raise UnclearReplyError("genuine is neither true nor false")
+    if genuine != (label == GENUINE):
+        raise UnclearReplyError("label and genuine are at odds")
+    return {"label": label, "rationale": rationale}

@@ -1,0 +1,154 @@
+"""What a judge is asked about a user turn, and what identifies the question.
+
+The judged texts come from a model that nobody trusts. They stand between lines with a marker that
+is a hash of the texts themselves, which no text can hold, and whatever could pass for the end of a
+turn or hide from a reader's eye is written as an escape.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import yaml
+
+from userturn.models.fetch import source_identity
+from userturn.storage.hashing import file_sha256, fingerprint
+
+Message = dict[str, str]
+
+REQUEST_VERSION = 1
+MARKER_LENGTH = 16
+SYSTEM_ENDS = "\n-----\n"
+# What of an entry shapes a verdict; the rest says where, how fast and at what price it is had.
+SHAPING = ("model", "settings", "reply", "rationale_characters")
+# What opens a control token of some family: <|im_end|>, </s>, [INST], <｜end▁of▁sentence｜>.
+ROLE_TOKEN = r"<(?=[|/a-zA-Z_｜])|\[(?=/?[A-Z]|g?MASK)"
+# Controls, and formats such as zero width and right to left: Unicode categories Cc, Cf, Cs, Co.
+UNSEEN = (
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\ud800-\uf8ff\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+ESCAPED = re.compile(f"{ROLE_TOKEN}|{UNSEEN}")
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question to a judge; `key` is the sha256 of all that can change its reply."""
+
+    key: str
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True)
+class JudgePrompt:
+    """A judge's prompt, filled with its rubric.
+
+    Attributes:
+        labels: of the rubric, in its order.
+        system: the system message.
+        user: the user message with places for `marker`, `conversation` and `turn`.
+        identity: of everything but the judged texts that shapes the reply.
+    """
+
+    labels: tuple[str, ...]
+    system: str
+    user: Template
+    identity: str
+
+
+def load_prompt(settings: Mapping[str, Any]) -> JudgePrompt:
+    """Read the rubric and the prompt that a judge's entry names."""
+    rubric, prompt = (Path(settings[key]).read_text() for key in ("rubric", "prompt"))
+    return judge_prompt(rubric, prompt, judge_identity(settings))
+
+
+def judge_prompt(rubric_text: str, prompt_text: str, identity: Mapping[str, Any]) -> JudgePrompt:
+    """Return a judge's prompt out of the texts of its rubric and its template."""
+    labels = yaml.safe_load(rubric_text)["labels"]
+    system, _, user = prompt_text.partition(SYSTEM_ENDS)
+    rubric = "\n".join(
+        f"- {name}: {entry['criterion']} Example: {entry['example']}"
+        for name, entry in labels.items()
+    )
+    return JudgePrompt(
+        tuple(labels),
+        Template(system).substitute(rubric=rubric, labels=", ".join(labels)),
+        Template(user),
+        fingerprint(identity),
+    )
+
+
+def verdict_schema(labels: Sequence[str], rationale_characters: int | None) -> dict[str, Any]:
+    """Return the JSON Schema of a verdict: rationale, label, genuine, in this order."""
+    rationale: dict[str, Any] = {"type": "string"}
+    if rationale_characters is not None:
+        rationale["maxLength"] = rationale_characters
+    properties = {
+        "rationale": rationale,
+        "label": {"type": "string", "enum": list(labels)},
+        "genuine": {"type": "boolean"},
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def judge_identity(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a judge's entry shapes its verdicts, files by their content.
+
+    Of an endpoint these are model, settings and form of the reply, the hashes of rubric, prompt
+    and schema, and of a judge that is served here the files of its model and vLLM's settings.
+    Address, key, price and speed are no part of it.
+    """
+    if settings["kind"] != "endpoint":
+        return dict(settings)
+    labels = yaml.safe_load(Path(settings["rubric"]).read_text())["labels"]
+    schema = verdict_schema(list(labels), settings.get("rationale_characters"))
+    served = {}
+    if settings["serve"]:
+        source = source_identity(settings["model"], settings.get("revision"))
+        served = {"source": source, "vllm": settings["vllm"]}
+    return {
+        "version": REQUEST_VERSION,
+        **{key: settings[key] for key in SHAPING if key in settings},
+        "rubric": file_sha256(settings["rubric"]),
+        "prompt": file_sha256(settings["prompt"]),
+        "schema": fingerprint(schema),
+        **served,
+    }
+
+
+def escaped(text: str) -> str:
+    r"""Return a text in which role tokens and unseen characters are written as \uXXXX."""
+    return ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def ask_about(messages: Sequence[Message], identity: str) -> Question:
+    """Return the question that some messages put to a judge of that identity."""
+    return Question(fingerprint([identity, messages]), tuple(messages))
+
+
+def ask_about_turn(
+    prompt: JudgePrompt, messages: Sequence[Mapping[str, str]], answer: str | None, turn: str
+) -> Question:
+    """Return the question what a user turn is.
+
+    Args:
+        prompt: of the judge.
+        messages: the conversation, the last message the user's.
+        answer: the answer as the model was shown it.
+        turn: what the model wrote as the user.
+    """
+    turns = [*messages, {"role": "assistant", "content": answer or ""}]
+    conversation = "\n\n".join(f"[{m['role']}]\n{escaped(m['content'])}" for m in turns)
+    said = escaped(turn)
+    marker = fingerprint([conversation, said])[:MARKER_LENGTH]
+    user = prompt.user.substitute(marker=marker, conversation=conversation, turn=said)
+    asked = [{"role": "system", "content": prompt.system}, {"role": "user", "content": user}]
+    return ask_about(asked, prompt.identity)

@@ -1,0 +1,156 @@
+"""A judge without any API: vLLM's own server on loopback, for as long as a job needs it."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from userturn.errors import UserError
+from userturn.judges.endpoint import ask_about_cell, keys_and_decisions, open_endpoint, schema_of
+from userturn.judges.judge import CellToJudge, Judge
+from userturn.judges.prompt import load_prompt
+from userturn.logs import say
+from userturn.models.engine import CPU_SETTINGS, VLLM_ENVIRONMENT
+from userturn.models.fetch import model_folder
+from userturn.signals import end_with_parent
+from userturn.storage.atomic_files import write_json
+from userturn.storage.hashing import fingerprint
+from userturn.storage.parquet import PART
+
+SERVER = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
+PATIENCE = 1800.0  # seconds that a server may take to load its model
+
+
+def options(settings: Mapping[str, Any]) -> list[str]:
+    """Return settings as options of vLLM's server: {enforce_eager: true} is --enforce-eager."""
+    words: list[str] = []
+    for name, value in settings.items():
+        option = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{option}" if value else f"--no-{option}")
+        else:
+            words += [f"--{option}", value if isinstance(value, str) else json.dumps(value)]
+    return words
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise UserError(
+                f"vLLM's server ended with code {process.returncode} before it was ready; its "
+                "last lines are in this rule's log"
+            )
+        try:
+            with urllib.request.urlopen(f"{url}/models", timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(1)
+    raise UserError(f"vLLM's server was not ready after {PATIENCE:.0f} s; see this rule's log")
+
+
+@contextmanager
+def running(command: Sequence[str], url: str) -> Iterator[None]:
+    """Run a server until the block ends, however it does; only this very process is ended.
+
+    Raises:
+        UserError: the server ends before it is ready, or is not ready in time.
+    """
+    with TemporaryDirectory() as sockets:  # which vLLM's server does not remove
+        process = subprocess.Popen(
+            list(command),
+            env=VLLM_ENVIRONMENT | os.environ | {"VLLM_RPC_BASE_PATH": sockets},
+            start_new_session=True,
+            preexec_fn=end_with_parent,
+        )
+        try:
+            _wait_until_ready(process, url)
+            yield
+        finally:
+            process.terminate()
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+@contextmanager
+def served(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Serve a judge's model and yield the URL of its API."""
+    folder = model_folder(settings["model"], settings.get("revision"))
+    port = _free_port()
+    placement = (
+        CPU_SETTINGS if settings["gpus"] == 0 else {"tensor_parallel_size": settings["gpus"]}
+    )
+    chosen = {
+        "model": str(folder),
+        "served_model_name": settings["model"],
+        "host": "127.0.0.1",
+        "port": port,
+        **placement,
+        **settings["vllm"],
+    }
+    url = f"http://127.0.0.1:{port}/v1"
+    with running([*SERVER, *options(chosen)], url):
+        yield url
+
+
+async def ask_about_cells(judge: Judge, url: str, cells: Sequence[CellToJudge]) -> None:
+    """Ask a judge at a URL for what its journal lacks about some cells."""
+    prompt = load_prompt(judge.settings)
+    at_once = judge.settings["concurrency"]
+    endpoint = open_endpoint(judge, schema_of(judge, prompt), at_once, url)
+    for cell in cells:
+        _, decisions = keys_and_decisions(judge, prompt, cell)
+        await ask_about_cell(judge, endpoint, prompt, cell, decisions)
+
+
+def _lacks_any(judge: Judge, cell: CellToJudge) -> bool:
+    keys, decisions = keys_and_decisions(judge, load_prompt(judge.settings), cell)
+    return not all(key is None or decisions.is_finished(key) for key in keys)
+
+
+def serve_judge(
+    judge: Judge,
+    pending: Sequence[str],
+    paths_to_user_turns: Sequence[str],
+    folder_of_items: str,
+    path_to_marker: str,
+) -> None:
+    """Serve a judge's model once, fill its journal for every pending cell, write the marker.
+
+    Nothing is loaded where the journal lacks nothing.
+
+    Raises:
+        UserError: the server does not come up, or answers nothing any more.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("error: ended by SIGTERM"))
+    cells = []
+    for path in paths_to_user_turns:
+        dataset = CellToJudge(path, "").dataset
+        cells.append(CellToJudge(path, f"{folder_of_items}/{dataset}.parquet"))
+    lacking = [part for cell in cells for part in cell.parts(PART) if _lacks_any(judge, part)]
+    if lacking:
+        say(f"judge {judge.name}: loading the model")
+        with served(judge.settings) as url:
+            asyncio.run(ask_about_cells(judge, url, lacking))
+    n_asked = len({part.path_to_user_turns for part in lacking})
+    marker = {"pending": sorted(pending), "n_cells": len(cells), "n_asked": n_asked}
+    write_json(marker, path_to_marker, fingerprint(marker["pending"]))

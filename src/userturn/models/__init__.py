@@ -1,0 +1,1 @@
+"""A model's files, and the engines that run them."""

@@ -1,0 +1,118 @@
+"""Model files that become an ordinary model folder once: GGUF files and LoRA adapters."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from userturn.errors import UserError
+from userturn.storage.hashing import file_sha256
+
+ADAPTER = "adapter_config.json"
+
+
+def cache_folder() -> Path:
+    """Return the folder of converted models: $USERTURN_CACHE, else the user's cache folder."""
+    root = os.environ.get("USERTURN_CACHE")
+    return Path(root) if root else Path.home() / ".cache" / "userturn"
+
+
+def made_once(folder: Path, make: Callable[[Path], None], notice: str) -> Path:
+    """Return a folder of the cache, which `make` fills the first time, whole or not at all."""
+    if folder.is_dir():
+        return folder
+    print(notice, flush=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+        half = Path(temporary) / "model"
+        make(half)
+        if not folder.is_dir():
+            shutil.move(half, folder)
+    return folder
+
+
+def gguf_folder(path: Path) -> Path:
+    """Return where the model folder of a GGUF file is, or will be."""
+    return cache_folder() / "gguf" / file_sha256(path)
+
+
+def converted_gguf(path: Path) -> Path:
+    """Return the model folder of a GGUF file, in fp32."""
+    return made_once(
+        gguf_folder(path),
+        lambda folder: _convert_gguf(path, folder),
+        f"converting {path.name} to a model folder, once (about a minute)",
+    )
+
+
+def _convert_gguf(path: Path, folder: Path) -> None:
+    """Write the model of a GGUF file as an ordinary fp32 model folder."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    names = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
+    tokenizer = AutoTokenizer.from_pretrained(**names)
+    quantised = AutoModelForCausalLM.from_pretrained(**names, dtype=torch.float32)
+    settings = quantised.config.to_dict()
+    for key in ("quantization_config", "_name_or_path"):
+        settings.pop(key, None)
+    config = type(quantised.config).from_dict(settings)
+    config.architectures = [type(quantised).__name__]
+    config.dtype = torch.float32
+    # transformers refuses to save a model that it loaded from GGUF, so its weights move house.
+    plain = type(quantised)(config)
+    plain.load_state_dict(quantised.state_dict(), strict=True)
+    plain.generation_config = quantised.generation_config
+    plain.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def adapter_base(folder: Path) -> tuple[str, str | None] | None:
+    """Return source and revision of the model that a LoRA adapter is for, None for no adapter.
+
+    Raises:
+        UserError: an adapter that names no base model.
+    """
+    path = folder / ADAPTER
+    if not path.is_file():
+        return None
+    settings = json.loads(path.read_text())
+    base = settings.get("base_model_name_or_path")
+    if not base:
+        raise UserError(
+            f"'{path}' names no base model, expected base_model_name_or_path: a hub id or a "
+            "folder; write it into that file"
+        )
+    return str(base), settings.get("revision")
+
+
+def merged_adapter(adapter: Path, base: Path, identity: str) -> Path:
+    """Return the model folder of a LoRA adapter merged into its base; needs peft."""
+    return made_once(
+        cache_folder() / "merged" / identity,
+        lambda folder: merge_adapter(adapter, base, folder),
+        f"merging the adapter {adapter.name} into {base.name}, once",
+    )
+
+
+def merge_adapter(adapter: Path, base: Path, folder: Path) -> None:
+    """Write base and adapter as one model folder, in the number type of the base.
+
+    The tokenizer is the adapter's, if it has one.
+    """
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    try:
+        from peft import PeftModel
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"the adapter '{adapter}' needs the package peft, which is not installed; run "
+            "`make setup`, or merge it yourself and name the merged folder"
+        ) from error
+    model = AutoModelForCausalLM.from_pretrained(base, dtype="auto")
+    merged = PeftModel.from_pretrained(model, adapter).merge_and_unload()
+    merged.save_pretrained(folder)
+    has_tokenizer = (adapter / "tokenizer_config.json").is_file()
+    AutoTokenizer.from_pretrained(adapter if has_tokenizer else base).save_pretrained(folder)

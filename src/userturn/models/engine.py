@@ -1,0 +1,210 @@
+"""Engines: token ids in, token ids out, each request given back as soon as it is finished.
+
+An engine is a function from many requests to their completions, in the order in which they
+finish. vLLM is the engine of the study; transformers is its oracle in the tests and stands in
+where vLLM does not install.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from userturn.errors import UserError
+from userturn.models.multi_node import settings_of_nodes, start_workers
+from userturn.models.requests import Request, Sampling
+
+# One process from prompt to token: fewer starts, and the same schedule in every run.
+VLLM_ENVIRONMENT = {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_LOGGING_LEVEL": "WARNING",
+    "VLLM_CPU_KVCACHE_SPACE": "4",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+}
+# A prompt split over two steps makes vLLM 0.32 rewind the seeded generator, which CPU ones cannot.
+CPU_SETTINGS = {
+    "enable_chunked_prefill": False,
+    "enforce_eager": True,
+    "distributed_executor_backend": "uni",
+    "tensor_parallel_size": 1,
+    "pipeline_parallel_size": 1,
+}
+CPU_BATCHED_TOKENS = 4096
+# vLLM 0.32 has no batch-invariant mode on CPUs: there one sequence at a time keeps the others out.
+ALONE = {"max_num_seqs": 1, "enable_prefix_caching": False}
+BATCH_INVARIANT = "VLLM_BATCH_INVARIANT"
+# vLLM 0.32 makes room for what another node sends in its warm-up, and leaves that out where eager.
+CPU_NODES_SETTINGS = {
+    "enforce_eager": False,
+    "compilation_config": {"mode": 2, "backend": "eager"},
+}
+
+# Requests that vLLM holds at once: enough to keep every batch full, few enough for flat memory.
+WINDOW = 2048
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What an engine wrote for one request.
+
+    Attributes:
+        token_ids: all tokens written, the stop token included.
+        finish_reason: `stop`, `length`, or `error`.
+        error: what went wrong, where the engine refused or lost the request.
+    """
+
+    token_ids: tuple[int, ...]
+    finish_reason: str
+    error: str | None = None
+
+
+# Yields what has finished, and None after a step, so that its caller may stop between two steps.
+Engine = Callable[[Iterable[Request]], Iterator[tuple[Request, Completion] | None]]
+
+
+def refusal(error: Exception) -> Completion:
+    """Return the completion of a request that the engine would not take."""
+    return Completion((), "error", f"{type(error).__name__}: {error}")
+
+
+def _vllm_parameters(sampling: Sampling) -> Any:
+    from vllm import SamplingParams
+
+    return SamplingParams(
+        temperature=sampling.temperature,
+        top_p=sampling.top_p,
+        top_k=sampling.top_k,
+        presence_penalty=sampling.presence_penalty,
+        max_tokens=sampling.max_tokens,
+        stop_token_ids=list(sampling.stop_token_ids),
+        seed=sampling.seed,
+        detokenize=False,
+    )
+
+
+def _for_architecture(folder: Path, is_cpu: bool) -> dict[str, Any]:
+    """Return the settings that a model's architecture asks for."""
+    config = json.loads((folder / "config.json").read_text())
+    settings: dict[str, Any] = {}
+    if "vision_config" in config:  # only text is asked of it
+        settings["limit_mm_per_prompt"] = {"image": 0, "video": 0}
+    layers = config.get("text_config", config).get("layer_types") or []
+    if is_cpu and "linear_attention" in layers:  # whose prefixes vLLM caches in chunks only
+        settings["enable_prefix_caching"] = False
+    return settings
+
+
+def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> dict[str, Any]:
+    """Return vLLM's settings for a model on the machine at hand, workers on other nodes started."""
+    settings = dict(settings) | _for_architecture(folder, is_cpu)
+    if settings.pop("exact", False):
+        settings |= ALONE if is_cpu else {}
+        os.environ[BATCH_INVARIANT] = "0" if is_cpu else "1"  # read when vLLM's parts are imported
+    if is_cpu:
+        settings |= CPU_SETTINGS
+        settings["max_num_batched_tokens"] = max(settings["max_model_len"], CPU_BATCHED_TOKENS)
+    settings |= {"model": str(folder), "skip_tokenizer_init": True}
+    if settings.get("nnodes", 1) > 1:
+        settings |= settings_of_nodes(settings["nnodes"]) | (CPU_NODES_SETTINGS if is_cpu else {})
+        start_workers(settings["nnodes"], settings)
+    return settings
+
+
+def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
+    """Load a model into vLLM, in this process, and return its engine."""
+    for name, value in VLLM_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    from vllm.platforms import current_platform
+
+    settings = _for_platform(folder, settings, current_platform.is_cpu())
+    from vllm import LLM
+
+    vllm = LLM(**settings).llm_engine
+
+    def add(request: Request) -> None:
+        prompt = {"prompt_token_ids": list(request.prompt.token_ids)}
+        vllm.add_request(request.key, prompt, _vllm_parameters(request.sampling))
+
+    def generate(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] | None]:
+        waiting = iter(requests)
+        held: dict[str, Request] = {}
+        while True:
+            while len(held) < WINDOW and (request := next(waiting, None)) is not None:
+                try:
+                    add(request)
+                    held[request.key] = request
+                except ValueError as error:
+                    yield request, refusal(error)
+            if not held:
+                return
+            for output in vllm.step():
+                if output.finished:
+                    written = output.outputs[0]
+                    completion = Completion(tuple(written.token_ids), str(written.finish_reason))
+                    yield held.pop(output.request_id), completion
+            yield None
+
+    return generate
+
+
+def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
+    """Load a model into transformers and return its engine, one request at a time."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = AutoModelForCausalLM.from_pretrained(
+        folder, dtype=settings["dtype"], trust_remote_code=settings.get("trust_remote_code", False)
+    ).to(device)
+
+    def write(request: Request) -> Completion:
+        sampling = request.sampling
+        ids = torch.tensor([request.prompt.token_ids], device=device)
+        if len(request.prompt.token_ids) >= settings["max_model_len"]:
+            raise ValueError("the prompt is longer than max_model_len")
+        torch.manual_seed(sampling.seed or 0)
+        drawn = {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "top_k": sampling.top_k,
+        }
+        written = model.generate(
+            ids,
+            max_new_tokens=sampling.max_tokens,
+            eos_token_id=list(sampling.stop_token_ids),
+            pad_token_id=0,
+            do_sample=sampling.temperature > 0,
+            **(drawn if sampling.temperature > 0 else {}),
+        )[0, ids.shape[1] :].tolist()
+        stopped = bool(written) and written[-1] in sampling.stop_token_ids
+        return Completion(tuple(written), "stop" if stopped else "length")
+
+    def generate(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] | None]:
+        for request in requests:
+            try:
+                yield request, write(request)
+            except ValueError as error:
+                yield request, refusal(error)
+
+    return generate
+
+
+LOADERS = {"vllm": load_vllm, "transformers": load_transformers}
+
+
+def load_engine(name: str, folder: Path, settings: Mapping[str, Any]) -> Engine:
+    """Return the engine of that name with one model loaded.
+
+    Raises:
+        UserError: the engine is not installed.
+    """
+    try:
+        return LOADERS[name](folder, settings)
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"engine '{name}' needs the package '{error.name}', which is not installed; "
+            "run `make setup`, or set `engine: transformers` in the config"
+        ) from error

@@ -1,0 +1,145 @@
+"""Where a model's files are: a hub id at a pinned revision, a local folder, or a GGUF file.
+
+A GGUF file and a LoRA adapter's folder become an ordinary model folder once, in the cache. A
+source that starts with `package:` is a file inside an installed Python package.
+"""
+
+import importlib.util
+import json
+import re
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from userturn.errors import UserError
+from userturn.models.convert import adapter_base, converted_gguf, gguf_folder, merged_adapter
+from userturn.storage.hashing import files_fingerprint, fingerprint
+
+PACKAGE = "package:"
+COMMIT = re.compile("[0-9a-f]{40}")
+# Second copies of the weights that some repositories hold, and that nothing here reads.
+NEEDLESS_FILES = ["original/*", "metal/*", "*.pth", "*.gguf", "*.onnx", "*.h5", "*.msgpack"]
+
+
+def _path_in_package(source: str) -> Path:
+    package, _, name = source.removeprefix(PACKAGE).partition("/")
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise UserError(
+            f"model source '{source}': the Python package '{package}' is not installed; "
+            "run `make setup`, or name a folder, a GGUF file or a hub id"
+        )
+    return Path(spec.submodule_search_locations[0]) / name
+
+
+def local_path(source: str) -> Path | None:
+    """Return the local file or folder that a source names, or None for a hub id."""
+    if source.startswith(PACKAGE):
+        return _path_in_package(source)
+    if source.startswith((".", "/", "~")) or source.endswith(".gguf"):
+        return Path(source).expanduser()
+    return None
+
+
+def source_identity(source: str, revision: str | None) -> str:
+    """Return what identifies a model's files: `id@revision`, or a fingerprint of local content.
+
+    Raises:
+        UserError: a local source that does not exist.
+    """
+    path = local_path(source)
+    if path is None:
+        return f"{source}@{revision or 'main'}"
+    if path.is_file():
+        return f"file:{files_fingerprint([path])}"
+    if path.is_dir():
+        identity = f"folder:{files_fingerprint(p for p in path.iterdir() if p.is_file())}"
+        base = adapter_base(path)
+        return identity if base is None else f"{identity} on {source_identity(*base)}"
+    raise UserError(
+        f"model source '{source}' does not exist; expected a hub id such as Qwen/Qwen3.5-0.8B, "
+        "a model folder or a .gguf file: mend the model's line in the config"
+    )
+
+
+def _downloaded(source: str, revision: str | None) -> Path:
+    """Return the local snapshot of a hub model, fetching it where the network allows.
+
+    A commit that is in the cache, complete, is taken from there without asking the network: nodes
+    that have none wait long for an answer.
+    """
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    fetch = partial(snapshot_download, source, revision=revision, ignore_patterns=NEEDLESS_FILES)
+    if COMMIT.fullmatch(revision or ""):
+        with suppress(LocalEntryNotFoundError):
+            return Path(fetch(local_files_only=True))
+    try:
+        return Path(fetch())
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise UserError(
+            f"model '{source}' at revision '{revision or 'main'}' could not be had: "
+            f"{type(error).__name__}; check its name and the network (nodes without one need "
+            "`snakemake download` on a node that has it), or name a local folder"
+        ) from error
+
+
+def folder_at_hand(source: str, revision: str) -> Path | None:
+    """Return a model's folder if it is here already; nothing is fetched or converted for it."""
+    from huggingface_hub import try_to_load_from_cache
+
+    path = local_path(source)
+    if path is None:
+        found = try_to_load_from_cache(source, "config.json", revision=revision)
+        return Path(found).parent if isinstance(found, str) else None
+    folder = gguf_folder(path) if path.is_file() else path
+    return folder if (folder / "config.json").is_file() else None
+
+
+def source_folder(source: str, revision: str | None = None) -> Path:
+    """Return the local folder of a source's own files, before any adapter is merged."""
+    path = local_path(source)
+    if path is None:
+        return _downloaded(source, revision)
+    return converted_gguf(path) if path.is_file() else path
+
+
+def model_folder(source: str, revision: str | None = None) -> Path:
+    """Return a local folder with the model's config, tokenizer and weights.
+
+    Raises:
+        UserError: a source that cannot be found, or a folder that lacks config.json.
+    """
+    folder = source_folder(source, revision)
+    base = adapter_base(folder)
+    if base is not None:
+        identity = fingerprint([source_identity(source, revision), source_identity(*base)])
+        return merged_adapter(folder, model_folder(*base), identity)
+    if not (folder / "config.json").is_file():
+        raise UserError(
+            f"model folder '{folder}' has no config.json; expected a folder that "
+            "`save_pretrained` wrote: mend the model's source in the config"
+        )
+    return folder
+
+
+def resolved_revision(source: str, revision: str) -> str | None:
+    """Return the commit of a hub source, from its snapshot's name; a local one has none."""
+    if local_path(source) is not None:
+        return None
+    folder = source_folder(source, revision)
+    return folder.name if folder.parent.name == "snapshots" else revision
+
+
+def pinned_revision(path_to_pin: Path, source: str, revision: str) -> str:
+    """Return the commit that a study has noted for a source and a branch, else the branch.
+
+    The note is no output of a rule, so it outlives a description that is made again: a branch
+    that has moved on meanwhile moves no study. Whoever wants it moved removes the note.
+    """
+    if not path_to_pin.is_file():
+        return revision
+    pin = json.loads(path_to_pin.read_text())
+    same = (pin["source"], pin["asked_for"]) == (source, revision)
+    return str(pin["revision"] or revision) if same else revision

@@ -1,0 +1,96 @@
+"""Requests: one prompt with its sampling settings and seed, known by everything that shapes it."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from userturn.prompts.chat_template import Prompt
+from userturn.storage.hashing import canonical_json
+
+KEY_VERSION = 1
+SEED_BITS = 63
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How one continuation is drawn. At temperature 0 decoding is greedy and needs no seed.
+
+    Attributes:
+        temperature: softmax temperature.
+        top_p: nucleus mass, 1 for all.
+        top_k: number of candidates, 0 for all.
+        presence_penalty: subtracted from the logit of every token already written.
+        max_tokens: length limit of the continuation.
+        stop_token_ids: tokens that end it.
+        seed: of this request alone.
+    """
+
+    temperature: float
+    top_p: float
+    top_k: int
+    presence_penalty: float
+    max_tokens: int
+    stop_token_ids: tuple[int, ...]
+    seed: int | None
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request, with the dataset, item and sample it stands for.
+
+    `key` is its identity: the sha256 of everything that can change the output.
+    """
+
+    key: str
+    dataset: str
+    item: str
+    sample: int
+    prompt: Prompt
+    sampling: Sampling
+
+
+@lru_cache(maxsize=65_536)  # the same items and samples are met in every cell
+def derive_seed(study_seed: int, role: str, dataset: str, item: str, sample: int) -> int:
+    """Return the seed of one request: a hash, so that no two requests share one by design.
+
+    It does not depend on model, temperature or perturbation: contrasts over these are drawn
+    with common random numbers.
+    """
+    text = canonical_json([study_seed, role, dataset, item, sample])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> (64 - SEED_BITS)
+
+
+def make_request(
+    model: Mapping[str, Any],
+    dataset: str,
+    item: str,
+    sample: int,
+    prompt: Prompt,
+    sampling: Sampling,
+) -> Request:
+    """Return a request with its key; `model` holds what identifies the model and its engine."""
+    ids = canonical_json(prompt.token_ids)
+    drawn = canonical_json(vars(sampling))
+    key = request_key(key_beginning(model, dataset), ids, sample, drawn)
+    return Request(key, dataset, item, sample, prompt, sampling)
+
+
+def key_beginning(model: Mapping[str, Any], dataset: str) -> str:
+    """Return what the keys of all requests of a model about a dataset begin with.
+
+    Each dataset has a journal of its own, in which all that it asks must stand.
+    """
+    shared = {"key_version": KEY_VERSION, "model": dict(model), "dataset": dataset}
+    return canonical_json(shared)[:-1]
+
+
+def request_key(beginning: str, prompt_token_ids: str, sample: int, sampling: str) -> str:
+    """Return the identity of a request: the fingerprint of all that shapes it.
+
+    Its parts come as their JSON, since most stay the same from one request to the next: an audit
+    has millions to put together.
+    """
+    own = f'"prompt_token_ids":{prompt_token_ids},"sample":{sample},"sampling":{sampling}'
+    return hashlib.sha256(f"{beginning},{own}}}".encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Chat template to probe prompt: rendering, tokens, stops, checks, perturbations."""

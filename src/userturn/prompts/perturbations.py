@@ -1,0 +1,198 @@
+"""Perturbations: named operators on the answer, or on its context, before the probe.
+
+An operator is a function of a context; its keyword-only parameters are the keys that its entry
+in the config has, each annotated with what JSON Schema allows there. A parameter named `text` is
+given in the config as `texts`, a file with one text a line, and `choice`, the line counted from 1.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Protocol, get_args, get_type_hints
+
+from userturn.config.check import Config, ConfigError, check_values, near_miss, selected
+from userturn.prompts.examples import Message
+from userturn.prompts.tokenize import TemplateError
+
+
+class Tokenizer(Protocol):
+    """The part of a tokenizer that operators use."""
+
+    is_fast: bool
+
+    def __call__(self, text: str, **options: bool) -> Mapping[str, Any]:
+        """Return token ids, and where each token stands in the text."""
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Return text."""
+
+
+@dataclass(frozen=True)
+class Donor:
+    """Another item and the model's own answer to it, None where it has none."""
+
+    item: str
+    answer: str | None
+
+
+@dataclass(frozen=True)
+class Context:
+    """The conversation that a probe prompt is made of, and what an operator changed in it.
+
+    Attributes:
+        messages: the item's messages, the last one the user's; none for a header alone.
+        answer: the answer that the model is shown as its own, None for none at all.
+        change: what the operator did, in plain values; empty where it did nothing.
+        donor: another item's answer, for the operators that need one.
+    """
+
+    messages: Sequence[Message]
+    answer: str | None
+    change: Mapping[str, Any]
+    donor: Donor | None = None
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A registered operator.
+
+    Attributes:
+        apply: the function.
+        needs_donor: whether its context must hold another item's answer.
+        parameters: what JSON Schema allows for each parameter.
+    """
+
+    apply: Callable[..., Context]
+    needs_donor: bool
+    parameters: Mapping[str, Mapping[str, Any]]
+
+
+# Operators that leave nothing to react to: what a rate is read against.
+CONTROLS = ("shuffled_answer", "header_only", "neutral_answer")
+OPERATORS: dict[str, Operator] = {}
+TEXT = {"type": "string", "minLength": 1}
+SHARE = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
+FROM_FILE = {"texts": TEXT, "choice": {"type": "integer", "minimum": 1}}
+
+
+def operator(
+    needs_donor: bool = False,
+) -> Callable[[Callable[..., Context]], Callable[..., Context]]:
+    """Register a function as the operator of its name."""
+
+    def register(function: Callable[..., Context]) -> Callable[..., Context]:
+        hints = get_type_hints(function, include_extras=True)
+        names = [
+            name
+            for name, parameter in inspect.signature(function).parameters.items()
+            if parameter.kind is parameter.KEYWORD_ONLY
+        ]
+        parameters = {name: get_args(hints[name])[1] for name in names}
+        OPERATORS[function.__name__] = Operator(function, needs_donor, parameters)
+        return function
+
+    return register
+
+
+@operator()
+def none(context: Context, tokenizer: Tokenizer) -> Context:
+    """Change nothing."""
+    return context
+
+
+@operator()
+def truncate(context: Context, tokenizer: Tokenizer, *, keep: Annotated[float, SHARE]) -> Context:
+    """Keep the first share `keep` of the answer's tokens, rounded down, at least one."""
+    answer = context.answer or ""
+    encoded = tokenizer(answer, add_special_tokens=False, return_offsets_mapping=tokenizer.is_fast)
+    n_tokens = len(encoded["input_ids"])
+    n_kept = min(n_tokens, max(1, int(n_tokens * keep)))
+    if tokenizer.is_fast:
+        kept = answer[: encoded["offset_mapping"][n_kept - 1][1]] if n_tokens else ""
+    else:
+        kept = tokenizer.decode(encoded["input_ids"][:n_kept]).rstrip("\ufffd")
+    change = {"n_tokens": n_tokens, "n_tokens_kept": n_kept, "n_characters_kept": len(kept)}
+    return replace(context, answer=kept, change=change)
+
+
+@operator()
+def generic_question(
+    context: Context, tokenizer: Tokenizer, *, text: Annotated[str, TEXT]
+) -> Context:
+    """Append a sentence to the answer, as a last paragraph."""
+    answer = f"{(context.answer or '').rstrip()}\n\n{text}"
+    return replace(context, answer=answer, change={"appended": text})
+
+
+@operator(needs_donor=True)
+def shuffled_answer(context: Context, tokenizer: Tokenizer) -> Context:
+    """Show the model's own answer to another item instead.
+
+    Raises:
+        TemplateError: there is no other item, or it has no answer.
+    """
+    if context.donor is None or context.donor.answer is None:
+        which = "there is no other item" if context.donor is None else context.donor.item
+        raise TemplateError(f"no answer to put in place of this one: {which} has none")
+    return replace(context, answer=context.donor.answer, change={"donor": context.donor.item})
+
+
+@operator()
+def header_only(context: Context, tokenizer: Tokenizer) -> Context:
+    """Show no conversation: what the template always writes, then the user header."""
+    change = {"n_messages_hidden": len(context.messages), "answer_hidden": True}
+    return replace(context, messages=(), answer=None, change=change)
+
+
+@operator()
+def neutral_answer(
+    context: Context, tokenizer: Tokenizer, *, text: Annotated[str, TEXT]
+) -> Context:
+    """Show the same text as the answer to every item."""
+    return replace(context, answer=text, change={"answer": text})
+
+
+def perturb(context: Context, settings: Mapping[str, Any], tokenizer: Tokenizer) -> Context:
+    """Return the context after the operator that `settings` names, with its parameters."""
+    parameters = {key: value for key, value in settings.items() if key != "operator"}
+    return OPERATORS[settings["operator"]].apply(context, tokenizer, **parameters)
+
+
+def needs_donor(settings: Mapping[str, Any]) -> bool:
+    """Tell whether an operator wants another item's answer."""
+    return OPERATORS[settings["operator"]].needs_donor
+
+
+def controls_of(perturbations: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the names of the perturbations that are controls, sorted."""
+    return sorted(name for name, line in perturbations.items() if line["operator"] in CONTROLS)
+
+
+def check_perturbations(config: Config) -> None:
+    """Refuse an unknown operator, or parameters that it does not have.
+
+    Raises:
+        ConfigError: in one sentence.
+    """
+    for name, settings in selected(config, "perturbations").items():
+        found = str(settings["operator"])
+        if found not in OPERATORS:
+            raise ConfigError(
+                f"perturbations.{name}: the operator '{found}' is not known"
+                f"{near_miss(found, OPERATORS)}"
+            )
+        keys = dict(OPERATORS[found].parameters)
+        if "text" in keys:
+            keys = {key: value for key, value in keys.items() if key != "text"} | FROM_FILE
+        schema = {
+            "properties": {"operator": {}, **keys},
+            "required": list(keys),
+            "additionalProperties": False,
+        }
+        check_values(settings, schema, ("perturbations", name))
+        if "texts" in settings and not Path(settings["texts"]).is_file():
+            raise ConfigError(
+                f"perturbations.{name}.texts: the file '{settings['texts']}' does not exist; "
+                "mend the path"
+            )

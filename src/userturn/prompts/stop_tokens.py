@@ -1,0 +1,99 @@
+"""Tokens that end a turn, taken from the model's files and from what its template writes."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from userturn.prompts.examples import EXAMPLE, NEXT_USER_MESSAGES, Message, user
+from userturn.prompts.tokenize import TemplateError
+
+if TYPE_CHECKING:
+    from userturn.prompts.chat_template import Template
+
+# What tokenizers call the end of a document; whoever writes it has nothing left to say.
+ENDS_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "</s>", "<eos>")
+NEXT_USER = user(NEXT_USER_MESSAGES[0])
+INTERRUPTIONS = ("system", "tool")
+
+
+def answer_ends(template: "Template") -> tuple[int, ...]:
+    """Return the tokens that end an answer: the model's ends, and the end of an assistant turn.
+
+    Where the model writes its own message headers, as in harmony, a turn has several messages
+    and the token that ends each of them ends no answer.
+    """
+    ends = {template.tokenizer.eos_token_id, *template.end_of_sequence} - {None}
+    if not _writes_headers(template):
+        ends.update(_controls_after(template, [*EXAMPLE, NEXT_USER], -2)[:1])
+    return tuple(sorted(ends))
+
+
+def turn_ends(template: "Template") -> tuple[int, ...]:
+    """Return the tokens with which the template itself goes on behind a user message.
+
+    These are the first behind its text and the first of the generation prompt: the end of the
+    turn where there is one, and how the assistant's begins.
+    """
+    behind = _controls_after(template, EXAMPLE[:1], -1, add_generation_prompt=True)
+    ending = _controls_after(template, EXAMPLE[:1], -1)
+    return tuple(behind[:1] + behind[len(ending) :][:1])
+
+
+def user_turn_stops(template: "Template") -> tuple[int, ...]:
+    """Return the tokens that end a user turn.
+
+    These are the answer's ends, what the template writes behind a user message, how it begins
+    the other roles' messages, and the model line's own.
+
+    Raises:
+        TemplateError: a stop of the model's line is not one token.
+    """
+    stops: set[int | None] = {*answer_ends(template), *turn_ends(template)}
+    stops.update(_controls_after(template, [*EXAMPLE, NEXT_USER], -2)[:2])
+    for role in INTERRUPTIONS:
+        message = {"role": role, "content": "Noted."}
+        stops.update(_controls_after(template, [*EXAMPLE, message], -2)[:1])
+    stops.update(template.control_tokens.get(text) for text in ENDS_OF_TEXT)
+    stops.update(_only_token(template.tokenizer, text) for text in template.stop)
+    return tuple(sorted(i for i in stops if i is not None))
+
+
+def _controls_after(
+    template: "Template",
+    messages: Sequence[Message],
+    position: int,
+    add_generation_prompt: bool = False,
+) -> list[int]:
+    """Return the control tokens of one of the template's texts; none where it refuses them."""
+    try:
+        literal = template.literals(messages, add_generation_prompt)[position]
+    except TemplateError:
+        return []
+    return [template.control_tokens[token] for token in template.encoder.find(literal)]
+
+
+def _writes_headers(template: "Template") -> bool:
+    """Tell whether special tokens stand between the generation prompt and an answer in history."""
+    try:
+        prompt = template.literals(EXAMPLE[:1], add_generation_prompt=True)[-1]
+        history = template.literals([*EXAMPLE, NEXT_USER])[1]
+    except TemplateError:
+        return False
+    added = template.tokenizer.added_tokens_decoder.values()
+    special = {token.content for token in added if token.special}
+    rest = history.removeprefix(prompt) if history.startswith(prompt) else ""
+    return any(token in special for token in template.encoder.find(rest))
+
+
+def _only_token(tokenizer: Any, text: str) -> int:
+    """Return the id of a text that is one token.
+
+    Raises:
+        TemplateError: it is not.
+    """
+    ids = list(tokenizer(text, add_special_tokens=False)["input_ids"])
+    if len(ids) != 1:
+        raise TemplateError(
+            f"stop {text!r} is {len(ids)} tokens of this tokenizer, expected one, such as "
+            f"{tokenizer.eos_token!r}; mend `stop` in the model's line"
+        )
+    return int(ids[0])

@@ -1,0 +1,58 @@
+"""What must hold of a model's template and tokenizer before a study relies on them."""
+
+from userturn.prompts.chat_template import Template
+from userturn.prompts.examples import EXAMPLE
+from userturn.prompts.stop_tokens import turn_ends
+from userturn.prompts.tokenize import TemplateError, interleave
+
+
+def prove(template: Template) -> list[str]:
+    """Return what was proven of a template, one sentence each.
+
+    Raises:
+        TemplateError: a check failed; its sentence says which, and what to do.
+    """
+    question, answer = EXAMPLE[0], EXAMPLE[1]["content"]
+    template.answer_prompt([question])
+    template.probe_prompt([question], answer)
+    proofs = [
+        "messages stand in the prompt as they are, white space at their ends aside",
+        "the prompt begins with at most one beginning-of-sequence token",
+    ]
+    if not template.header_is_by_hand:
+        proofs.append("two different next user messages are rendered behind history and header")
+    _check_user_turns_end(template)
+    proofs.append("a token ends a user turn")
+    return [*proofs, _prove_tokens(template, answer)]
+
+
+def _check_user_turns_end(template: Template) -> None:
+    if not turn_ends(template) and not template.stop:
+        behind = template.literals(EXAMPLE[:1], add_generation_prompt=True)[-1]
+        raise TemplateError(
+            f"no token ends a user turn: the chat template goes on with {behind!r}, which is plain "
+            f"text; give the model's line `stop`, such as [{template.tokenizer.eos_token!r}]: the "
+            "tokens that shall end it"
+        )
+
+
+def _prove_tokens(template: Template, answer: str) -> str:
+    """Return what holds of messages that quote control tokens."""
+    benign, quoting = EXAMPLE[0]["content"], " ".join(template.control_tokens)
+    controls = set(template.control_tokens.values())
+    try:
+        literals, contents = template.split([EXAMPLE[0], {"role": "assistant", "content": answer}])
+        whole = template.encoder.encode_whole(interleave(literals, contents))
+        if template.encoder.encode_apart(literals, contents) != whole:
+            raise TemplateError("")
+        hostile = [{"role": "user", "content": f"{benign} {quoting}"}]
+        with_tokens = template.probe_prompt(hostile, answer).token_ids
+    except TemplateError:
+        return "an item that quotes special tokens ends in an error, never as a prompt"
+    without = template.probe_prompt([EXAMPLE[0]], answer).token_ids
+    if [i for i in with_tokens if i in controls] != [i for i in without if i in controls]:
+        raise TemplateError(
+            "an item that quotes special tokens would be read as such; this tokenizer cannot be "
+            "used, leave the model out"
+        )
+    return "special tokens that an item quotes stay text, and all other text is encoded as ever"

@@ -1,0 +1,1 @@
+"""What made each file, and out of what."""

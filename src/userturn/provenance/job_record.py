@@ -1,0 +1,203 @@
+"""Provenance: what made an artifact, out of what, when and where; one record a job.
+
+The record of the job that logs to `logs/judge/m/d/t0/none/j.log` is
+`results/provenance/judge/m/d/t0/none/j.json`. Times, machines and versions stand here and nowhere
+else, so that artifacts of equal content stay byte-equal. Paths are from the project's folder.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from userturn.logs import log_to
+from userturn.storage.atomic_files import SCHEMA_VERSION, WRITTEN, write_text
+from userturn.storage.hashing import beginning_sha256, file_sha256, fingerprint
+
+Record = dict[str, Any]
+
+LOGS = Path("logs")
+RESULTS = Path("results")
+PROVENANCE = RESULTS / "provenance"
+JOURNALS = RESULTS / "journal"
+# What an artifact may depend on; noted where the job has imported it.
+PACKAGES = (
+    "altair",
+    "datasets",
+    "numpy",
+    "openai",
+    "peft",
+    "polars",
+    "scipy",
+    "snakemake",
+    "statsmodels",
+    "tokenizers",
+    "torch",
+    "transformers",
+    "trl",
+    "vl_convert",
+    "vllm",
+)
+JOURNAL = ".jsonl"
+STAMP = ".snakemake_timestamp"  # Snakemake's own, in an output folder
+PLACED = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME", "CUDA_VISIBLE_DEVICES")
+
+
+@contextmanager
+def recorded(job: Any) -> Iterator[None]:
+    """Send a job's output to its log, and note what it made out of what once it is done.
+
+    Args:
+        job: the object `snakemake` of a script.
+    """
+    log_to(job.log[0])
+    began = _now()
+    yield
+    path = PROVENANCE / Path(job.log[0]).relative_to(LOGS).with_suffix(".json")
+    write_record(path, _record(job, _earlier(path), began))
+
+
+def write_record(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a record with its checksum."""
+    text = json.dumps({"checksum": fingerprint(content), **content}, indent=1, sort_keys=True)
+    write_text(text + "\n", path)
+
+
+def read_record(path: Path) -> Record | None:
+    """Return a record, or None where it is not what was written."""
+    try:
+        content: Record = json.loads(path.read_bytes())
+        checksum = content.pop("checksum")
+    except (ValueError, KeyError, AttributeError):
+        return None
+    return content if checksum == fingerprint(content) else None
+
+
+def _earlier(path: Path) -> Record:
+    """Return what the same job noted when it ran before, if it is to be had."""
+    return (read_record(path) if path.is_file() else None) or {}
+
+
+def _record(job: Any, earlier: Mapping[str, Any], began: str) -> Record:
+    declared = set(_files(job.output))
+    # Plans, pins and journals outlive the job that made them, so a later one takes over the note.
+    beside = {p: h for p, h in earlier.get("beside", {}).items() if Path(p).is_file()}
+    written = {str(p) for p in map(_relative, WRITTEN) if _is_artifact(p)}
+    if job.rule == "sweep":  # also what a killed sweep planned
+        plans = (RESULTS / "requests" / job.wildcards.model).rglob(f"{job.wildcards.shard}.parquet")
+        written.update(str(path) for path in plans if str(path) not in beside)
+    settings = dict(job.params.items())
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "rule": job.rule,
+        "wildcards": dict(job.wildcards.items()),
+        "identity": settings.get("identity"),
+        "inputs": _hashes(_files(job.input)),
+        "outputs": _hashes(declared),
+        "beside": beside | _hashes(path for path in written - declared if Path(path).is_file()),
+        "journals": {**earlier.get("journals", {}), **_journals(job.rule, job.wildcards)},
+        "made": {"began": began, "ended": _now(), **_surroundings()},
+    }
+
+
+def _journals(rule: str, wildcards: Any) -> dict[str, dict[str, Any]]:
+    """Return length and hash of the journals that a job may have written to.
+
+    A sweep takes those of its whole model, so that the files of killed ones are known too. They
+    only ever grow: what is noted is how they began.
+    """
+    written = {path for path in map(_relative, WRITTEN) if path.suffix == JOURNAL}
+    if rule == "sweep":
+        written.update((JOURNALS / wildcards.model).rglob(f"*{JOURNAL}"))
+    sizes = {path: path.stat().st_size for path in sorted(written)}
+    return {
+        str(path): {"n_bytes": size, "sha256": beginning_sha256(path, size)}
+        for path, size in sizes.items()
+    }
+
+
+def _files(paths: Iterable[str]) -> Iterator[str]:
+    """Yield files; of a folder all that it holds."""
+    for path in map(Path, paths):
+        found = sorted(path.rglob("*")) if path.is_dir() else [path]
+        yield from (str(_relative(f)) for f in found if f.is_file() and f.name != STAMP)
+
+
+def _is_artifact(path: Path) -> bool:
+    return path.is_relative_to(RESULTS) and path.suffix != JOURNAL
+
+
+def _relative(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def _hashes(paths: Iterable[str]) -> dict[str, str]:
+    """Return the sha256 of files; those outside of the project are named by no more than a name."""
+    return {
+        (path if _is_inside(Path(path)) else f"outside/{Path(path).name}"): file_sha256(path)
+        for path in sorted(paths)
+    }
+
+
+def _is_inside(path: Path) -> bool:
+    return not path.is_absolute() and ".." not in path.parts
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@cache
+def code_sha256() -> str:
+    """Return one hash of this package's modules: the code's version, committed or not."""
+    package = Path(__file__).parent.parent
+    modules = sorted(package.rglob("*.py"))
+    return fingerprint([[str(path.relative_to(package)), file_sha256(path)] for path in modules])
+
+
+def _commit() -> str | None:
+    """Return the commit of the project's folder, or None where it has none."""
+    command = ["git", "rev-parse", "HEAD"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return found.stdout.strip() or None
+
+
+def _version(package: str) -> str | None:
+    module = sys.modules.get(package)
+    found = getattr(module, "__version__", None)
+    try:
+        return str(found) if found else version(package.replace("_", "-"))
+    except PackageNotFoundError:
+        return None
+
+
+def _devices() -> list[str]:
+    """Return the names of the GPUs that a job's engine saw."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return []
+    return [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+
+
+def _surroundings() -> dict[str, Any]:
+    versions = {name: _version(name) for name in PACKAGES if name in sys.modules}
+    return {
+        "code_sha256": code_sha256(),
+        "commit": _commit(),
+        "host": platform.node(),
+        "system": platform.platform(),
+        "versions": {"python": platform.python_version(), **versions},
+        "devices": _devices(),
+        "placed": {name: os.environ[name] for name in PLACED if name in os.environ},
+    }

@@ -1,0 +1,1 @@
+"""results/report: headline, tables, explorer."""

@@ -1,0 +1,171 @@
+"""The report: one page that opens from the file system, and beside it the data it reads on demand.
+
+Everything that a model, a person or a dataset wrote reaches the page as JSON and the screen as
+text content; the page's policy lets its own script and the data files beside it run, nothing else.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.html.page import FOLDER, embedded, policy, read_page
+from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
+from userturn.humans.task_page import Labels, read_rubric
+from userturn.report.explorer import OUTCOMES, people_without_names, write_explorer
+from userturn.report.explorer_prompts import ROWS, WRITERS
+from userturn.report.headline import LIMITS, Tables, headline
+from userturn.report.table_layout import TABLES, shown_table
+from userturn.storage.atomic_files import write_text
+from userturn.storage.parquet import read_tables
+from userturn.study.grid import Grid
+
+# In this order: each uses what those before it define.
+SCRIPTS = [
+    "page", "data", "difference", "summary", "grid", "filters", "cell", "turn", "search", "routes",
+]  # fmt: skip
+SIZE = re.compile(rb'<svg[^>]*? width="([\d.]+)"[^>]*? height="([\d.]+)"')
+
+
+def read_captions(paths: Iterable[str]) -> dict[str, str]:
+    """Return captions as one line each, by the name of what they stand under."""
+    return {Path(p).stem: " ".join(Path(p).read_text("utf-8").split()) for p in paths}
+
+
+def read_user_headers(paths: Iterable[str]) -> dict[str, str]:
+    """Return what the probe prompts of each model end in."""
+    return {Path(p).stem: json.loads(Path(p).read_text("utf-8"))["user_header"] for p in paths}
+
+
+def read_figure(path: str | Path, captions: Mapping[str, str]) -> dict[str, Any]:
+    """Return a picture as a page takes it, with its size, so that it holds its place."""
+    name = Path(path).stem
+    content = Path(path).read_bytes()
+    size = SIZE.search(content)
+    width, height = (round(float(number)) for number in size.groups()) if size else (None, None)
+    source = f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}"
+    place = {"name": name, "caption": captions.get(name, ""), "width": width, "height": height}
+    return place | {"source": source}
+
+
+def table_or_title(
+    name: str, tables: Tables, captions: Mapping[str, str], judge: str
+) -> dict[str, Any]:
+    """Return a table as the page takes it, or no more than its title where it is not there."""
+    place = {"name": name, "title": TABLES[name].title, "about": captions.get(name, "")}
+    return place | shown_table(name, tables[name], judge) if name in tables else place
+
+
+def models_in_order(grid: Grid, tables: Tables) -> list[str]:
+    """Return the models by family and size, where the study has the table of families."""
+    names = tables["families"]["model"].to_list() if "families" in tables else []
+    return [n for n in names if n in grid.models] + [n for n in grid.models if n not in names]
+
+
+def rates_of_cells(grid: Grid, tables: Tables) -> list[list[list[float | None] | None]]:
+    """Return the rate of each cell by each judge with its limits, None where the table lacks it."""
+    if "rates" not in tables:
+        return []
+    rows = tables["rates"].select(
+        "model", "dataset", "temperature", "perturbation", "judge", *LIMITS
+    )
+    rates = {row[:5]: list(row[5:]) for row in rows.iter_rows()}
+    return [
+        [
+            rates.get((c.model, c.dataset, grid.temperatures[c.temperature], c.perturbation, judge))
+            for judge in grid.judges
+        ]
+        for c in grid.cells
+    ]
+
+
+def assembled(study: dict[str, Any]) -> str:
+    """Return the page as HTML, with what it knows of the study."""
+    parts = FOLDER.joinpath("report")
+    style = parts.joinpath("report.css").read_text("utf-8")
+    script = "".join(parts.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS)
+    page = read_page("report/report.html", style=style, script=script)
+    rules = policy(page, script_src="'self' file:", img_src="data:")
+    before, after = page.replace("{{policy}}", rules).split("{{study}}")
+    return f"{before}{embedded(study)}{after}"
+
+
+def laid_out(grid: Grid, judge: str, models: Sequence[str], rubric: Labels) -> dict[str, Any]:
+    """Return what the page knows of the grid, and how its data files are to be read."""
+    return {
+        "models": models,
+        "datasets": list(grid.datasets),
+        "temperatures": list(grid.temperatures),
+        "perturbations": sorted(grid.perturbations, key=lambda name: (name != "none", name)),
+        "private": grid.private_datasets,
+        "judges": list(grid.judges),
+        "judge": judge,
+        "criteria": {name: text["criterion"] for name, text in rubric.items()},
+        "rows": ROWS,
+        "writers": WRITERS,
+        "outcomes": OUTCOMES,
+    }
+
+
+def without_names(tables: Tables, annotations: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Return the tables with annotators called as they are in the explorer."""
+    raters = pl.col("first", "second").replace(people_without_names(annotations))
+    return {
+        name: table.with_columns(raters) if name == "agreement" else table
+        for name, table in tables.items()
+    }
+
+
+def contents(
+    grid: Grid, judge: str, rubric: Labels, tables: Tables, captions: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return what the page knows of a study, but for its figures and its turns."""
+    models = models_in_order(grid, tables)
+    return {
+        **laid_out(grid, judge, models, rubric),
+        "headline": headline(tables, judge, models),
+        "tables": [table_or_title(name, tables, captions, judge) for name in TABLES],
+        "rates": rates_of_cells(grid, tables),
+    }
+
+
+def build_report(
+    grid: Grid,
+    judge: str,
+    path_to_rubric: str,
+    paths_to_descriptions: Sequence[str],
+    paths_to_tables: Sequence[str],
+    paths_to_figures: Sequence[str],
+    paths_to_captions: Sequence[str],
+    paths_to_annotations: Sequence[str],
+    path_to_report: str,
+    folder_of_data: str,
+) -> None:
+    """Write the report's page and its data files.
+
+    Args:
+        grid: of the study, with its results.
+        judge: the primary one.
+        path_to_rubric: its labels are the legend.
+        paths_to_descriptions: of the models.
+        paths_to_tables: Parquet files, any of those that the report knows.
+        paths_to_figures: SVG files, in the order in which they are shown.
+        paths_to_captions: of figures and tables, by their names.
+        paths_to_annotations: of the rounds of annotation.
+        path_to_report: the page.
+        folder_of_data: beside it.
+    """
+    annotations = read_tables(paths_to_annotations, ANNOTATIONS_SCHEMA)
+    read = {Path(path).stem: pl.read_parquet(path) for path in paths_to_tables}
+    tables = without_names(read, annotations)
+    rubric = read_rubric(path_to_rubric)
+    headers = read_user_headers(paths_to_descriptions)
+    explorer = write_explorer(grid, rubric, headers, annotations, Path(folder_of_data))
+    captions = read_captions(paths_to_captions)
+    figures = [read_figure(path, captions) for path in paths_to_figures]
+    study = contents(grid, judge, rubric, tables, captions) | explorer | {"figures": figures}
+    write_text(assembled(study), path_to_report)

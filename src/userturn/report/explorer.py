@@ -1,0 +1,184 @@
+"""What the report's explorer reads: an index of all cells, and data files that are read on demand.
+
+A data file is a script that hands one value to the page, since a page that was opened from a file
+may read scripts beside it and nothing else. There are two kinds:
+
+- `cell-{number}-{part}.js` has the turns of a cell, `ROWS` of them;
+- `prompts-{group}-{part}.js` has `ROWS` items of a model and dataset with the prompts of all their
+  cells: temperatures share prompts, perturbations share messages, and each text is written once.
+
+A row is a list whose texts are numbers of the file's `texts`, with -1 where there is none.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.report.explorer_prompts import ROWS, Group, Texts, numbered, read_group, write_script
+from userturn.study.cells import Cell
+from userturn.study.grid import Grid
+
+OUTCOMES = ["ok", "empty", "error"]
+TURN = ["model", "dataset", "temperature", "perturbation", "item", "sample"]
+People = Mapping[tuple[Any, ...], list[list[str | None]]]
+
+
+def read_turns(folder: Path, judges: Sequence[str]) -> pl.DataFrame:
+    """Return a cell's user turns, with columns `label_0`, `rationale_0`, ... of each judge."""
+    columns = [*TURN, "key", "prompt_text", "answer", "outcome", "text", "finish_reason", "error"]
+    turns = pl.read_parquet(folder / "user_turns.parquet", columns=columns)
+    said = ["label", "rationale", "unscored_reason"]
+    for number, judge in enumerate(judges):
+        path = folder / "verdicts" / f"{judge}.parquet"
+        verdicts = pl.read_parquet(path, columns=["item", "sample", *said])
+        named = verdicts.rename({name: f"{name}_{number}" for name in said})
+        turns = turns.join(named, on=["item", "sample"], how="left", maintain_order="left")
+    return turns
+
+
+def n_differ(turns: pl.DataFrame, n_judges: int) -> int:
+    """Return on how many turns two judges gave different labels."""
+    labels = [f"label_{number}" for number in range(n_judges)]
+    pairs = [pl.col(a) != pl.col(b) for i, a in enumerate(labels) for b in labels[i + 1 :]]
+    return turns.filter(pl.any_horizontal(pairs)).height if pairs else 0
+
+
+def people_without_names(annotations: pl.DataFrame) -> dict[str, str]:
+    """Return what each annotator is called where their names must not be: `person 1` and so on."""
+    names = annotations["annotator"].unique().sort()
+    return {name: f"person {number}" for number, name in enumerate(names, start=1)}
+
+
+def people_by_turn(annotations: pl.DataFrame) -> People:
+    """Return what people said of each turn: who, without a name, label and notes."""
+    called = people_without_names(annotations)
+    said: dict[tuple[Any, ...], list[list[str | None]]] = {}
+    for row in annotations.sort("annotator", "round").iter_rows(named=True):
+        turn = tuple(row[name] for name in (*TURN, "key"))
+        said.setdefault(turn, []).append([called[row["annotator"]], row["label"], row["notes"]])
+    return said
+
+
+def turn_rows(
+    turns: pl.DataFrame, n_judges: int, group: Group | None, labels: Texts, people: People
+) -> Iterator[list[Any]]:
+    """Yield a cell's turns as rows with their texts still in them.
+
+    A row has item, position of the item, sample, outcome, 1 where it was cut at the length limit,
+    text, prompt, error; label, rationale and reason of each judge; and what people said.
+
+    Args:
+        turns: as `read_turns` returns them.
+        n_judges: how many judges' columns they have.
+        group: the items; without one no text is shown.
+        labels: their numbers; new labels are added.
+        people: as `people_by_turn` returns them.
+    """
+    for row in turns.iter_rows(named=True):
+        item = row["item"]
+        verdicts = []
+        for number in range(n_judges):
+            said = [row[f"rationale_{number}"], row[f"unscored_reason_{number}"]]
+            shown = said if group else [None, None]
+            verdicts.append([numbered(labels, row[f"label_{number}"]), *shown])
+        labelled = people.get(tuple(row[name] for name in (*TURN, "key")), [])
+        yield [
+            item,
+            group.positions[item] if group else -1,
+            row["sample"],
+            OUTCOMES.index(row["outcome"]),
+            int(row["finish_reason"] == "length"),
+            row["text"] if group else None,
+            group.prompt(item, row["prompt_text"], row["answer"]) if group else -1,
+            row["error"] if group else None,
+            verdicts,
+            [
+                [who, numbered(labels, label), notes if group else None]
+                for who, label, notes in labelled
+            ],
+        ]
+
+
+def cell_file(rows: Iterable[list[Any]]) -> dict[str, Any]:
+    """Return the content of one file of turns: texts numbered, verdicts and people flat."""
+    texts: Texts = {}
+
+    def flat(triples: Iterable[Sequence[Any]]) -> list[Any]:
+        return [
+            value if isinstance(value, int) else numbered(texts, value)
+            for triple in triples
+            for value in triple
+        ]
+
+    turns = [
+        [
+            numbered(texts, item), position, sample, outcome, cut, numbered(texts, text), prompt,
+            numbered(texts, error), flat(verdicts), flat(people),
+        ]
+        for item, position, sample, outcome, cut, text, prompt, error, verdicts, people in rows
+    ]  # fmt: skip
+    return {"texts": list(texts), "turns": turns}
+
+
+def indexed(cell: Cell, turns: pl.DataFrame, rows: Sequence[list[Any]], n_judges: int) -> list[Any]:
+    """Return a cell's row of the index.
+
+    It has the cell; the number of turns; of each outcome; of those cut at the length limit; by
+    judge the number of each label; of turns that judges label differently, and that people did.
+    """
+    outcomes = Counter(row[3] for row in rows)
+    by_judge = [Counter(row[8][number][0] for row in rows) for number in range(n_judges)]
+    return [
+        list(cell),
+        len(rows),
+        [outcomes[number] for number in range(len(OUTCOMES))],
+        sum(row[4] for row in rows),
+        [{label: n for label, n in sorted(c.items()) if label >= 0} for c in by_judge],
+        n_differ(turns, n_judges),
+        sum(bool(row[9]) for row in rows),
+    ]
+
+
+def write_explorer(
+    grid: Grid,
+    labels: Iterable[str],
+    user_headers: Mapping[str, str],
+    annotations: pl.DataFrame,
+    folder: Path,
+) -> dict[str, Any]:
+    """Write the data files of all cells, and return what the page knows before it reads any.
+
+    Args:
+        grid: of the study, with its results.
+        labels: of the rubric, in their order; what else judges said is put behind them.
+        user_headers: what the prompts of each model end in.
+        annotations: what people labelled, of all rounds.
+        folder: of the data files.
+
+    Returns:
+        `cells`, in the order of their numbers, as `indexed` gives them; `groups`: how the prompts
+        of `model/dataset` are numbered, without private datasets; `labels`.
+    """
+    numbers: Texts = {label: i for i, label in enumerate(labels)}
+    people = people_by_turn(annotations)
+    judges = list(grid.judges)
+    index: list[list[Any]] = []
+    groups: dict[str, int] = {}
+    for (model, dataset), cells in groupby(grid.cells, lambda cell: (cell.model, cell.dataset)):
+        private = dataset in grid.private_datasets
+        group = None if private else read_group(grid.results, model, dataset, user_headers[model])
+        for cell in cells:
+            turns = read_turns(grid.results / "cells" / cell.folder, judges)
+            rows = list(turn_rows(turns, len(judges), group, numbers, people))
+            for part, start in enumerate(range(0, max(1, len(rows)), ROWS)):
+                value = cell_file(rows[start : start + ROWS])
+                write_script(folder, f"cell-{len(index)}-{part}", value)
+            index.append(indexed(cell, turns, rows, len(judges)))
+        if group:
+            groups[f"{model}/{dataset}"] = len(groups)
+            group.write(folder, groups[f"{model}/{dataset}"])
+    return {"cells": index, "groups": groups, "labels": list(numbers)}

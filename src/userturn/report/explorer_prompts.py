@@ -1,0 +1,96 @@
+"""The items of a model and dataset with their prompts, as the report's explorer reads them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.html.page import embedded
+from userturn.report.prompt_segments import TEMPLATE, Part, prompt_parts
+from userturn.storage.atomic_files import write_text
+
+ROWS = 500  # of one data file
+WRITERS = [TEMPLATE, "system", "user", "assistant"]
+Texts = dict[str, int]
+
+
+def numbered(texts: Texts, text: str | None) -> int:
+    """Return the number of a text in a file, which it is given where it is new; -1 for none."""
+    return -1 if text is None else texts.setdefault(text, len(texts))
+
+
+def write_script(folder: Path, name: str, value: Any) -> None:
+    """Write one data file."""
+    write_text(f'userturn.take("{name}",{embedded(value)});\n', folder / f"{name}.js")
+
+
+@dataclass
+class PromptsFile:
+    """Some items of a model and dataset, and every prompt that was made of them."""
+
+    texts: Texts = field(default_factory=dict)
+    items: list[list[Any]] = field(default_factory=list)
+    prompts: list[list[int]] = field(default_factory=list)
+    known: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def prompt(
+        self, item: str, prompt: str, shown: str | None, messages: Sequence[Part], user_header: str
+    ) -> int:
+        """Return the number of an item's prompt, which is cut into its parts where it is new."""
+        if (item, prompt) not in self.known:
+            self.known[item, prompt] = len(self.prompts)
+            said = [] if shown is None else [*messages, ("assistant", shown)]
+            row = [numbered(self.texts, shown)]
+            for writer, text in prompt_parts(prompt, said, user_header):
+                row += [WRITERS.index(writer), numbered(self.texts, text)]
+            self.prompts.append(row)
+        return self.known[item, prompt]
+
+
+class Group:
+    """The items of a model and dataset, with the model's answers to them, in files of `ROWS`."""
+
+    def __init__(
+        self, items: pl.DataFrame, answers: pl.DataFrame, grades: pl.DataFrame, user_header: str
+    ) -> None:
+        """Take the dataset's items, the answers as they were drawn, and their grades."""
+        table = items.join(answers, on="item", how="left", maintain_order="left").join(
+            grades, on="item", how="left", maintain_order="left"
+        )
+        self.user_header = user_header
+        self.positions = {item: i for i, item in enumerate(table["item"])}
+        self.messages = [[(m["role"], m["content"]) for m in said] for said in table["messages"]]
+        self.files = [PromptsFile() for _ in range(0, max(1, table.height), ROWS)]
+        columns = (table[name] for name in ("item", "answer", "correct"))
+        for position, (item, answer, correct) in enumerate(zip(*columns, strict=True)):
+            file = self.files[position // ROWS]
+            file.items.append([numbered(file.texts, item), numbered(file.texts, answer), correct])
+
+    def prompt(self, item: str, prompt: str | None, shown: str | None) -> int:
+        """Return the number of a prompt in the file of its item; -1 for none."""
+        if prompt is None:
+            return -1
+        position = self.positions[item]
+        file = self.files[position // ROWS]
+        return file.prompt(item, prompt, shown, self.messages[position], self.user_header)
+
+    def write(self, folder: Path, number: int) -> None:
+        """Write the files."""
+        for part, file in enumerate(self.files):
+            value = {"texts": list(file.texts), "items": file.items, "prompts": file.prompts}
+            write_script(folder, f"prompts-{number}-{part}", value)
+
+
+def read_group(results: Path, model: str, dataset: str, user_header: str) -> Group:
+    """Read what the cells of a model and dataset share."""
+    answers, grades = (
+        results / kind / model / f"{dataset}.parquet" for kind in ("answers", "grades")
+    )
+    return Group(
+        pl.read_parquet(results / "datasets" / f"{dataset}.parquet", columns=["item", "messages"]),
+        pl.read_parquet(answers, columns=["item", "answer"]),
+        pl.read_parquet(grades, columns=["item", "correct"]),
+        user_header,
+    )

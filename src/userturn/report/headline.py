@@ -1,0 +1,79 @@
+"""What a study found, in a few numbers: by one judge, each with what it was counted over."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from userturn.workflow.controls import HUMAN
+
+Tables = Mapping[str, pl.DataFrame]
+RATE = ["estimate", "lower", "upper", "n_scored", "n_turns"]
+LIMITS = ["estimate", "lower", "upper"]
+COUNTS = ["n_turns", "n_ok", "n_empty", "n_error", "n_scored", "n_unscored"]
+
+
+def _of_judge(tables: Tables, name: str, judge: str) -> pl.DataFrame:
+    """Return one judge's rows of a table; a table that is not there has none."""
+    table = tables.get(name, pl.DataFrame({"judge": []}, schema={"judge": pl.String}))
+    return table.filter(pl.col("judge") == judge)
+
+
+def rates_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[dict[str, Any]]:
+    """Return each model's unperturbed rates over all datasets, by temperature, and its accuracy.
+
+    Returns:
+        `model`; `rates`: by rising temperature, `temperature` and the columns of a rate;
+        `accuracy` over the graded datasets, with its limits, or None. Nothing without pooled rates.
+    """
+    pooled = _of_judge(tables, "pooled_rates", judge)
+    if pooled.is_empty():
+        return []
+    rates = pooled.filter(
+        pl.col("scope") == "model",
+        pl.col("average") == "micro",
+        pl.col("perturbation") == "none",
+        pl.col("temperature").is_not_null(),
+    ).sort("temperature")
+    graded = _of_judge(tables, "decoupling", judge)
+    if graded.height:
+        graded = graded.filter(pl.col("dataset") == "all").sort("temperature")
+    rows = []
+    for model in models:
+        of_model = rates.filter(pl.col("model") == model).select("temperature", *RATE)
+        right = graded.filter(pl.col("model") == model) if graded.height else graded
+        accuracy = [right[f"accuracy_{name}"][0] for name in LIMITS] if right.height else None
+        rows.append({"model": model, "rates": of_model.to_dicts(), "accuracy": accuracy})
+    return rows
+
+
+def worth_of_judge(tables: Tables, judge: str) -> dict[str, Any]:
+    """Return what share of human turns a judge calls genuine, and its weakest planted failure.
+
+    Returns:
+        `human` and `weakest`, a row of the table of controls each, None where there is none.
+    """
+    controls = _of_judge(tables, "controls", judge)
+    if controls.is_empty():
+        return {"human": None, "weakest": None}
+    scored = controls.filter(pl.col("dataset") == "all", pl.col("n_scored") > 0)
+    human = scored.filter(pl.col("control") == HUMAN).to_dicts()
+    planted = scored.filter(pl.col("control") != HUMAN).sort("estimate", "control").to_dicts()
+    return {"human": human[0] if human else None, "weakest": planted[0] if planted else None}
+
+
+def headline(tables: Tables, judge: str, models: Sequence[str]) -> dict[str, Any]:
+    """Return the numbers that the report begins with.
+
+    Args:
+        tables: by name; those that are missing leave their part empty.
+        judge: whose verdicts they are of.
+        models: in the order in which they are shown.
+
+    Returns:
+        `counts` of turns over all cells; `models` as of `rates_of_models`; `human` and `weakest`.
+    """
+    rates = _of_judge(tables, "rates", judge)
+    counts = {name: int(rates[name].sum()) for name in COUNTS} if rates.height else None
+    of_models = rates_of_models(tables, judge, models)
+    return {"counts": counts, "models": of_models, **worth_of_judge(tables, judge)}

@@ -1,0 +1,1 @@
+"""Resources of jobs, and the doctor that checks a cluster."""

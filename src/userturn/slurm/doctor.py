@@ -1,0 +1,175 @@
+"""The doctor: tells what would fail on a cluster before any GPU is waited for.
+
+Login node and scheduler (`scheduler_check`) are asked directly; a compute node is asked by a short
+job of its own (`node_check`), submitted as sweeps are.
+"""
+
+import json
+import os
+import shlex
+import shutil
+import sys
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from userturn.config.check import check, load_config
+from userturn.errors import UserError
+from userturn.slurm.scheduler import (
+    lines_of_jobs,
+    look_at_preemption,
+    look_at_requests,
+    reason,
+    run,
+)
+from userturn.study.grid import Grid
+
+COMMANDS = ("sbatch", "squeue", "scancel", "scontrol")
+FOLDER = Path("logs", "doctor")
+NODE_CHECK = ["--nodes=1", "--mem=8000", "--time=5", "--cpus-per-task=2", "--export=ALL"]
+
+
+class Finding(NamedTuple):
+    """One thing looked at; `trouble` says what is wrong and what to do, None that all is well."""
+
+    what: str
+    trouble: str | None = None
+
+
+class SickClusterError(UserError):
+    """Something that would make a run fail."""
+
+
+def doctor(profile: str, configfiles: list[str], results: str, patience: int) -> str:
+    """Return what was looked at, one line a finding.
+
+    Args:
+        profile: folder of the Snakemake profile.
+        configfiles: of the study, beside config.yaml.
+        results: folder of the study's results.
+        patience: seconds that the job on a compute node may take, waiting in the queue included.
+
+    Raises:
+        SickClusterError: with the same lines, where something is wrong.
+    """
+    config = load_config(["config.yaml", *configfiles])
+    check(config)
+    grid = Grid(config, results)
+    findings = list(examine(grid, _submission(Path(profile)), patience))
+    lines = [f"{'FAIL' if f.trouble else 'ok  '} {f.what}" + _tail(f) for f in findings]
+    n_bad = sum(finding.trouble is not None for finding in findings)
+    text = "\n".join(lines)
+    if n_bad:
+        raise SickClusterError(f"{n_bad} of {len(findings)} things would fail\n{text}")
+    return text
+
+
+def _tail(finding: Finding) -> str:
+    return f": {finding.trouble}" if finding.trouble else ""
+
+
+def _submission(profile: Path) -> list[str]:
+    """Return the account and partition that a profile gives every job, as sbatch options."""
+    path = profile / "config.yaml"
+    if not path.is_file():
+        raise UserError(f"profile '{path}' does not exist; run this in the project's folder")
+    resources = (yaml.safe_load(path.read_text()) or {}).get("default-resources", {})
+    options = {"slurm_account": "--account", "slurm_partition": "--partition"}
+    return [f"{option}={resources[key]}" for key, option in options.items() if key in resources]
+
+
+def examine(grid: Grid, submission: list[str], patience: int) -> Iterator[Finding]:
+    """Look at keys, the scheduler, every model's resources, and one compute node."""
+    yield from _keys(grid)
+    missing = [name for name in COMMANDS if shutil.which(name) is None]
+    if missing:
+        yield Finding(
+            "SLURM's commands",
+            f"{', '.join(missing)} not found; run this on a login node (one machine alone needs no "
+            "SLURM: `snakemake --cores all`)",
+        )
+        return
+    yield Finding("SLURM's commands")
+    yield Finding(*look_at_preemption(submission))
+    refused = False
+    for finding in (Finding(*look) for look in look_at_requests(grid, submission)):
+        refused = refused or finding.trouble is not None
+        yield finding
+    if not refused:
+        yield from _node(grid, submission, patience)
+
+
+def _keys(grid: Grid) -> Iterator[Finding]:
+    """Look for the environment variables that hold the judges' keys."""
+    for name, judge in grid.judges.items():
+        variable = judge.get("key_variable")
+        if variable is not None:
+            here = bool(os.environ.get(variable))
+            mend = f"{variable} is not set; export it in the shell that starts Snakemake"
+            yield Finding(f"key of judge {name}", None if here else mend)
+
+
+def _node(grid: Grid, submission: list[str], patience: int) -> Iterator[Finding]:
+    """Have a compute node say what it sees of project, models, datasets, engine and devices."""
+    name = uuid.uuid4().hex[:8]
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    question, answer = FOLDER / f"{name}.question.json", FOLDER / f"{name}.answer.json"
+    question.write_text(json.dumps(_question(grid)))
+    gpus = ["--gpus=1"] if any(line["gpus"] for line in lines_of_jobs(grid).values()) else []
+    command = [sys.executable, "-m", "userturn.slurm.node_check", str(question), str(answer)]
+    called = [f"--job-name=userturn-doctor-{name}", f"--output={FOLDER / name}.log"]
+    wrapped = ["--wrap", shlex.join(command)]
+    job = run(["sbatch", "--parsable", *submission, *gpus, *NODE_CHECK, *called, *wrapped])
+    if job.returncode:
+        yield Finding("a job on a compute node", f"sbatch says '{reason(job.stderr)}'")
+        return
+    yield from _answers(job.stdout.strip(), answer, patience)
+
+
+def _question(grid: Grid) -> dict[str, Any]:
+    models = {}
+    for name, line in lines_of_jobs(grid).items():
+        if "recipe" in line:  # its folder is yet to be made
+            continue
+        path = grid.results / "models" / f"{name.removeprefix('model ')}.json"
+        noted = json.loads(path.read_text())["revision"] if path.is_file() else None
+        models[name] = {"source": line["source"], "revision": noted or line["revision"]}
+    return {
+        "engine": grid.config["engine"],
+        "results": str(grid.results),
+        "models": models,
+        "datasets": {name: str(grid.dataset_path(name)) for name in grid.datasets},
+    }
+
+
+def _answers(job: str, answer: Path, patience: int) -> Iterator[Finding]:
+    what = f"a job on a compute node (SLURM job {job})"
+    state = _wait(job, answer, patience)
+    if answer.is_file():
+        found: Mapping[str, str | None] = json.loads(answer.read_text())
+        yield from (Finding(key, value) for key, value in found.items())
+    elif state is None:
+        run(["scancel", job])
+        yield Finding(what, f"did not run within {patience} s; the queue may be long: try again")
+    else:
+        yield Finding(
+            what,
+            f"ended but left no '{answer}'; the project's folder '{Path.cwd()}' must be on a file "
+            f"system that compute nodes share, and so must the Python in use ({sys.executable})",
+        )
+
+
+def _wait(job: str, answer: Path, patience: int) -> str | None:
+    """Wait for a job to end; None where it had not ended in time."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        queued = run(["squeue", "--noheader", "--format=%T", "--jobs", job]).stdout.strip()
+        if answer.is_file() or queued in ("", "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT"):
+            time.sleep(1)  # a shared file system may show the file a moment later
+            return queued or "gone"
+        time.sleep(1)
+    return None

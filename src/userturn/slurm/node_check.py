@@ -1,0 +1,102 @@
+"""What a compute node sees: run there by the doctor, as `python -m userturn.slurm.node_check`."""
+
+import importlib
+import json
+import os
+import shutil
+import socket
+import sys
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from userturn.errors import UserError
+from userturn.models.fetch import model_folder
+from userturn.storage.atomic_files import write_text
+
+SHARED_MEMORY = 1_000_000_000  # bytes: what vLLM's workers pass each other goes through it
+
+
+def look(question: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+    """Yield what was looked at, and what is wrong with it and what to do, or None."""
+    node = os.environ.get("SLURMD_NODENAME", socket.gethostname())
+    yield f"{node} sees the project's folder", None
+    yield f"{node} writes the results", _write_results(Path(question["results"]))
+    yield f"{node} imports {question['engine']}", _import(question["engine"])
+    yield from ((f"{node} {what}", trouble) for what, trouble in _devices())
+    for model, line in question["models"].items():
+        yield f"{node} has {model}", _model(line["source"], line["revision"])
+    for dataset, path in question["datasets"].items():
+        missing = None if Path(path).is_file() else "run `snakemake download` on the login node"
+        yield f"{node} has dataset {dataset}", missing
+    yield f"{node} has a free port on 127.0.0.1", _port()
+
+
+def _write_results(results: Path) -> str | None:
+    path = results / f".doctor-{uuid.uuid4().hex}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        path.unlink()
+    except OSError as error:
+        return f"{error}; mount '{results.resolve()}' writable on compute nodes"
+    return None
+
+
+def _import(engine: str) -> str | None:
+    try:
+        importlib.import_module(engine)
+    except Exception as error:  # a missing driver raises anything
+        return (
+            f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}; run "
+            f"`make setup` on a node of that kind (this Python is {sys.executable})"
+        )
+    return None
+
+
+def _devices() -> Iterator[tuple[str, str | None]]:
+    import torch
+
+    given = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if given is not None:
+        n_given, n_seen = len(given.split(",")), torch.cuda.device_count()
+        yield (
+            f"computes on the {n_given} GPU it was given",
+            None
+            if n_seen == n_given
+            else f"PyTorch {torch.__version__} sees {n_seen}; check driver and `make setup`, whose "
+            "lock for NVIDIA GPUs has to be the one in use",
+        )
+    free = shutil.disk_usage("/dev/shm").free if Path("/dev/shm").is_dir() else SHARED_MEMORY
+    few = f"{free / 1e6:.0f} MB; models on several GPUs need more: ask your administrator"
+    yield "has shared memory", None if free >= SHARED_MEMORY else few
+
+
+def _model(source: str, revision: str | None) -> str | None:
+    try:
+        model_folder(source, revision)
+    except UserError as error:
+        return f"{error}; run `snakemake download`, with HF_HOME on a file system that nodes share"
+    return None
+
+
+def _port() -> str | None:
+    try:
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+    except OSError as error:
+        return f"{error}; vLLM's workers need one to find each other"
+    return None
+
+
+def main(path_to_question: str, path_to_answer: str) -> None:
+    """Answer a question's file in another."""
+    question = json.loads(Path(path_to_question).read_text())
+    os.environ["HF_HUB_OFFLINE"] = "1"  # whatever must be fetched is missing
+    answers = dict(look(question))
+    write_text(json.dumps(answers, indent=1) + "\n", path_to_answer)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

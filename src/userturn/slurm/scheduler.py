@@ -1,0 +1,107 @@
+"""What SLURM's scheduler says of the jobs of a study, before any of them waits for a GPU."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from userturn.config.trained_models import training_line
+from userturn.slurm.resources import Placement
+from userturn.study.grid import Grid
+
+Look = tuple[str, str | None]  # what was looked at; what is wrong with it and what to do, or None
+
+
+def run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run a command and return its code and what it wrote."""
+    return subprocess.run(command, text=True, capture_output=True, check=False)
+
+
+def reason(said: str) -> str:
+    """Return the first error that a SLURM command wrote."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line or "failure" in line] or lines
+    return errors[0].strip() if errors else "nothing"
+
+
+def sbatch_options(placement: Placement, name: str, submission: list[str]) -> list[str]:
+    """Return what a job asks of sbatch in its first attempt."""
+    job = _Job(name)
+    gpu, gpu_model, gres = placement.gpu(job), placement.gpu_model(job), placement.gres(job)
+    gpus = f"{gpu_model}:{gpu}" if gpu_model else str(gpu)
+    return [
+        *submission,
+        *([f"--gpus={gpus}"] if gpu else []),
+        *([f"--gres={gres}"] if gres else []),
+        f"--nodes={placement.nodes(job)}",
+        f"--mem={placement.mem_mb(job, 1)}",
+        f"--time={placement.runtime(job, 1)}",
+        f"--cpus-per-task={placement.threads(job)}",
+    ]
+
+
+class _Job(NamedTuple):
+    model: str
+
+
+def lines_of_jobs(grid: Grid) -> dict[str, dict[str, Any]]:
+    """Return the lines of all that a job of its own loads: models, trainings, served judges."""
+    defaults = grid.config["model_defaults"]
+    served = {name: line for name, line in grid.judges.items() if line.get("serve")}
+    lines = {f"model {name}": line for name, line in grid.models.items()}
+    trained = {name: grid.lines[name] for name in grid.described if "recipe" in grid.lines[name]}
+    lines |= {f"training of {name}": training_line(line) for name, line in trained.items()}
+    for name, line in served.items():
+        lines[f"judge {name}"] = {**defaults, **line, "source": line["model"]}
+    return lines
+
+
+def look_at_requests(grid: Grid, submission: list[str]) -> Iterator[Look]:
+    """Have the scheduler say whether it would take each job; those alike but once."""
+    lines = lines_of_jobs(grid)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name in lines:
+        wishes = sbatch_options(Placement(lines), name, submission)
+        alike.setdefault(tuple(wishes), []).append(name)
+    for options, names in alike.items():
+        done = run(["sbatch", "--test-only", *options, "--wrap", "true"])
+        wish = " ".join(options)
+        yield (
+            f"job of {', '.join(names)} ({wish})",
+            None
+            if done.returncode == 0
+            else f"sbatch says '{reason(done.stderr)}'; mend account and partition in the "
+            "profile, or gpus, gpu_model, mem_mb and runtime in the model's line "
+            "(cores: `set-threads` in the profile)",
+        )
+
+
+def look_at_preemption(submission: list[str]) -> Look:
+    """See whether the partition that jobs go to runs preempted ones again, or ends them for good.
+
+    A job that was ended so is neither finished nor failed to Snakemake's executor plugin (2.8.0),
+    which waits for it for ever.
+    """
+    what = "preempted jobs are run again"
+    done = run(["scontrol", "show", "partition", "--oneliner"])
+    if done.returncode:
+        return what, f"scontrol says '{reason(done.stderr)}'; run this where slurmctld answers"
+    given = {
+        name
+        for option in submission
+        if option.startswith("--partition=")
+        for name in option.removeprefix("--partition=").split(",")
+    }
+    partitions = re.findall(r"PartitionName=(\S+).* Default=(\S+).* PreemptMode=(\S+)", done.stdout)
+    ended = [
+        name
+        for name, is_default, mode in partitions
+        if mode == "CANCEL" and (name in given if given else is_default == "YES")
+    ]
+    if not ended:
+        return what, None
+    return what, (
+        f"PreemptMode is CANCEL in {', '.join(ended)}, and Snakemake would wait for such a job for "
+        "ever; give another slurm_partition in the profile, or a QOS that is not preempted, or "
+        "stop Snakemake with Ctrl-C then and run the same command again"
+    )

@@ -1,0 +1,1 @@
+"""Intervals, tests and estimators as plain functions of arrays."""

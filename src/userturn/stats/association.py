@@ -1,0 +1,102 @@
+"""How two things go together: over models by ranks, over items by odds."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc  # scipy.stats takes seconds to import
+
+from userturn.stats.proportions import CONFIDENCE, Array, quantile_of
+
+
+class Correlation(NamedTuple):
+    """A rank correlation with its limits and p; what is None has its reason."""
+
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+    p: float | None
+    reason: str | None
+
+
+def average_ranks(values: Array) -> Array:
+    """Return the ranks of values from 1; equal values share the mean of their ranks."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return (last - (counts - 1) / 2)[place]
+
+
+def spearman(
+    x: Array, y: Array, n_resamples: int, rng: np.random.Generator, confidence: float = CONFIDENCE
+) -> Correlation:
+    """Return Spearman's rank correlation, its interval and its permutation p.
+
+    The interval is tanh(artanh ρ ± z √((1 + ρ²/2) / (n - 3))), of Bonett and Wright 2000,
+    Psychometrika 65:23-28. It needs four pairs, and ranks that are not all in one order. p is
+    two-sided, over random pairings, since the t distribution fits few models badly.
+    """
+    n = len(x)
+    if n < 3:
+        return Correlation(None, None, None, None, f"{n} models, needs 3")
+    u, v = (average_ranks(np.asarray(values)) - (n + 1) / 2 for values in (x, y))
+    norm = float(np.sqrt((u @ u) * (v @ v)))
+    if norm == 0:
+        return Correlation(None, None, None, None, "one of the two is the same for every model")
+    rho = float(np.clip(u @ v / norm, -1, 1))
+    others = np.abs(rng.permuted(np.tile(v, (n_resamples, 1)), axis=1) @ u / norm)
+    p = (1 + int((others >= abs(rho) - 1e-12).sum())) / (n_resamples + 1)
+    if n < 4 or abs(rho) > 1 - 1e-12:
+        reason = f"no interval: {n} models, needs 4" if n < 4 else "no interval: all ranks agree"
+        return Correlation(rho, None, None, p, reason)
+    half = quantile_of(confidence) * np.sqrt((1 + rho**2 / 2) / (n - 3))
+    middle = np.arctanh(rho)
+    return Correlation(rho, float(np.tanh(middle - half)), float(np.tanh(middle + half)), p, None)
+
+
+class Odds(NamedTuple):
+    """Odds ratio over tables with its limits, phi of the tables' sum, and p; None has a reason."""
+
+    odds_ratio: float | None
+    lower: float | None
+    upper: float | None
+    phi: float | None
+    p: float | None
+    reason: str | None
+
+
+def mantel_haenszel(tables: Array, confidence: float = CONFIDENCE) -> Odds:
+    """Return the common odds ratio of 2x2 tables, and the test that it is 1.
+
+    Mantel and Haenszel 1959, J Natl Cancer Inst 22:719-748: Σ ad/n / Σ bc/n, and χ² of Σ(a - E a)
+    without continuity correction. The limits are those of Robins, Breslow and Greenland 1986,
+    Biometrics 42:311-323. For one table it is the plain odds ratio with Woolf's limits.
+
+    Args:
+        tables: n_tables x 4: both, only the first, only the second, neither.
+        confidence: of the interval.
+    """
+    kept = tables[tables.sum(1) > 1].astype(float)
+    a, b, c, d = kept.T
+    n = kept.sum(1)
+    first, second = a + b, a + c
+    variance = (first * (n - first) * second * (n - second) / (n**2 * (n - 1))).sum()
+    if variance == 0:
+        return Odds(None, None, None, None, None, "one of the two is the same for every item")
+    p = float(chdtrc(1, (a - first * second / n).sum() ** 2 / variance))
+    r, s = a * d / n, b * c / n
+    phi = _phi(*kept.sum(0))
+    if r.sum() == 0 or s.sum() == 0:
+        return Odds(None, None, None, phi, p, "no odds ratio: a combination was never seen")
+    ratio = r.sum() / s.sum()
+    agree, differ = (a + d) / n, (b + c) / n
+    spread = (
+        (agree * r).sum() / (2 * r.sum() ** 2)
+        + (agree * s + differ * r).sum() / (2 * r.sum() * s.sum())
+        + (differ * s).sum() / (2 * s.sum() ** 2)
+    )
+    factor = np.exp(quantile_of(confidence) * np.sqrt(spread))
+    return Odds(float(ratio), float(ratio / factor), float(ratio * factor), phi, p, None)
+
+
+def _phi(a: float, b: float, c: float, d: float) -> float | None:
+    margins = (a + b) * (c + d) * (a + c) * (b + d)
+    return float((a * d - b * c) / margins**0.5) if margins else None

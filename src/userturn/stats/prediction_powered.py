@@ -1,0 +1,160 @@
+"""Rates corrected for the judge: prediction-powered inference with design weights.
+
+The judge says of all N turns whether they are genuine (f), people of a sample (y). The estimate is
+
+    lambda * mean_N(f) + sum_g (N_g / N) * mean_g(y - lambda * f)
+
+over the classes g in which people's labels stand for all turns (the strata of the draw), with means
+over a class weighted by design weights. It is right whatever the judge does; a good judge makes it
+narrow. lambda minimises the variance (PPI++: Angelopoulos, Duchi and Zrnic 2023, arXiv:2311.01453,
+section 6; stratified: Fisch et al. 2024, arXiv:2406.04291). The variance is that of two phases
+(Sarndal, Swensson and Wretman 1992, section 9.3): the N turns are a draw of the model's, people's
+sample is a draw of the N:
+
+    deff * estimate * (1 - estimate) / N + sum_g (N_g / N)^2 * (1 - n_g / N_g) * s_g^2 / m_g
+
+with m_g = (sum w)^2 / sum w^2 labels' worth (Kish 1965) and s_g^2 the variance of y - lambda * f in
+the class, to which half a label of either kind is added (as Jeffreys' prior does): a class where
+all labels are alike is not certain. The limits are Wilson's with as many turns as give that
+variance (Dean and Pagano 2015, doi:10.1093/jssam/smv024): near 0 and 1 and with few labels they
+hold, where estimate +- 1.96 standard errors does not.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from userturn.stats.proportions import CONFIDENCE, quantile_of, wilson_limits
+
+Floats = npt.NDArray[np.float64]
+Z = quantile_of(CONFIDENCE)
+
+
+class Labelled(NamedTuple):
+    """The turns of a domain that people labelled.
+
+    Attributes:
+        labels: people's: 1 genuine, 0 not, a share where several people differ.
+        predictions: the judge's on the same turns.
+        weights: how many turns each stands for: N_g in all within a class.
+        classes: of each turn.
+    """
+
+    labels: Floats
+    predictions: Floats
+    weights: Floats
+    classes: npt.NDArray[Any]
+
+
+class Corrected(NamedTuple):
+    """A corrected rate with its 95% interval and what it was made with.
+
+    Attributes:
+        variance_of_turns: the part of the variance that is due to the model's draw of the turns.
+        variance: all of it.
+        tuning: lambda.
+    """
+
+    estimate: float
+    variance_of_turns: float
+    variance: float
+    lower: float
+    upper: float
+    tuning: float
+
+
+class _Class(NamedTuple):
+    share: float  # of the domain's turns
+    worth: float  # labels' worth of the weights
+    rest: float  # share of the class that nobody labelled
+    mean_label: float
+    middle: float  # mean_label, drawn towards a half by the labels added
+    mean_prediction: float
+    var_label: float
+    var_prediction: float
+    covariance: float
+
+
+def _class(sample: Labelled, members: npt.NDArray[np.bool_], total: float) -> _Class:
+    """Return one class's moments, with half a label of either kind added to the labels'."""
+    y, f, w = (values[members] for values in sample[:3])
+    size = w.sum()
+    worth = float(size**2 / (w**2).sum())
+    mean_y, mean_f = (float((w * values).sum() / size) for values in (y, f))
+    var_f = float((w * (f - mean_f) ** 2).sum() / size)
+    covariance = float((w * (y - mean_y) * (f - mean_f)).sum() / size)
+    spread = float((w * (y - mean_y) ** 2).sum() / size)
+    middle = (worth * mean_y + 0.5) / (worth + 1)
+    added = ((1 - middle) ** 2 + middle**2) / 2
+    var_y = (worth * (spread + (mean_y - middle) ** 2) + added) / (worth + 1)
+    rest = max(0.0, 1 - members.sum() / size)
+    return _Class(size / total, worth, rest, mean_y, middle, mean_f, var_y, var_f, covariance)
+
+
+def power_tuning(classes: list[_Class]) -> float:
+    """Return the lambda of least variance, between 0 and 1; 1 where the judge adds nothing."""
+    scales = [c.share**2 * c.rest / c.worth for c in classes]
+    covariance = sum(s * c.covariance for s, c in zip(scales, classes, strict=True))
+    variance = sum(s * c.var_prediction for s, c in zip(scales, classes, strict=True))
+    return 1.0 if variance < 1e-15 else float(np.clip(covariance / variance, 0, 1))
+
+
+def corrected_rate(
+    predictions: Floats, sample: Labelled, design_effect: float = 1.0, tuning: float | None = None
+) -> Corrected:
+    """Return the rate that people would find, from a judge's labels and a sample of people's.
+
+    Args:
+        predictions: the judge's on all turns of the domain; 0 where it has none.
+        sample: what people labelled of them; every class of the domain is there.
+        design_effect: of turns that share an item, on the variance of a mean; 1 for none.
+        tuning: lambda; the best one where it is None.
+    """
+    n, total = len(predictions), float(sample.weights.sum())
+    classes = [_class(sample, sample.classes == name, total) for name in np.unique(sample.classes)]
+    power = power_tuning(classes) if tuning is None else tuning
+    corrections = [c.share * (c.mean_label - power * c.mean_prediction) for c in classes]
+    estimate = float(power * predictions.mean() + sum(corrections))
+    middle = float(np.clip(estimate, 0, 1))
+    variance = of_turns = design_effect * middle * (1 - middle) / n
+    for c in classes:
+        spread = c.var_label - 2 * power * c.covariance + power**2 * c.var_prediction
+        variance += c.share**2 * c.rest * max(0.0, spread) / c.worth
+    smoothed = float(np.clip(sum(c.share * c.middle for c in classes), 0, 1))
+    worth = smoothed * (1 - smoothed) / variance  # so many turns, each labelled, know as much
+    lower, upper = wilson_limits(middle * worth, worth)
+    return Corrected(middle, of_turns, float(variance), float(lower), float(upper), power)
+
+
+def design_effect(predictions: Floats, clusters: npt.NDArray[Any]) -> float:
+    """Return how much wider a mean over turns is since several share an item: at least 1.
+
+    The ratio of the mean's variance over clusters to that over turns, taken from the judge's labels
+    (Kish 1965, section 5.4); 1 where each item has one turn or all labels are alike.
+    """
+    n, residuals = len(predictions), predictions - predictions.mean()
+    simple = (residuals**2).sum()
+    _, of_turn = np.unique(clusters, return_inverse=True)
+    if simple == 0 or of_turn.max() + 1 == n:
+        return 1.0
+    sums = np.bincount(of_turn, weights=residuals)
+    return max(1.0, float((sums**2).sum() / simple))
+
+
+def contrast(first: Corrected, second: Corrected, correlation: float) -> tuple[float, float, float]:
+    """Return the difference of two corrected rates on shared items, with its 95% limits.
+
+    The two samples of people's are drawn apart from one another, the turns are not: they belong to
+    the same items. So the variances add up, less 2 r sqrt(v1 v2) of those due to the turns.
+
+    Args:
+        first: the rate that `second` is taken from.
+        second: the rate that is subtracted.
+        correlation: r, of the two turns of an item; that of the judge's labels stands for it.
+    """
+    difference = first.estimate - second.estimate
+    of_turns = first.variance_of_turns * second.variance_of_turns
+    shared = 2 * correlation * of_turns**0.5
+    half = Z * max(0.0, first.variance + second.variance - shared) ** 0.5
+    return difference, max(-1.0, difference - half), min(1.0, difference + half)

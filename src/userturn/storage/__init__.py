@@ -1,0 +1,1 @@
+"""Bytes on disk: atomic files, Parquet, journals, hashes, locks, leases."""

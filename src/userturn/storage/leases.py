@@ -1,0 +1,232 @@
+"""Leases: of the jobs that could sweep the same items of a model, only one is at work.
+
+A lease is a small file that its owner rewrites every few seconds. Whoever wants a lease that is
+held watches it: if it changes, its owner lives and the newcomer gives way; if it stays as it is
+for long enough, its owner is gone and the next generation of the lease is taken. Nobody compares
+clocks, and the file of a generation is made by exactly one, so a network file system will do.
+"""
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+from getpass import getuser
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from userturn.errors import UserError
+from userturn.logs import say
+from userturn.storage.atomic_files import write_text
+
+Content = dict[str, Any]
+
+PAUSE = 5.0  # seconds between two signs of life
+CLOCK = 5.0  # seconds by which a corrected clock may move the start of one and the same process
+PATIENCE = 60.0  # seconds without one before a lease is taken over: twelve signs missed
+
+
+class LeaseError(UserError):
+    """A lease that somebody else holds."""
+
+
+def _machine() -> list[str]:
+    """Return what tells this machine, and this container of it, from others with its name."""
+    marks = [Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")]
+    boot = marks[0].read_text().strip() if marks[0].exists() else ""
+    return [socket.gethostname(), boot, str(marks[1].readlink()) if marks[1].exists() else ""]
+
+
+def _user() -> str:
+    try:
+        return getuser()
+    except (KeyError, OSError):  # a container's user without a name
+        return str(os.getuid())
+
+
+def this_owner() -> Content:
+    """Return who this process is: user, machine, process, and SLURM job where there is one."""
+    return {
+        "user": _user(),
+        "machine": _machine(),
+        "pid": os.getpid(),
+        "began": psutil.Process().create_time(),
+        "job": os.environ.get("SLURM_JOB_ID"),
+        "node": os.environ.get("SLURMD_NODENAME", socket.gethostname()),
+        "gpus": os.environ.get("CUDA_VISIBLE_DEVICES"),
+    }
+
+
+def describe_owner(owner: Mapping[str, Any]) -> str:
+    """Return who holds a lease, as a part of a sentence."""
+    process = f"SLURM job {owner['job']}" if owner["job"] else f"process {owner['pid']}"
+    gpus = f", GPUs {owner['gpus']}" if owner["gpus"] else ""
+    return f"{process} of {owner['user']} on {owner['node']}{gpus}"
+
+
+def _is_dead(owner: Mapping[str, Any]) -> bool:
+    """Tell whether an owner was a process of this machine that has ended; others may live."""
+    if owner["machine"] != _machine():
+        return False
+    try:
+        began = psutil.Process(owner["pid"]).create_time()
+        return bool(abs(began - owner["began"]) > CLOCK)
+    except psutil.NoSuchProcess:
+        return True
+
+
+def _interval(shard: str) -> tuple[Fraction, Fraction]:
+    """Return the part of all items that a shard such as 2of3 stands for."""
+    number, _, n = shard.partition("of")
+    return Fraction(int(number) - 1, int(n)), Fraction(int(number), int(n))
+
+
+def overlap(one: str, other: str) -> bool:
+    """Tell whether two shards, perhaps of different counts, have items in common."""
+    (begin, end), (other_begin, other_end) = _interval(one), _interval(other)
+    return begin < other_end and other_begin < end
+
+
+def _read(path: Path) -> Content | None:
+    """Return the content of a lease; None where it is just being made or is gone."""
+    try:
+        content: Content = json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+    return content
+
+
+def newest(folder: Path) -> dict[str, tuple[int, Path]]:
+    """Return the last generation of every shard's lease, with its file."""
+    leases: dict[str, tuple[int, Path]] = {}
+    for path in folder.glob("*.json"):
+        shard, _, generation = path.stem.partition(".")
+        if generation.isdigit() and int(generation) > leases.get(shard, (0, path))[0]:
+            leases[shard] = int(generation), path
+    return leases
+
+
+def held(folder: Path) -> dict[str, Content]:
+    """Return the content of each shard's lease that was not given back."""
+    contents = {shard: _read(path) for shard, (_, path) in newest(folder).items()}
+    return {shard: c for shard, c in contents.items() if c is not None and not c["released"]}
+
+
+def _wait_until_free(path: Path, patience: float) -> None:
+    """Return when a lease was given back or its owner is gone.
+
+    Raises:
+        LeaseError: its owner is at work.
+    """
+    first = seen = _read(path)
+    deadline = time.monotonic() + patience
+    if first is not None and not first["released"] and not _is_dead(first["owner"]):
+        say(f"lease {path.stem}: is {describe_owner(first['owner'])} still at work?")
+    while time.monotonic() < deadline:
+        if seen is not None and (seen["released"] or _is_dead(seen["owner"])):
+            return
+        if first is not None and seen is not None and seen != first:
+            raise _refusal(path, seen["owner"])
+        time.sleep(min(1.0, patience / 10))
+        first, seen = first or seen, _read(path)
+
+
+def _refusal(path: Path, owner: Mapping[str, Any]) -> LeaseError:
+    end = f"scancel {owner['job']}" if owner["job"] else f"kill {owner['pid']}"
+    return LeaseError(
+        f"shard {path.stem.partition('.')[0]} of model {path.parent.name} is being swept by "
+        f"{describe_owner(owner)}; wait for it, or end it with `{end}`, then run again: what it "
+        "has finished is kept"
+    )
+
+
+def _fresh() -> Content:
+    return {"owner": this_owner(), "beat": 0, "released": False}
+
+
+def _create(path: Path, content: Content) -> bool:
+    """Make a lease's file; False where somebody else was quicker."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("x") as file:
+            json.dump(content, file)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _take(folder: Path, shard: str, patience: float) -> Path:
+    """Return the file of the lease's next generation, which is now this process's."""
+    while True:
+        generation, last = newest(folder).get(shard, (0, None))
+        if last is not None:
+            _wait_until_free(last, patience)
+        path = folder / f"{shard}.{generation + 1:06d}.json"
+        if _create(path, _fresh()):
+            break
+    for earlier in folder.glob(f"{shard}.*.json"):
+        if earlier < path:
+            earlier.unlink(missing_ok=True)
+    return path
+
+
+def _write(path: Path, **changes: Any) -> None:
+    content = (_read(path) or _fresh()) | changes
+    write_text(json.dumps(content), path)
+
+
+def _beat(
+    path: Path, shard: str, ended: threading.Event, lost: Callable[[str], None], pause: float
+) -> None:
+    """Give signs of life until the lease ends, or was taken over by somebody else."""
+    beat = 0
+    while not ended.wait(pause):
+        if newest(path.parent).get(shard, (0, path))[1] != path:
+            lost("another job that took its lease over")
+            return
+        beat += 1
+        try:
+            _write(path, beat=beat)
+        except OSError as error:  # a full disk: the sweep itself will say so
+            say(f"lease {path.stem}: no sign of life could be given ({error})")
+
+
+@contextmanager
+def lease(
+    folder: Path,
+    shard: str,
+    lost: Callable[[str], None],
+    pause: float = PAUSE,
+    patience: float = PATIENCE,
+) -> Iterator[None]:
+    """Hold the lease on a shard of a model's items.
+
+    Args:
+        folder: where the leases of the model are.
+        shard: such as 1of2.
+        lost: called from another thread, with who has it, where the lease is taken over.
+        pause: seconds between two signs of life.
+        patience: seconds without a sign of life after which an owner is held to be gone.
+
+    Raises:
+        LeaseError: a job that is at work holds it, or holds one with items in common.
+    """
+    path = _take(folder, shard, patience)
+    print(f"lease {shard} of {folder.name}: {describe_owner(this_owner())}", flush=True)
+    ended = threading.Event()
+    beats = threading.Thread(target=_beat, args=(path, shard, ended, lost, pause), daemon=True)
+    beats.start()
+    try:
+        for other, (_, at) in sorted(newest(folder).items()):
+            if other != shard and overlap(shard, other):
+                _wait_until_free(at, patience)
+        yield
+    finally:
+        ended.set()
+        beats.join()
+        _write(path, released=True)

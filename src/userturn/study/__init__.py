@@ -1,0 +1,1 @@
+"""The grid of cells, what identifies each, and a study's record."""

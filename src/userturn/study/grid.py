@@ -1,0 +1,223 @@
+"""The grid of a study: which cells there are, what identifies each, and where its files are.
+
+Nothing here depends on Snakemake.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from userturn.config.check import (
+    Config,
+    asked_judges,
+    complete_judges,
+    grader,
+    human_datasets,
+    selected,
+)
+from userturn.config.trained_models import complete_lines, described
+from userturn.datasets.fetch import complete
+from userturn.storage.hashing import fingerprint
+from userturn.study.cells import Cell, temperature_name
+from userturn.study.inputs import Contents, FileContents
+
+IDENTITY_VERSION = 1
+
+
+def read_rounds(path: Path) -> dict[str, int]:
+    """Return how often the verdicts of each folder were taken back; nothing where never."""
+    rounds: dict[str, int] = json.loads(path.read_text()) if path.is_file() else {}
+    return rounds
+
+
+class Grid:
+    """All cells of one configuration, with the identity of each."""
+
+    def __init__(
+        self,
+        config: Config,
+        results: str | Path = "results",
+        contents: Contents | None = None,
+    ) -> None:
+        """Read a checked configuration; without `contents`, its files are read when asked for."""
+        self.config = config
+        self.results = Path(results)
+        self.contents = contents or FileContents(config)
+        self.lines = complete_lines(config, results)
+        self.models = {name: self.lines[name] for name in selected(config, "models")}
+        self.datasets = selected(config, "datasets")
+        self.human_datasets = human_datasets(config)
+        self.perturbations = selected(config, "perturbations")
+        self.all_judges = complete_judges(config)
+        self.judges = {name: self.all_judges[name] for name in selected(config, "judges")}
+        chosen = config.get("run", {}).get("temperatures", config["temperatures"])
+        self.temperatures = {temperature_name(t): float(t) for t in sorted(chosen)}
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """All cells, sorted."""
+        return [
+            Cell(model, dataset, temperature, perturbation)
+            for model in self.models
+            for dataset in self.datasets
+            for temperature in self.temperatures
+            for perturbation in self.perturbations
+        ]
+
+    def training_identity(self, model: str) -> str:
+        """Return the identity of a trained model's training."""
+        return str(self.contents.models[model]["source"]).removeprefix("trained:")
+
+    @cached_property
+    def described(self) -> list[str]:
+        """The models of the grid and those that they were trained from, sorted."""
+        return described(self.config)
+
+    def dataset_settings(self, dataset: str) -> dict[str, Any]:
+        """Return a dataset's entry, complete with the text of its instruction and its seed."""
+        return complete(self.config["datasets"][dataset], self.config["seed"])
+
+    def n_samples(self, temperature: str) -> int:
+        """Return the draws per item at a temperature: greedy decoding has but one."""
+        return self.config["samples"] if self.temperatures[temperature] > 0 else 1
+
+    def answer_settings(self, model: str) -> dict[str, Any]:
+        """Return how a model's own answers are drawn: as all are, but for what its line says."""
+        settings: dict[str, Any] = self.config["answer"] | self.models[model].get("answer", {})
+        return settings
+
+    def user_turn_settings(self, temperature: float) -> dict[str, Any]:
+        """Return how the user turns of a temperature are drawn."""
+        return {**self.config["user_turn"], "temperature": temperature}
+
+    def dataset_identity(self, dataset: str) -> str:
+        """Return the identity of a dataset's prepared table."""
+        return self.contents.datasets[dataset]
+
+    @cached_property
+    def _answer_identities(self) -> dict[tuple[str, str], str]:
+        return {
+            (model, dataset): fingerprint(
+                {
+                    "version": IDENTITY_VERSION,
+                    "model": self.contents.models[model],
+                    "dataset": self.contents.datasets[dataset],
+                    "answer": self.answer_settings(model),
+                    "seed": self.config["seed"],
+                }
+            )
+            for model in self.models
+            for dataset in self.datasets
+        }
+
+    def answers_identity(self, model: str, dataset: str) -> str:
+        """Return the identity of a model's answers to a dataset."""
+        return self._answer_identities[model, dataset]
+
+    @cached_property
+    def _cell_identities(self) -> dict[Cell, str]:
+        return {
+            cell: fingerprint(
+                {
+                    "answers": self._answer_identities[cell.model, cell.dataset],
+                    "user_turn": self.config["user_turn"],
+                    "temperature": self.temperatures[cell.temperature],
+                    "samples": self.n_samples(cell.temperature),
+                    "perturbation": self.contents.perturbations[cell.perturbation],
+                }
+            )
+            for cell in self.cells
+        }
+
+    def cell_identity(self, cell: Cell) -> str:
+        """Return the identity of a cell's user turns."""
+        return self._cell_identities[cell]
+
+    def dataset_path(self, dataset: str) -> Path:
+        """Return the path of a dataset's prepared table."""
+        return self.results / "datasets" / f"{dataset}.parquet"
+
+    def requests_folder(self, model: str, dataset: str, identity: str) -> Path:
+        """Return where sweeps note which requests make up a cell (or a dataset's answers)."""
+        return self.results / "requests" / model / dataset / identity
+
+    def journal_folder(self, model: str, dataset: str) -> Path:
+        """Return the journal of a model's continuations for a dataset."""
+        return self.results / "journal" / model / dataset
+
+    def leases_folder(self, model: str) -> Path:
+        """Return where the jobs that sweep a model say that they are at work."""
+        return self.results / "leases" / model
+
+    @property
+    def accounts_folder(self) -> Path:
+        """The accounts of what judges cost, one file a process, judge and cell."""
+        return self.results / "journal" / "costs"
+
+    @property
+    def primary_judge(self) -> str:
+        """The judge that figures show and comparisons go by."""
+        return str(self.config["primary_judge"])
+
+    def grader(self, dataset: str) -> str | None:
+        """Return the judge that grades a dataset by its rubrics, or None for another verifier."""
+        return grader(self.datasets[dataset])
+
+    @cached_property
+    def asked_judges(self) -> list[str]:
+        """The judges of user turns and those that grade answers, sorted."""
+        return asked_judges(self.config)
+
+    @property
+    def private_datasets(self) -> list[str]:
+        """The datasets whose rows are never shown, sorted."""
+        return [name for name, settings in self.datasets.items() if settings.get("private")]
+
+    def judge_identity(self, judge: str) -> Mapping[str, Any]:
+        """Return what of a judge's entry shapes its verdicts."""
+        return self.contents.judges[judge]
+
+    @cached_property
+    def _rounds(self) -> dict[str, dict[str, int]]:
+        return {name: read_rounds(self.rounds_path(name)) for name in self.judges}
+
+    def rounds_path(self, judge: str) -> Path:
+        """Return where it is noted how often a judge's unscored verdicts were taken back."""
+        return self.results / "journal" / "judges" / judge / "rejudged.json"
+
+    def in_round(self, identity: str, judge: str, folder: str) -> str:
+        """Return the identity of a judge's verdicts on a folder, another for each taking back."""
+        n = self._rounds[judge].get(folder, 0)
+        return fingerprint([identity, n]) if n else identity
+
+    @cached_property
+    def _verdict_identities(self) -> dict[tuple[Cell, str], str]:
+        return {
+            (cell, judge): self.in_round(
+                fingerprint([self.cell_identity(cell), judge, self.judge_identity(judge)]),
+                judge,
+                f"cells/{cell.folder}",
+            )
+            for cell in self.cells
+            for judge in self.judges
+        }
+
+    def verdicts_identity(self, cell: Cell, judge: str) -> str:
+        """Return the identity of one judge's verdicts on a cell."""
+        return self._verdict_identities[cell, judge]
+
+    @property
+    def verdict_identities(self) -> list[str]:
+        """The identities of all judges' verdicts on all cells."""
+        return list(self._verdict_identities.values())
+
+    def model_fingerprint(self, model: str) -> str:
+        """Return the fingerprint of what identifies a model."""
+        return fingerprint(self.contents.models[model])
+
+    def shards(self, model: str) -> list[str]:
+        """Return the names of a model's shards, such as 1of2 and 2of2."""
+        n = self.models[model]["shards"]
+        return [f"{i}of{n}" for i in range(1, n + 1)]

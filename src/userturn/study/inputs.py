@@ -1,0 +1,181 @@
+"""What a study's identities take from files: their content, never their names.
+
+A study that runs reads it from its files; a study that is audited finds it in its record, since
+models and licensed datasets do not travel with the results.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from userturn.config.check import (
+    Config,
+    ConfigError,
+    asked_judges,
+    complete_judges,
+    human_datasets,
+    selected,
+)
+from userturn.config.recipes import (
+    Recipe,
+    data_identity,
+    endpoints_of,
+    load_recipe,
+    training_identity,
+)
+from userturn.config.trained_models import complete_lines, described
+from userturn.datasets.fetch import complete, shaping
+from userturn.judges.prompt import judge_identity
+from userturn.models.fetch import source_identity
+from userturn.storage.hashing import file_sha256, fingerprint
+
+# Kept out of a model's identity: where and how fast it runs, and what stands in it otherwise.
+PLACEMENT = frozenset(("gpus", "gpu_model", "nodes", "shards"))
+RESOURCES = frozenset(("mem_mb", "max_mem_mb", "runtime", "max_runtime"))
+ELSEWHERE = frozenset(("source", "revision", "answer", "chat_template"))
+GROUPING = frozenset(("family", "size", "base"))
+TRAINED = frozenset(("recipe", "training"))  # stands in the source of a trained model
+NO_IDENTITY = PLACEMENT | RESOURCES | ELSEWHERE | GROUPING | TRAINED
+
+RUBRIC = "data/rubric.yaml"
+ANNOTATIONS = Path("data/annotations")
+
+
+@dataclass(frozen=True)
+class RecordedContents:
+    """Contents as a study's record has them.
+
+    Attributes:
+        models: what identifies each model and its template settings.
+        datasets: fingerprint of what shapes the items of each.
+        perturbations: settings of each operator, with its text.
+        judges: what of each asked judge's entry shapes its verdicts.
+        rubric: sha256 of the annotators' rubric.
+        annotations: sha256 of each file with labels, by round.
+        recipes: of each model that is trained here.
+        training_data: what identifies the files of each such model's recipe.
+        texts: of rubrics and judge prompts, by path.
+    """
+
+    models: Mapping[str, Mapping[str, Any]]
+    datasets: Mapping[str, str]
+    perturbations: Mapping[str, Mapping[str, Any]]
+    judges: Mapping[str, Mapping[str, Any]]
+    rubric: str
+    annotations: Mapping[str, Mapping[str, str]]
+    recipes: Mapping[str, Recipe]
+    training_data: Mapping[str, list[dict[str, Any]]]
+    texts: Mapping[str, str]
+
+
+def annotation_files(round_name: str) -> list[str]:
+    """Return the files with labels of a round, sorted."""
+    folder = ANNOTATIONS / round_name
+    return sorted(str(path) for end in ("csv", "json") for path in folder.glob(f"*.{end}"))
+
+
+def _operator(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an operator's settings, with the text it uses instead of its file's name."""
+    settings = dict(entry)
+    path = settings.pop("texts", None)
+    if path is not None:
+        texts = Path(path).read_text().splitlines()
+        choice = settings.pop("choice", 1)
+        if choice > len(texts):
+            raise ConfigError(
+                f"perturbations.{name}.choice: found {choice}, but '{path}' has {len(texts)} lines"
+            )
+        settings["text"] = texts[choice - 1]
+    return settings
+
+
+class FileContents:
+    """Contents as the files of a configuration have them now; each is read when it is asked for."""
+
+    def __init__(self, config: Config) -> None:
+        """Take a checked configuration."""
+        self._config = config
+
+    @cached_property
+    def models(self) -> dict[str, dict[str, Any]]:
+        """What identifies each model: source, settings, template, engine."""
+        return {name: self._model(name) for name in described(self._config)}
+
+    @cached_property
+    def _lines(self) -> dict[str, dict[str, Any]]:
+        return complete_lines(self._config, "results")
+
+    def _model(self, name: str) -> dict[str, Any]:
+        line = self._lines[name]
+        template = line.get("chat_template")
+        is_trained = "recipe" in line
+        return {
+            **{key: value for key, value in line.items() if key not in NO_IDENTITY},
+            "source": f"trained:{self.training(name)}"
+            if is_trained
+            else source_identity(line["source"], line["revision"]),
+            "engine": self._config["engine"],
+            "today": self._config["today"],
+            **({"chat_template": file_sha256(template)} if template else {}),
+        }
+
+    def training(self, name: str) -> str:
+        """Return the identity of a trained model's training."""
+        recipe, judges = self.recipes[name], complete_judges(self._config)
+        asked = {judge: judge_identity(judges[judge]) for judge in endpoints_of(recipe).values()}
+        return training_identity(recipe, self._model(self._lines[name]["base"]), asked)
+
+    @cached_property
+    def recipes(self) -> dict[str, Recipe]:
+        """The recipe of each model that is trained here."""
+        lines = self._lines.items()
+        return {name: load_recipe(line["recipe"]) for name, line in lines if "recipe" in line}
+
+    @cached_property
+    def training_data(self) -> dict[str, list[dict[str, Any]]]:
+        """What identifies the files of each recipe, for the models that are described."""
+        names = described(self._config)
+        return {n: data_identity(self.recipes[n]) for n in names if n in self.recipes}
+
+    @cached_property
+    def datasets(self) -> dict[str, str]:
+        """Fingerprint of each dataset's settings and file."""
+        entries = selected(self._config, "datasets") | human_datasets(self._config)
+        seed = self._config["seed"]
+        return {name: fingerprint(shaping(complete(d, seed))) for name, d in entries.items()}
+
+    @cached_property
+    def perturbations(self) -> dict[str, dict[str, Any]]:
+        """Settings of each operator."""
+        entries = selected(self._config, "perturbations")
+        return {name: _operator(name, entry) for name, entry in entries.items()}
+
+    @cached_property
+    def judges(self) -> dict[str, dict[str, Any]]:
+        """What shapes the verdicts of each judge that is asked."""
+        entries = complete_judges(self._config)
+        return {name: judge_identity(entries[name]) for name in asked_judges(self._config)}
+
+    @cached_property
+    def rubric(self) -> str:
+        """Sha256 of the annotators' rubric."""
+        return file_sha256(RUBRIC)
+
+    @cached_property
+    def annotations(self) -> dict[str, dict[str, str]]:
+        """Sha256 of each file with labels."""
+        rounds = self._config["humans"]["rounds"]
+        return {name: {p: file_sha256(p) for p in annotation_files(name)} for name in rounds}
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """Texts of the annotators' rubric, and of the rubrics and prompts of judges."""
+        judges = complete_judges(self._config)
+        asked = [judges[name] for name in asked_judges(self._config)]
+        paths = {entry[key] for entry in asked for key in ("rubric", "prompt") if key in entry}
+        return {path: Path(path).read_text(encoding="utf-8") for path in sorted(paths | {RUBRIC})}
+
+
+Contents = FileContents | RecordedContents

@@ -1,0 +1,22 @@
+"""A judge of a study, by its name."""
+
+from userturn.judges.judge import Judge
+from userturn.study.grid import Grid
+
+
+def judge_of(grid: Grid, name: str) -> Judge:
+    """Return a judge of a grid by its name."""
+    prices = {
+        judge: line["price"] for judge, line in grid.config["judges"].items() if "price" in line
+    }
+    config = grid.config
+    cap, share = config["max_cost"], config["max_error_share"]
+    return Judge(
+        name, grid.all_judges[name], grid.results, grid.accounts_folder, prices, cap, share
+    )
+
+
+def rubric_judge(grid: Grid, dataset: str) -> Judge | None:
+    """Return the judge that grades a dataset by its rubrics, or None for another verifier."""
+    judge = grid.grader(dataset)
+    return judge_of(grid, judge) if judge else None

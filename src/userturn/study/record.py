@@ -1,0 +1,75 @@
+"""What a study was asked for: its configuration, and what its identities took from files.
+
+With this record the identity of every artifact follows from the results folder alone.
+"""
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from userturn.config.check import Config
+from userturn.errors import UserError
+from userturn.storage.atomic_files import write_json
+from userturn.storage.hashing import canonical_json, fingerprint
+from userturn.study.grid import Grid
+from userturn.study.inputs import Contents, FileContents, RecordedContents
+
+RECORD = "study.json"
+
+
+@dataclass(frozen=True)
+class StudyRecord:
+    """The record of a study.
+
+    Attributes:
+        config: as it was merged.
+        contents: of files that identities depend on.
+    """
+
+    config: dict[str, Any]
+    contents: RecordedContents
+
+    def grid(self, results: Path) -> Grid:
+        """Return the study's grid over its results, wherever they are now."""
+        return Grid(self.config, results, self.contents)
+
+    @property
+    def identity(self) -> str:
+        """The fingerprint of all of it."""
+        return fingerprint(asdict(self))
+
+
+def study_record(config: Config, contents: Contents) -> StudyRecord:
+    """Return the record of a checked configuration."""
+    recorded = {field.name: getattr(contents, field.name) for field in fields(RecordedContents)}
+    return StudyRecord(dict(config), RecordedContents(**recorded))
+
+
+def record_study(config: Config, identity: str, path_to_record: str) -> None:
+    """Write the record of a study."""
+    content = asdict(study_record(config, FileContents(config)))
+    write_json(json.loads(canonical_json(content)), path_to_record, identity)  # sorted
+
+
+def read_study_record(results: Path) -> StudyRecord:
+    """Read the record in a results folder.
+
+    Raises:
+        UserError: there is none, or it is not what `record_study` writes.
+    """
+    path = results / RECORD
+    if not path.is_file():
+        raise UserError(
+            f"'{path}' does not exist; expected the results folder of a finished study: name that "
+            "folder, or run `snakemake` first"
+        )
+    try:
+        content = json.loads(path.read_bytes())
+        contents = RecordedContents(**content["contents"])
+        return StudyRecord(content["config"], contents)
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"'{path}' is not the record of a study ({type(error).__name__}: {error}); remove it "
+            "and run `snakemake` again, or fetch the folder again"
+        ) from error

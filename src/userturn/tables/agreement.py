@@ -1,0 +1,104 @@
+"""Tables of agreement: people with people, judges with people, judges with judges."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from userturn.humans.labels import PEOPLE
+from userturn.humans.rater_pairs import (
+    NO_LABELS,
+    PEOPLE_GENUINE,
+    Comparison,
+    comparisons,
+)
+from userturn.judges.verdict import GENUINE
+from userturn.stats.agreement import COEFFICIENTS, Estimate, Ratings, estimate_all
+from userturn.storage.hashing import fingerprint
+from userturn.storage.parquet import Schema
+
+IN_SCALE: Mapping[str, Mapping[str, str]] = {"genuine": {PEOPLE: PEOPLE_GENUINE}, "label": {}}
+ALL = "all"  # the rows over all families
+AGREEMENT_SCHEMA: Schema = {
+    "comparison": pl.String,
+    "first": pl.String,
+    "second": pl.String,
+    "scale": pl.String,
+    "family": pl.String,
+    "weights": pl.String,
+    "coefficient": pl.String,
+    "n_turns": pl.Int64,
+    "n_items": pl.Int64,
+    "estimate": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "reason": pl.String,
+}
+
+
+def ratings(table: pl.DataFrame, raters: Sequence[str], scale: Sequence[str]) -> Ratings:
+    """Return the labels of some raters as positions in a scale.
+
+    Args:
+        table: `dataset` and `item`, which are one cluster; `weight`; a label a rater.
+        raters: columns of the table.
+        scale: the labels; of two of them, a rater's other labels count as the second.
+    """
+    known = {label: position for position, label in enumerate(scale)}
+    other = 1 if len(scale) == 2 else None
+    codes = [
+        pl.when(pl.col(rater).is_not_null())
+        .then(pl.col(rater).replace_strict(known, default=other, return_dtype=pl.Int64))
+        .fill_null(-1)
+        .alias(f"rater {position}")
+        for position, rater in enumerate(raters)
+    ]
+    clusters = table.select(pl.concat_str("dataset", "item", separator="\n")).to_series()
+    return Ratings(
+        table.select(codes).to_numpy(), table["weight"].to_numpy(), clusters.to_numpy(), len(scale)
+    )
+
+
+def _rows(comparison: Comparison, labels: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
+    """Yield a comparison's rows: each coefficient on both scales, by family and weights."""
+    kind, first, second, table, raters = comparison
+    names = [name for name in COEFFICIENTS if len(raters) == 2 or name != "cohen_kappa"]
+    families = [ALL, *sorted(table["family"].unique())]
+    for family in families:
+        part = table if family == ALL else table.filter(pl.col("family") == family)
+        for scale, of_scale in (("genuine", [GENUINE, "not genuine"]), ("label", list(labels))):
+            columns = [IN_SCALE[scale].get(rater, rater) for rater in raters]
+            seen = part.filter(pl.sum_horizontal(pl.col(c).is_not_null() for c in columns) > 1)
+            for weights in ("study",) if kind == "judge-judge" else ("study", "sample"):
+                where = [kind, first, second, scale, family, weights]
+                generator = np.random.default_rng(int(fingerprint([seed, where]), 16))
+                rated = ratings(part, columns, of_scale)
+                if weights == "sample":
+                    rated = rated._replace(weights=np.ones(len(rated.weights)))
+                for name, found in estimate_all(rated, names, generator).items():
+                    counts = (seen.height, seen.select("dataset", "item").n_unique())
+                    yield _row(where, name, counts, found)
+
+
+def _row(
+    where: Sequence[str], name: str, counts: tuple[int, int], found: Estimate
+) -> dict[str, Any]:
+    return dict(zip(AGREEMENT_SCHEMA, [*where, name, *counts, *found], strict=True))
+
+
+def agreement(
+    labelled: pl.DataFrame, judged: pl.DataFrame, labels: Sequence[str], seed: int
+) -> pl.DataFrame:
+    """Return every coefficient of every comparison, and a row with a reason where there is none."""
+    found = list(comparisons(labelled, judged))
+    rows = [row for comparison in found for row in _rows(comparison, labels, seed)]
+    n_annotators = sum(name.startswith("annotator ") for name in labelled.columns)
+    reasons = {
+        "human-human": "one annotator only, two are needed" if n_annotators else NO_LABELS,
+        "judge-human": NO_LABELS,
+        "judge-judge": "one judge only, two are needed",
+    }
+    have = {comparison.kind for comparison in found}
+    rows += [{"comparison": k, "reason": why} for k, why in reasons.items() if k not in have]
+    return pl.DataFrame(rows, schema=AGREEMENT_SCHEMA)

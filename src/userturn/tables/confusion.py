@@ -1,0 +1,48 @@
+"""Confusion of judges and people, as a table and as a figure."""
+
+import polars as pl
+
+from userturn.humans.labels import PEOPLE
+from userturn.humans.rater_pairs import NO_LABELS, comparisons
+from userturn.storage.parquet import Schema
+
+SIDE = 46  # of a square
+CONFUSION_SCHEMA: Schema = {
+    "comparison": pl.String,
+    "first": pl.String,
+    "second": pl.String,
+    "label_first": pl.String,
+    "label_second": pl.String,
+    "n": pl.Int64,
+    "weight": pl.Float64,
+    "share_of_first": pl.Float64,
+    "reason": pl.String,
+}
+
+
+def confusion(labelled: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
+    """Return how often two raters gave each pair of labels: people's labels first."""
+    tables = []
+    for kind, first, second, table, raters in comparisons(labelled, judged):
+        if first == PEOPLE:
+            continue
+        if kind == "judge-human":
+            first, second, raters = second, first, raters[::-1]
+        pairs = table.drop_nulls(raters).group_by(
+            pl.col(raters[0]).alias("label_first"), pl.col(raters[1]).alias("label_second")
+        )
+        counts = pairs.agg(n=pl.len(), weight=pl.sum("weight")).with_columns(
+            comparison=pl.lit(kind),
+            first=pl.lit(first),
+            second=pl.lit(second),
+            share_of_first=pl.col("weight") / pl.col("weight").sum().over("label_first"),
+            reason=pl.lit(None, pl.String),
+        )
+        tables.append(counts.sort("label_first", "label_second"))
+    if "judge-human" not in {table["comparison"][0] for table in tables if table.height}:
+        nothing = pl.DataFrame({"comparison": ["judge-human"], "reason": [NO_LABELS]})
+        tables.append(nothing)
+    filled = pl.concat(tables, how="diagonal_relaxed")
+    return pl.DataFrame(
+        {n: filled[n] if n in filled.columns else [None] * filled.height for n in CONFUSION_SCHEMA}
+    ).cast(pl.Schema(CONFUSION_SCHEMA))

@@ -1,0 +1,52 @@
+"""Verdicts counted by item: the one small table that every statistic starts from."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from userturn.storage.parquet import Schema
+
+CELL = ["model", "dataset", "temperature", "perturbation"]
+KEYS = [*CELL, "judge"]
+RATE: Schema = {  # of scored turns, with its interval, and what the unscored could make of it
+    "estimate": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "interval": pl.String,
+    "coverage": pl.Float64,
+    "if_unscored_negative": pl.Float64,
+    "if_unscored_positive": pl.Float64,
+}
+LABEL = "label:"  # before a label's name in the column that counts it
+
+
+def count_items(paths_to_verdicts: Sequence[str]) -> pl.DataFrame:
+    """Return one row an item of a cell and judge.
+
+    Returns:
+        The key columns and `item` (categories, so that ten million rows fit in memory);
+        `n_turns`; `n_scored`; `n_genuine`; `first`: whether the item's first sample is genuine;
+        and how many turns have each label, in a column `label:<name>`.
+    """
+    columns = ["model", "dataset", "perturbation", "judge", "item", "label"]
+    verdicts = pl.scan_parquet(sorted(paths_to_verdicts)).select(
+        *(pl.col(name).cast(pl.Categorical) for name in columns), "temperature", "sample", "genuine"
+    )
+    names = verdicts.select(pl.col("label").cast(pl.String).drop_nulls().unique().sort())
+    labels = names.collect(engine="streaming")["label"].to_list()
+    return (
+        verdicts.group_by(*KEYS, "item")
+        .agg(
+            n_turns=pl.len().cast(pl.Int32),
+            n_scored=pl.col("genuine").count().cast(pl.Int32),
+            n_genuine=pl.col("genuine").sum().cast(pl.Int32),
+            first=pl.col("genuine").get(pl.col("sample").arg_min()),
+            **{LABEL + name: (pl.col("label") == name).sum().cast(pl.Int32) for name in labels},
+        )
+        .collect(engine="streaming")
+    )
+
+
+def labels_of(items: pl.DataFrame) -> list[str]:
+    """Return the labels that a table of items counts."""
+    return [name.removeprefix(LABEL) for name in items.columns if name.startswith(LABEL)]

@@ -1,0 +1,182 @@
+"""From verdicts and grades to tables of what was seen, each with its denominator and coverage."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import polars as pl
+
+from userturn.grading.rubric_prompt import mean_score
+from userturn.judges.verdict import REFUSED
+from userturn.stats.bootstrap import Patterns, clustered_rate
+from userturn.stats.proportions import generator, wilson
+from userturn.storage.parquet import Schema, write_csv, write_table
+from userturn.tables.item_counts import CELL, RATE
+
+SUMMARY_SCHEMA: Schema = {
+    "model": pl.String,
+    "dataset": pl.String,
+    "temperature": pl.Float64,
+    "perturbation": pl.String,
+    "judge": pl.String,
+    "n_items": pl.Int64,
+    "n_turns": pl.Int64,
+    "n_ok": pl.Int64,
+    "n_empty": pl.Int64,
+    "n_error": pl.Int64,
+    "n_truncated": pl.Int64,
+    "n_scored": pl.Int64,
+    "n_unscored": pl.Int64,
+    "n_refused": pl.Int64,
+    "n_genuine": pl.Int64,
+    **RATE,
+}
+TURN = [*CELL, "item", "outcome", "finish_reason"]
+
+
+def rate(n_genuine: int, n_scored: int, n_turns: int) -> dict[str, Any]:
+    """Return a rate over the scored turns, with Wilson interval, coverage and bounds.
+
+    The bounds say what the rate over all turns would be if every unscored turn were not genuine,
+    or genuine.
+    """
+    estimate, lower, upper = wilson(n_genuine, n_scored)
+    n_unscored = n_turns - n_scored
+    return {
+        "estimate": estimate,
+        "lower": lower,
+        "upper": upper,
+        "interval": "Wilson" if n_scored else None,
+        "coverage": n_scored / n_turns if n_turns else None,
+        "if_unscored_negative": n_genuine / n_turns if n_turns else None,
+        "if_unscored_positive": (n_genuine + n_unscored) / n_turns if n_turns else None,
+    }
+
+
+def clustered_limits(verdicts: pl.DataFrame, seed: int, n_resamples: int) -> dict[str, Any]:
+    """Return the interval of a cell whose items have several samples: items are resampled."""
+    items = verdicts.group_by("item").agg(
+        n_scored=pl.col("genuine").count(), n_positive=pl.col("genuine").sum()
+    )
+    counts = items.group_by("n_scored", "n_positive").agg(n=pl.len()).sort(pl.all())
+    names = ("n", "n_scored", "n_positive")
+    patterns = Patterns(*(counts[name].cast(pl.Float64).to_numpy() for name in names))
+    rng = generator(seed, *verdicts.select(*CELL, "judge").row(0))
+    interval, method = clustered_rate([patterns], "micro", n_resamples, rng)
+    seen = interval.estimate is not None
+    limits = {"lower": interval.lower, "upper": interval.upper}
+    return {**limits, "interval": method if seen else None}
+
+
+def summarise_judge(
+    turns: pl.DataFrame, verdicts: pl.DataFrame, seed: int, n_resamples: int
+) -> dict[str, Any]:
+    """Return the counts and the rate of one cell by one judge."""
+    refused = verdicts["unscored_reason"].cast(pl.String).str.contains(REFUSED, literal=True)
+    several = verdicts.height and turns["item"].n_unique() < turns.height
+    outcomes = dict(turns.group_by("outcome").len().iter_rows())
+    n_scored = verdicts["genuine"].count()
+    n_genuine = int(verdicts["genuine"].sum())
+    return {
+        **turns.select(CELL).row(0, named=True),
+        "judge": verdicts["judge"][0],
+        "n_items": turns["item"].n_unique(),
+        "n_turns": turns.height,
+        **{f"n_{outcome}": outcomes.get(outcome, 0) for outcome in ("ok", "empty", "error")},
+        "n_truncated": turns.filter(pl.col("finish_reason") == "length").height,
+        "n_scored": n_scored,
+        "n_unscored": turns.height - n_scored,
+        "n_refused": int(refused.sum()),
+        "n_genuine": n_genuine,
+        **rate(n_genuine, n_scored, turns.height),
+        **(clustered_limits(verdicts, seed, n_resamples) if several else {}),
+    }
+
+
+def summarise(
+    path_to_user_turns: str,
+    paths_to_verdicts: Sequence[str],
+    seed: int,
+    n_resamples: int,
+    identity: str,
+    path_to_summary: str,
+) -> None:
+    """Write one row a judge: what became of a cell's turns, and the rate of genuine ones."""
+    turns = pl.read_parquet(path_to_user_turns, columns=TURN)
+    verdicts = [pl.read_parquet(path) for path in paths_to_verdicts]
+    write_table(summary(turns, verdicts, seed, n_resamples), path_to_summary, identity)
+
+
+def summary(
+    turns: pl.DataFrame, verdicts: Sequence[pl.DataFrame], seed: int, n_resamples: int
+) -> pl.DataFrame:
+    """Return one row a judge: what became of a cell's turns, and the rate of genuine ones."""
+    rows = [summarise_judge(turns, table, seed, n_resamples) for table in verdicts]
+    return pl.DataFrame(rows, schema=SUMMARY_SCHEMA)
+
+
+def accuracy(grades: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a model and dataset: graded, correct, undecided, rate with interval.
+
+    The rate by the verifier's loose reading stands beside it, null where there is no such reading.
+    `mean_score` is that of a rubric, clipped to [0, 1], null for other verifiers.
+    """
+    counts = grades.group_by("model", "dataset", maintain_order=True).agg(
+        n_items=pl.len(),
+        n_graded=pl.col("correct").count(),
+        n_correct=pl.col("correct").sum(),
+        n_undecided=pl.col("correct").null_count(),
+        n_graded_loose=pl.col("correct_loose").count(),
+        n_correct_loose=pl.col("correct_loose").sum(),
+        scores=pl.col("score").drop_nulls(),
+    )
+    strict = _wilson_columns(counts, "n_correct", "n_graded", "")
+    loose = _wilson_columns(counts, "n_correct_loose", "n_graded_loose", "_loose")
+    means = [mean_score(scores) for scores in counts["scores"].to_list()]
+    means_of_rubrics = pl.Series("mean_score", means, dtype=pl.Float64)
+    order = [*counts.columns[:-1], "mean_score"]
+    return counts.with_columns(means_of_rubrics).select(*order, *strict, *loose)
+
+
+def _wilson_columns(counts: pl.DataFrame, positive: str, n: str, ending: str) -> list[pl.Series]:
+    intervals = [wilson(*row) for row in counts.select(positive, n).iter_rows()]
+    return [
+        pl.Series(name + ending, [getattr(i, name) for i in intervals], dtype=pl.Float64)
+        for name in ("estimate", "lower", "upper")
+    ]
+
+
+def health(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return what became of each cell's turns, as counts and as shares of all turns."""
+    kinds = ("empty", "error", "truncated", "unscored", "refused")
+    shares = {f"share_{kind}": pl.col(f"n_{kind}") / pl.col("n_turns") for kind in kinds}
+    counts = [f"n_{kind}" for kind in kinds]
+    return rates.select(
+        *CELL, "judge", "n_items", "n_turns", *counts, **shares, share_scored="coverage"
+    )
+
+
+def rates_of(summaries: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Return the summaries of all cells as one table."""
+    return pl.concat(summaries).sort(*CELL, "judge")
+
+
+def tabulate(
+    paths_to_summaries: Sequence[str],
+    paths_to_grades: Sequence[str],
+    identity: str,
+    path_to_rates: str,
+    path_to_rates_csv: str,
+    path_to_accuracy: str,
+    path_to_accuracy_csv: str,
+    path_to_health: str,
+    path_to_health_csv: str,
+) -> None:
+    """Write rates and health of all cells, and the accuracy of all models, as Parquet and CSV."""
+    rates = rates_of(pl.read_parquet(path) for path in sorted(paths_to_summaries))
+    write_table(rates, path_to_rates, identity)
+    write_csv(rates, path_to_rates_csv)
+    write_table(health(rates), path_to_health, identity)
+    write_csv(health(rates), path_to_health_csv)
+    grades = accuracy(pl.concat([pl.read_parquet(path) for path in sorted(paths_to_grades)]))
+    write_table(grades, path_to_accuracy, identity)
+    write_csv(grades, path_to_accuracy_csv)

@@ -1,0 +1,60 @@
+"""How a model's follow-up rate answers to temperature."""
+
+import polars as pl
+
+from userturn.stats.proportions import CONFIDENCE, holm
+from userturn.storage.parquet import Schema
+
+RESPONSE_KEYS = ["family", "model", "dataset", "perturbation", "judge"]
+RESPONSE_SCHEMA: Schema = {
+    **dict.fromkeys(RESPONSE_KEYS, pl.String),
+    "lowest_temperature": pl.Float64,
+    "rate_lowest": pl.Float64,
+    "highest_temperature": pl.Float64,
+    "rate_highest": pl.Float64,
+    "n_items": pl.Int64,
+    "difference": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "p": pl.Float64,
+    "p_holm": pl.Float64,
+    "n_temperatures": pl.Int64,
+    "detected_from": pl.Float64,
+    "reason": pl.String,
+}
+
+
+def temperature_response(contrasts: pl.DataFrame) -> pl.DataFrame:
+    """Return how each model's rate answers to temperature: one row a dataset, and over all.
+
+    Returns:
+        The rate at the lowest temperature; the highest temperature with its difference; and
+        the lowest temperature whose rise is detectable: Holm's p over the temperatures of the row
+        is below 0.05. Null with a reason where no temperature is.
+    """
+    table = contrasts.filter(pl.col("factor") == "temperature", pl.col("scope") != "family")
+    rows = []
+    for names, group in table.partition_by(
+        RESPONSE_KEYS, as_dict=True, maintain_order=True
+    ).items():
+        group = group.sort("temperature")
+        p = holm(group["p"].to_numpy())
+        detected = group.with_columns(p_holm=p).filter(
+            pl.col("p_holm") < 1 - CONFIDENCE, pl.col("difference") > 0
+        )
+        last = group.row(-1, named=True)
+        rows.append(
+            dict(zip(RESPONSE_KEYS, names, strict=True))
+            | {
+                "lowest_temperature": float(last["baseline"]),
+                "rate_lowest": last["rate_baseline"],
+                "highest_temperature": last["temperature"],
+                "rate_highest": last["rate_condition"],
+                **{name: last[name] for name in ("n_items", "difference", "lower", "upper", "p")},
+                "p_holm": float(p[-1]),
+                "n_temperatures": group.height + 1,
+                "detected_from": detected["temperature"].min(),
+                "reason": None if detected.height else "no rise is detectable",
+            }
+        )
+    return pl.DataFrame(rows, schema=RESPONSE_SCHEMA).sort(*RESPONSE_KEYS)

@@ -1,0 +1,156 @@
+"""Overlap: which evaluation items stand in training data, exactly or nearly.
+
+Exactly: a user message of the item and a message of the training data have the same words. Nearly:
+the Jaccard similarity of their sets of character 5-grams is 0.8 or more (Lee et al. 2022,
+arXiv:2107.06499, find near duplicates by MinHash at that threshold). Candidates come from
+datasketch's MinHash index, and each is then compared exactly.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.storage.parquet import write_csv, write_table
+from userturn.study.grid import Grid
+from userturn.tables.held_out import SEEN, mark_seen
+
+WORD = re.compile(r"\w+")
+FEWEST_WORDS = 5  # what is shorter is said by chance
+GRAM = 5
+NEAR = 0.8
+CANDIDATE = 0.6  # of the index, which is only about right
+PERMUTATIONS = 128
+SCHEMA = {
+    "model": pl.String,
+    "dataset": pl.String,
+    "n_items": pl.Int64,
+    "n_exact": pl.Int64,
+    "n_near": pl.Int64,
+}
+
+
+def normalised(text: str) -> str:
+    """Return the words of a text in lower case, with single spaces."""
+    return " ".join(WORD.findall(text.casefold()))
+
+
+def grams(text: str) -> frozenset[str]:
+    """Return the character 5-grams of a normalised text."""
+    return frozenset(text[i : i + GRAM] for i in range(max(1, len(text) - GRAM + 1)))
+
+
+def jaccard(one: Collection[str], other: Collection[str]) -> float:
+    """Return the share of what two sets have in common in all that they have."""
+    first, second = set(one), set(other)
+    return len(first & second) / len(first | second)
+
+
+def _minhash(text: str) -> Any:
+    from datasketch import MinHash
+
+    sketch = MinHash(num_perm=PERMUTATIONS, seed=1)
+    sketch.update_batch([gram.encode() for gram in sorted(grams(text))])
+    return sketch
+
+
+class Learnt:
+    """The messages of some training data, to look texts up in."""
+
+    def __init__(self, messages: Iterable[str]) -> None:
+        """Index messages; short ones are left out."""
+        from datasketch import MinHashLSH
+
+        texts = map(normalised, messages)
+        self.texts = sorted({text for text in texts if text.count(" ") + 1 >= FEWEST_WORDS})
+        self._known = frozenset(self.texts)
+        self._index = MinHashLSH(threshold=CANDIDATE, num_perm=PERMUTATIONS)
+        for number, text in enumerate(self.texts):
+            self._index.insert(number, _minhash(text))
+
+    def match(self, text: str) -> str | None:
+        """Return "exact" or "near" for a text that stands here, None for any other."""
+        text = normalised(text)
+        if text.count(" ") + 1 < FEWEST_WORDS:
+            return None
+        if text in self._known:
+            return "exact"
+        own = grams(text)
+        candidates = self._index.query(_minhash(text))
+        is_near = any(jaccard(own, grams(self.texts[number])) >= NEAR for number in candidates)
+        return "near" if is_near else None
+
+
+def count_overlap(
+    learnt: Learnt, items: Sequence[Sequence[Mapping[str, str]]], instruction: str = ""
+) -> dict[str, int]:
+    """Return `n_items`, and of them `n_exact` and `n_near`: an item counts once, by its best match.
+
+    Args:
+        learnt: messages of the training data.
+        items: messages of each item.
+        instruction: a text that the study puts behind prompts, and that no training data has.
+    """
+    best = []
+    for messages in items:
+        said = [m["content"].removesuffix(instruction) for m in messages if m["role"] == "user"]
+        found = {learnt.match(text) for text in said}
+        best.append("exact" if "exact" in found else "near" if "near" in found else None)
+    return {"n_items": len(best), "n_exact": best.count("exact"), "n_near": best.count("near")}
+
+
+def measure_training_overlap(
+    grid: Grid,
+    identity: str,
+    paths_to_data: Sequence[str],
+    paths_to_datasets: Sequence[str],
+    path_to_table: str,
+    path_to_csv: str,
+) -> None:
+    """Write how many items of each dataset stand in what each model was trained on.
+
+    A model that was trained from a trained one has learnt from the data of both.
+
+    Args:
+        grid: of the study.
+        identity: of the table.
+        paths_to_data: of training data, each in a folder of the model's name.
+        paths_to_datasets: of prepared items, each named like its dataset.
+        path_to_table: Parquet.
+        path_to_csv: the same as CSV.
+    """
+    items = {
+        Path(path).stem: pl.read_parquet(path, columns=["messages"])["messages"].to_list()
+        for path in sorted(paths_to_datasets)
+    }
+    own = {Path(path).parent.name: _said(path) for path in sorted(paths_to_data)}
+    rows = []
+    for model in sorted(own):
+        learnt = Learnt(_of_chain(grid.lines, own, model))
+        for dataset in sorted(items):
+            instruction = grid.dataset_settings(dataset).get("instruction", "")
+            counts = count_overlap(learnt, items[dataset], instruction)
+            rows.append({"model": model, "dataset": dataset} | counts)
+    table = mark_seen(
+        pl.DataFrame(rows, schema=SCHEMA), grid.lines, grid.contents.recipes, items, "model"
+    )
+    write_table(table.select(*SCHEMA, *SEEN), path_to_table, identity)
+    write_csv(table, path_to_csv)
+
+
+def _said(path: str) -> list[str]:
+    """Return what all messages of a table of conversations say."""
+    messages = pl.read_parquet(path, columns=["messages"])["messages"]
+    return [message["content"] for conversation in messages for message in conversation]
+
+
+def _of_chain(
+    lines: Mapping[str, Mapping[str, Any]], own: Mapping[str, list[str]], model: str
+) -> list[str]:
+    messages: list[str] = []
+    while model in own:
+        messages += own[model]
+        model = lines[model].get("base", "")
+    return messages

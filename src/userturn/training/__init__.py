@@ -1,0 +1,1 @@
+"""Post-training of a base by a recipe."""

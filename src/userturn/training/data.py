@@ -1,0 +1,172 @@
+"""Training data: conversations of one schema, out of files of our own or of CollabLLM's.
+
+Prepared tables have one row a conversation: `conversation` (id), `messages` (list of role and
+content), `reference_answer` for a reward of accuracy and `goal`, what a simulated user wants, both
+null where there is none, and `source`.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.config.recipes import Recipe
+from userturn.datasets.fetch import Row, fetch, read_rows
+from userturn.datasets.messages import conversation, unpacked
+from userturn.datasets.prepare import MESSAGE
+from userturn.errors import UserError
+from userturn.models.fetch import COMMIT
+from userturn.storage.atomic_files import write_text
+from userturn.storage.hashing import fingerprint
+from userturn.storage.parquet import Schema, write_table
+
+SCHEMA: Schema = {
+    "conversation": pl.String,
+    "messages": pl.List(MESSAGE),
+    "reference_answer": pl.String,
+    "goal": pl.String,
+    "source": pl.String,
+}
+COLUMNS = {
+    "messages": ("messages",),
+    "collabllm": ("conv_id", "turn_id", "prompt", "completion", "score"),
+}
+
+BOXED = "\\boxed{"
+
+Numbered = Iterable[tuple[str, Row]]
+
+
+def _check_columns(row: Row, where: str, form: str) -> None:
+    missing = [name for name in COLUMNS[form] if name not in row]
+    if missing:
+        raise UserError(
+            f"{where}: found the columns {', '.join(sorted(row))}, expected also "
+            f"{', '.join(missing)} for the format '{form}'; mend `file` or `format` in the recipe"
+        )
+
+
+def _spoken(messages: Any, where: str) -> list[dict[str, str]]:
+    """Return messages that can be learnt from: text in each, an answer to a user among them."""
+    taken = conversation(messages, where)
+    roles = [message["role"] for message in taken]
+    if "assistant" not in roles or "user" not in roles:
+        raise UserError(f"{where}: found no answer to a user; mend or remove that row")
+    if not all(message["content"].strip() for message in taken):
+        raise UserError(f"{where}: a message has no text; mend or remove that row")
+    return taken
+
+
+def final_answer(solution: str | None) -> str | None:
+    r"""Return what stands in the last \boxed{} of a solution, else the whole of it."""
+    if solution is None or BOXED not in solution:
+        return solution
+    rest = solution.rpartition(BOXED)[2]
+    depth = 1
+    for position, character in enumerate(rest):
+        depth += (character == "{") - (character == "}")
+        if depth == 0:
+            return rest[:position]
+    return solution
+
+
+def from_messages(rows: Numbered, settings: Mapping[str, Any]) -> list[Row]:
+    """Return a conversation for each row with `messages`, and perhaps `id`, `answer` and `goal`."""
+    found = []
+    for where, row in rows:
+        _check_columns(row, where, "messages")
+        messages = _spoken(row["messages"], where)
+        name = str(row.get("id") or fingerprint(messages)[:16])
+        found.append(
+            {
+                "conversation": name,
+                "messages": messages,
+                "reference_answer": row.get("answer"),
+                "goal": row.get("goal"),
+            }
+        )
+    return found
+
+
+def from_collabllm(rows: Numbered, settings: Mapping[str, Any]) -> list[Row]:
+    """Return CollabLLM's conversations: of each the latest turn, and of those the best score.
+
+    As Wu et al. 2025 (arXiv:2502.00640) make their data for supervised fine-tuning. The goal is the
+    problem that the conversation is about, and the reference its final answer.
+    """
+    best: dict[str, tuple[Any, Row]] = {}
+    for where, row in rows:
+        _check_columns(row, where, "collabllm")
+        accuracy = (unpacked(row.get("rewards")) or {}).get("accuracy")
+        if accuracy is not None and accuracy < settings.get("minimum_accuracy", 0):
+            continue
+        answered = [*row["prompt"], {"role": "assistant", "content": row["completion"]}]
+        name = str(row["conv_id"])
+        taken = {
+            "conversation": name,
+            "messages": _spoken(answered, where),
+            "reference_answer": final_answer(row.get("single_turn_completion")),
+            "goal": row.get("single_turn_prompt"),
+        }
+        rank = (row["turn_id"], row["score"] or 0.0, row["completion"])
+        if name not in best or rank > best[name][0]:
+            best[name] = rank, taken
+    return [row for _, row in best.values()]
+
+
+FORMATS: dict[str, Callable[[Numbered, Mapping[str, Any]], list[Row]]] = {
+    "messages": from_messages,
+    "collabllm": from_collabllm,
+}
+
+
+def _pinned(part: Mapping[str, Any], pins: dict[str, str]) -> dict[str, Any]:
+    """Return a file's entry with the commit that was noted for its branch, if one was."""
+    noted = pins.get(f"{part.get('hub')}@{part.get('revision')}")
+    return dict(part) | ({"revision": noted} if noted else {})
+
+
+def _commit(path: Path, revision: str) -> str:
+    """Return the commit of a file in the hub's cache, by its snapshot's folder."""
+    found = [part for part in path.parts if COMMIT.fullmatch(part)]
+    return found[-1] if found else revision
+
+
+def _read_part(part: Mapping[str, Any], pins: dict[str, str]) -> list[Row]:
+    """Return a file's conversations, with their source; a branch's commit is added to the pins."""
+    settings = _pinned(part, pins)
+    path = fetch(settings)
+    source = str(part["file"])
+    if "hub" in part:
+        commit = _commit(path, settings["revision"])
+        pins[f"{part['hub']}@{part['revision']}"] = commit
+        source = f"{part['hub']}@{commit}"
+    found = FORMATS[part["format"]](read_rows(path), settings)
+    return [row | {"source": source} for row in found]
+
+
+def prepare_training_data(
+    recipe: Recipe, identity: str, path_to_pins: str | Path, path_to_data: str | Path
+) -> None:
+    """Write a recipe's conversations, each once.
+
+    Args:
+        recipe: what to train on.
+        identity: of the table.
+        path_to_pins: where commits of branches are noted, so that the same ones are taken again.
+        path_to_data: the table.
+
+    Raises:
+        UserError: a file that cannot be had, other columns than its format has, no conversation.
+    """
+    pinned = Path(path_to_pins)
+    pins = json.loads(pinned.read_text()) if pinned.is_file() else {}
+    rows = [row for part in recipe["data"] for row in _read_part(part, pins)]
+    table = pl.DataFrame(rows, schema=SCHEMA).unique("messages", keep="first", maintain_order=True)
+    if not table.height:
+        raise UserError("the recipe's files hold no conversation; mend `data` in the recipe")
+    if pins:
+        write_text(json.dumps(pins, indent=1, sort_keys=True) + "\n", pinned)
+    write_table(table.sort("source", "conversation"), path_to_data, identity)

@@ -1,0 +1,71 @@
+"""One training: what it needs, what its trainer is told, and where its checkpoints are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from userturn.config.recipes import Recipe
+
+STATE = "trainer_state.json"  # what the trainer writes last of a checkpoint
+
+
+@dataclass(frozen=True)
+class Training:
+    """What one training needs.
+
+    Attributes:
+        model: its name.
+        recipe: to follow.
+        base: folder of the base.
+        line: of the model, complete.
+        checkpoints: folder of its checkpoints.
+        rows: of the prepared training data.
+    """
+
+    model: str
+    recipe: Recipe
+    base: Path
+    line: Mapping[str, Any]
+    checkpoints: Path
+    rows: list[dict[str, Any]]
+
+    @property
+    def n_steps(self) -> int:
+        """Updates of the weights."""
+        return int(self.recipe["optimisation"]["steps"])
+
+
+def last_checkpoint(folder: Path) -> tuple[int, Path | None]:
+    """Return the step and folder of the last whole checkpoint; 0 and None where there is none."""
+    found = {
+        int(path.parent.name.rpartition("-")[2]): path.parent
+        for path in folder.glob(f"checkpoint-*/{STATE}")
+    }
+    return max(found.items()) if found else (0, None)
+
+
+def trainer_arguments(training: Training, has_gpu: bool) -> dict[str, Any]:
+    """Return the arguments that a trainer of any method takes from a recipe."""
+    how = training.recipe["optimisation"]
+    schedule = how["schedule"]
+    return {
+        "output_dir": str(training.checkpoints),
+        "max_steps": how["steps"],
+        "per_device_train_batch_size": how["batch"],
+        "gradient_accumulation_steps": how["accumulation"],
+        "learning_rate": how["learning_rate"],
+        "lr_scheduler_type": "constant_with_warmup" if schedule == "constant" else schedule,
+        "warmup_steps": round(how["warmup"] * how["steps"]),
+        "gradient_checkpointing": how.get("gradient_checkpointing", False),
+        "seed": how["seed"],
+        "save_strategy": "steps",
+        "save_steps": how["checkpoint_every"],
+        "save_total_limit": 1,
+        "logging_steps": 1,
+        "report_to": "none",
+        "disable_tqdm": True,
+        "bf16": training.line["dtype"] == "bfloat16",
+        "use_cpu": not has_gpu,
+        "dataloader_pin_memory": has_gpu,
+    }

@@ -1,0 +1,88 @@
+"""Conversations that go on after a drawn turn: an endpoint plays the user, the model answers.
+
+CollabLLM's multi-turn aware rewards (Wu et al. 2025, arXiv:2502.00640) are given to what a turn
+leads to, not to the turn alone. This is training, never the probe: there no user is simulated.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from string import Template
+
+from userturn.judges.parse_reply import Reply
+from userturn.judges.prompt import escaped
+from userturn.prompts.chat_template import Message
+
+END = "[END]"  # what the simulated user says when it is through
+
+Conversation = Sequence[Message]
+Endpoints = Callable[[str, Sequence[Conversation]], list[Reply]]
+"""Asks the endpoint that a recipe names for something: one reply a conversation, in order."""
+Write = Callable[[Sequence[Sequence[Message]]], list[str]]
+"""Returns the model's own next answer in each conversation."""
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """A conversation from its beginning; the drawn turn stands behind the first `n_before`."""
+
+    messages: tuple[Message, ...]
+    n_before: int
+    goal: str = ""
+
+    @property
+    def answers(self) -> list[str]:
+        """What the assistant says from the drawn turn on."""
+        rest = self.messages[self.n_before :]
+        return [message["content"] for message in rest if message["role"] == "assistant"]
+
+    @property
+    def last_answer(self) -> str:
+        """The assistant's last words."""
+        return self.answers[-1]
+
+    @property
+    def text(self) -> str:
+        """The conversation as a reader of it is shown."""
+        return "\n\n".join(f"[{m['role']}]\n{escaped(m['content'])}" for m in self.messages)
+
+
+def continued(
+    rollouts: Sequence[Rollout], n_turns: int, prompt: str, ask: Endpoints, write: Write
+) -> list[Rollout]:
+    """Return conversations with up to `n_turns` further turns of the user, each answered.
+
+    One ends where the simulated user says so, or says nothing that can be read.
+    """
+    found = list(rollouts)
+    open_ones = list(range(len(found)))
+    template = Template(prompt)
+    for _ in range(n_turns):
+        asked: list[Conversation] = []
+        for i in open_ones:
+            filled = template.substitute(goal=found[i].goal, conversation=found[i].text)
+            asked.append([{"role": "user", "content": filled}])
+        replies = ask("simulator", asked) if asked else []
+        said = {
+            i: reply.content.strip()
+            for i, reply in zip(open_ones, replies, strict=True)
+            if reply.content and reply.content.strip() and END not in reply.content
+        }
+        open_ones = _answer(found, said, write)
+    return found
+
+
+def _answer(found: list[Rollout], said: dict[int, str], write: Write) -> list[int]:
+    """Add the user's words and the model's answers to them; return the conversations that go on."""
+    asked = {
+        i: (*found[i].messages, {"role": "user", "content": words}) for i, words in said.items()
+    }
+    if not asked:
+        return []
+    answers = write(list(asked.values()))
+    gone_on = []
+    for (i, messages), answer in zip(asked.items(), answers, strict=True):
+        if answer.strip():
+            spoken = (*messages, {"role": "assistant", "content": answer})
+            found[i] = replace(found[i], messages=spoken)
+            gone_on.append(i)
+    return gone_on

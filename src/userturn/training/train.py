@@ -1,0 +1,201 @@
+"""Post-training: a base, a recipe and conversations become a model folder, by TRL and peft.
+
+Checkpoints stand in a folder that is no output of a rule, so a training that was killed goes on
+from the last one. An adapter is trained, and merged into the base when it is finished.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.config.recipes import TRAINING_VERSION, load_recipe
+from userturn.errors import UserError
+from userturn.logs import say
+from userturn.models.convert import merge_adapter
+from userturn.models.fetch import model_folder
+from userturn.prompts.chat_template import load_template
+from userturn.signals import StopFlag
+from userturn.storage.atomic_files import write_json
+from userturn.storage.hashing import file_sha256, fingerprint
+from userturn.storage.leases import lease
+from userturn.study.grid import Grid
+from userturn.training.job import STATE, Training, last_checkpoint, trainer_arguments
+
+LOGGED = ("step", "loss", "grad_norm", "mean_token_accuracy", "entropy", "kl", "reward")
+QUIET = {  # TRL reports each run to its makers otherwise
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+
+
+class InterruptedTrainingError(UserError):
+    """A training that was told to stop before it was through."""
+
+
+def _watcher(training: Training, stop: StopFlag) -> Any:
+    """Return a callback that says how training goes, and has it end where that is wished for."""
+    from transformers import TrainerCallback
+
+    class Watcher(TrainerCallback):  # type: ignore[misc]
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            if stop.reason is not None:
+                control.should_save = control.should_training_stop = True
+
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any, **_: Any) -> None:
+            shown = [f"{key} {logs[key]:.3g}" for key in ("loss", "reward") if key in logs]
+            if shown:
+                step = f"step {state.global_step}/{training.n_steps}"
+                say(f"train {training.model}: {', '.join([step, *shown])}")
+
+    return Watcher()
+
+
+def load_trainer(grid: Grid, training: Training, stop: StopFlag) -> Any:
+    """Return TRL's trainer for a recipe, with the base loaded.
+
+    Raises:
+        UserError: trl or peft is not installed, or the data does not suit the recipe.
+    """
+    try:
+        import torch
+        from peft import LoraConfig
+        from transformers import AutoModelForCausalLM
+
+        from userturn.training.grpo import reinforced_trainer
+        from userturn.training.sft import supervised_trainer
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"training needs the package '{error.name}', which is not installed; run `make setup`"
+        ) from error
+    line, adapter = training.line, training.recipe["lora"]
+    template = load_template(training.base, line, grid.config["today"])
+    torch.manual_seed(training.recipe["optimisation"]["seed"])
+    model = AutoModelForCausalLM.from_pretrained(
+        training.base, dtype=line["dtype"], trust_remote_code=line["trust_remote_code"]
+    )
+    others = {
+        "peft_config": LoraConfig(
+            r=adapter["rank"],
+            lora_alpha=adapter["alpha"],
+            lora_dropout=adapter["dropout"],
+            target_modules=adapter["modules"],
+            task_type="CAUSAL_LM",
+        ),
+        "callbacks": [_watcher(training, stop)],
+    }
+    arguments = trainer_arguments(training, torch.cuda.is_available())
+    if training.recipe["method"] == "sft":
+        return supervised_trainer(training, model, template, arguments, others)
+    return reinforced_trainer(grid, training, model, template, arguments, others)
+
+
+def run_to_the_end(grid: Grid, training: Training, stop: StopFlag) -> Path:
+    """Train from the last checkpoint, or from the beginning, and return the last one's folder.
+
+    Raises:
+        InterruptedTrainingError: a signal came; a checkpoint was made.
+        UserError: the data does not suit the recipe, or an endpoint is down.
+    """
+    step, checkpoint = last_checkpoint(training.checkpoints)
+    if checkpoint is None or step < training.n_steps:
+        say(f"train {training.model}: from step {step} of {training.n_steps}")
+        with _checkpoint_named(training):
+            load_trainer(grid, training, stop).train(resume_from_checkpoint=checkpoint)
+        step, checkpoint = last_checkpoint(training.checkpoints)
+    if stop.reason is not None and step < training.n_steps:
+        raise InterruptedTrainingError(
+            f"train {training.model}: stopped by {stop.reason} at step {step} of "
+            f"{training.n_steps}, which is kept; run the same command again to go on"
+        )
+    if checkpoint is None:
+        raise UserError(f"train {training.model}: the trainer left no checkpoint; see its log")
+    return checkpoint
+
+
+@contextmanager
+def _checkpoint_named(training: Training) -> Iterator[None]:
+    """Add to an error of the user's what is kept."""
+    try:
+        yield
+    except UserError as error:
+        step, _ = last_checkpoint(training.checkpoints)
+        kept = f"the checkpoint of step {step} is kept" if step else "no step was made yet"
+        raise UserError(
+            f"train {training.model}: {error}; {kept}, run the same command again when it is mended"
+        ) from error
+
+
+def _log(checkpoint: Path) -> list[dict[str, Any]]:
+    """Return loss and rewards by step, without what differs from run to run."""
+    history = json.loads((checkpoint / STATE).read_text())["log_history"]
+    return [
+        {key: value for key, value in entry.items() if key in LOGGED or key.startswith("rewards/")}
+        for entry in history
+        if "loss" in entry
+    ]
+
+
+def _write_folder(training: Training, checkpoint: Path, folder: Path) -> None:
+    half = folder.with_name(f".{folder.name}.{os.getpid()}")
+    shutil.rmtree(half, ignore_errors=True)
+    merge_adapter(checkpoint, training.base, half)
+    shutil.rmtree(folder, ignore_errors=True)
+    half.rename(folder)
+
+
+def train(
+    grid: Grid,
+    model: str,
+    identity: str,
+    n_threads: int,
+    path_to_data: str | Path,
+    path_to_folder: str | Path,
+    path_to_record: str | Path,
+) -> None:
+    """Train a model by its recipe, merge it, and write its folder and the record of its training.
+
+    Raises:
+        UserError: see `run_to_the_end`; somebody else trains the model.
+    """
+    os.environ.update(QUIET | {"OMP_NUM_THREADS": str(n_threads)})
+    line, stop = grid.lines[model], StopFlag()
+    base = json.loads(Path(grid.results, "models", f"{line['base']}.json").read_text())
+    learnt_from = {
+        "training": identity,
+        "base_identity": base["identity"],
+        "data_sha256": file_sha256(path_to_data),
+    }
+    with lease(grid.results / "leases" / "training" / model, "1of1", stop.set):
+        stop.listen()
+        training = Training(
+            model,
+            load_recipe(line["recipe"]),
+            model_folder(grid.lines[line["base"]]["source"], base["revision"]),
+            line,
+            grid.results / "checkpoints" / model / fingerprint(learnt_from),
+            pl.read_parquet(path_to_data).to_dicts(),
+        )
+        checkpoint = run_to_the_end(grid, training, stop)
+        _write_folder(training, checkpoint, Path(path_to_folder))
+        about = {"base": line["base"], "base_revision": base["revision"], **learnt_from}
+        _write_record(training, checkpoint, about, path_to_record)
+
+
+def _write_record(
+    training: Training, checkpoint: Path, about: dict[str, Any], path: str | Path
+) -> None:
+    record = {
+        **about,
+        "recipe": training.recipe,
+        "version": TRAINING_VERSION,
+        "n_conversations": len(training.rows),
+        "log": _log(checkpoint),
+    }
+    write_json(record, path, record["training"])

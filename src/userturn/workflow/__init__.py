@@ -1,0 +1,1 @@
+"""What the Snakefile asks: inputs, params, pending cells; one file a rules/*.smk."""

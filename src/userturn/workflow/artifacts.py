@@ -1,0 +1,149 @@
+"""The artifacts of a study: every file that its configuration asks for, with its identity."""
+
+from operator import attrgetter
+from types import SimpleNamespace
+from typing import Any
+
+from userturn.study.cells import files_of
+from userturn.workflow.study import Study
+
+ANALYSED = (
+    "families",
+    "pooled_rates",
+    "contrasts",
+    "failure_profiles",
+    "temperature_response",
+    "post_training",
+    "decoupling",
+    "correlations",
+    "item_association",
+)
+# Tables and figures of every study, and which identity of the study each carries.
+TABLES = {
+    **dict.fromkeys(("rates", "accuracy", "health"), "identity"),
+    "controls": "controls.identity",
+    **dict.fromkeys(("costs", "judges"), "judges.identity"),
+    **dict.fromkeys(ANALYSED, "analysis_identity"),
+    "anchors": "shown_identity",
+    **dict.fromkeys(
+        ("agreement", "confusion", "disagreements", "corrected_rates"), "humans.identity"
+    ),
+}
+FIGURES = {
+    "accuracy_and_followup": "shown_identity",
+    "rates_by_temperature": "shown_identity",
+    "perturbation_effects": "shown_identity",
+    "failure_profiles": "shown_identity",
+    "grid_overview": "shown_identity",
+    "confusion": "humans.identity",
+}
+
+Identities = dict[str, str | None]
+
+
+def asked_for(study: Study) -> Identities:
+    """Return the identity of every artifact that a study asks for, by its path.
+
+    The path is as rules write it, from `results/` on; None stands for an artifact without an
+    identity of its own: it is known by what it was made of.
+    """
+    return {
+        "results/study.json": study.record_identity,
+        **_sources(study),
+        **_answers(study),
+        **_cells(study),
+        **_controls(study),
+        **_of_the_study(study),
+    }
+
+
+def is_optional(path: str) -> bool:
+    """Tell whether an artifact may lack: cells that came after a round's draw have no sample."""
+    return path.endswith("/human_sample.parquet")
+
+
+def _sources(study: Study) -> Identities:
+    grid = study.grid
+    datasets = {
+        path: grid.dataset_identity(path.rpartition("/")[2].removesuffix(".parquet"))
+        for path in study.prepared_datasets
+    }
+    models = {
+        f"results/models/{name}.json": grid.model_fingerprint(name) for name in grid.described
+    }
+    return {**datasets, **models, **_training(study)}
+
+
+def _training(study: Study) -> Identities:
+    data = {
+        f"results/training/{name}/data.parquet": study.training.data_identity_of(name)
+        for name in study.training.models
+    }
+    records = {
+        f"results/training/{name}/training.json": study.grid.training_identity(name)
+        for name in study.training.models
+    }
+    overlap = dict.fromkeys(study.training.tables, study.training.overlap_identity)
+    return {**data, **records, **overlap}
+
+
+def _answers(study: Study) -> Identities:
+    pairs = [(model, dataset) for model in study.grid.models for dataset in study.grid.datasets]
+    answers = {
+        f"results/answers/{model}/{dataset}.parquet": study.grid.answers_identity(model, dataset)
+        for model, dataset in pairs
+    }
+    grades = {
+        f"results/grades/{model}/{dataset}.parquet": study.grades_identity(
+            SimpleNamespace(model=model, dataset=dataset)
+        )
+        for model, dataset in pairs
+    }
+    return {**answers, **grades}
+
+
+def _cells(study: Study) -> Identities:
+    found: Identities = {}
+    sampled = set(study.humans.cells)
+    for cell in study.grid.cells:
+        wildcards: Any = SimpleNamespace(**cell._asdict())
+        turns, summary, sample = files_of(
+            [cell], "user_turns.parquet", "summary.parquet", "human_sample.parquet"
+        )
+        found[turns] = study.grid.cell_identity(cell)
+        found[summary] = study.summary_identity(wildcards)
+        if cell in sampled:
+            found[sample] = study.humans.sample_identity(wildcards)
+        for judge in study.grid.judges:
+            path = files_of([cell], f"verdicts/{judge}.parquet")[0]
+            found[path] = study.grid.verdicts_identity(cell, judge)
+    return found
+
+
+def _controls(study: Study) -> Identities:
+    found: Identities = {}
+    for model, dataset in study.controls.sources:
+        folder = f"results/controls/{model}/{dataset}"
+        found[f"{folder}/user_turns.parquet"] = study.controls.turns_identity(model, dataset)
+        for judge in study.grid.judges:
+            identity = study.controls.identity_of(model, dataset, judge)
+            found[f"{folder}/verdicts/{judge}.parquet"] = identity
+    return found
+
+
+def _of_the_study(study: Study) -> Identities:
+    tables = {f"results/tables/{name}.parquet": TABLES[name] for name in TABLES}
+    figures = {f"results/figures/{name}.vl.json": FIGURES[name] for name in FIGURES}
+    labels = {
+        f"results/humans/{name}/annotations.parquet": study.humans.annotations_identity(
+            SimpleNamespace(round=name)
+        )
+        for name in study.humans.rounds
+    }
+    unnamed = [*study.humans.pages, *study.humans.keys, *study.humans.items]
+    return {
+        **{path: attrgetter(identity)(study) for path, identity in (tables | figures).items()},
+        **labels,
+        **dict.fromkeys(unnamed),
+        "results/report/index.html": study.report_identity,
+    }

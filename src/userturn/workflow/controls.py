@@ -1,0 +1,72 @@
+"""What rules ask about controls: inputs and params, each by the wildcards of one job."""
+
+from typing import Any
+
+from userturn.storage.hashing import fingerprint
+from userturn.study.grid import Grid
+
+HUMAN = "human"
+CONTROLS_VERSION = 2
+
+
+class ControlGrid:
+    """The controls of a grid: real user turns of some datasets, failures planted in all cells'."""
+
+    def __init__(self, grid: Grid) -> None:
+        """Take the grid of a checked configuration."""
+        self.grid = grid
+        self.n_planted = int(grid.config["controls"]["planted"])
+
+    def turns_identity(self, model: str, dataset: str) -> str:
+        """Return the identity of a control's user turns; `model` may be `human`."""
+        if model == HUMAN:
+            kind: list[Any] = [HUMAN, self.grid.dataset_identity(dataset)]
+        else:
+            seed = self.grid.config["seed"]
+            kind = [self.grid.answers_identity(model, dataset), self.n_planted, seed]
+        return fingerprint([CONTROLS_VERSION, *kind])
+
+    def identity_of(self, model: str, dataset: str, judge: str) -> str:
+        """Return the identity of one judge's verdicts on the controls of a model and dataset."""
+        asked = self.grid.judge_identity(judge)
+        identity = fingerprint([self.turns_identity(model, dataset), judge, asked])
+        return self.grid.in_round(identity, judge, f"controls/{model}/{dataset}")
+
+    @property
+    def sources(self) -> list[tuple[str, str]]:
+        """Model (or `human`) and dataset of all controls."""
+        human = [(HUMAN, dataset) for dataset in self.grid.human_datasets]
+        models = self.grid.models if self.n_planted else []
+        return human + [(model, dataset) for model in models for dataset in self.grid.datasets]
+
+    def human_turns_identity(self, wildcards: Any) -> str:
+        """Return the identity of a dataset's real user turns."""
+        return self.turns_identity(HUMAN, wildcards.dataset)
+
+    def planted_identity(self, wildcards: Any) -> str:
+        """Return the identity of the failures planted after a model's answers to a dataset."""
+        return self.turns_identity(wildcards.model, wildcards.dataset)
+
+    def verdicts_identity(self, wildcards: Any) -> str:
+        """Return the identity of one judge's verdicts on controls."""
+        return self.identity_of(wildcards.model, wildcards.dataset, wildcards.judge)
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdicts of every judge on all controls."""
+        return [
+            f"results/controls/{model}/{dataset}/verdicts/{judge}.parquet"
+            for model, dataset in self.sources
+            for judge in self.grid.judges
+        ]
+
+    @property
+    def identity(self) -> str:
+        """The identity of the table of controls."""
+        return fingerprint(
+            [
+                self.identity_of(model, dataset, judge)
+                for model, dataset in self.sources
+                for judge in self.grid.judges
+            ]
+        )

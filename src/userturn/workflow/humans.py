@@ -1,0 +1,141 @@
+"""What rules ask about people's labels: inputs and params, each by the wildcards of one job."""
+
+from pathlib import Path
+from typing import Any
+
+from userturn.config.check import ConfigError, near_miss
+from userturn.config.families import families
+from userturn.storage.hashing import fingerprint
+from userturn.study.cells import Cell, cell_of, files_of, temperature_name
+from userturn.study.grid import Grid
+from userturn.study.inputs import annotation_files
+
+HUMANS_VERSION = 1
+
+
+class HumanGrid:
+    """The rounds of annotation of a grid, and the cells that they draw from."""
+
+    def __init__(self, grid: Grid) -> None:
+        """Take the grid of a checked configuration.
+
+        Raises:
+            ConfigError: the judge that strata are made of is none of this run.
+        """
+        self.grid = grid
+        self.settings = grid.config["humans"]
+        self.judge: str = self.settings.get("judge", grid.primary_judge)
+        if self.judge not in grid.judges:
+            near = near_miss(self.judge, grid.judges)
+            raise ConfigError(f"humans.judge: '{self.judge}' is no judge of this run{near}")
+        self.rounds: list[str] = self.settings["rounds"]
+        self.families = {member.model: member.family for member in families(grid.models)}
+        self.private = grid.private_datasets
+        chosen = [cell for cell in grid.cells if self._is_chosen(cell)]
+        hidden = () if self.settings["include_private"] else self.private
+        self.cells = [cell for cell in chosen if cell.dataset not in hidden]
+        self.n_hidden = len(chosen) - len(self.cells)
+
+    def _is_chosen(self, cell: Cell) -> bool:
+        """Tell whether a cell is of the part that the config draws from.
+
+        Raises:
+            ConfigError: that part names what is not defined.
+        """
+        for key, names in self.settings.get("from", {}).items():
+            known = [str(name) for name in self.grid.config[key]]
+            named = [temperature_name(n) if key == "temperatures" else str(n) for n in names]
+            for name in named:
+                if key != "temperatures" and name not in known:
+                    near = near_miss(name, known)
+                    raise ConfigError(f"humans.from.{key}: '{name}' is not defined{near}")
+            if getattr(cell, key.removesuffix("s")) not in named:
+                return False
+        return True
+
+    def sample_identity(self, wildcards: Any) -> str:
+        """Return the identity of one cell's human sample."""
+        wanted = [self.settings["per_stratum"], self.settings["genuine"], self.grid.config["seed"]]
+        verdicts = self.grid.verdicts_identity(cell_of(wildcards), self.judge)
+        return fingerprint([HUMANS_VERSION, verdicts, wanted])
+
+    def sampling_verdicts(self, wildcards: Any) -> str:
+        """Return the verdicts that make the strata of a cell."""
+        return files_of([cell_of(wildcards)], f"verdicts/{self.judge}.parquet")[0]
+
+    def drawn_folder(self, round_name: str) -> Path:
+        """Return where a drawn round is kept: it is no rule's output, so no rerun deletes it."""
+        return self.grid.results / "drawn" / round_name
+
+    def is_drawn(self, round_name: str) -> bool:
+        """Tell whether a round was drawn: then nothing draws it again, whatever the grid is now."""
+        folder = self.drawn_folder(round_name)
+        return all((folder / name).is_file() for name in ("key.parquet", "items.parquet"))
+
+    def _unless_drawn(self, round_name: str, paths: list[str]) -> list[str]:
+        return [] if self.is_drawn(round_name) else paths
+
+    def user_turns_to_draw(self, wildcards: Any) -> list[str]:
+        """Return the user turns that a round shows; none where it is drawn."""
+        return self._unless_drawn(wildcards.round, files_of(self.cells, "user_turns.parquet"))
+
+    def samples_to_draw(self, wildcards: Any) -> list[str]:
+        """Return the human samples that a round is drawn from; none where it is drawn."""
+        samples = files_of(self.cells, "human_sample.parquet")
+        return self._unless_drawn(wildcards.round, samples)
+
+    def datasets_to_draw(self, wildcards: Any) -> list[str]:
+        """Return the datasets whose conversations a round shows; none where it is drawn."""
+        names = sorted({cell.dataset for cell in self.cells})
+        return self._unless_drawn(wildcards.round, [f"results/datasets/{n}.parquet" for n in names])
+
+    def models_to_draw(self, wildcards: Any) -> list[str]:
+        """Return the descriptions of the models of a round; none where it is drawn."""
+        names = sorted({cell.model for cell in self.cells})
+        return self._unless_drawn(wildcards.round, [f"results/models/{n}.json" for n in names])
+
+    def earlier_keys(self, wildcards: Any) -> list[str]:
+        """Return the keys of the rounds before one; none where it is drawn."""
+        earlier = self.rounds[: self.rounds.index(wildcards.round)]
+        return self._unless_drawn(wildcards.round, self._of_rounds("key.parquet", earlier))
+
+    def _of_rounds(self, file: str, rounds: list[str] | None = None) -> list[str]:
+        return [f"results/humans/{n}/{file}" for n in (self.rounds if rounds is None else rounds)]
+
+    def annotation_files(self, wildcards: Any) -> list[str]:
+        """Return the files with labels of a round."""
+        return annotation_files(wildcards.round)
+
+    def annotations_identity(self, wildcards: Any) -> str:
+        """Return the identity of a round's labels: of its files' content and the rubric's."""
+        contents = self.grid.contents
+        files = contents.annotations[wildcards.round]
+        skip = self.settings["skip_problems"]
+        return fingerprint([HUMANS_VERSION, files, skip, contents.rubric])
+
+    @property
+    def pages(self) -> list[str]:
+        """The annotation pages of all rounds."""
+        return self._of_rounds("task.html")
+
+    @property
+    def annotations(self) -> list[str]:
+        """The imported labels of all rounds."""
+        return self._of_rounds("annotations.parquet")
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of all rounds."""
+        return self._of_rounds("key.parquet")
+
+    @property
+    def items(self) -> list[str]:
+        """What annotators see of all rounds."""
+        return self._of_rounds("items.parquet")
+
+    @property
+    def identity(self) -> str:
+        """The identity of the tables that people's labels go into."""
+        seed = self.grid.config["seed"]
+        names = [self.rounds, self.families, self.private, seed, self.grid.contents.rubric]
+        return fingerprint([HUMANS_VERSION, self.grid.verdict_identities, names])

@@ -1,0 +1,124 @@
+"""What rules ask about judges: inputs, params and resources, by the wildcards of one job."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from userturn.errors import UserError
+from userturn.judges.api_keys import read_key
+from userturn.slurm.resources import Placement
+from userturn.storage.atomic_files import read_identity
+from userturn.storage.hashing import fingerprint
+from userturn.study.cells import cell_of
+from userturn.study.grid import Grid
+from userturn.workflow.controls import ControlGrid
+from userturn.workflow.pending import Pending
+
+
+class JudgeGrid:
+    """The judges of a grid, and what each of them has yet to judge."""
+
+    def __init__(self, grid: Grid, controls: ControlGrid, to_sweep: Pending) -> None:
+        """Take the grid of a checked configuration, its controls, and what is yet to be swept."""
+        self.grid = grid
+        self.controls = controls
+        self.to_sweep = to_sweep
+        defaults = grid.config["model_defaults"]
+        lines = {name: defaults | settings for name, settings in grid.judges.items()}
+        self.placement = Placement(lines, "judge")
+
+    def check_keys(self) -> None:
+        """End the program where the key of a judge is not in the environment."""
+        for name in self.grid.asked_judges:
+            try:
+                read_key(name, self.grid.all_judges[name])
+            except UserError as error:
+                raise SystemExit(f"error: {error}") from None
+
+    def n_at_once(self, wildcards: Any) -> int:
+        """Return how many requests a judge may have in flight; none for one without an endpoint."""
+        return int(self.grid.judges[wildcards.judge].get("concurrency", 0))
+
+    def n_at_once_to_grade(self, wildcards: Any) -> int:
+        """Return how many requests a verifier may have in flight; none for one without a judge."""
+        judge = self.grid.grader(wildcards.dataset)
+        return int(self.grid.all_judges[judge]["concurrency"]) if judge else 0
+
+    @cached_property
+    def _folders(self) -> dict[str, tuple[str, str, Any]]:
+        """Folder of every cell and control: its dataset, and how its verdicts are identified."""
+        folders: dict[str, tuple[str, str, Any]] = {}
+        for cell in self.grid.cells:
+            folders[f"cells/{cell.folder}"] = (cell.model, cell.dataset, cell)
+        for model, dataset in self.controls.sources:
+            folders[f"controls/{model}/{dataset}"] = (model, dataset, None)
+        return folders
+
+    def _identity(self, folder: str, judge: str) -> str:
+        model, dataset, cell = self._folders[folder]
+        if cell is None:
+            return self.controls.identity_of(model, dataset, judge)
+        return self.grid.verdicts_identity(cell, judge)
+
+    def _pending(self, judge: str) -> Iterator[str]:
+        """Yield the folders whose verdicts are not there as the config asks for them."""
+        sweeping = {cell for cells in self.to_sweep.cells.values() for cell in cells}
+        for folder, (_, _, cell) in self._folders.items():
+            path = self.grid.results / folder / "verdicts" / f"{judge}.parquet"
+            if cell in sweeping or read_identity(path) != self._identity(folder, judge):
+                yield folder
+
+    @cached_property
+    def pending(self) -> dict[str, list[str]]:
+        """The pending folders of each judge that is served by a job of its own."""
+        return {
+            judge: sorted(self._pending(judge))
+            for judge, settings in self.grid.judges.items()
+            if settings.get("serve")
+        }
+
+    def pending_turns(self, wildcards: Any) -> list[str]:
+        """Return the user turns that a served judge has to judge."""
+        return [f"results/{folder}/user_turns.parquet" for folder in self.pending[wildcards.judge]]
+
+    def pending_datasets(self, wildcards: Any) -> list[str]:
+        """Return the items that those turns belong to."""
+        datasets = {self._folders[folder][1] for folder in self.pending[wildcards.judge]}
+        return [f"results/datasets/{dataset}.parquet" for dataset in sorted(datasets)]
+
+    def pending_identities(self, wildcards: Any) -> list[str]:
+        """Return the sorted identities of the verdicts that a served judge has to give."""
+        judge = wildcards.judge
+        return sorted(self._identity(folder, judge) for folder in self.pending[judge])
+
+    def marker_of_cell(self, wildcards: Any) -> list[str]:
+        """Return the job that serves a judge and that a cell's verdicts wait for, if any."""
+        return self._marker(f"cells/{cell_of(wildcards).folder}", wildcards.judge)
+
+    def marker_of_controls(self, wildcards: Any) -> list[str]:
+        """Return the job that serves a judge and that a control's verdicts wait for, if any."""
+        return self._marker(f"controls/{wildcards.model}/{wildcards.dataset}", wildcards.judge)
+
+    def _marker(self, folder: str, judge: str) -> list[str]:
+        is_pending = folder in self.pending.get(judge, [])
+        return [f"results/judging/{judge}.json"] if is_pending else []
+
+    @property
+    def prices(self) -> dict[str, Any]:
+        """The prices of the judges that have one, for a million tokens."""
+        judges = self.grid.judges
+        return {name: line["price"] for name, line in judges.items() if "price" in line}
+
+    @property
+    def identity(self) -> str:
+        """The identity of the tables of costs and judges."""
+        return fingerprint(
+            [
+                self.prices,
+                sorted(
+                    self._identity(folder, judge)
+                    for folder in self._folders
+                    for judge in self.grid.judges
+                ),
+            ]
+        )

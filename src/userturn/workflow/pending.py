@@ -1,0 +1,64 @@
+"""What of a grid is pending: not there as the config asks for it now.
+
+A cell is finished when its file carries the identity that the config asks for, and the plan of its
+requests is there.
+"""
+
+from functools import cached_property
+from pathlib import Path
+
+from userturn.storage.atomic_files import read_identity
+from userturn.study.cells import Cell
+from userturn.study.grid import Grid
+
+
+class Pending:
+    """The pending part of a grid; the files are looked at once."""
+
+    def __init__(self, grid: Grid) -> None:
+        """Take the grid of a checked configuration."""
+        self.grid = grid
+
+    def _is_finished(self, path: Path, model: str, dataset: str, identity: str) -> bool:
+        return (
+            read_identity(path) == identity
+            and self.grid.requests_folder(model, dataset, identity).is_dir()
+        )
+
+    @cached_property
+    def answers(self) -> dict[str, list[str]]:
+        """Datasets of each model whose answers are not there as the config asks for them."""
+        return {
+            model: [
+                dataset
+                for dataset in self.grid.datasets
+                if not self._is_finished(
+                    self.grid.results / "answers" / model / f"{dataset}.parquet",
+                    model,
+                    dataset,
+                    self.grid.answers_identity(model, dataset),
+                )
+            ]
+            for model in self.grid.models
+        }
+
+    @cached_property
+    def cells(self) -> dict[str, list[Cell]]:
+        """Cells of each model whose user turns are not there as the config asks for them."""
+        pending: dict[str, list[Cell]] = {model: [] for model in self.grid.models}
+        for cell in self.grid.cells:
+            path = self.grid.results / "cells" / cell.folder / "user_turns.parquet"
+            identity = self.grid.cell_identity(cell)
+            if not self._is_finished(path, cell.model, cell.dataset, identity):
+                pending[cell.model].append(cell)
+        return pending
+
+    def datasets(self, model: str) -> list[str]:
+        """Return the datasets that a model's sweep works on, sorted."""
+        of_cells = {cell.dataset for cell in self.cells[model]}
+        return sorted(of_cells | set(self.answers[model]))
+
+    def identities(self, model: str) -> list[str]:
+        """Return the sorted identities of all that a model's sweep has to fill."""
+        answers = [self.grid.answers_identity(model, name) for name in self.answers[model]]
+        return sorted(answers + [self.grid.cell_identity(cell) for cell in self.cells[model]])

@@ -1,0 +1,82 @@
+"""What rules ask about trained models: inputs and params, each by the wildcards of one job."""
+
+from typing import Any
+
+from userturn.config.trained_models import training_line
+from userturn.config.training_exposure import trained_on
+from userturn.slurm.resources import Placement
+from userturn.storage.hashing import fingerprint
+from userturn.study.grid import Grid
+
+DATA_VERSION = 1
+OVERLAP_VERSION = 1
+
+
+class TrainingGrid:
+    """The models of a grid that are trained here, and the bases they need."""
+
+    def __init__(self, grid: Grid) -> None:
+        """Take the grid of a checked configuration."""
+        self.grid = grid
+        self.models = [name for name in grid.described if "recipe" in grid.lines[name]]
+        self.placement = Placement({name: training_line(grid.lines[name]) for name in self.models})
+
+    def _folders(self, model: str) -> list[str]:
+        return [f"results/training/{model}/model"] if model in self.models else []
+
+    def folder_of(self, wildcards: Any) -> list[str]:
+        """Return the folder of a model that is trained here, nothing for any other."""
+        return self._folders(wildcards.model)
+
+    def base(self, wildcards: Any) -> list[str]:
+        """Return what a training needs of its base: the description, and a trained one's folder."""
+        base = self.grid.lines[wildcards.model]["base"]
+        return [f"results/models/{base}.json", *self._folders(base)]
+
+    def source_files(self, wildcards: Any) -> list[str]:
+        """Return the local files of a model's recipe."""
+        parts = self.grid.contents.recipes[wildcards.model]["data"]
+        return [part["file"] for part in parts if "hub" not in part]
+
+    def data_identity(self, wildcards: Any) -> str:
+        """Return the identity of a model's training data."""
+        return self.data_identity_of(wildcards.model)
+
+    def data_identity_of(self, model: str) -> str:
+        """Return the identity of a model's training data."""
+        return fingerprint([DATA_VERSION, self.grid.contents.training_data[model]])
+
+    def identity(self, wildcards: Any) -> str:
+        """Return the identity of a model's training."""
+        return self.grid.training_identity(wildcards.model)
+
+    @property
+    def evaluated(self) -> list[str]:
+        """The items of all datasets that models are measured on."""
+        return [f"results/datasets/{name}.parquet" for name in self.grid.datasets]
+
+    @property
+    def data(self) -> list[str]:
+        """The training data of all models that are trained here."""
+        return [f"results/training/{model}/data.parquet" for model in self.models]
+
+    @property
+    def declared(self) -> dict[str, list[str]]:
+        """The datasets that each trained model of the grid has seen, by what recipes declare."""
+        return {
+            name: sorted(trained_on(self.grid.lines, self.grid.contents.recipes, name))
+            for name in self.models
+        }
+
+    @property
+    def overlap_identity(self) -> str:
+        """The identity of the table of overlaps."""
+        grid = self.grid
+        datasets = [grid.dataset_identity(name) for name in grid.datasets]
+        data = [grid.contents.training_data[name] for name in self.models]
+        return fingerprint([OVERLAP_VERSION, self.models, self.declared, data, datasets])
+
+    @property
+    def tables(self) -> list[str]:
+        """The table of overlaps, where there is a trained model."""
+        return ["results/tables/training_overlap.parquet"] if self.models else []

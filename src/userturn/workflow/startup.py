@@ -1,0 +1,88 @@
+"""How a run begins: its lock, its configuration, and the study that its rules ask."""
+
+import gc
+import os
+import sys
+from pathlib import Path
+
+import yaml
+
+from userturn.config.check import Config, ConfigError, check
+from userturn.config.trained_models import check_trained
+from userturn.errors import UserError
+from userturn.prompts.perturbations import check_perturbations
+from userturn.signals import let_early_warning_pass
+from userturn.storage.locks import release_abandoned_lock
+from userturn.study.grid import Grid
+from userturn.workflow.snakemake_patches import remember
+from userturn.workflow.study import Study
+
+NAMED = ("model", "dataset", "perturbation", "judge", "round")
+OBJECTS_BETWEEN_COLLECTIONS = 20_000  # 700 unless told
+WILDCARDS = dict.fromkeys(NAMED, r"[a-z0-9][a-z0-9._-]*") | {
+    "temperature": r"[0-9.]+",
+    "shard": r"\d+of\d+",
+}
+
+
+def _collect_garbage_rarely() -> None:
+    """Spare what is imported, and the jobs of a plan, nearly all of which stay to the end.
+
+    Looking through them again and again was an eighth of what Snakemake took to plan a study.
+    """
+    gc.freeze()
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+
+
+def begin(path_to_config: str, is_driver: bool) -> None:
+    """Begin a Snakemake: check that its config is YAML, and see to a lock or an early warning.
+
+    A driver removes the lock that a killed one left; the Snakemake inside a cluster's job must
+    outlive the warning that its sweep drains by. Where the file is not YAML the program ends, with
+    the line at fault.
+    """
+    remember()
+    _collect_garbage_rarely()
+    if is_driver:
+        release_abandoned_lock()
+    else:
+        let_early_warning_pass()
+    try:
+        yaml.safe_load(Path(path_to_config).read_text())
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        sys.exit(
+            f"error: {path_to_config}{line}: not YAML ({getattr(error, 'problem', error)}); mend it"
+        )
+
+
+def _check_results(results: Path) -> None:
+    if results.exists() and not (results.is_dir() and os.access(results, os.W_OK | os.X_OK)):
+        raise ConfigError(
+            f"'{results}' is not a folder that may be written; change its owner or mode, or run in "
+            "another copy of the project"
+        )
+
+
+def checked_study(config: Config) -> Study:
+    """Return the study of a configuration.
+
+    Raises:
+        UserError: the configuration cannot be run.
+    """
+    check(config)
+    check_perturbations(config)
+    check_trained(config)
+    return Study(Grid(config))
+
+
+def open_study(config: Config) -> Study:
+    """Return the study of a configuration, or end the program with one sentence."""
+    try:
+        study = checked_study(config)
+        _check_results(study.grid.results)
+        study.pending.cells  # noqa: B018  sources that are not there are found here
+    except UserError as error:
+        sys.exit(f"error: {error}")
+    return study

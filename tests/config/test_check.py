@@ -1,0 +1,134 @@
+"""The configuration: the first mistake is told in one sentence, with the cure."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.snakemake_runs import ROOT
+from userturn.config.check import ConfigError, check
+
+
+@pytest.fixture
+def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.chdir(ROOT)
+    return yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def message(config: dict[str, Any]) -> str:
+    with pytest.raises(ConfigError) as error:
+        check(config)
+    return str(error.value)
+
+
+def test_shipped_config_is_right(config: dict[str, Any]) -> None:
+    check(config)
+
+
+def test_demo_is_right_when_merged(config: dict[str, Any]) -> None:
+    demo = yaml.safe_load((ROOT / "profiles" / "demo" / "study.yaml").read_text())
+    for key, value in demo.items():
+        config[key] = config[key] | value
+    check(config)
+
+
+def test_unknown_key_of_a_model_names_the_near_one(config: dict[str, Any]) -> None:
+    config["models"]["mine"] = {"source": "org/mine", "gpu": 2}
+    assert message(config) == "models.mine: unknown key 'gpu', did you mean 'gpus'?"
+
+
+def test_unknown_key_at_the_top_names_the_near_one(config: dict[str, Any]) -> None:
+    config["temperature"] = [0]
+    assert message(config) == "config: unknown key 'temperature', did you mean 'temperatures'?"
+
+
+def test_misspelt_selection_names_the_near_one(config: dict[str, Any]) -> None:
+    config["run"] = {"models": ["qwen3.5-08b"]}
+    assert (
+        message(config) == "run.models: 'qwen3.5-08b' is not defined, did you mean 'qwen3.5-0.8b'?"
+    )
+
+
+def test_selection_far_from_any_name_lists_what_there_is(config: dict[str, Any]) -> None:
+    config["run"] = {"perturbations": ["zzz"]}
+    assert "run.perturbations: 'zzz' is not defined; expected one of: " in message(config)
+
+
+def test_temperature_outside_the_list_is_refused(config: dict[str, Any]) -> None:
+    config["run"] = {"temperatures": [0.9]}
+    assert message(config).startswith("run.temperatures: '0.9' is not defined")
+
+
+def test_integer_temperature_selects_its_float(config: dict[str, Any]) -> None:
+    config["run"] = {"temperatures": [1]}
+    check(config)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        ("answer.max_tokens", "many", "answer.max_tokens: found 'many', expected type integer"),
+        ("max_error_share", 2, "max_error_share: found 2, expected maximum 1"),
+        ("user_turn.top_p", 0, "user_turn.top_p: found 0, expected exclusiveMinimum 0"),
+        ("temperatures", [], "temperatures: found [], expected minItems 1"),
+        ("models", {"Big Model": "org/x"}, "models: the name 'Big Model' may only hold a-z, 0-9"),
+        ("models", None, "models: found None, expected type object"),
+    ],
+)
+def test_wrong_value_is_told_with_what_was_expected(
+    config: dict[str, Any], path: str, value: object, said: str
+) -> None:
+    *parents, last = path.split(".")
+    part = config
+    for key in parents:
+        part = part[key]
+    part[last] = value
+    assert message(config).startswith(said)
+
+
+def test_missing_key_is_named(config: dict[str, Any]) -> None:
+    del config["seed"]
+    assert message(config) == "config: the key 'seed' is missing"
+
+
+def test_missing_file_of_a_selected_dataset_is_named(config: dict[str, Any]) -> None:
+    file = "data/nowhere.jsonl"
+    config["datasets"]["mine"] = {"file": file, "fields": {"prompt": "q"}, "verifier": "none"}
+    check(config)
+    config["run"]["datasets"] = ["mine"]
+    assert f"datasets.mine: the file '{file}' does not exist" in message(config)
+
+
+def test_every_key_of_the_shipped_config_has_a_comment() -> None:
+    lines = (ROOT / "config.yaml").read_text().splitlines()
+    tops = [i for i, line in enumerate(lines) if line[:1].isalpha()]
+    bare = [lines[i] for i in tops if not lines[i - 1].startswith("#")]
+    assert bare == []
+
+
+def test_check_leaves_the_config_as_it_is(config: dict[str, Any]) -> None:
+    before = copy.deepcopy(config)
+    check(config)
+    assert config == before
+
+
+def test_schema_closes_every_object() -> None:
+    schema = yaml.safe_load(Path(ROOT, "config.schema.yaml").read_text())
+
+    def open_objects(part: Any, where: str) -> list[str]:
+        if not isinstance(part, dict):
+            return []
+        is_object = "properties" in part and part.get("additionalProperties") is not False
+        inside = [w for key, value in part.items() for w in open_objects(value, f"{where}.{key}")]
+        return [where] * is_object + inside
+
+    assert open_objects(schema, "schema") == []
+
+
+def test_gpus_that_do_not_spread_evenly_over_the_nodes_are_refused(config: dict[str, Any]) -> None:
+    config["models"]["wide"] = {"source": "org/wide", "gpus": 9, "nodes": 2}
+    config.get("run", {}).pop("models", None)
+    said = message(config)
+    assert said.startswith("models.wide.gpus: found 9 for 2 nodes; expected as many on each node")

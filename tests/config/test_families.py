@@ -1,0 +1,45 @@
+"""Family and size are read from a model's name, unless its line says otherwise."""
+
+import pytest
+
+from userturn.config.families import Size, bases, families, family, size
+
+
+@pytest.mark.parametrize(
+    ("name", "expected_family", "expected_size"),
+    [
+        ("qwen3.5-0.8b", "qwen3.5", Size(0.8, 0.8)),
+        ("qwen3.5-35b-a3b", "qwen3.5", Size(35, 3)),
+        ("qwen3.5-397b-a17b", "qwen3.5", Size(397, 17)),
+        ("gpt-oss-20b", "gpt-oss", Size(20, 20)),
+        ("gpt-oss-120b", "gpt-oss", Size(120, 120)),
+        ("glm-4.7", "glm", None),
+        ("smollm2-135m", "smollm2", Size(0.135, 0.135)),
+        ("tiny", "tiny", None),
+        ("qwen3.5-2b-sft", "qwen3.5", Size(2, 2)),
+    ],
+)
+def test_name_holds_family_and_size(
+    name: str, expected_family: str, expected_size: Size | None
+) -> None:
+    assert (family(name), size(name)) == (expected_family, expected_size)
+
+
+def test_line_wins_over_the_name_and_order_is_family_then_size() -> None:
+    lines = {
+        "b-7b": {},
+        "b-0.5b": {},
+        "mine": {"family": "a", "size": "35b-a3b"},
+        "b": {},
+    }
+    assert families(lines) == [
+        ("mine", "a", 35.0, 3.0),
+        ("b-0.5b", "b", 0.5, 0.5),
+        ("b-7b", "b", 7.0, 7.0),
+        ("b", "b", None, None),
+    ]
+
+
+def test_base_counts_only_where_it_is_in_the_grid() -> None:
+    lines = {"m": {}, "m-sft": {"base": "m"}, "n-sft": {"base": "n"}}
+    assert bases(lines) == {"m-sft": "m"}

@@ -1,0 +1,179 @@
+"""What a recipe may say, what a trained model's line has from its base, what identifies both."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.snakemake_runs import ROOT
+from userturn.config.check import ConfigError, load_config
+from userturn.config.recipes import RECIPES, check_recipe, load_recipe
+from userturn.study.grid import Grid
+from userturn.workflow.startup import checked_study
+
+ENDPOINT = {
+    "kind": "endpoint",
+    "base_url": "http://127.0.0.1:1/v1",
+    "model": "m",
+    "settings": {"max_tokens": 9},
+}
+TINY = {"source": "data", "gpus": 2, "nodes": 2, "dtype": "float32", "user_header": "U"}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files that a config names, where they may be changed."""
+    for part in ("data", "config.schema.yaml"):
+        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+        copy(ROOT / part, tmp_path / part)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def config(**models: Any) -> dict[str, Any]:
+    """The shipped config with a few models of its own."""
+    loaded = load_config([ROOT / "config.yaml"])
+    loaded["models"] = {"base-1b": dict(TINY), **models}
+    loaded["judges"]["simulator"] = ENDPOINT
+    return loaded
+
+
+def edited(recipe: str, old: str, new: str) -> None:
+    path = RECIPES / f"{recipe}.yaml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def identity(recipe: str = "demo-sft") -> str:
+    return Grid(config(x={"base": "base-1b", "recipe": recipe})).training_identity("x")
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / RECIPES).glob("*.yaml")))
+def test_every_shipped_recipe_can_be_followed(project: Path, name: str) -> None:
+    check_recipe(name, config())
+
+
+def test_unknown_recipe_names_the_one_most_like_it(project: Path) -> None:
+    with pytest.raises(ConfigError, match="did you mean 'sft-collab'"):
+        load_recipe("sft-colab")
+
+
+def test_unknown_key_of_a_recipe_names_file_and_key(project: Path) -> None:
+    edited("demo-sft", "alpha:", "alfa:")
+    with pytest.raises(ConfigError, match=r"demo-sft\.yaml\.lora: unknown key 'alfa'"):
+        load_recipe("demo-sft")
+
+
+def test_reward_of_the_verdict_must_be_declared_as_training_on_the_metric(project: Path) -> None:
+    edited("demo-rl", "trains_on_the_metric: true\n", "")
+    with pytest.raises(ConfigError, match="'trains_on_the_metric' is missing"):
+        load_recipe("demo-rl")
+
+
+def test_reward_of_the_assistants_turn_is_refused_for_the_users(project: Path) -> None:
+    edited("demo-rl", "    followup: {weight: 1, judge: heuristic}", "    length: {weight: 1}")
+    with pytest.raises(ConfigError, match="'length' is not for a turn of the user"):
+        check_recipe("demo-rl", config())
+
+
+def test_judge_without_an_endpoint_can_play_nobody(project: Path) -> None:
+    edited("rl-collab", "endpoint: simulator  #", "endpoint: heuristic  #")
+    with pytest.raises(ConfigError, match="simulator: the judge 'heuristic' is no endpoint"):
+        check_recipe("rl-collab", config())
+
+
+def test_dataset_that_a_recipe_declares_must_be_one(project: Path) -> None:
+    edited("demo-sft", "trained_on: []", "trained_on: [gsm8]")
+    with pytest.raises(ConfigError, match="'gsm8' is not a dataset, did you mean 'gsm8k'"):
+        check_recipe("demo-sft", config())
+
+
+def test_comments_and_declarations_are_no_part_of_what_is_learnt(project: Path) -> None:
+    before = identity()
+    edited("demo-sft", "# four passes", "# four whole passes")
+    edited("demo-sft", "trained_on: []", "trained_on: [gsm8k]")
+    assert identity() == before
+
+
+def test_number_of_a_recipe_is_part_of_the_identity(project: Path) -> None:
+    before = identity()
+    edited("demo-sft", "rank: 16", "rank: 17")
+    assert identity() != before
+
+
+def test_content_of_a_data_file_is_part_of_the_identity_and_its_name_is_not(project: Path) -> None:
+    before, path = identity(), Path("data/training/everyday_conversations.jsonl")
+    path.rename(path.with_name("moved.jsonl"))
+    edited("demo-sft", "everyday_conversations.jsonl", "moved.jsonl")
+    assert identity() == before
+    path.with_name("moved.jsonl").write_bytes(path.with_name("moved.jsonl").read_bytes() + b"\n")
+    assert identity() != before
+
+
+def test_base_is_part_of_the_identity_and_the_engine_of_the_sweep_is_not(project: Path) -> None:
+    line = {"base": "base-1b", "recipe": "demo-sft"}
+    study = config(x=line)
+    before = Grid(study).training_identity("x")
+    study["engine"] = "transformers"
+    assert Grid(study).training_identity("x") == before
+    study["models"]["base-1b"]["source"] = "data/demo"
+    assert Grid(study).training_identity("x") != before
+
+
+def test_simulators_prompt_is_part_of_the_identity(project: Path) -> None:
+    before = identity("rl-collab")
+    Path("data/simulator_prompt.txt").write_text("You are a user.")
+    assert identity("rl-collab") != before
+
+
+def test_trained_model_has_from_its_base_what_its_line_does_not_say(project: Path) -> None:
+    line = {"base": "base-1b", "recipe": "demo-sft", "gpus": 4, "training": {"mem_mb": 9}}
+    study = checked_study(config(x=line))
+    found = study.grid.models["x"]
+    assert (found["user_header"], found["gpus"], found["family"]) == ("U", 4, "base")
+    assert found["source"] == "./results/training/x/model"
+
+    class Job:
+        model = "x"
+
+    # Its training is one process: one GPU at most, on one node.
+    placement = study.training.placement
+    assert (placement.gpu(Job), placement.nodes(Job), placement.mem_mb(Job, 1)) == (1, 1, 9)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ({"x": {"base": "base-1c", "recipe": "demo-sft"}}, "did you mean 'base-1b'"),
+        ({"x": {"base": "x", "recipe": "demo-sft"}}, "'x' is trained from itself"),
+        ({"x": {"recipe": "demo-sft"}}, "the key 'base' is missing"),
+        ({"x": {"base": "base-1b"}}, "the key 'source' is missing"),
+        (
+            {"x": {"base": "base-1b", "recipe": "demo-sft", "source": "data"}},
+            "found both `source` and `recipe`",
+        ),
+    ],
+)
+def test_line_that_cannot_be_trained_is_refused_in_a_sentence(
+    project: Path, lines: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        checked_study(config(**lines))
+
+
+def test_base_whose_folder_is_not_there_is_refused_in_a_sentence(project: Path) -> None:
+    study = config(x={"base": "base-1b", "recipe": "demo-sft"})
+    study["models"]["base-1b"] = "./models/nowhere"
+    with pytest.raises(Exception, match=r"model source '\./models/nowhere' does not exist"):
+        Grid(study).model_fingerprint("x")
+
+
+def test_shipped_examples_of_trained_models_in_the_config_are_lines_that_hold() -> None:
+    text = (ROOT / "config.yaml").read_text()
+    lines = [line.removeprefix("  # ") for line in text.splitlines() if "recipe:" in line]
+    assert lines
+    for line in lines:
+        assert {"base", "recipe"} <= set(next(iter(yaml.safe_load(line).values())))

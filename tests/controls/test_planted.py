@@ -1,0 +1,202 @@
+"""Controls: what is planted is what it says, and judges are measured on it."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+
+from userturn.config.check import ConfigError, check
+from userturn.controls.planted import (
+    LABELS,
+    human_turns,
+    measure_judges,
+    planted_turns,
+    tabulate_controls,
+)
+from userturn.datasets.prepare import SCHEMA
+from userturn.errors import UserError
+from userturn.judges.judge import Judge
+from userturn.judges.judge_cell import judge_cell
+from userturn.study.grid import Grid
+from userturn.workflow.controls import ControlGrid
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def user(text: str) -> dict[str, str]:
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str) -> dict[str, str]:
+    return {"role": "assistant", "content": text}
+
+
+def items(*rows: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+ASKED = items(
+    {"item": "a", "messages": [user("Why is the sky blue?\n\nBe brief.")]},
+    {"item": "b", "messages": [user("Who baked this bread?\n\nBe brief.")]},
+    {"item": "c", "messages": [user("Where does the river end?\n\nBe brief.")]},
+)
+ANSWERS = pl.DataFrame(
+    {"model": "m", "dataset": "d", "item": ["a", "b", "c"], "answer": ["Light.", "Ada.", None]}
+)
+REPLIED = {
+    "item": "h",
+    "messages": [user("Why is the sky blue?")],
+    "reference_context": [user("Why is the sky blue?"), assistant("Air scatters blue light.")],
+    "reference_user_turn": "Does air scatter red light too?",
+}
+
+
+def plant(n_items: int = 9) -> pl.DataFrame:
+    return planted_turns(ANSWERS, ASKED, n_items, seed=1, instruction="\n\nBe brief.")
+
+
+def test_every_failure_is_planted_after_every_answer_that_is_there() -> None:
+    planted = plant()
+    assert planted.height == 2 * (6 + 7)
+    assert set(planted["perturbation"]) == set(LABELS) - {"human"}
+
+
+def test_planted_turns_are_what_they_are_called() -> None:
+    of_a = plant().filter(pl.col("item") == "a")
+    texts = dict(of_a.select("perturbation", "text").iter_rows())
+    assert texts["prompt_again"] == "Why is the sky blue?"
+    assert texts["answer_again"] == "Light."
+    assert texts["other_turn"] in ("Who baked this bread?", "Where does the river end?")
+    assert (texts["thanks"], texts["empty"]) == ("Thanks!", "")
+    assert of_a.filter(pl.col("outcome") == "empty")["perturbation"].to_list() == ["empty"]
+
+
+def test_fewer_items_are_part_of_more() -> None:
+    few = plant(n_items=1)
+    assert few.height == 6 + 7
+    assert few.equals(plant().head(6 + 7))
+
+
+def test_a_lone_conversation_has_no_other_to_take_a_turn_from() -> None:
+    planted = planted_turns(ANSWERS, ASKED.head(1), 9, 1, "")
+    assert "other_turn" not in planted["perturbation"].to_list()
+
+
+def test_human_turns_follow_the_answer_that_they_react_to() -> None:
+    (turn,) = human_turns(items(REPLIED), "d").iter_rows(named=True)
+    assert (turn["model"], turn["perturbation"]) == ("human", "human")
+    assert (turn["answer"], turn["text"]) == (
+        "Air scatters blue light.",
+        REPLIED["reference_user_turn"],
+    )
+
+
+def test_a_context_that_goes_on_behind_the_reference_is_refused() -> None:
+    longer = [*REPLIED["reference_context"], user("Does air scatter red light too?")]
+    with pytest.raises(UserError, match="give it `condition: gold_context`"):
+        human_turns(items(REPLIED | {"messages": longer}), "d")
+
+
+def test_controls_go_through_the_judge_and_into_the_table(tmp_path: Path) -> None:
+    paths = []
+    for name, table, turns in [
+        ("planted", ASKED, plant()),
+        ("human", items(REPLIED), human_turns(items(REPLIED), "h")),
+    ]:
+        table.write_parquet(tmp_path / "items")
+        turns.write_parquet(tmp_path / "turns")
+        paths.append(str(tmp_path / name))
+        judge_cell(
+            judge=Judge(
+                "heuristic", CONFIG["judges"]["heuristic"], tmp_path, tmp_path, {}, None, 0.0
+            ),
+            identity="identity",
+            n_at_once=0,
+            path_to_items=str(tmp_path / "items"),
+            path_to_user_turns=str(tmp_path / "turns"),
+            path_to_verdicts=paths[-1],
+        )
+    tabulate_controls(paths, "identity", tmp_path / "c.parquet", tmp_path / "c.csv")
+    table = pl.read_parquet(tmp_path / "c.parquet").filter(pl.col("dataset") == "all")
+    assert table["control"].to_list() == list(LABELS)
+    assert table["n_turns"].to_list() == [1] + [2] * (6 + 7)
+    assert table["n_right"].to_list() == [1] + [2] * (6 + 7)
+    assert (tmp_path / "c.csv").read_text().count("\n") == 1 + 2 * (1 + 6 + 7)
+
+
+def verdicts(control: str, dataset: str, *labels: str | None) -> pl.DataFrame:
+    genuine = [None if label is None else label == "genuine_followup" for label in labels]
+    return pl.DataFrame(
+        {
+            "perturbation": control,
+            "dataset": dataset,
+            "judge": "j",
+            "label": pl.Series(labels, dtype=pl.String),
+            "genuine": pl.Series(genuine, dtype=pl.Boolean),
+        }
+    )
+
+
+def test_a_failure_is_caught_by_any_label_but_genuine_and_unscored_turns_do_not_count() -> None:
+    table = measure_judges(
+        verdicts("thanks", "d", "generic", "unrelated", "genuine_followup", "generic", None)
+    )
+    row = table.row(0, named=True)
+    assert (row["dataset"], row["n_turns"], row["n_scored"], row["n_right"]) == ("all", 5, 4, 3)
+    assert (row["n_same_label"], row["coverage"]) == (2, 0.8)
+    # Wilson at 3 of 4: (0.75 + 0.4802 -+ 1.96 sqrt(0.1875/4 + 0.0600)) / 1.9604 = 0.301, 0.954
+    assert (round(row["lower"], 3), round(row["upper"], 3)) == (0.301, 0.954)
+
+
+def test_a_row_over_all_datasets_stands_before_each() -> None:
+    table = measure_judges(
+        pl.concat([verdicts("human", "b", "generic"), verdicts("human", "a", "genuine_followup")])
+    )
+    assert table.select("dataset", "estimate").rows() == [("all", 0.5), ("a", 1.0), ("b", 0.0)]
+
+
+def test_a_study_without_controls_has_an_empty_table(tmp_path: Path) -> None:
+    tabulate_controls([], "identity", tmp_path / "c.parquet", tmp_path / "c.csv")
+    assert pl.read_parquet(tmp_path / "c.parquet").height == 0
+
+
+def control_grid(monkeypatch: pytest.MonkeyPatch, **controls: Any) -> ControlGrid:
+    monkeypatch.chdir(ROOT)
+    demo = yaml.safe_load((ROOT / "profiles/demo/study.yaml").read_text())
+    datasets = CONFIG["datasets"] | demo["datasets"]
+    models = {"smollm": "./data"}
+    run = {"datasets": ["everyday"], "judges": ["heuristic"]}
+    config = CONFIG | {"datasets": datasets, "models": models, "run": run}
+    return ControlGrid(Grid(config | {"controls": CONFIG["controls"] | controls}))
+
+
+def test_each_judge_judges_human_datasets_and_every_model_and_dataset(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert control_grid(monkeypatch).verdicts == [
+        "results/controls/human/oasst_human/verdicts/heuristic.parquet",
+        "results/controls/smollm/everyday/verdicts/heuristic.parquet",
+    ]
+    assert control_grid(monkeypatch, human=[], planted=0).verdicts == []
+
+
+def test_another_number_of_planted_items_changes_no_human_control(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wildcards = SimpleNamespace(model="smollm", dataset="everyday")
+    human = SimpleNamespace(dataset="oasst_human")
+    few, many = control_grid(monkeypatch, planted=5), control_grid(monkeypatch, planted=6)
+    assert few.planted_identity(wildcards) != many.planted_identity(wildcards)
+    assert few.human_turns_identity(human) == many.human_turns_identity(human)
+
+
+def test_an_unknown_human_dataset_is_refused_with_the_near_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(ConfigError, match="did you mean 'oasst_human'"):
+        check(CONFIG | {"controls": {"human": ["oast_human"], "planted": 0}})

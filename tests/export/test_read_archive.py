@@ -1,0 +1,81 @@
+"""An archive from anywhere is opened safely, or refused in one sentence."""
+
+import json
+import stat
+from pathlib import Path
+from zipfile import ZipFile, ZipInfo
+
+import pytest
+
+from userturn.errors import UserError
+from userturn.export.read_archive import opened, read_left_out
+
+
+def archive(path: Path, *members: str | ZipInfo) -> Path:
+    with ZipFile(path, "w") as made:
+        for member in members:
+            made.writestr(member, "content")
+    return path
+
+
+def test_folder_is_opened_as_it_is(tmp_path: Path) -> None:
+    with opened(tmp_path) as results:
+        assert results == tmp_path
+
+
+def test_archive_is_unpacked_for_as_long_as_it_is_read(tmp_path: Path) -> None:
+    with opened(archive(tmp_path / "a.zip", "results/study.json", "data/rubric.yaml")) as results:
+        assert (results / "study.json").read_text() == "content"
+        assert (results.parent / "data" / "rubric.yaml").is_file()
+    assert not results.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["../out.txt", "results/../../out.txt", "/tmp/out.txt", "..\\out.txt", "C:/out.txt"]
+)
+def test_member_that_leads_out_of_the_folder_is_refused(name: str, tmp_path: Path) -> None:
+    path = archive(tmp_path / "a.zip", "results/study.json", name)
+    with pytest.raises(UserError, match="leads out of the folder"), opened(path):
+        pass
+
+
+def test_list_of_what_was_left_out_is_read_from_beside_the_results(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    assert read_left_out(results) == {}
+    listed = [{"path": "results/a.parquet", "n_bytes": 3, "sha256": "0f", "reason": "private"}]
+    (tmp_path / "left_out.json").write_text(json.dumps({"files": listed}))
+    assert read_left_out(results) == {"results/a.parquet": "0f"}
+    (tmp_path / "left_out.json").write_text('{"files": [{"path": "x"}]}')
+    with pytest.raises(UserError, match="is not the list that `userturn export` writes"):
+        read_left_out(results)
+
+
+def test_link_is_refused(tmp_path: Path) -> None:
+    link = ZipInfo("results/link")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with pytest.raises(UserError, match="is a link"), opened(archive(tmp_path / "a.zip", link)):
+        pass
+
+
+def test_member_that_occurs_twice_is_refused(tmp_path: Path) -> None:
+    path = archive(tmp_path / "a.zip", "results/study.json", "results/Study.json")
+    with pytest.raises(UserError, match="occurs twice"), opened(path):
+        pass
+
+
+def test_what_is_no_archive_or_has_no_results_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("no archive")
+    for path, said in (
+        (tmp_path / "a.txt", "neither"),
+        (tmp_path / "gone.zip", "neither"),
+        (archive(tmp_path / "b.zip", "other/file"), "holds no folder 'results'"),
+    ):
+        with pytest.raises(UserError, match=said), opened(path):
+            pass
+
+
+def test_damaged_archive_is_refused(tmp_path: Path) -> None:
+    path = archive(tmp_path / "a.zip", "results/study.json")
+    path.write_bytes(path.read_bytes().replace(b"content", b"altered"))
+    with pytest.raises(UserError, match="fetch the archive again"), opened(path):
+        pass

@@ -1,0 +1,187 @@
+"""Figures: every estimate is shown with its interval, and drawing the same twice is the same."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from userturn.figures.draw import (
+    accuracy_and_followup,
+    failure_profiles,
+    grid_overview,
+    perturbation_effects,
+    rates_by_temperature,
+)
+from userturn.figures.theme import ceiling, save
+from userturn.tables.analyse import families_table
+
+FAMILIES = families_table({"m": {}, "a-7b": {}, "a-70b": {}})
+NUMBERS = {"estimate": pl.Float64, "lower": pl.Float64, "upper": pl.Float64}
+
+
+def accuracy(*models: str) -> pl.DataFrame:
+    row = {"dataset": "d", "estimate": 0.5, "lower": 0.3, "upper": 0.7}
+    return pl.DataFrame([{"model": model} | row for model in models])
+
+
+def rates(*rows: tuple[float, str, float | None], model: str = "m") -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "model": model,
+                "dataset": "d",
+                "temperature": temperature,
+                "perturbation": perturbation,
+                "estimate": estimate,
+                "lower": None if estimate is None else estimate / 2,
+                "upper": None if estimate is None else (1 + estimate) / 2,
+            }
+            for temperature, perturbation, estimate in rows
+        ],
+        schema_overrides=NUMBERS,
+    )
+
+
+def health(share_unscored: float, share_empty: float) -> pl.DataFrame:
+    row = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
+    shares = {f"share_{kind}": 0.0 for kind in ("truncated", "refused", "error")}
+    row |= shares | {"share_unscored": share_unscored, "share_empty": share_empty}
+    return pl.DataFrame([row])
+
+
+def contrast(p: float) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "factor": "perturbation",
+            "condition": "truncate",
+            "scope": "model and dataset",
+            "model": "m",
+            "dataset": "d",
+            "temperature": 0.0,
+            "difference": 0.1,
+            "lower": -0.1,
+            "upper": 0.3,
+            "p_adjusted": p,
+        }
+    )
+
+
+def profile() -> pl.DataFrame:
+    row = {
+        "scope": "model",
+        "model": "m",
+        "family": "m",
+        "temperature": 0.0,
+        "perturbation": "none",
+    }
+    limits = {"lower": 0.3, "upper": 0.7}
+    shares = {"generic": 0.6, "genuine_followup": 0.4}
+    return pl.DataFrame(
+        [row | {"label": label, "estimate": share} | limits for label, share in shares.items()]
+    )
+
+
+def drawn(chart: Any) -> list[dict[str, Any]]:
+    """Return the rows that a chart holds; marks of their own, such as the zero line, hold none."""
+    return [row for rows in chart.to_dict()["datasets"].values() for row in rows if "model" in row]
+
+
+def test_every_rate_is_drawn_with_its_interval() -> None:
+    table = rates((0.0, "none", 0.2), (1.0, "none", 0.4))
+    points = drawn(rates_by_temperature(table, FAMILIES, "h"))
+    assert [(p["temperature"], p["lower"], p["estimate"], p["upper"]) for p in points] == [
+        (0.0, 0.1, 0.2, 0.6),
+        (1.0, 0.2, 0.4, 0.7),
+    ]
+
+
+def test_perturbations_of_one_temperature_stand_beside_each_other() -> None:
+    table = rates((1.0, "none", 0.2), (1.0, "truncate", 0.2))
+    points = drawn(rates_by_temperature(table, FAMILIES, "h"))
+    assert points[0]["place"] < 1.0 < points[1]["place"]
+
+
+def test_cell_without_a_rate_is_left_out() -> None:
+    table = rates((0.0, "none", None), (1.0, "none", 0.4))
+    assert [p["temperature"] for p in drawn(rates_by_temperature(table, FAMILIES, "h"))] == [1.0]
+
+
+def test_accuracy_stands_beside_the_plain_rate_of_the_lowest_temperature() -> None:
+    table = rates((0.3, "none", 0.2), (0.3, "truncate", 0.9), (1.0, "none", 0.8))
+    points = drawn(accuracy_and_followup(table, accuracy("m"), FAMILIES, "h"))
+    assert {(p["measure"], p["estimate"]) for p in points} == {
+        ("task accuracy", 0.5),
+        ("genuine follow-up", 0.2),
+    }
+
+
+@pytest.mark.parametrize(
+    ("models", "axis"), [(["a-7b", "a-70b"], "size"), (["a-7b", "m"], "model"), (["a-7b"], "model")]
+)
+def test_models_stand_over_their_size_where_all_sizes_are_known(
+    models: list[str], axis: str
+) -> None:
+    table = pl.concat([rates((0.0, "none", 0.2), model=model) for model in models])
+    chart = accuracy_and_followup(table, accuracy(*models), FAMILIES, "h").to_dict()
+    assert chart["spec"]["layer"][0]["encoding"]["x"]["field"] == axis
+
+
+@pytest.mark.parametrize(("p", "detected"), [(0.04, True), (0.06, False)])
+def test_detected_changes_are_filled(p: float, detected: bool) -> None:
+    (row,) = drawn(perturbation_effects(contrast(p), FAMILIES, "h"))
+    assert (row["lower"], row["difference"], row["upper"]) == (-0.1, 0.1, 0.3)
+    assert row["detected"] is detected
+
+
+def test_every_label_is_drawn_with_its_interval() -> None:
+    rows = drawn(failure_profiles(profile(), FAMILIES, "h"))
+    assert {(r["label"], r["lower"], r["estimate"], r["upper"]) for r in rows} == {
+        ("generic", 0.3, 0.6, 0.7),
+        ("genuine_followup", 0.3, 0.4, 0.7),
+    }
+
+
+@pytest.mark.parametrize(("share", "marks"), [(0.05, ""), (0.06, "E")])
+def test_cell_is_marked_where_much_of_it_is_empty(share: float, marks: str) -> None:
+    (row,) = drawn(grid_overview(health(share, share), FAMILIES, "h"))
+    assert row["marks"] == marks
+
+
+def test_axis_ends_at_the_tenth_above_all_limits() -> None:
+    assert ceiling(pl.Series([0.31, 0.02]), pl.Series([0.4, None])) == 0.4
+    assert ceiling(pl.Series([], dtype=pl.Float64)) == 0.1
+    assert ceiling(pl.Series([1.0])) == 1.0
+
+
+@pytest.mark.parametrize("n_rows", [0, 1])
+def test_figure_of_hardly_anything_is_still_a_figure(tmp_path: Path, n_rows: int) -> None:
+    table = rates(*[(0.0, "none", 0.5)] * n_rows, (0.0, "none", None))
+    paths = [str(tmp_path / name) for name in ("f.vl.json", "f.svg", "f.png")]
+    save(rates_by_temperature(table, FAMILIES, "h"), "made by a test", *paths)
+    assert json.loads(Path(paths[0]).read_text())["$schema"].startswith("https://vega.github.io")
+    assert Path(paths[1]).read_text().startswith("<svg")
+    assert Path(paths[2]).read_bytes().startswith(b"\x89PNG")
+
+
+def test_figures_without_any_row_are_a_sentence() -> None:
+    for chart in (
+        accuracy_and_followup(rates((0.0, "none", None)), accuracy("m").clear(), FAMILIES, "h"),
+        perturbation_effects(contrast(1).clear(), FAMILIES, "h"),
+        failure_profiles(profile().clear(), FAMILIES, "h"),
+        grid_overview(health(0, 0).clear(), FAMILIES, "h"),
+    ):
+        assert chart.to_dict()["mark"]["type"] == "text"
+
+
+def test_drawing_twice_is_byte_equal(tmp_path: Path) -> None:
+    for copy in ("a", "b"):
+        chart = rates_by_temperature(rates((0.0, "none", 0.2), (1.0, "none", 0.4)), FAMILIES, "h")
+        save(
+            chart,
+            "made by a test",
+            *(str(tmp_path / f"{copy}{end}") for end in (".vl.json", ".svg", ".png")),
+        )
+    for end in (".vl.json", ".svg", ".png"):
+        assert (tmp_path / f"a{end}").read_bytes() == (tmp_path / f"b{end}").read_bytes()

@@ -1,0 +1,83 @@
+"""A sweep whose requests are all finished knows it without a tokenizer, and is never wrong."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from userturn.config.check import load_config
+from userturn.generation.resume import n_settled
+from userturn.storage.parquet import write_table
+from userturn.study.grid import Grid
+from userturn.workflow.pending import Pending
+
+CELL = "results/cells/tiny/word-problems/t0/none/user_turns.parquet"
+HEAVY = ["torch", "transformers", "vllm"]
+SWEEP = f"""
+import sys
+from userturn.config.check import load_config
+from userturn.study.grid import Grid
+from userturn.workflow.pending import Pending
+from userturn.generation.sweep import run_sweep
+grid = Grid(load_config(["config.yaml", "study.yaml"]))
+run_sweep(grid, "tiny", "1of1", Pending(grid).identities("tiny"), 1, "marker.json")
+print([name for name in {HEAVY} if name in sys.modules])
+"""
+
+
+@pytest.fixture
+def lost_cell(study: Path, monkeypatch: pytest.MonkeyPatch) -> Grid:
+    """The grid of a finished study that has lost one cell of five turns."""
+    monkeypatch.chdir(study)
+    Path(CELL).unlink()
+    return Grid(load_config(["config.yaml", "study.yaml"]))
+
+
+def settled(grid: Grid) -> int | None:
+    return n_settled(grid, "tiny", "1of1", Pending(grid).identities("tiny"))
+
+
+def plan_of_lost_cell(grid: Grid) -> Path:
+    (identity,) = Pending(grid).identities("tiny")
+    return grid.requests_folder("tiny", "word-problems", identity) / "1of1.parquet"
+
+
+def test_sweep_with_nothing_missing_imports_neither_tokenizer_nor_engine(lost_cell: Grid) -> None:
+    command = [sys.executable, "-c", SWEEP]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
+    assert done.stdout.splitlines()[-1] == "[]"
+    marker = json.loads(Path("marker.json").read_text())
+    assert (marker["n_found"], marker["n_asked"]) == (5, 0)
+
+
+def test_missing_record_is_noticed(lost_cell: Grid) -> None:
+    key = pl.read_parquet(plan_of_lost_cell(lost_cell))["key"][0]
+    assert settled(lost_cell) == 5
+    for path in lost_cell.journal_folder("tiny", "word-problems").glob("*.jsonl"):
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(line for line in lines if key.encode() not in line))
+    assert settled(lost_cell) is None
+
+
+def test_plan_that_is_lost_or_has_a_gap_settles_nothing(lost_cell: Grid) -> None:
+    path = plan_of_lost_cell(lost_cell)
+    metadata = pl.read_parquet_metadata(path)
+    plan = pl.read_parquet(path).with_columns(
+        key=pl.when(pl.col("position") > 0).then("key"), error=pl.lit("the item has no answer")
+    )
+    write_table(plan, path, metadata["identity"], model=metadata["model"])
+    assert settled(lost_cell) is None
+    path.unlink()
+    assert settled(lost_cell) is None
+
+
+def test_plan_of_another_revision_of_the_model_settles_nothing(lost_cell: Grid) -> None:
+    path = lost_cell.results / "models" / "tiny.json"
+    description = json.loads(path.read_text())
+    description["identity"]["tokenizer"] = "another"
+    path.write_text(json.dumps(description))
+    assert settled(lost_cell) is None

@@ -1,0 +1,78 @@
+"""Plans of a sweep: cells that differ in temperature share their prompts and nothing else."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+
+from tests.support.tiny_grid import tiny_grid
+from userturn.generation.sweep import load_sweep
+from userturn.generation.sweep_plan import PendingPlans
+from userturn.prompts.chat_template import Prompt, Template
+from userturn.signals import StopFlag
+from userturn.storage.hashing import file_sha256
+from userturn.workflow.pending import Pending
+
+N_ITEMS, N_SAMPLES = 6, 3
+
+
+class Counting:
+    """A template that counts the probe prompts that are made with it."""
+
+    def __init__(self, template: Template) -> None:
+        self.template = template
+        self.n_made = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.template, name)
+
+    def probe_prompt(self, *arguments: Any) -> Prompt:
+        self.n_made += 1
+        return self.template.probe_prompt(*arguments)
+
+
+def planning(folder: Path, *temperatures: float) -> PendingPlans:
+    """Return what plans a tiny model's turns at some temperatures, under two perturbations."""
+    run = {"temperatures": list(temperatures), "perturbations": ["none", "truncate"]}
+    grid = tiny_grid(folder, N_ITEMS, run=run, samples=N_SAMPLES)
+    return load_sweep(grid, "tiny", "1of1", Pending(grid).identities("tiny"), StopFlag()).plans
+
+
+def answers_of(plans: PendingPlans, tmp_path: Path) -> dict[str, str | None]:
+    asked = pl.read_parquet(plans.answers("items", tmp_path)[0].path)["item"]
+    return dict.fromkeys(asked, "It is four, since two and two are four.")
+
+
+def test_prompt_is_made_once_for_all_temperatures_and_samples(tmp_path: Path) -> None:
+    plans = planning(tmp_path, 0, 0.5, 1)
+    counting = Counting(plans.planner.template)
+    plans.planner = replace(plans.planner, template=cast(Template, counting))
+    written = list(plans.user_turns("items", answers_of(plans, tmp_path)))
+    assert counting.n_made == 2 * N_ITEMS  # perturbations
+    n_rows = [pl.read_parquet(plan.path).height for plan in written]
+    assert sorted(n_rows) == sorted([N_ITEMS, N_ITEMS * N_SAMPLES, N_ITEMS * N_SAMPLES] * 2)
+
+
+def test_plan_of_a_cell_does_not_depend_on_the_other_temperatures(tmp_path: Path) -> None:
+    found = []
+    for temperatures in ([1], [0, 0.5, 1]):
+        plans = planning(tmp_path, *temperatures)
+        written = list(plans.user_turns("items", answers_of(plans, tmp_path)))
+        hot = [plan.path for plan in written if plan.sampling.temperature == 1]
+        found.append(sorted((path.parent.name, file_sha256(path)) for path in hot))
+        for path in hot:
+            path.unlink()
+    assert found[0] == found[1]
+    assert len(found[0]) == 2
+
+
+def test_requests_of_one_item_differ_in_sample_seed_and_key_alone(tmp_path: Path) -> None:
+    plans = planning(tmp_path, 1)
+    plan = next(iter(plans.user_turns("items", answers_of(plans, tmp_path))))
+    rows = pl.read_parquet(plan.path)
+    of_items = rows.group_by("item").agg(pl.exclude("item").n_unique())
+    for column in ("key", "seed", "sample"):
+        assert of_items[column].to_list() == [N_SAMPLES] * N_ITEMS
+    for column in ("prompt_text", "prompt_token_ids", "answer", "change", "error"):
+        assert of_items[column].to_list() == [1] * N_ITEMS

@@ -1,0 +1,226 @@
+"""Annotations come in: what the page and Label Studio write is read, every problem is named."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.support.annotation_rounds import LABELS, key_of, study
+from tests.support.snakemake_runs import ROOT
+from userturn.errors import UserError
+from userturn.humans.import_labels import (
+    annotations_table,
+    import_annotations,
+    read_annotations,
+)
+from userturn.humans.label_files import rows_of_file
+from userturn.humans.task_page import label_studio_tasks
+
+KEY = key_of(*study([LABELS[3]] * 4 + [LABELS[4]] * 2), per_stratum=2)
+IDS = KEY["id"].to_list()  # four of them
+HEAD = "round,annotator,id,label,notes"
+
+
+def write(folder: Path, name: str, *lines: str) -> Path:
+    path = folder / name
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def csv_of(folder: Path, name: str = "ann", **changes: tuple[str, ...]) -> Path:
+    """Write complete annotations of one person; a change replaces the line of a number."""
+    lines = [f"first,{name},{turn},generic," for turn in IDS]
+    for number, values in changes.items():
+        lines[int(number[1:])] = ",".join(values)
+    return write(folder, f"{name}.csv", HEAD, *lines)
+
+
+def problems(*paths: Path) -> list[str]:
+    return read_annotations(list(paths), KEY, LABELS, "first").problems
+
+
+def test_complete_files_of_two_people_have_no_problem(tmp_path: Path) -> None:
+    paths = [csv_of(tmp_path, "ann"), csv_of(tmp_path, "bob")]
+    reading = read_annotations(paths, KEY, LABELS, "first")
+    assert reading.problems == []
+    table = annotations_table(reading.rows, KEY)
+    assert table.height == 2 * len(IDS)
+    assert set(table["item"]) == set(KEY["item"])
+    assert set(table["genuine"]) == {False}
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (("first", "ann", "0000", "generic", ""), "the id '0000' is none of this round"),
+        (("first", "ann", IDS[1], "generik", ""), "'generik' is not in the rubric, did you mean"),
+        (("first", "ann", IDS[1], "", ""), "no label is not in the rubric"),
+        (("first", "ann", IDS[0], "unrelated", ""), f"'ann' labels {IDS[0]} again, as unrelated"),
+        (("second", "ann", IDS[1], "generic", ""), "of round 'second', expected 'first'"),
+        (("first", "", IDS[1], "generic", ""), "names no annotator"),
+    ],
+    ids=["unknown id", "label", "empty label", "duplicate", "round", "no annotator"],
+)
+def test_wrong_row_is_told_with_its_line_and_is_missing_then(
+    tmp_path: Path, row: tuple[str, ...], said: str
+) -> None:
+    path = csv_of(tmp_path, _1=row)
+    first, second = problems(path)
+    assert first.startswith(f"{path}, line 3: ")
+    assert said in first
+    assert second.startswith(f"annotator 'ann': 1 of 4 turns have no label, the first is {IDS[1]}")
+
+
+def test_file_of_two_annotators_is_told_once_and_not_used(tmp_path: Path) -> None:
+    path = csv_of(tmp_path, _1=("first", "bob", IDS[1], "generic", ""))
+    reading = read_annotations([path], KEY, LABELS, "first")
+    assert len(reading.problems) == 1
+    assert "holds labels of 2 annotators (ann, bob), expected one" in reading.problems[0]
+    assert reading.rows == []
+
+
+def test_same_work_saved_twice_is_told_row_by_row(tmp_path: Path) -> None:
+    again = [json.dumps({"id": turn, "label": "generic"}) for turn in IDS]
+    text = f'{{"round": "first", "annotator": "ann", "annotations": [{",".join(again)}]}}'
+    found = problems(csv_of(tmp_path), write(tmp_path, "ann.json", text))
+    assert len(found) == len(IDS)
+    assert all("again" in problem for problem in found)
+
+
+def test_all_problems_of_all_files_are_listed(tmp_path: Path) -> None:
+    bad = write(tmp_path, "bad.json", "{not json")
+    table = write(tmp_path, "table.csv", "id,label", f"{IDS[0]},generic")
+    other = write(tmp_path, "other.json", '{"a": 1}')
+    found = problems(bad, other, table, csv_of(tmp_path, _1=("first", "ann", "?", "x", "")))
+    assert [len([p for p in found if str(path) in p]) for path in (bad, other, table)] == [1, 1, 1]
+    assert len(found) == 5
+
+
+def imported(folder: Path, files: list[Path], skip_problems: bool = False) -> pl.DataFrame:
+    KEY.write_parquet(folder / "key.parquet")
+    import_annotations(
+        round_name="first",
+        skip_problems=skip_problems,
+        identity="x",
+        paths_to_files=[str(file) for file in files],
+        path_to_key=str(folder / "key.parquet"),
+        path_to_rubric=str(ROOT / "data" / "rubric.yaml"),
+        path_to_annotations=str(folder / "annotations.parquet"),
+    )
+    return pl.read_parquet(folder / "annotations.parquet")
+
+
+def test_one_problem_imports_nothing_and_skipping_imports_the_rest(tmp_path: Path) -> None:
+    files = [csv_of(tmp_path, _1=("first", "ann", "?", "generic", "")), csv_of(tmp_path, "bob")]
+    with pytest.raises(UserError, match="2 problems in data/annotations/first/, nothing of it is"):
+        imported(tmp_path, files)
+    assert not (tmp_path / "annotations.parquet").exists()
+    assert imported(tmp_path, files, skip_problems=True).height == 2 * len(IDS) - 1
+
+
+def test_no_annotations_are_an_empty_table_and_a_hint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert imported(tmp_path, []).is_empty()
+    assert "label its 4 turns in results/humans/first/task.html" in capsys.readouterr().out
+
+
+def label_studio_export(labels: list[str], completed_by: Any = 7) -> list[dict[str, Any]]:
+    """Return our tasks as Label Studio exports them as JSON, with one annotation each.
+
+    Keys as in https://labelstud.io/guide/task_format and in exports of its version 1.2x.
+    """
+    return [
+        {
+            "id": 100 + number,
+            "annotations": [
+                {
+                    "id": 1000 + number,
+                    "completed_by": completed_by,
+                    "result": [
+                        {
+                            "value": {"choices": [label]},
+                            "id": "aB3",
+                            "from_name": "label",
+                            "to_name": "turn",
+                            "type": "choices",
+                            "origin": "manual",
+                        },
+                        {
+                            "value": {"text": ["a note", "another"]},
+                            "id": "cD4",
+                            "from_name": "notes",
+                            "to_name": "turn",
+                            "type": "textarea",
+                            "origin": "manual",
+                        },
+                    ],
+                    "was_cancelled": False,
+                    "ground_truth": False,
+                    "created_at": "2026-11-22T21:16:08.728353Z",
+                    "updated_at": "2026-11-22T21:16:08.728378Z",
+                    "draft_created_at": None,
+                    "lead_time": 4.288,
+                    "prediction": {},
+                    "result_count": 2,
+                    "unique_id": "0d4c0b5e",
+                    "last_action": None,
+                    "task": 100 + number,
+                    "project": 1,
+                    "updated_by": 7,
+                    "parent_prediction": None,
+                    "parent_annotation": None,
+                    "last_created_by": None,
+                }
+            ],
+            "file_upload": "tasks.json",
+            "drafts": [],
+            "predictions": [],
+            "data": task["data"],
+            "meta": {},
+            "inner_id": number + 1,
+            "total_annotations": 1,
+            "cancelled_annotations": 0,
+        }
+        for number, (task, label) in enumerate(zip(TASKS, labels, strict=True))
+    ]
+
+
+TASKS = label_studio_tasks(
+    "first",
+    pl.DataFrame({"id": IDS, "conversation": [[{"role": "user", "text": "?"}]] * 4, "turn": "t"}),
+)
+
+
+def test_label_studio_round_trip_gives_back_the_labels(tmp_path: Path) -> None:
+    given = [LABELS[0], LABELS[3], LABELS[1], LABELS[0]]
+    path = write(tmp_path, "export.json", json.dumps(label_studio_export(given)))
+    reading = read_annotations([path], KEY, LABELS, "first")
+    assert reading.problems == []
+    assert [row.label for row in reading.rows] == given
+    assert reading.rows[0][2:] == ("label-studio-7", IDS[0], LABELS[0], "a note\nanother")
+
+
+def test_label_studio_export_of_several_people_is_expected(tmp_path: Path) -> None:
+    both = label_studio_export([LABELS[3]] * 4)
+    for task, more in zip(both, label_studio_export([LABELS[4]] * 4, {"id": 8}), strict=True):
+        task["annotations"] += more["annotations"]
+    path = write(tmp_path, "export.json", json.dumps(both))
+    reading = read_annotations([path], KEY, LABELS, "first")
+    assert reading.problems == []
+    assert {row.annotator for row in reading.rows} == {"label-studio-7", "label-studio-8"}
+
+
+def test_cancelled_annotation_is_a_missing_one(tmp_path: Path) -> None:
+    export = label_studio_export([LABELS[3]] * 4)
+    export[2]["annotations"][0]["was_cancelled"] = True
+    (problem,) = problems(write(tmp_path, "export.json", json.dumps(export)))
+    assert problem.startswith("annotator 'label-studio-7': 1 of 4 turns have no label")
+
+
+def test_label_studio_json_min_is_refused_with_the_cure(tmp_path: Path) -> None:
+    path = write(tmp_path, "min.json", json.dumps([{"turn_id": IDS[0], "label": "generic"}]))
+    with pytest.raises(UserError, match="export the project as JSON, not as JSON-MIN"):
+        rows_of_file(path)

@@ -1,0 +1,114 @@
+"""The annotation page and the Label Studio project, byte for byte: blind, self-contained, safe."""
+
+import base64
+import hashlib
+import json
+import re
+from xml.etree.ElementTree import fromstring
+
+import polars as pl
+import pytest
+
+from tests.support.annotation_rounds import LABELS, key_of, study
+from tests.support.snakemake_runs import ROOT
+from userturn.humans.rounds import shown
+from userturn.humans.task_page import (
+    embedded,
+    label_studio_config,
+    label_studio_tasks,
+    page,
+    read_rubric,
+)
+
+RUBRIC = read_rubric(ROOT / "data" / "rubric.yaml")
+ITEMS = {"d": {f"i{n:04}": [{"role": "user", "content": f"Question {n}?"}] for n in range(20)}}
+TURNS, VERDICTS = study(LABELS[1:] * 4)
+KEY = key_of(TURNS, VERDICTS)
+SHOWN = shown(KEY, TURNS, ITEMS, [])
+PAGE = page("first", SHOWN, RUBRIC)
+
+
+def data_of(html: str) -> dict[str, object]:
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)
+    return dict(json.loads(text))
+
+
+def test_page_holds_every_turn_in_the_order_of_opaque_ids() -> None:
+    data = data_of(PAGE)
+    assert [item["id"] for item in data["items"]] == sorted(KEY["id"])
+    assert {tuple(sorted(item)) for item in data["items"]} == {("conversation", "id", "turn")}
+
+
+def test_data_of_the_page_is_nothing_but_what_annotators_may_see() -> None:
+    assert set(data_of(PAGE)) == {"round", "digest", "labels", "items"}
+    assert data_of(PAGE)["items"][0]["conversation"][-1] == {
+        "role": "assistant",
+        "text": "An answer.",
+    }
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["model", "dataset", "temperature", "perturb", "truncat", "judge", "rationale", "reference",
+     "because", "a-1b", "heuristic", "stratum", "probab", "greedy", "im_end", "i0001 "],
+)  # fmt: skip
+def test_no_byte_of_page_or_project_unblinds(word: str) -> None:
+    tasks = json.dumps(label_studio_tasks("first", SHOWN))
+    for text in (PAGE, tasks, label_studio_config(RUBRIC)):
+        assert word not in text.lower()
+
+
+def test_nothing_of_the_key_is_in_the_page() -> None:
+    for column in ("key", "model", "judge"):
+        assert not any(str(value) in PAGE for value in KEY[column].unique())
+
+
+def test_page_asks_the_network_for_nothing() -> None:
+    assert not re.search(r"https?:|//[a-z]|src=|@import|\burl\(|href=", PAGE)
+
+
+def test_policy_lets_only_the_pages_own_script_and_style_run() -> None:
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', PAGE)
+    for tag, directive in (("script", "script-src"), ("style", "style-src")):
+        (content,) = re.findall(rf"<{tag}>(.*?)</{tag}>", PAGE, re.S)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{directive} 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize(
+    "text", ["</script><script>alert(1)</script>", "<!--", "a\u2028b\u2029c", "{{data}}", "&lt;"]
+)
+def test_embedded_json_reads_back_and_cannot_end_its_block(text: str) -> None:
+    written = embedded({"turn": text})
+    assert json.loads(written) == {"turn": text}
+    assert not set("<>&\u2028\u2029") & set(written)
+
+
+def test_content_that_looks_like_a_place_of_the_template_stays_content() -> None:
+    hostile = SHOWN.with_columns(turn=pl.lit("{{data}} {{policy}}"))
+    assert {item["turn"] for item in data_of(page("first", hostile, RUBRIC))["items"]} == {
+        "{{data}} {{policy}}"
+    }
+
+
+def test_same_round_gives_the_same_bytes() -> None:
+    assert page("first", SHOWN, RUBRIC) == PAGE
+
+
+def test_label_studio_interface_names_what_its_tasks_hold() -> None:
+    view = fromstring(label_studio_config(RUBRIC))
+    values = {element.get("value") for element in view if str(element.get("value"))[:1] == "$"}
+    assert {value.removeprefix("$") for value in values} <= set(
+        label_studio_tasks("first", SHOWN)[0]["data"]
+    )
+    (choices,) = view.findall("Choices")
+    assert [choice.get("value") for choice in choices] == LABELS
+    assert choices.get("toName") in {element.get("name") for element in view}
+
+
+def test_label_studio_tasks_hold_one_task_a_turn() -> None:
+    tasks = label_studio_tasks("first", SHOWN)
+    assert [task["data"]["turn_id"] for task in tasks] == KEY["id"].to_list()
+    assert set(tasks[0]) == {"data"}

@@ -1,0 +1,214 @@
+"""The annotation page in a real browser: hostile turns, keys, resume, export, many turns."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.support.annotation_rounds import LABELS
+from tests.support.browser import chromium, needs_chromium
+from tests.support.snakemake_runs import ROOT
+from userturn.humans.label_files import rows_of_file
+from userturn.humans.rounds import ITEMS_SCHEMA
+from userturn.humans.task_page import page, read_rubric
+
+pytestmark = needs_chromium
+HOSTILE = [
+    "</script><script>window.hit = 1</script>",
+    "<img src=x onerror='window.hit = 2'><svg onload='window.hit = 3'>",
+    "<style>body { display: none }</style><link rel=stylesheet href=//x.invalid>",
+    "--></textarea></div><iframe src='javascript:parent.hit = 4'></iframe>",
+    "\u202egnp.exe \u2066x\u2069 \u05d0\u05d1 abc",
+    "x" * 20000,
+    "'\"`${window.hit = 5}\\u003cscript\\u003e {{data}} \u2028 \U0001f600",
+]
+
+
+def write_page(folder: Path, turns: list[str], round_name: str = "first") -> str:
+    rows = [
+        {
+            "id": f"{number:016x}",
+            "conversation": [{"role": "user", "text": turn}, {"role": "assistant", "text": turn}],
+            "turn": turn,
+        }
+        for number, turn in enumerate(turns)
+    ]
+    html = page(
+        round_name, pl.DataFrame(rows, schema=ITEMS_SCHEMA), read_rubric(ROOT / "data/rubric.yaml")
+    )
+    path = folder / "task.html"
+    path.write_text(html, encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    """A tab of its own that notes every request and every error."""
+    context = browser.new_context(accept_downloads=True)
+    opened = context.new_page()
+    opened.noted = []
+    opened.on("request", lambda request: opened.noted.append(request.url))
+    opened.on("console", lambda message: opened.noted.append(message.text))
+    opened.on("pageerror", lambda error: opened.noted.append(str(error)))
+    yield opened
+    context.close()
+
+
+def begin(tab: Any, uri: str) -> None:
+    tab.goto(uri)
+    if tab.is_visible("#help"):
+        tab.click("#close-help")
+
+
+def save(tab: Any, kind: str, name: str = "Ann") -> str:
+    if not tab.is_visible("#file"):
+        tab.click("#open-file")
+    tab.fill("#annotator", name)
+    with tab.expect_download() as download:
+        tab.click(f"#save-{kind}")
+    tab.click("#close-file")
+    assert download.value.suggested_filename == f"first-{name.lower()}.{kind}"
+    return Path(download.value.path()).read_text("utf-8")
+
+
+def test_hostile_turns_are_text_and_do_nothing(tab: Any, tmp_path: Path) -> None:
+    uri = write_page(tmp_path, HOSTILE)
+    begin(tab, uri)
+    for turn in HOSTILE:
+        assert tab.evaluate("document.getElementById('turn').textContent") == turn
+        assert tab.locator(".message .text").all_text_contents() == [turn, turn]
+        assert tab.is_visible("#labels")
+        width = tab.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert width <= 0, "a turn makes the page wider than the window"
+        tab.keyboard.press("ArrowRight")
+    assert tab.evaluate("window.hit") is None
+    assert tab.noted == [uri]
+
+
+def test_injected_script_would_be_refused_by_the_policy(tab: Any, tmp_path: Path) -> None:
+    begin(tab, write_page(tmp_path, ["turn"]))
+    tab.evaluate(
+        "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hit = 1\">')"
+    )
+    tab.evaluate("document.images[0].decode().catch(() => null)")
+    assert tab.evaluate("window.hit") is None
+    assert any("Content Security Policy" in line for line in tab.noted)
+
+
+def test_keys_label_note_and_undo(tab: Any, tmp_path: Path) -> None:
+    begin(tab, write_page(tmp_path, ["one", "two", "three"]))
+    tab.keyboard.press("4")
+    assert tab.inner_text("#turn") == "two"
+    tab.keyboard.press("n")
+    tab.keyboard.type("a note with 1 digit")
+    tab.keyboard.press("Escape")
+    tab.keyboard.press("1")
+    assert tab.inner_text("#count") == "2 of 3 labelled"
+    tab.keyboard.press("u")
+    assert tab.inner_text("#count") == "1 of 3 labelled"
+    assert tab.input_value("#notes") == "a note with 1 digit"
+    tab.keyboard.press("ArrowLeft")
+    assert tab.get_attribute("#labels button:nth-child(4)", "aria-pressed") == "true"
+    tab.keyboard.press("o")
+    assert tab.inner_text("#turn") == "two"
+
+
+def test_work_is_there_after_closing_and_opening_the_page(tab: Any, tmp_path: Path) -> None:
+    uri = write_page(tmp_path, ["one", "two", "three"])
+    begin(tab, uri)
+    for key in "23":
+        tab.keyboard.press(key)
+    again = tab.context.new_page()
+    tab.close()
+    again.goto(uri)
+    assert again.inner_text("#count") == "2 of 3 labelled"
+    assert again.inner_text("#turn") == "three"
+    assert not again.is_visible("#help")
+
+
+def test_export_is_what_the_import_reads(tab: Any, tmp_path: Path) -> None:
+    begin(tab, write_page(tmp_path, ["one", "two", "three"]))
+    tab.keyboard.press("1")
+    tab.keyboard.press("n")
+    tab.keyboard.type('=1+1, "quoted"\nsecond line')
+    tab.keyboard.press("Escape")
+    for key in "26":
+        tab.keyboard.press(key)
+    assert tab.is_visible("#file"), "the page says when all is done"
+    written = {kind: tmp_path / f"ann.{kind}" for kind in ("csv", "json")}
+    for kind, path in written.items():
+        path.write_text(save(tab, kind), "utf-8")
+    rows = {kind: [row[1:] for row in rows_of_file(path)] for kind, path in written.items()}
+    assert rows["csv"] == rows["json"]
+    assert [row[3] for row in rows["csv"]] == [LABELS[0], LABELS[1], LABELS[5]]
+    assert rows["csv"][1][4] == '=1+1, "quoted"\nsecond line'
+    assert next(csv.reader(io.StringIO(written["csv"].read_text()))) == [
+        "round", "annotator", "id", "label", "notes",
+    ]  # fmt: skip
+
+
+def test_saving_needs_a_name(tab: Any, tmp_path: Path) -> None:
+    begin(tab, write_page(tmp_path, ["one"]))
+    tab.click("#open-file")
+    tab.click("#save-csv")
+    assert "name" in tab.inner_text("#file-notice")
+
+
+def test_saved_work_is_loaded_on_another_machine(browser: Any, tab: Any, tmp_path: Path) -> None:
+    uri = write_page(tmp_path, ["one", "two"])
+    begin(tab, uri)
+    tab.keyboard.press("3")
+    file = tmp_path / "saved.json"
+    file.write_text(save(tab, "json"), "utf-8")
+    elsewhere = browser.new_context().new_page()
+    begin(elsewhere, uri)
+    elsewhere.click("#open-file")
+    elsewhere.set_input_files("#load", file)
+    elsewhere.get_by_text("1 labels loaded, 0 left out.").wait_for()
+    assert elsewhere.input_value("#annotator") == "Ann"
+    file.write_text(json.dumps({"round": "other", "annotations": []}))
+    elsewhere.set_input_files("#load", file)
+    elsewhere.get_by_text("That file is of round other").wait_for()
+    elsewhere.context.close()
+
+
+def test_two_thousand_turns_open_and_are_labelled(tab: Any, tmp_path: Path) -> None:
+    begin(tab, write_page(tmp_path, [f"Turn {n}. " + "word " * 500 for n in range(2000)]))
+    for _ in range(50):
+        tab.keyboard.press("5")
+    assert tab.inner_text("#count") == "50 of 2000 labelled"
+    assert tab.inner_text("#turn").startswith("Turn 50.")
+
+
+def test_everything_has_a_name_for_a_screen_reader_and_focus_goes_along(
+    tab: Any, tmp_path: Path
+) -> None:
+    begin(tab, write_page(tmp_path, ["one", "two"]))
+    nameless = tab.evaluate(
+        """[...document.querySelectorAll('button, input, textarea, progress')].filter(e => !(
+        e.textContent.trim() || e.labels?.length || e.getAttribute('aria-label'))).map(e => e.id)"""
+    )
+    assert nameless == []
+    tab.keyboard.press("1")
+    assert tab.evaluate("document.activeElement.id") == "turn-heading"
+    assert "Turn 2 of 2" in tab.text_content("#spoken")
+
+
+def test_phone_shows_the_page_without_scrolling_sideways(browser: Any, tmp_path: Path) -> None:
+    phone = browser.new_context(viewport={"width": 360, "height": 740}, is_mobile=True).new_page()
+    begin(phone, write_page(tmp_path, ["one two three " * 30]))
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 360
+    heights = phone.evaluate("[...document.querySelectorAll('.label')].map(e => e.offsetHeight)")
+    assert min(heights) >= 44
+    phone.context.close()

@@ -1,0 +1,147 @@
+"""Money: counted before it is spent, whatever dies, and never more than the cap."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.judge_server import GENUINE, JudgeServer, completion, judge_server
+from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
+from tests.support.snakemake_runs import ROOT
+from userturn.errors import UserError
+from userturn.judges.budget import SLOT, Account, read_account, read_accounts
+from userturn.judges.usage import Spent, at_most, money
+from userturn.storage.journal import read_journal
+from userturn.tables.costs import costs, describe_judge
+
+# A reply of the server: 388 fresh, 512 cached and 40 written tokens at 1, 0.5 and 10 for a million.
+COST = (388 * 1 + 512 * 0.5 + 40 * 10) / 1e6
+TURNS = [f"How hot is oil number {i}?" for i in range(120)]
+
+
+def test_money_is_tokens_by_their_prices() -> None:
+    reply = Spent(1, 0, 1, 900, 512, 40)
+    assert money(reply, PRICE) == pytest.approx(COST)
+    assert money(reply, {"input": 1.0, "output": 10.0}) == pytest.approx((900 + 400) / 1e6)
+
+
+def test_request_counts_as_large_as_it_can_be_until_it_ends(tmp_path: Path) -> None:
+    most = at_most(5_000, 100)
+    with Account(tmp_path, "j", "cells/x", PRICE) as account:
+        account.send(most)
+        (held,) = read_accounts(tmp_path)
+        assert held.total == Spent(1, 1, 0, 5_000, 0, 100, held.total.seconds)
+        account.settle(most, {"prompt_tokens": 9, "completion_tokens": 2})
+    (closed,) = read_accounts(tmp_path)
+    assert closed.total == Spent(1, 0, 0, 9, 0, 2, closed.total.seconds)
+
+
+def test_account_survives_a_torn_slot(tmp_path: Path) -> None:
+    with Account(tmp_path, "j", "cells/x", PRICE) as account:
+        account.send(at_most(10, 10))
+        account.send(at_most(10, 10))
+    (path,) = tmp_path.glob("j/*.account")
+    data = bytearray(path.read_bytes())
+    whole = read_account(path)
+    assert whole is not None and whole.total.n_requests == 2
+    data[SLOT - 5] ^= 1  # of one slot, whichever it is
+    path.write_bytes(data)
+    other = read_account(path)
+    assert other is not None and other.total.n_requests == 2
+
+
+def test_cap_stops_before_it_is_passed_and_more_money_goes_on(tmp_path: Path) -> None:
+    about = cell(tmp_path, *TURNS)
+    cap = 60 * COST
+    with judge_server() as server:
+        with pytest.raises(UserError, match="stopped before max_cost"):
+            verdicts_of(judge(tmp_path, server.url, cap=cap), about)
+        paid = money(spent(tmp_path), PRICE)
+        assert len(server.asked) * COST == pytest.approx(paid)
+        # The last request that was refused may have cost 1 token a byte and 100 written ones.
+        assert cap - 10 * COST < paid <= cap
+        table = verdicts_of(judge(tmp_path, server.url, cap=1.0), about)
+    assert table["genuine"].all() and len(server.asked) == len(TURNS)
+
+
+def process(results: Path, server: JudgeServer, cap: float, name: str) -> subprocess.Popen[bytes]:
+    command = [
+        sys.executable,
+        "-m",
+        "tests.support.judge_once",
+        str(results),
+        server.url,
+        str(cap),
+        name,
+    ]
+    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+
+def test_two_processes_together_stay_below_the_cap(tmp_path: Path) -> None:
+    names = ["cells/m/d/t0/none", "cells/m/e/t0/none"]
+    for number, name in enumerate(names):
+        about = cell(tmp_path, *[f"{turn} {number}" for turn in TURNS], name=name)
+        path = Path(about.path_to_user_turns)
+        pl.read_parquet(path).with_columns(dataset=pl.lit(f"d{number}")).write_parquet(path)
+    cap = 80 * COST
+    with judge_server(delay=0.01) as server:
+        running = [process(tmp_path, server, cap, name) for name in names]
+        assert [one.wait() for one in running] == [1, 1]
+        assert cap / 2 < len(server.asked) * COST <= cap
+        assert spent(tmp_path).n_requests == len(server.asked)
+
+
+def test_killed_judge_repeats_at_most_what_was_in_flight(tmp_path: Path) -> None:
+    name = "cells/m/d/t0/none"
+    cell(tmp_path, *TURNS, name=name)
+    with judge_server(delay=0.02) as server:
+        for n_asked in (12, 60, 108):  # 10, 50 and 90 %
+            running = process(tmp_path, server, 0.0, name)
+            while len(server.asked) < n_asked:
+                assert running.poll() is None
+                time.sleep(0.002)
+            running.kill()
+            running.wait()
+        assert process(tmp_path, server, 0.0, name).wait() == 0
+        n_asked = len(server.asked)
+        assert len(TURNS) <= n_asked <= len(TURNS) + 3 * 8
+        # Counted before they are sent: a kill in between leaves a few that never arrived.
+        assert n_asked <= spent(tmp_path).n_requests <= n_asked + 3 * 8
+    held = read_journal(tmp_path / "journal/judges/j/d")
+    assert held.n_lines == len(held.records) == len(TURNS)
+
+
+def test_table_of_costs_has_a_row_a_judge_and_cell(tmp_path: Path) -> None:
+    with judge_server(lambda _: completion(GENUINE)) as server:
+        verdicts_of(judge(tmp_path, server.url), cell(tmp_path, "Why?", "How?"))
+    (row,) = costs(tmp_path / "journal/costs", {"j": PRICE}).to_dicts()
+    assert (row["judge"], row["cell"]) == ("j", "cells/m/d/t0/none")
+    assert (row["n_requests"], row["n_verdicts"], row["cost"]) == (2, 2, pytest.approx(2 * COST))
+    assert costs(tmp_path / "journal/costs", {})["cost"].to_list() == [None]
+
+
+def test_judge_is_described_by_rate_price_and_time() -> None:
+    rates = pl.DataFrame({"judge": ["j", "j", "k"], "n_turns": [5, 5, 9], "n_scored": [4, 5, 9],
+                          "n_unscored": [1, 0, 0]})  # fmt: skip
+    controls = pl.DataFrame(
+        {
+            "judge": "j",
+            "dataset": ["all", "all", "all", "d"],
+            "control": ["injected_json", "injected_long", "thanks", "injected_json"],
+            "n_scored": [3, 1, 9, 3],
+            "n_genuine": [1, 0, 5, 1],
+        }
+    )
+    spent = pl.DataFrame(
+        {"judge": ["j", "j"], "n_verdicts": [4, 6], "cost": [0.02, 0.03], "seconds": [1.0, 4.0]}
+    )
+    row = describe_judge("j", rates, controls, spent)
+    assert (row["n_turns"], row["n_scored"], row["n_unscored"]) == (10, 9, 1)
+    assert (row["n_injected"], row["n_obeyed"], row["injection_rate"]) == (4, 1, 0.25)
+    # 10 verdicts cost 0.05 and took 5 seconds.
+    assert (row["cost_per_1000"], row["seconds_per_1000"]) == (pytest.approx(5), 500)
+    alone = describe_judge("k", rates, controls, spent)
+    assert (alone["n_turns"], alone["cost"], alone["injection_rate"]) == (9, None, None)

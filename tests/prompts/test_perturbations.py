@@ -1,0 +1,169 @@
+"""Operators change what they say they change, and their parameters are checked in the config."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import pytest
+import yaml
+
+from tests.support.family_templates import QWEN, small_tokenizer
+from tests.support.snakemake_runs import ROOT
+from userturn.config.check import ConfigError, validate
+from userturn.generation.shards import next_in_hash_order, shard_of
+from userturn.prompts.chat_template import TemplateError
+from userturn.prompts.perturbations import (
+    OPERATORS,
+    Context,
+    Donor,
+    check_perturbations,
+    operator,
+    perturb,
+)
+
+MESSAGES = ({"role": "user", "content": "Two and two?"},)
+
+
+class Words:
+    """A tokenizer whose tokens are words with the space before them."""
+
+    is_fast = True
+
+    def __call__(self, text: str, **options: bool) -> Mapping[str, Any]:
+        ends = [i for i, c in enumerate(text) if c == " " and i] + [len(text)]
+        starts = [0, *ends[:-1]]
+        spans = [span for span in zip(starts, ends, strict=True) if text]
+        return {"input_ids": list(range(len(spans))), "offset_mapping": spans}
+
+    def decode(self, token_ids: Any) -> str:
+        raise AssertionError("a fast tokenizer says where its tokens stand")
+
+
+def changed(answer: str, donor: Donor | None = None, **settings: Any) -> Context:
+    return perturb(Context(MESSAGES, answer, {}, donor), settings, Words())
+
+
+def test_none_changes_nothing() -> None:
+    assert changed("Four.", operator="none") == Context(MESSAGES, "Four.", {})
+
+
+@pytest.mark.parametrize(
+    ("keep", "kept"),
+    [
+        (0.5, "One two"),  # 2.5 of 5 tokens, rounded down
+        (1.0, "One two three four five"),
+        (0.01, "One"),  # at least one
+    ],
+)
+def test_truncate_keeps_the_first_share_of_the_tokens(keep: float, kept: str) -> None:
+    context = changed("One two three four five", operator="truncate", keep=keep)
+    n_kept = len(kept.split())
+    expected = {"n_tokens": 5, "n_tokens_kept": n_kept, "n_characters_kept": len(kept)}
+    assert (context.answer, context.change) == (kept, expected)
+
+
+def test_truncate_keeps_the_answer_s_own_characters_with_a_real_tokenizer() -> None:
+    tokenizer = small_tokenizer("x", QWEN, eos_token="<|im_end|>")
+    answer = "Grüße aus Zürich: 東京 <|im_end|> naïve"
+    kept = perturb(
+        Context(MESSAGES, answer, {}), {"operator": "truncate", "keep": 0.7}, tokenizer
+    ).answer
+    assert kept
+    assert answer.startswith(kept)
+
+
+def test_truncate_of_an_empty_answer_is_empty() -> None:
+    assert changed("", operator="truncate", keep=0.5).answer == ""
+
+
+def test_generic_question_is_the_last_paragraph() -> None:
+    context = changed("Four.\n", operator="generic_question", text="Any questions?")
+    assert context.answer == "Four.\n\nAny questions?"
+    assert context.change == {"appended": "Any questions?"}
+
+
+def test_shuffled_answer_is_the_donor_s_and_names_it() -> None:
+    context = changed("Four.", Donor("b", "Blue."), operator="shuffled_answer")
+    assert context.answer == "Blue."
+    assert context.change == {"donor": "b"}
+    assert context.messages == MESSAGES
+
+
+@pytest.mark.parametrize("donor", [None, Donor("b", None)])
+def test_shuffled_answer_without_another_answer_is_an_error(donor: Donor | None) -> None:
+    with pytest.raises(TemplateError, match="no answer to put in place of this one"):
+        changed("Four.", donor, operator="shuffled_answer")
+
+
+def test_header_only_hides_the_conversation_and_the_answer() -> None:
+    context = changed("Four.", operator="header_only")
+    assert (context.messages, context.answer) == ((), None)
+    assert context.change == {"n_messages_hidden": 1, "answer_hidden": True}
+
+
+def test_neutral_answer_is_the_same_for_every_item() -> None:
+    assert changed("Four.", operator="neutral_answer", text="Noted.").answer == "Noted."
+
+
+def test_donors_are_one_ring_through_all_items() -> None:
+    donors = next_in_hash_order([f"item-{i}" for i in range(20)])
+    visited, item = set(), "item-0"
+    while item not in visited:
+        visited.add(item)
+        item = donors[item]
+    assert len(visited) == 20
+
+
+def test_donors_stay_in_the_shard_but_for_its_last_item() -> None:
+    donors = next_in_hash_order([f"item-{i}" for i in range(200)])
+    assert sum(shard_of(i, 4) != shard_of(donor, 4) for i, donor in donors.items()) == 4
+
+
+def test_only_item_has_no_donor() -> None:
+    assert next_in_hash_order(["alone"]) == {}
+
+
+def check(**settings: Any) -> None:
+    check_perturbations({"perturbations": {"mine": settings}})
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"operator": "trunkate"}, "operator 'trunkate' is not known, did you mean 'truncate'"),
+        ({"operator": "truncate"}, "perturbations.mine: the key 'keep' is missing"),
+        ({"operator": "truncate", "keep": 0}, "perturbations.mine.keep: found 0, expected"),
+        ({"operator": "truncate", "keep": 0.5, "kepp": 1}, "unknown key 'kepp', did you mean"),
+        ({"operator": "none", "keep": 0.5}, "perturbations.mine: unknown key 'keep'"),
+        ({"operator": "generic_question", "texts": "x"}, "the key 'choice' is missing"),
+        (
+            {"operator": "neutral_answer", "texts": "none.txt", "choice": 1},
+            "perturbations.mine.texts: the file 'none.txt' does not exist",
+        ),
+    ],
+)
+def test_operator_s_own_parameters_are_checked(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        check(**settings)
+
+
+def test_new_operator_is_one_function_and_one_entry() -> None:
+    @operator()
+    def shout(
+        context: Context, tokenizer: Any, *, times: Annotated[int, {"type": "integer"}]
+    ) -> Context:
+        """End the answer in exclamation marks."""
+        return Context(context.messages, f"{context.answer}{'!' * times}", {"times": times})
+
+    try:
+        check(operator="shout", times=2)
+        assert changed("Four", operator="shout", times=2).answer == "Four!!"
+    finally:
+        del OPERATORS["shout"]
+
+
+def test_shipped_config_has_every_operator_and_is_valid() -> None:
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    validate(config, ROOT / "config.schema.yaml")
+    check_perturbations(config)
+    used = {settings["operator"] for settings in config["perturbations"].values()}
+    assert used == set(OPERATORS)

@@ -1,0 +1,227 @@
+"""What the report is made of: prompts in parts, cells in files, numbers as the tables have them."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.support.made_up_results import build, made_up_config, save, write_results
+from userturn.html.page import embedded
+from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
+from userturn.report.explorer import TURN
+from userturn.report.headline import headline
+from userturn.report.prompt_segments import prompt_parts
+from userturn.report.table_layout import shown_table
+from userturn.study.grid import Grid
+
+SECRET = "zebra-of-a-private-row"
+
+
+def read_data(page: Path, name: str) -> Any:
+    """Return what a data file hands to the page."""
+    script = (page.parent / "data" / f"{name}.js").read_text("utf-8")
+    found = re.fullmatch(rf'userturn\.take\("{name}",(.*)\);\n', script, re.DOTALL)
+    assert found
+    return json.loads(found.group(1))
+
+
+def known(page: Path) -> dict[str, Any]:
+    """Return what a page knows before it reads any data file."""
+    block = re.search(
+        r'<script type="application/json" id="study">(.*?)</script>', page.read_text()
+    )
+    assert block
+    return dict(json.loads(block.group(1)))
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
+    """Two models, a dataset that is private and one that is not, with turns that say so."""
+    config = made_up_config(
+        ["a-1b", "b-1b"], ["healthbench", "open"], perturbations=("none", "truncate", "header_only")
+    )
+    grid = Grid(config, tmp_path_factory.mktemp("report"))
+    write_results(grid, 9, lambda cell, i: SECRET if cell.dataset == "healthbench" else f"turn {i}")
+    return grid
+
+
+@pytest.fixture(scope="module")
+def page(grid: Grid) -> Path:
+    return build(grid)
+
+
+MESSAGES = [("system", "Be brief."), ("user", "user"), ("assistant", " An answer. ")]
+
+
+def test_prompt_is_cut_into_template_and_messages() -> None:
+    prompt = "<s>system Be brief.<e><s>user user<e><s>assistant An answer.<e><s>user "
+    assert prompt_parts(prompt, MESSAGES, "<e><s>user ") == [
+        ("template", "<s>system "),
+        ("system", "Be brief."),
+        ("template", "<e><s>user "),
+        ("user", "user"),
+        ("template", "<e><s>assistant "),
+        ("assistant", "An answer."),
+        ("template", "<e><s>user "),
+    ]
+
+
+@pytest.mark.parametrize(
+    "prompt", ["", "something else", "An answer.", "Be brief. user An answer."]
+)
+def test_parts_put_together_are_the_prompt(prompt: str) -> None:
+    assert "".join(text for _, text in prompt_parts(prompt, MESSAGES, "user ")) == prompt
+
+
+def test_prompt_without_its_messages_is_the_templates() -> None:
+    assert prompt_parts("<s>user", MESSAGES, "") == [("template", "<s>user")]
+
+
+def test_embedded_json_ends_no_script_and_stays_what_it_was() -> None:
+    value = ["</script><!--", "a & b", "\u2028\u2029", {"k": None}]
+    text = embedded(value)
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == value
+
+
+def test_index_counts_what_the_verdicts_say(grid: Grid, page: Path) -> None:
+    study = known(page)
+    for key, n, outcomes, n_cut, labels, n_differ, _ in study["cells"]:
+        model, dataset, temperature, perturbation = key
+        folder = grid.results / "cells" / model / dataset / f"t{temperature}" / perturbation
+        turns = pl.read_parquet(folder / "user_turns.parquet")
+        verdicts = [
+            pl.read_parquet(folder / "verdicts" / f"{judge}.parquet") for judge in study["judges"]
+        ]
+        # of nine turns the last is an error, and the fourth is cut
+        assert (n, outcomes, n_cut) == (9, [8, 0, 1], (turns["finish_reason"] == "length").sum())
+        for table, counts in zip(verdicts, labels, strict=True):
+            named = {study["labels"][int(number)]: count for number, count in counts.items()}
+            assert named == dict(table["label"].drop_nulls().value_counts().iter_rows())
+        assert n_differ == (verdicts[0]["label"] != verdicts[1]["label"]).sum()
+
+
+def test_prompts_are_written_once_for_all_temperatures(grid: Grid, page: Path) -> None:
+    study = known(page)
+    file = read_data(page, f"prompts-{study['groups']['a-1b/open']}-0")
+    # nine items, each with three perturbations; no conversation is shown under header_only
+    assert (len(file["items"]), len(file["prompts"])) == (9, 27)
+    assert sum(row[0] == -1 for row in file["prompts"]) == 9
+
+
+def test_turn_finds_its_prompt_again(grid: Grid, page: Path) -> None:
+    study = known(page)
+    number = [cell[0] for cell in study["cells"]].index(["b-1b", "open", "1", "truncate"])
+    cell = read_data(page, f"cell-{number}-0")
+    prompts = read_data(page, f"prompts-{study['groups']['b-1b/open']}-0")
+    row = cell["turns"][4]
+    path = grid.results / "cells" / "b-1b" / "open" / "t1" / "truncate" / "user_turns.parquet"
+    turn = pl.read_parquet(path).row(4, named=True)
+    parts = prompts["prompts"][row[6]][1:]
+    assert "".join(prompts["texts"][n] for n in parts[1::2]) == turn["prompt_text"]
+    assert prompts["texts"][prompts["prompts"][row[6]][0]] == turn["answer"]
+    assert (cell["texts"][row[0]], cell["texts"][row[5]]) == (turn["item"], turn["text"])
+
+
+def test_no_text_of_a_private_dataset_is_in_any_file(grid: Grid, page: Path) -> None:
+    everything = "".join(p.read_text("utf-8") for p in page.parent.rglob("*") if p.is_file())
+    questions = pl.read_parquet(grid.dataset_path("healthbench"))["messages"].explode().struct[1]
+    answers = pl.read_parquet(grid.results / "answers" / "a-1b" / "healthbench.parquet")["answer"]
+    for text in [SECRET, *questions, *answers, "says why, number 99"]:
+        assert text not in everything
+    number = [cell[0] for cell in known(page)["cells"]].index(["a-1b", "healthbench", "0", "none"])
+    assert set(read_data(page, f"cell-{number}-0")["texts"]) == {
+        f"healthbench-{i}" for i in range(9)
+    }
+
+
+def test_same_results_give_the_same_bytes(grid: Grid, page: Path) -> None:
+    first = {p: p.read_bytes() for p in page.parent.rglob("*.*") if p.is_file()}
+    build(grid)
+    assert {p: p.read_bytes() for p in page.parent.rglob("*.*") if p.is_file()} == first
+
+
+def test_large_cell_is_split_into_files_of_500(tmp_path: Path) -> None:
+    config = made_up_config(["a-1b"], ["open"], (0,), ("none",), ("heuristic",))
+    grid = Grid(config, tmp_path)
+    write_results(grid, 1001, n_words=3)
+    page = build(grid)
+    sizes = [len(read_data(page, f"cell-0-{part}")["turns"]) for part in range(3)]
+    items = [len(read_data(page, f"prompts-0-{part}")["items"]) for part in range(3)]
+    assert sizes == items == [500, 500, 1]
+    assert not (page.parent / "data" / "cell-0-3.js").exists()
+
+
+def test_people_are_numbers_and_the_labels_of_another_prompt_are_left_out(
+    grid: Grid, tmp_path: Path
+) -> None:
+    cell = grid.results / "cells" / "a-1b" / "open" / "t0" / "none"
+    turns = pl.read_parquet(cell / "user_turns.parquet").head(2)
+    changed = pl.Series(["other", turns["key"][1]])  # the first turn has been asked anew since
+    said = turns.select(*TURN, key=changed).with_columns(
+        round=pl.lit("first"), annotator=pl.lit("Ann Other"), id=pl.lit("0"),
+        label=pl.lit("generic"), genuine=pl.lit(False), notes=pl.lit("a note"),
+    )  # fmt: skip
+    save(said.select(*ANNOTATIONS_SCHEMA), tmp_path / "annotations.parquet")
+    kappa = {"comparison": "judge-human", "first": "heuristic", "second": "Ann Other"}
+    save(pl.DataFrame({**kappa, "family": "all", "estimate": 0.5}), tmp_path / "agreement.parquet")
+    page = build(
+        grid,
+        paths_to_annotations=[str(tmp_path / "annotations.parquet")],
+        paths_to_tables=[str(tmp_path / "agreement.parquet")],
+    )
+    study = known(page)
+    number = [cell[0] for cell in study["cells"]].index(["a-1b", "open", "0", "none"])
+    file = read_data(page, f"cell-{number}-0")
+    assert file["turns"][0][9] == []
+    who, label, notes = file["turns"][1][9]
+    assert (file["texts"][who], study["labels"][label]) == ("person 1", "generic")
+    assert file["texts"][notes] == "a note"
+    assert study["cells"][number][6] == 1
+    assert "Ann Other" not in page.read_text() + str(file)
+    build(grid)
+
+
+def test_headline_takes_its_numbers_from_the_tables() -> None:
+    rates = pl.DataFrame(
+        {"judge": ["j", "j", "k"], "n_turns": [5, 6, 100], "n_scored": [4, 6, 100]}
+    )
+    counts = ("n_ok", "n_empty", "n_error", "n_unscored")
+    rates = rates.with_columns(pl.lit(0).alias(name) for name in counts)
+    row = {"scope": "model", "average": "micro", "perturbation": "none", "judge": "j", "model": "m"}
+    share = {"estimate": 0.5, "lower": 0.4, "upper": 0.6, "n_scored": 9, "n_turns": 10}
+    pooled = pl.DataFrame([{**row, "temperature": t, **share} for t in (1.0, 0.0)])
+    found = headline({"rates": rates, "pooled_rates": pooled}, "j", ["m"])
+    assert (found["counts"]["n_turns"], found["counts"]["n_scored"]) == (11, 10)
+    assert found["models"][0]["rates"] == [{"temperature": t, **share} for t in (0.0, 1.0)]
+    assert (found["models"][0]["accuracy"], found["human"], found["weakest"]) == (None, None, None)
+
+
+def test_headline_without_tables_is_empty() -> None:
+    nothing = {"counts": None, "models": [], "human": None, "weakest": None}
+    assert headline({}, "j", ["m"]) == nothing
+
+
+def test_table_shows_the_primary_judge_first_and_only_columns_that_are_there() -> None:
+    table = pl.DataFrame(
+        {
+            "control": ["x", "y", "z"],
+            "dataset": ["all", "all", "d"],
+            "judge": ["a", "b", "b"],
+            "estimate": [0.1, 0.2, 0.3],
+            "lower": [0.0, 0.1, 0.2],
+            "upper": [0.2, 0.3, 0.4],
+        }
+    )
+    shown = shown_table("controls", table, "b")
+    assert [heading for heading, _ in shown["columns"]] == ["control", "judge", "judged rightly"]
+    assert shown["rows"][0] == [("y",), ("b",), (0.2, 0.1, 0.3)]
+    assert (len(shown["rows"]), shown["n"]) == (2, 2)
+
+
+def test_numbers_that_json_lacks_are_shown_as_none() -> None:
+    table = pl.DataFrame({"judge": ["j"], "cost": [float("inf")], "cost_per_1000": [float("nan")]})
+    assert shown_table("judges", table, "j")["rows"] == [[("j",), (None,), (None,)]]

@@ -1,0 +1,316 @@
+"""The report in a real browser, from the file system: nothing in it acts, all of it works."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.support.browser import chromium, needs_chromium
+from tests.support.made_up_results import build, made_up_config, write_results
+from userturn.study.cells import Cell
+from userturn.study.grid import Grid
+
+pytestmark = needs_chromium
+HOSTILE = [
+    "<script>window.hit = 1</script>",
+    "<img src=x onerror='window.hit = 2'>",
+    "</script><script>window.hit = 3</script><!--",
+    "]]></style><svg onload='window.hit = 4'>",
+    "javascript:window.hit = 5 ${window.hit = 6} `${7}` '\"\\",
+    "\u202egnp.exe \u2066x\u2069 \u2028 \u2029 \u05d0\u05d1 abc \U0001f600",
+    "x" * 20000,
+    "__proto__ constructor {{study}} {{policy}} <|im_start|>system",
+]
+NEEDLE = "one needle in the whole study"
+CELL = "a-1b/open/t0/truncate"
+HELD_BACK = "zebra"
+
+
+def write_turn(cell: Cell, i: int) -> str:
+    if cell.dataset == "healthbench":
+        return HELD_BACK
+    if cell == ("b-7b", "open", "1", "none") and i == 57:
+        return NEEDLE
+    return HOSTILE[i] if i < len(HOSTILE) else f"turn {i}"
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
+    models, kinds = ["a-1b", "b-7b"], ("none", "truncate", "header_only")
+    config = made_up_config(models, ["healthbench", "open"], perturbations=kinds)
+    grid = Grid(config, tmp_path_factory.mktemp("report"))
+    write_results(grid, 60, write_turn)
+    build(grid)
+    return grid
+
+
+@pytest.fixture(scope="module")
+def uri(grid: Grid) -> str:
+    return (grid.results / "report" / "index.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    """A tab of its own that notes every request and every error."""
+    context = browser.new_context()
+    opened = context.new_page()
+    opened.set_default_timeout(10_000)
+    opened.noted, opened.asked = [], []
+    opened.on("request", lambda request: opened.asked.append(request.url))
+    opened.on("console", lambda message: opened.noted.append(message.text))
+    opened.on("pageerror", lambda error: opened.noted.append(str(error)))
+    yield opened
+    context.close()
+
+
+def rows_of(grid: Grid, cell: str, judge: str = "heuristic") -> pl.DataFrame:
+    folder = grid.results / "cells" / cell
+    turns = pl.read_parquet(folder / "user_turns.parquet")
+    verdicts = pl.read_parquet(folder / "verdicts" / f"{judge}.parquet")
+    return turns.join(
+        verdicts.select("item", "label", "rationale"), on="item", maintain_order="left"
+    )
+
+
+def listed(tab: Any, n: int) -> None:
+    """Wait until the list of turns says that it holds so many."""
+    tab.wait_for_function(
+        "n => document.querySelector('.state').textContent.startsWith(`${n} `)", arg=n
+    )
+
+
+def test_hostile_turns_are_text_and_do_nothing(tab: Any, uri: str) -> None:
+    for i, turn in enumerate(HOSTILE):
+        tab.goto(f"{uri}#/turn/{CELL}/open-{i}/0")
+        tab.wait_for_function(
+            "i => document.querySelector('#view h1')?.firstChild.data === `open-${i}`", arg=i
+        )
+        assert tab.wait_for_selector("#turn-text").text_content() == turn
+        wider = tab.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert wider <= 0, "a turn makes the page wider than the window"
+    tab.goto(f"{uri}#/cell/{CELL}?q=window.hit")
+    listed(tab, 5)
+    assert tab.locator("mark").count() >= 5
+    assert tab.evaluate("[window.hit, Object.prototype.polluted]") == [None, None]
+    assert tab.noted == []
+    assert {url.partition("#")[0].rpartition("/report/")[0] for url in tab.asked} == {
+        uri.rpartition("/report/")[0]
+    }
+
+
+def test_injected_script_would_be_refused_by_the_policy(tab: Any, uri: str) -> None:
+    tab.goto(uri)
+    tab.evaluate(
+        "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.hit = 1\">')"
+    )
+    tab.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'),"
+        " { textContent: 'window.hit = 2' }))"
+    )
+    assert tab.evaluate("window.hit") is None
+    assert any("Content Security Policy" in line for line in tab.noted)
+
+
+def test_prompt_is_shown_exactly_and_the_change_is_a_difference(
+    tab: Any, grid: Grid, uri: str
+) -> None:
+    turn = rows_of(grid, CELL).row(9, named=True)
+    answers = pl.read_parquet(grid.results / "answers" / "a-1b" / "open.parquet")
+    answer = answers.filter(pl.col("item") == turn["item"])["answer"][0]
+    tab.goto(f"{uri}#/turn/{CELL}/{turn['item']}/0")
+    tab.wait_for_selector(".prompt")
+    shown = tab.evaluate(
+        "[...document.querySelectorAll('.template, .said .text')].map(e => e.textContent).join('')"
+    )
+    assert shown == turn["prompt_text"]
+    assert tab.locator(".template .token").all_text_contents()[:2] == ["<|im_start|>", "<|im_end|>"]
+    parts = {
+        kind: "".join(tab.locator(f".difference {kind}").all_text_contents())
+        for kind in ("span", "ins", "del")
+    }
+    # half of the answer's characters stay, so that a word may be cut in two
+    assert turn["answer"].startswith(parts["span"])
+    assert parts["span"] + parts["ins"] == turn["answer"]
+    assert parts["span"] + parts["del"] == answer
+    tab.goto(f"{uri}#/turn/a-1b/open/t0/header_only/{turn['item']}/0")
+    tab.get_by_text("the prompt holds no conversation").wait_for()
+
+
+def test_every_judge_is_shown_with_label_and_rationale(tab: Any, grid: Grid, uri: str) -> None:
+    tables = [rows_of(grid, CELL, judge) for judge in ("heuristic", "second")]
+    both = [i for i in range(60) if tables[0]["label"][i] and tables[1]["label"][i]]
+    i = next(i for i in both if tables[0]["label"][i] != tables[1]["label"][i])
+    tab.goto(f"{uri}#/turn/{CELL}/open-{i}/0")
+    tab.get_by_text("The judges differ.").wait_for()
+    badges = tab.locator(".verdict .badge").all_text_contents()
+    assert badges == [table["label"][i].replace("_", " ") for table in tables]
+    said = tab.locator(".verdict .text").all_text_contents()
+    assert said == [table["rationale"][i] for table in tables]
+
+
+def test_filters_are_kept_in_the_address_and_restored_from_it(
+    browser: Any, tab: Any, grid: Grid, uri: str
+) -> None:
+    n = rows_of(grid, CELL, "second").filter(pl.col("label") == "prompt_restate").height
+    tab.goto(f"{uri}#/cell/{CELL}")
+    listed(tab, 60)
+    tab.select_option("[name=label]", "prompt_restate")
+    tab.select_option("[name=judge]", "second")
+    listed(tab, n)
+    address = tab.evaluate("location.href")
+    elsewhere = browser.new_context().new_page()
+    elsewhere.goto(address)
+    listed(elsewhere, n)
+    assert elsewhere.input_value("[name=label]") == "prompt_restate"
+    assert elsewhere.input_value("[name=judge]") == "second"
+    elsewhere.click(".turn-row >> nth=1")
+    elsewhere.get_by_text(f"2 of {n}").wait_for()
+    elsewhere.keyboard.press("j")
+    elsewhere.get_by_text(f"3 of {n}").wait_for()
+    elsewhere.go_back()
+    elsewhere.get_by_text(f"2 of {n}").wait_for()
+    elsewhere.context.close()
+
+
+def test_disagreement_is_a_filter(tab: Any, grid: Grid, uri: str) -> None:
+    one, two = (rows_of(grid, CELL, judge)["label"] for judge in ("heuristic", "second"))
+    n = (one != two).sum()
+    tab.goto(f"{uri}#/cell/{CELL}")
+    listed(tab, 60)
+    tab.check("[name=differ]")
+    listed(tab, n)
+
+
+def test_search_in_a_cell_can_look_into_prompts(tab: Any, uri: str) -> None:
+    tab.goto(f"{uri}#/cell/{CELL}")
+    listed(tab, 60)
+    tab.fill("[name=q]", "question 33 of open")
+    listed(tab, 0)
+    tab.select_option("[name=in]", "all")
+    listed(tab, 1)
+    assert tab.inner_text(".turn-row .where") == "open-33"
+
+
+def test_search_over_all_cells_finds_one_turn_and_leads_to_it(tab: Any, uri: str) -> None:
+    tab.goto(f"{uri}#/search")
+    tab.fill("[name=q]", NEEDLE.upper())
+    tab.keyboard.press("Enter")
+    # 2 models, 2 datasets, 2 temperatures, 3 perturbations
+    tab.get_by_text("1 turn found in 24 of 24 cells. Done.").wait_for()
+    tab.click(".turn-row")
+    tab.wait_for_selector("#turn-text")
+    assert tab.text_content("#turn-text mark") == NEEDLE
+    assert "#/turn/b-7b/open/t1/none/open-57/0?q=" in tab.evaluate("location.href")
+
+
+def test_search_can_be_stopped(tab: Any, uri: str) -> None:
+    tab.add_init_script(  # the second file never comes
+        """const append = Element.prototype.append; let n = 0;
+        HTMLHeadElement.prototype.append = function (node) {
+          if (node.tagName !== 'SCRIPT' || ++n < 2) append.call(this, node); };"""
+    )
+    tab.goto(f"{uri}#/search?label=generic")
+    tab.get_by_text("1 of 24 cells.").wait_for()
+    tab.click("text=Stop")
+    tab.get_by_text("Stopped.").wait_for()
+    assert tab.is_disabled("text=Stop")
+
+
+def test_private_rows_have_ids_and_labels_and_the_page_says_why(tab: Any, uri: str) -> None:
+    tab.goto(f"{uri}#/cell/b-7b/healthbench/t0/none")
+    listed(tab, 60)
+    assert "marked private" in tab.inner_text("#view .notice")
+    tab.click(".turn-row >> nth=0")
+    tab.locator(".verdict .badge").nth(1).wait_for()  # of both judges, where the list has none
+    assert tab.get_by_text("not shown: private dataset").is_visible()
+    assert tab.locator(".verdict .badge").count() == 2
+    assert tab.locator(".prompt").count() == 0
+    assert HELD_BACK not in tab.content()
+    assert not any("prompts-" in url for url in tab.asked)
+
+
+def test_grid_is_walked_by_arrow_keys(tab: Any, uri: str) -> None:
+    tab.goto(f"{uri}#/grid?p=truncate&dataset=open")
+    tab.focus("a.cell[tabindex='0']")
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("ArrowDown")
+    assert tab.inner_text(".told").startswith("b-7b, open, temperature 1, truncate: ")
+    assert tab.locator("a.cell[tabindex='0']").count() == 1
+    tab.keyboard.press("Enter")
+    listed(tab, 60)
+    assert tab.evaluate("location.hash").startswith("#/cell/b-7b/open/t1/truncate")
+    assert tab.evaluate("document.activeElement.tagName") == "H1"
+
+
+def test_grid_shows_the_share_of_each_cell(tab: Any, grid: Grid, uri: str) -> None:
+    tab.goto(f"{uri}#/grid?by=unscored&judge=second&p=truncate")
+    scored = rows_of(grid, CELL, "second")["label"].count()
+    told = f"{100 * (60 - scored) / 60:.1f}%, {60 - scored} of 60"
+    label = "a-1b, open, temperature 0, truncate: "
+    assert tab.get_attribute(f"a.cell[aria-label^='{label}']", "aria-label") == label + told
+
+
+def test_a_heading_sorts_its_table_by_number(tab: Any, uri: str) -> None:
+    tab.goto(uri)
+    tab.click("#table-rates summary")
+    tab.click("#table-rates th button:has-text('genuine')")
+    column = "#table-rates td:nth-child(6)"
+    shares = [float(t.partition("%")[0]) for t in tab.locator(column).all_text_contents()]
+    assert len(shares) == 48
+    assert shares == sorted(shares)
+    tab.click("#table-rates th button:has-text('genuine')")
+    assert tab.locator(column).first.text_content().startswith(f"{shares[-1]}%")
+
+
+def test_what_a_study_lacks_is_said(tab: Any, grid: Grid, uri: str, tmp_path: Path) -> None:
+    page = build(Grid(grid.config, grid.results), paths_to_tables=[])
+    tab.goto(page.as_uri())
+    text = tab.inner_text("main")
+    build(grid)
+    assert "The table of pooled rates is not there" in text
+    assert "No figure of this study is there." in text
+    assert "Not there: follow-up rates over all datasets" in text
+    assert tab.noted == []
+
+
+def test_unknown_addresses_and_lost_data_are_named(tab: Any, uri: str, grid: Grid) -> None:
+    for route in ("cell/no/such/t0/cell", "turn/a-1b", "nothing", "%E0%A4%A"):
+        tab.goto(f"{uri}#/{route}")
+        tab.get_by_text("Not here").wait_for()
+    tab.goto(f"{uri}#/turn/{CELL}/no-such-item/0")
+    tab.get_by_text("This cell has no item “no-such-item”").wait_for()
+    lost = grid.results / "report" / "data" / "cell-0-0.js"
+    kept = lost.rename(lost.with_suffix(".kept"))
+    tab.goto(f"{uri}#/cell/a-1b/healthbench/t0/header_only")
+    tab.get_by_text("data/cell-0-0.js could not be read").wait_for()
+    kept.rename(lost)
+
+
+def test_everything_has_a_name_for_a_screen_reader(tab: Any, uri: str) -> None:
+    for route in ("", f"cell/{CELL}", f"turn/{CELL}/open-9/0", "search", "grid"):
+        tab.goto(f"{uri}#/{route}")
+        tab.wait_for_selector("h1:visible")
+        nameless = tab.evaluate(
+            """[...document.querySelectorAll('button, input, select, progress, a, img')].filter(
+            e => !(e.textContent.trim() || e.labels?.length || e.getAttribute('aria-label') ||
+            e.alt)).map(e => e.outerHTML)"""
+        )
+        assert nameless == []
+
+
+def test_phone_shows_every_view_without_scrolling_sideways(browser: Any, uri: str) -> None:
+    phone = browser.new_context(viewport={"width": 360, "height": 740}, is_mobile=True).new_page()
+    views = ("", "grid", "search", f"cell/{CELL}", f"turn/{CELL}/open-6/0", f"turn/{CELL}/open-9/0")
+    for route in views:
+        phone.goto(f"{uri}#/{route}")
+        phone.wait_for_selector("#turn-text" if route.startswith("turn") else "h1:visible")
+        assert phone.evaluate("document.documentElement.scrollWidth") <= 360, route
+    phone.context.close()

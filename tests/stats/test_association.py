@@ -1,0 +1,97 @@
+"""Rank correlation and odds against scipy, statsmodels and values by hand."""
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata, spearmanr
+from statsmodels.stats.contingency_tables import StratifiedTable, Table2x2
+
+from userturn.stats.association import average_ranks, mantel_haenszel, spearman
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def test_ranks_are_those_of_scipy() -> None:
+    values = np.round(rng().random(30), 1)
+    assert average_ranks(values).tolist() == rankdata(values).tolist()
+
+
+@pytest.mark.parametrize("n", [5, 11, 40])
+def test_correlation_is_that_of_scipy(n: int) -> None:
+    x, y = np.round(rng(n).random((2, n)), 1)  # with ties
+    found = spearman(x, y, 5000, rng())
+    assert found.estimate == pytest.approx(spearmanr(x, y).statistic)
+    if n == 40:  # where scipy's t distribution fits
+        assert found.p == pytest.approx(spearmanr(x, y).pvalue, abs=0.02)
+
+
+def test_interval_is_bonett_and_wrights_by_hand() -> None:
+    # x = 1..5, y = 2 1 4 3 5: Σd² = 4, ρ = 1 - 24/120 = 0.8. artanh 0.8 = 1.09861;
+    # √((1 + 0.32) / 2) = 0.81240, x 1.95996 = 1.59228; tanh(-0.49367), tanh(2.69090).
+    found = spearman(np.arange(5.0), np.array([2.0, 1, 4, 3, 5]), 2000, rng())
+    assert (found.estimate, found.lower, found.upper) == pytest.approx(
+        (0.8, -0.45712, 0.99084), abs=2e-5
+    )
+
+
+def test_interval_holds_the_truth_as_often_as_it_says() -> None:
+    # Normal pairs with ρ = 0.5 have Spearman's 6/π asin(0.25) = 0.4826.
+    draw, hits = rng(1), 0
+    for _ in range(400):
+        x, e = draw.standard_normal((2, 30))
+        found = spearman(x, 0.5 * x + 0.75**0.5 * e, 10, draw)
+        hits += bool(found.lower < 0.4826 < found.upper)  # type: ignore[operator]
+    assert 0.92 <= hits / 400 <= 0.98
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "reason"),
+    [
+        ([1.0], [1.0], "1 models, needs 3"),
+        ([1.0, 2.0], [1.0, 2.0], "2 models, needs 3"),
+        ([1.0, 2, 3], [0.0, 0, 0], "one of the two is the same for every model"),
+        ([1.0, 2, 3], [1.0, 3, 2], "no interval: 3 models, needs 4"),
+        ([1.0, 2, 3, 4], [1.0, 2, 3, 4], "no interval: all ranks agree"),
+    ],
+)
+def test_what_cannot_be_said_has_a_reason(x: list[float], y: list[float], reason: str) -> None:
+    found = spearman(np.array(x), np.array(y), 100, rng())
+    assert found.reason == reason
+    assert found.lower is None
+
+
+STRATA = np.array([[12, 5, 7, 20], [3, 9, 2, 30], [40, 10, 22, 11]])
+
+
+def test_common_odds_ratio_is_that_of_statsmodels() -> None:
+    other = StratifiedTable([row.reshape(2, 2).astype(float) for row in STRATA])
+    found = mantel_haenszel(STRATA)
+    lower, upper = other.oddsratio_pooled_confint()
+    assert (found.odds_ratio, found.lower, found.upper) == pytest.approx(
+        (other.oddsratio_pooled, lower, upper)
+    )
+    assert found.p == pytest.approx(other.test_null_odds(correction=False).pvalue)
+
+
+def test_one_table_has_the_plain_odds_ratio_and_phi() -> None:
+    # 12 x 20 / (5 x 7) = 6.857; φ = (240 - 35) / √(17 x 27 x 19 x 25) = 0.43903.
+    found = mantel_haenszel(STRATA[:1])
+    other = Table2x2(STRATA[0].reshape(2, 2).astype(float))
+    assert found.odds_ratio == pytest.approx(12 * 20 / 35)
+    assert (found.lower, found.upper) == pytest.approx(other.oddsratio_confint())
+    assert found.phi == pytest.approx(0.43903, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ([0, 0, 0, 0], "one of the two is the same for every item"),
+        ([1, 0, 0, 0], "one of the two is the same for every item"),
+        ([5, 5, 0, 0], "one of the two is the same for every item"),
+        ([0, 5, 3, 9], "no odds ratio: a combination was never seen"),
+    ],
+)
+def test_table_without_an_odds_ratio_says_why(table: list[int], reason: str) -> None:
+    found = mantel_haenszel(np.array([table]))
+    assert (found.odds_ratio, found.reason) == (None, reason)

@@ -1,0 +1,73 @@
+"""Paired proportions against published examples, statsmodels and scipy."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
+
+from userturn.stats.paired import detectable_difference, mcnemar, newcombe
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 0), (1, 0), (6, 16), (30, 30), (3, 40)])
+def test_mcnemar_is_that_of_statsmodels(first: int, second: int) -> None:
+    expected = (
+        statsmodels_mcnemar([[9, first], [second, 9]], exact=True).pvalue if first + second else 1
+    )
+    assert float(mcnemar(first, second)) == pytest.approx(expected)
+
+
+def test_newcombe_interval_of_a_published_example() -> None:
+    # Cavo et al. 2012, 59, 6, 16, 80, in Fagerland, Lydersen and Laake 2017, table 8.12:
+    # first minus second -0.0621, square-and-add interval -0.1186 to -0.0046.
+    found = [float(value) for value in newcombe(59, 6, 16, 80)]
+    assert found == pytest.approx([0.0621, 0.0046, 0.1186], abs=5e-5)
+
+
+def test_turning_the_pairs_round_turns_the_interval_round() -> None:
+    difference, lower, upper = newcombe(30, 4, 11, 15)
+    other = newcombe(30, 11, 4, 15)
+    assert [-float(x) for x in other] == pytest.approx(
+        [float(difference), float(upper), float(lower)]
+    )
+
+
+@pytest.mark.parametrize("counts", [(0, 0, 0, 9), (9, 0, 0, 0), (0, 9, 0, 0), (0, 0, 1, 0)])
+def test_interval_of_a_degenerate_table_holds_its_difference(counts: tuple[int, ...]) -> None:
+    difference, lower, upper = (float(x) for x in newcombe(*counts))
+    assert -1 <= lower <= difference <= upper <= 1
+    assert upper > lower
+
+
+def test_no_pair_has_no_interval() -> None:
+    assert all(np.isnan(x) for x in newcombe(0, 0, 0, 0))
+
+
+def test_newcombe_interval_holds_the_truth_as_often_as_it_says() -> None:
+    # A rise from 2% to 10% on the same 100 items: both 0.01, fall 0.01, rise 0.09.
+    tables = np.random.default_rng(0).multinomial(100, [0.01, 0.01, 0.09, 0.89], 5000)
+    _, lower, upper = newcombe(*tables.T)
+    assert 0.93 <= ((lower <= 0.08) & (upper >= 0.08)).mean() <= 0.99
+
+
+def test_detectable_difference_is_detected_with_the_power_asked_for() -> None:
+    # 400 pairs of which 20% differ: McNemar's normal test at that difference has power 0.8.
+    delta = float(detectable_difference(400, 0.2))
+    rises = np.random.default_rng(0).multinomial(
+        400, [0.1 + delta / 2, 0.1 - delta / 2, 0.8], 20000
+    )
+    b, c = rises[:, 0], rises[:, 1]
+    power = (np.abs(b - c) / np.sqrt(b + c) > 1.959964).mean()
+    assert power == pytest.approx(0.8, abs=0.03)
+
+
+def test_rise_from_nothing_needs_as_many_items_that_differ() -> None:
+    # All change is one way: exact McNemar needs 6 of them. With 1319 items, 80% power to see 6 is
+    # at a share of 0.006; the normal formula says 7.85 / 1319 = 0.00594.
+    delta = float(detectable_difference(1319, 0.0))
+    assert delta == pytest.approx(0.0059, abs=1e-4)
+    assert binom.sf(5, 1319, delta) > 0.75
+
+
+def test_nothing_is_detectable_without_pairs() -> None:
+    assert np.isnan(detectable_difference(0, 0.5))
+    assert float(detectable_difference(1, 0.5)) == 1

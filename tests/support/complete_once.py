@@ -1,0 +1,53 @@
+"""Completes a few requests with engines in a process of its own: folder, settings, engine, ..."""
+
+import json
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoTokenizer
+
+from userturn.models.engine import load_engine
+from userturn.models.requests import Request, Sampling, make_request
+from userturn.prompts.chat_template import Template
+
+QUESTIONS = [
+    "How do I keep rice from sticking?",
+    "What is seven times eight?",
+    "Name a warm colour.",
+]
+
+
+def requests(template: Template) -> list[Request]:
+    """Return greedy and sampled continuations of both roles."""
+    made = []
+    for number, question in enumerate(QUESTIONS):
+        messages = [{"role": "user", "content": question}]
+        prompts = [template.answer_prompt(messages), template.probe_prompt(messages, "Blue.")]
+        for place, prompt in enumerate(prompts):
+            for seed in (None, 11 + number):
+                temperature = 0.0 if seed is None else 1.0
+                stops = template.stop_token_ids
+                sampling = Sampling(temperature, 1.0, 0, 0.0, 16, stops, seed)
+                made.append(make_request({}, "d", f"{number}/{place}", 0, prompt, sampling))
+    return made
+
+
+def complete(engine: str, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the tokens of each request by key, in two orders, and the keys of greedy ones."""
+    template = Template(AutoTokenizer.from_pretrained(folder), date(2026, 4, 2))
+    generate = load_engine(engine, folder, settings)
+    asked = requests(template)
+    kept = asked if engine == "vllm" else [r for r in asked if r.sampling.seed is None]
+    forwards = {r.key: c.token_ids for r, c in filter(None, generate(kept))}
+    turned = kept[::-1] if engine == "vllm" else []
+    backwards = {r.key: c.token_ids for r, c in filter(None, generate(turned))}
+    greedy = [r.key for r in kept if r.sampling.seed is None]
+    return {"forwards": forwards, "backwards": backwards, "greedy": greedy}
+
+
+if __name__ == "__main__":
+    folder, settings, *engines = sys.argv[1:]
+    done = {name: complete(name, Path(folder), json.loads(settings)) for name in engines}
+    print(json.dumps(done))

@@ -1,0 +1,92 @@
+"""A cell of turns, and the judge with an endpoint that is put before it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tests.support.snakemake_runs import ROOT
+from userturn.judges.budget import read_accounts
+from userturn.judges.endpoint import endpoint_verdicts
+from userturn.judges.judge import CellToJudge, Judge
+from userturn.judges.judge_cell import judge_cell
+from userturn.judges.usage import Spent
+
+PRICE = {"input": 1.0, "cached_input": 0.5, "output": 10.0}
+ANSWER = "Toast the rice in a little oil, then steam it."
+
+
+def settings(url: str, **changes: Any) -> dict[str, Any]:
+    """Return a complete entry of an endpoint."""
+    return {
+        "kind": "endpoint",
+        "base_url": url,
+        "model": "m",
+        "rubric": str(ROOT / "data/rubric.yaml"),
+        "prompt": str(ROOT / "data/judge_prompt.txt"),
+        "settings": {"max_tokens": 100},
+        "reply": "json_schema",
+        "concurrency": 8,
+        "timeout": 5,
+        "attempts": 3,
+        "batch": False,
+        "serve": False,
+        "gpus": 1,
+        "vllm": {},
+    } | changes
+
+
+def judge(results: Path, url: str, cap: float | None = None, **changes: Any) -> Judge:
+    """Return a judge of a study."""
+    share = changes.pop("max_error_share", 1.0)
+    return Judge(
+        "j", settings(url, **changes), results, results / "journal/costs", {"j": PRICE}, cap, share
+    )
+
+
+def cell(results: Path, *turns: str, name: str = "cells/m/d/t0/none") -> CellToJudge:
+    """Write a cell with some turns, each of its own item."""
+    folder = results / name
+    folder.mkdir(parents=True, exist_ok=True)
+    ids = [f"i{number}" for number in range(len(turns))]
+    asked = [[{"role": "user", "content": f"Question {i}: how do I cook rice?"}] for i in ids]
+    table = pl.DataFrame(
+        {
+            "model": "m",
+            "dataset": "d",
+            "temperature": 0.0,
+            "perturbation": "none",
+            "item": ids,
+            "sample": 0,
+            "answer": ANSWER,
+            "outcome": ["ok" if turn else "empty" for turn in turns],
+            "text": list(turns),
+            "error": pl.Series([None] * len(turns), dtype=pl.String),
+        }
+    )
+    table.write_parquet(folder / "user_turns.parquet")
+    pl.DataFrame({"item": ids, "messages": asked}).write_parquet(folder / "items.parquet")
+    return CellToJudge(str(folder / "user_turns.parquet"), str(folder / "items.parquet"))
+
+
+def spent(results: Path) -> Spent:
+    """Return what all accounts say was spent, requests without a known end included."""
+    return sum((a.total for a in read_accounts(results / "journal/costs")), start=Spent())
+
+
+def verdicts_of(judge: Judge, cell: CellToJudge) -> pl.DataFrame:
+    """Judge a cell and return its table."""
+    path = Path(cell.path_to_user_turns).with_name("verdicts.parquet")
+    judge_cell(
+        judge=judge,
+        identity="i",
+        n_at_once=judge.settings.get("concurrency", 0),
+        path_to_items=cell.path_to_items,
+        path_to_user_turns=cell.path_to_user_turns,
+        path_to_verdicts=str(path),
+    )
+    return pl.read_parquet(path)
+
+
+__all__ = ["cell", "endpoint_verdicts", "json", "judge", "settings", "spent", "verdicts_of"]

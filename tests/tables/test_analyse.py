@@ -1,0 +1,320 @@
+"""Tables of a whole study, recomputed by plain Python, and what becomes of degenerate cells."""
+
+from collections import defaultdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.support.synthetic_study import write_study
+from userturn.cli.compare import compare_studies
+from userturn.errors import UserError
+from userturn.storage.parquet import write_markdown
+from userturn.tables.analyse import analysed
+from userturn.tables.item_counts import count_items
+from userturn.tables.paper_comparison import anchors
+from userturn.tables.print_layout import PRINTED
+from userturn.tables.rates import accuracy
+
+LABELS = ("generic", "genuine_followup")
+
+
+def grid(models: dict[str, Any], perturbations: dict[str, Any] | None = None) -> Any:
+    plain = {name: {"operator": name} for name in ("none", "truncate", "header_only")}
+    return SimpleNamespace(
+        models=models,
+        lines=models,
+        contents=SimpleNamespace(recipes={}),
+        datasets=[],
+        perturbations=perturbations or plain,
+        config={"seed": 1},
+    )
+
+
+def tables_of(results: Path, models: dict[str, Any]) -> dict[str, pl.DataFrame]:
+    paths = [str(path) for path in results.glob("cells/*/*/*/*/verdicts/*.parquet")]
+    grades = pl.concat([pl.read_parquet(p) for p in sorted(results.glob("grades/*/*.parquet"))])
+    return analysed(count_items(paths), grades, grid(models), 200)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of three models of a family and one beside it, two samples above temperature 0."""
+    folder = tmp_path_factory.mktemp("study")
+    write_study(
+        folder,
+        models=["qwen3.5-0.8b", "qwen3.5-2b", "qwen3.5-4b", "glm-4.7"],
+        datasets={"gsm8k": 60, "coval": 40},
+        temperatures=(0.0, 1.0),
+        perturbations=("none", "truncate"),
+        judges=("heuristic", "other"),
+        n_samples=2,
+    )
+    return folder
+
+
+MODELS: dict[str, Any] = {
+    "qwen3.5-0.8b": {},
+    "qwen3.5-2b": {"base": "qwen3.5-0.8b"},
+    "qwen3.5-4b": {},
+    "glm-4.7": {"size": "355b-a32b"},
+}
+
+
+@pytest.fixture(scope="module")
+def tables(results: Path) -> dict[str, pl.DataFrame]:
+    return tables_of(results, MODELS)
+
+
+def verdicts(results: Path) -> list[dict[str, Any]]:
+    """Every verdict as a dict, read file by file."""
+    paths = results.glob("cells/*/*/*/*/verdicts/*.parquet")
+    return [row for path in paths for row in pl.read_parquet(path).to_dicts()]
+
+
+def is_at(row: dict[str, Any], **values: object) -> bool:
+    """Tell whether a row has these values."""
+    return all(row[key] == value for key, value in values.items())
+
+
+def one(table: pl.DataFrame, **values: object) -> dict[str, Any]:
+    """Return the one row with these values."""
+    rows = [r for r in table.to_dicts() if is_at(r, **values)]
+    assert len(rows) == 1, (values, len(rows))
+    return rows[0]
+
+
+PLACE = {"temperature": 1.0, "perturbation": "none", "judge": "other"}
+
+
+def test_pooled_rate_of_a_family_is_that_of_its_turns(
+    results: Path, tables: dict[str, pl.DataFrame]
+) -> None:
+    mine = [v for v in verdicts(results) if v["model"].startswith("qwen") and is_at(v, **PLACE)]
+    scored = [v for v in mine if v["genuine"] is not None]
+    genuine = sum(v["genuine"] for v in scored)
+    row = one(tables["pooled_rates"], scope="family", family="qwen3.5", average="micro", **PLACE)
+    # 3 models x 2 samples x 100 items; an item that three models share is one item.
+    assert (row["n_turns"], row["n_items"], row["n_datasets"]) == (600, 100, 2)
+    assert (row["n_scored"], row["n_genuine"]) == (len(scored), genuine)
+    assert row["estimate"] == pytest.approx(genuine / len(scored))
+    assert row["if_unscored_negative"] == pytest.approx(genuine / 600)
+    assert row["if_unscored_positive"] == pytest.approx((genuine + 600 - len(scored)) / 600)
+    assert row["lower"] < row["estimate"] < row["upper"]
+    shares = [
+        sum(v["genuine"] for v in scored if v["dataset"] == d)
+        / sum(v["dataset"] == d for v in scored)
+        for d in ("gsm8k", "coval")
+    ]
+    macro = one(tables["pooled_rates"], scope="family", family="qwen3.5", average="macro", **PLACE)
+    assert macro["estimate"] == pytest.approx(sum(shares) / 2)
+
+
+def test_shares_of_the_labels_are_counted_and_sum_to_one(
+    results: Path, tables: dict[str, pl.DataFrame]
+) -> None:
+    rows = tables["failure_profiles"].filter(scope="model", model="glm-4.7", **PLACE)
+    mine = [
+        v["label"] for v in verdicts(results) if is_at(v, model="glm-4.7", **PLACE) and v["label"]
+    ]
+    assert dict(rows.select("label", "n_positive").rows()) == {x: mine.count(x) for x in set(mine)}
+    assert rows["estimate"].sum() == pytest.approx(1)
+
+
+def test_contrast_counts_the_items_that_rise_and_fall(
+    results: Path, tables: dict[str, pl.DataFrame]
+) -> None:
+    place = {"model": "glm-4.7", "dataset": "gsm8k", "temperature": 0.0, "judge": "other"}
+    seen: dict[str, dict[str, bool]] = defaultdict(dict)
+    for v in verdicts(results):
+        if v["genuine"] is not None and is_at(v, **place):
+            seen[v["item"]][v["perturbation"]] = v["genuine"]
+    both = [pair for pair in seen.values() if len(pair) == 2]
+    rise = sum(pair["truncate"] and not pair["none"] for pair in both)
+    fall = sum(pair["none"] and not pair["truncate"] for pair in both)
+    row = one(tables["contrasts"], factor="perturbation", **place)
+    assert (row["n_items"], row["n_rise"], row["n_fall"]) == (len(both), rise, fall)
+    assert row["difference"] == pytest.approx((rise - fall) / len(both))
+    assert row["test"] == "McNemar exact, Newcombe 10"
+
+
+def test_contrast_of_several_samples_goes_by_the_items_means(
+    results: Path, tables: dict[str, pl.DataFrame]
+) -> None:
+    place = {"model": "qwen3.5-4b", "perturbation": "none", "judge": "heuristic"}
+    seen: dict[tuple[str, str], dict[float, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    for v in verdicts(results):
+        if v["genuine"] is not None and is_at(v, **place):
+            seen[v["dataset"], v["item"]][v["temperature"]].append(v["genuine"])
+    changes = [
+        sum(turns[1.0]) / len(turns[1.0]) - turns[0.0][0]
+        for turns in seen.values()
+        if len(turns) == 2
+    ]
+    row = one(tables["contrasts"], factor="temperature", scope="model", **place)
+    assert (row["n_items"], row["dataset"]) == (len(changes), "all")
+    assert row["difference"] == pytest.approx(sum(changes) / len(changes))
+    response = one(tables["temperature_response"], dataset="all", **place)
+    assert response["difference"] == pytest.approx(row["difference"])
+    assert response["detected_from"] == (1.0 if row["p"] < 0.05 else None)
+
+
+def test_being_right_and_following_up_are_counted_on_the_first_sample(
+    results: Path, tables: dict[str, pl.DataFrame]
+) -> None:
+    grades = {
+        row["item"]: row["correct"]
+        for row in pl.read_parquet(results / "grades" / "glm-4.7" / "gsm8k.parquet").to_dicts()
+    }
+    counts = dict.fromkeys([(r, g) for r in (True, False) for g in (True, False)], 0)
+    for v in verdicts(results):
+        here = is_at(v, model="glm-4.7", dataset="gsm8k", sample=0, **PLACE)
+        if v["genuine"] is not None and here:
+            counts[grades[v["item"]], v["genuine"]] += 1
+    row = one(
+        tables["item_association"], model="glm-4.7", dataset="gsm8k", temperature=1.0, judge="other"
+    )
+    names = ("n_right_genuine", "n_right_not", "n_wrong_genuine", "n_wrong_not")
+    assert [row[name] for name in names] == list(counts.values())
+
+
+def test_decoupling_holds_accuracy_and_follow_up_of_graded_datasets(
+    tables: dict[str, pl.DataFrame],
+) -> None:
+    assert set(tables["decoupling"]["dataset"]) == {"gsm8k", "all"}  # coval is not graded
+    rows = tables["correlations"].filter(
+        family="qwen3.5", dataset="all", temperature=1.0, judge="other", x="size", y="follow-up"
+    )
+    assert rows["n_models"].to_list() == [3]
+    assert rows["slope_lower"][0] <= rows["slope_per_doubling"][0] <= rows["slope_upper"][0]
+
+
+def test_post_training_has_follow_up_and_accuracy_of_the_model_and_its_base(
+    tables: dict[str, pl.DataFrame],
+) -> None:
+    rows = tables["post_training"]
+    assert set(rows["measure"]) == {"follow-up", "accuracy"}
+    assert set(zip(rows["baseline"], rows["condition"], strict=True)) == {
+        ("qwen3.5-0.8b", "qwen3.5-2b")
+    }
+
+
+def test_p_values_are_adjusted_upwards_and_within_one(tables: dict[str, pl.DataFrame]) -> None:
+    table = tables["contrasts"]
+    assert table.filter(pl.col("p_adjusted") < pl.col("p") - 1e-12).is_empty()
+    assert table["p_adjusted"].is_between(0, 1).all()
+    assert set(table.filter(pl.col("correction") == "Holm")["scope"]) == {"model"}
+
+
+def test_analysing_twice_is_equal_and_more_models_change_no_row(
+    results: Path, tables: dict[str, pl.DataFrame], tmp_path: Path
+) -> None:
+    (tmp_path / "cells").mkdir()
+    (tmp_path / "grades").mkdir()
+    for part in ("cells", "grades"):
+        (tmp_path / part / "glm-4.7").symlink_to(results / part / "glm-4.7")
+    small = tables_of(tmp_path, {"glm-4.7": MODELS["glm-4.7"]})
+    keys = ["pooled_rates", "failure_profiles", "temperature_response"]
+    for name in keys:
+        mine = tables[name].filter(pl.col("model") == "glm-4.7")
+        assert mine.equals(small[name].filter(pl.col("model") == "glm-4.7"))
+
+
+CELL = {"model": "m-1b", "dataset": "d", "temperature": 0.0, "perturbation": "none", "judge": "h"}
+
+
+def degenerate(folder: Path, cells: dict[str, list[bool | None]]) -> dict[str, pl.DataFrame]:
+    """Return the tables of one model with these verdicts in each perturbation."""
+    paths = []
+    for perturbation, genuine in cells.items():
+        labels = [None if g is None else LABELS[g] for g in genuine]
+        rows = [
+            CELL | {"perturbation": perturbation, "item": str(i), "sample": 0}
+            for i in range(len(labels))
+        ]
+        table = pl.DataFrame(rows).with_columns(
+            label=pl.Series(labels, dtype=pl.String), genuine=pl.Series(genuine, dtype=pl.Boolean)
+        )
+        paths.append(str(folder / f"{perturbation}.parquet"))
+        table.write_parquet(paths[-1])
+    n = max(map(len, cells.values()))
+    grades = pl.DataFrame(
+        {"model": "m-1b", "dataset": "d", "item": [str(i) for i in range(n)], "correct": True}
+    ).with_columns(correct_loose=pl.lit(None, dtype=pl.Boolean))
+    return analysed(count_items(paths), grades, grid({"m-1b": {}}), 100)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        {"none": [None]},
+        {"none": [True]},
+        {"none": [None, None], "truncate": [None, None]},
+        {"none": [False] * 5, "truncate": [False] * 5},
+        {"none": [True] * 5, "truncate": [True] * 5},
+        {"none": [True, None], "truncate": [None, True]},
+        {"truncate": [True, False]},
+        {"none": [False] * 5, "header_only": [True] * 5},
+    ],
+)
+def test_degenerate_cells_have_reasons_and_never_a_nan(
+    tmp_path: Path, cells: dict[str, list[bool | None]]
+) -> None:
+    for name, table in degenerate(tmp_path, cells).items():
+        floats = table.select(pl.selectors.float())
+        assert not any(floats[column].is_nan().any() for column in floats.columns), name
+        if "estimate" in table.columns and "reason" in table.columns:
+            assert table.filter(pl.col("estimate").is_null(), pl.col("reason").is_null()).is_empty()
+        if name in PRINTED:
+            write_markdown(PRINTED[name](table), tmp_path / "printed.md")
+            assert "nan" not in (tmp_path / "printed.md").read_text().lower()
+
+
+def test_study_without_a_base_says_so(tmp_path: Path) -> None:
+    table = degenerate(tmp_path, {"none": [True, False]})["post_training"]
+    assert table["reason"].to_list() == ["no model line of this study names its base"]
+
+
+def test_published_anchors_are_known_found_or_not_comparable(
+    results: Path, tables: dict[str, pl.DataFrame]
+) -> None:
+    grades = pl.concat([pl.read_parquet(p) for p in sorted(results.glob("grades/*/*.parquet"))])
+    rates = tables["pooled_rates"].filter(pl.col("scope") == "model", pl.col("average") == "micro")
+    found = anchors({**tables, "rates": rates, "accuracy": accuracy(grades)}, "heuristic")
+    agree = dict(found.select("quantity", "agree").rows())
+    # Nothing of gpt-oss and no 397B model here: the row stays, and says so.
+    assert agree["share of assistant_turn_restate of gpt-oss"] == "not comparable"
+    assert agree["GSM8K accuracy of Qwen3.5-397B-A17B"] == "not comparable"
+    assert agree["follow-up of Qwen3.5, deterministic"] == "yes"  # made with a rate of 1%
+    assert set(found["agree"]) <= {"yes", "no", "not comparable"}
+
+
+def test_two_studies_are_compared_item_by_item(results: Path, tmp_path: Path) -> None:
+    write_study(
+        tmp_path, ["glm-4.7"], {"gsm8k": 60}, (0.0,), ("none", "truncate"), ("heuristic",), seed=9
+    )
+    text = compare_studies(results, tmp_path)
+    lines = [line for line in text.splitlines() if line.startswith("  glm-4.7 gsm8k t=0 truncate")]
+    a, b = (
+        {
+            row["item"]: row["genuine"]
+            for row in pl.read_parquet(
+                folder / "cells/glm-4.7/gsm8k/t0/truncate/verdicts/heuristic.parquet"
+            ).to_dicts()
+            if row["genuine"] is not None
+        }
+        for folder in (results, tmp_path)
+    )
+    shared = sorted(set(a) & set(b))
+    before, after = (sum(x[item] for item in shared) / len(shared) for x in (a, b))
+    assert len(lines) == 1
+    assert f"{before:6.1%} → {after:6.1%}" in lines[0] and f"{len(shared)} items" in lines[0]
+    # In A only: 4 models x 2 datasets x 2 temperatures x 2 perturbations x 2 judges, less these 2.
+    assert "only in A: 62 cells by judge" in text and "only in B: 0 cells by judge" in text
+
+
+def test_comparing_with_an_empty_folder_says_what_to_do(results: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="holds no verdicts; expected the results folder"):
+        compare_studies(results, tmp_path)

@@ -1,0 +1,126 @@
+"""Rates and accuracies: every count by hand, every degenerate case."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from userturn.stats.bootstrap import Patterns, clustered_rate
+from userturn.stats.proportions import generator
+from userturn.tables.rates import accuracy, health, rate, summarise_judge
+
+CELL = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
+
+
+def turns(*outcomes: str) -> pl.DataFrame:
+    rows = [
+        CELL | {"item": str(i), "outcome": o, "finish_reason": "length" if o == "ok" else "stop"}
+        for i, o in enumerate(outcomes)
+    ]
+    return pl.DataFrame(rows)
+
+
+def verdicts(*genuine: bool | None) -> pl.DataFrame:
+    reasons = ["the judge refused" if g is None else None for g in genuine]
+    return pl.DataFrame(
+        {
+            "judge": "h",
+            "item": [str(i) for i in range(len(genuine))],
+            "genuine": pl.Series(genuine, dtype=pl.Boolean),
+            "unscored_reason": pl.Series(reasons, dtype=pl.String),
+        }
+    ).with_columns(pl.lit(value).alias(name) for name, value in CELL.items())
+
+
+def summary(turns: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]:
+    return summarise_judge(turns, verdicts, seed=1, n_resamples=200)
+
+
+def test_summary_counts_outcomes_and_verdicts() -> None:
+    # 5 turns: 3 ok (cut at the limit), 1 empty, 1 error; verdicts: 2 genuine, 2 not, 1 open.
+    row = summary(
+        turns("ok", "ok", "ok", "empty", "error"), verdicts(True, True, False, False, None)
+    )
+    counts = {key: value for key, value in row.items() if key.startswith("n_")}
+    assert counts == {
+        "n_items": 5,
+        "n_turns": 5,
+        "n_ok": 3,
+        "n_empty": 1,
+        "n_error": 1,
+        "n_truncated": 3,
+        "n_scored": 4,
+        "n_unscored": 1,
+        "n_refused": 1,
+        "n_genuine": 2,
+    }
+    assert (row["estimate"], row["coverage"]) == (2 / 4, 4 / 5)
+    assert (row["if_unscored_negative"], row["if_unscored_positive"]) == (2 / 5, 3 / 5)
+
+
+def test_cell_without_a_verdict_has_no_rate_but_bounds() -> None:
+    row = summary(turns("error", "error"), verdicts(None, None))
+    assert (row["estimate"], row["lower"], row["upper"]) == (None, None, None)
+    assert (row["if_unscored_negative"], row["if_unscored_positive"]) == (0, 1)
+
+
+def test_rate_of_no_turns_is_undefined() -> None:
+    assert set(rate(0, 0, 0).values()) == {None}
+
+
+@pytest.mark.parametrize(("n_genuine", "n_turns"), [(0, 1), (1, 1), (0, 40), (40, 40), (13, 40)])
+def test_estimate_lies_in_its_interval(n_genuine: int, n_turns: int) -> None:
+    row = rate(n_genuine, n_turns, n_turns)
+    assert 0 <= row["lower"] <= row["estimate"] <= row["upper"] <= 1
+
+
+def test_accuracy_leaves_undecided_answers_out_of_its_denominator() -> None:
+    grades = pl.DataFrame(
+        {
+            "model": "m",
+            "dataset": ["d"] * 4 + ["e"],
+            "correct": [True, True, False, None, None],
+            "correct_loose": [True, True, True, True, None],
+            "score": [None, None, None, None, 0.4],
+        }
+    )
+    rows = accuracy(grades).rows(named=True)
+    assert [rows[0][key] for key in ("n_items", "n_graded", "n_correct", "n_undecided")] == [
+        4,
+        3,
+        2,
+        1,
+    ]
+    assert rows[0]["estimate"] == 2 / 3
+    assert (rows[1]["n_graded"], rows[1]["estimate"]) == (0, None)
+    assert (rows[0]["mean_score"], rows[1]["mean_score"]) == (None, 0.4)
+    assert [row["estimate_loose"] for row in rows] == [1.0, None]
+    assert (rows[0]["n_graded_loose"], rows[0]["n_correct_loose"]) == (4, 4)
+
+
+def test_several_samples_of_an_item_have_an_interval_over_items() -> None:
+    # 3 items, 2 samples each: 2, 1 and 0 genuine. 3 of 6 turns, but only 3 items.
+    both = verdicts(True, True, True, False, False, False).with_columns(
+        item=pl.Series(["0", "0", "1", "1", "2", "2"])
+    )
+    row = summary(turns("ok", "ok", "ok", "ok", "ok", "ok").with_columns(item=both["item"]), both)
+    items = Patterns(np.ones(3), np.array([2.0, 2, 2]), np.array([0.0, 1, 2]))
+    rng = generator(1, *CELL.values(), "h")
+    (estimate, lower, upper), method = clustered_rate([items], "micro", 200, rng)
+    assert (row["estimate"], row["lower"], row["upper"]) == (estimate, lower, upper)
+    assert row["interval"] == method == "bootstrap over items"
+
+
+def test_health_gives_counts_as_shares_of_all_turns() -> None:
+    row = summary(turns("ok", "ok", "empty", "error"), verdicts(True, False, None, None))
+    (found,) = health(pl.DataFrame([row])).to_dicts()
+    shares = {key: value for key, value in found.items() if key.startswith("share_")}
+    assert shares == {
+        "share_empty": 1 / 4,
+        "share_error": 1 / 4,
+        "share_truncated": 2 / 4,
+        "share_unscored": 2 / 4,
+        "share_refused": 2 / 4,
+        "share_scored": 2 / 4,
+    }

@@ -1,0 +1,365 @@
+"""An audit finds every alteration of a finished study, and nothing in a faithful copy of one."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.snakemake_runs import copy_project
+from userturn.audit.findings import Finding
+from userturn.audit.run import audit
+from userturn.cli.main import main
+from userturn.provenance.job_record import read_record, write_record
+from userturn.storage.hashing import file_sha256
+
+CELL = "cells/tiny/word-problems/t0/none"
+OTHER = "cells/tiny/word-problems/t1/none"
+TURNS = f"{CELL}/user_turns.parquet"
+VERDICTS = f"{CELL}/verdicts/heuristic.parquet"
+
+
+@pytest.fixture(scope="module")
+def copied(finished_study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of a finished study's results that the tests of this module share."""
+    folder = tmp_path_factory.mktemp("copied") / "results"
+    shutil.copytree(finished_study / "results", folder)
+    return folder
+
+
+@pytest.fixture
+def results(
+    copied: Path, finished_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """The copy, far from any project; what a test changes in it is made good afterwards."""
+    monkeypatch.chdir(tmp_path)
+    yield copied
+    whole = finished_study / "results"
+    for path in copied.rglob("*"):
+        if path.is_file() and not (whole / path.relative_to(copied)).is_file():
+            path.unlink()
+    for path in whole.rglob("*"):
+        copy = copied / path.relative_to(whole)
+        if path.is_file() and (not copy.is_file() or copy.read_bytes() != path.read_bytes()):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+
+
+def found(results: Path) -> list[Finding]:
+    return audit(results).findings
+
+
+def named(results: Path, path: str) -> list[Finding]:
+    """Return the findings about one file, which must be there."""
+    findings = [finding for finding in found(results) if finding.artifact == f"results/{path}"]
+    assert findings, f"nothing was found about {path}"
+    return findings
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def rewrite(path: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+    """Change a table and keep what it says of itself, as a forger would."""
+    metadata = pl.read_parquet_metadata(path)
+    kept = {key: metadata[key] for key in ("identity", "schema_version")}
+    change(pl.read_parquet(path)).write_parquet(path, metadata=kept)
+
+
+def forge(results: Path, path: str, everywhere: bool = False) -> None:
+    """Write an altered file's hash into the record of its job, or into every record."""
+    name, digest = f"results/{path}", file_sha256(results / path)
+    kinds = ("outputs", "beside", "inputs") if everywhere else ("outputs", "beside")
+    for place in (results / "provenance").rglob("*.json"):
+        record = read_record(place)
+        assert record is not None
+        for kind in kinds:
+            if name in record[kind]:
+                record[kind][name] = digest
+        write_record(place, record)
+
+
+def first_row(**values: object) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Return a change of some columns in the first row."""
+
+    def change(table: pl.DataFrame) -> pl.DataFrame:
+        columns = [
+            pl.Series(name, [value, *table[name][1:]], dtype=table.schema[name])
+            for name, value in values.items()
+        ]
+        return table.with_columns(columns)
+
+    return change
+
+
+def test_a_finished_study_has_no_finding_wherever_it_is_copied(results: Path) -> None:
+    assert found(results) == []
+
+
+def test_times_of_files_do_not_matter(results: Path) -> None:
+    for path in results.rglob("*"):
+        os.utime(path, (0, 0))
+    assert found(results) == []
+
+
+def test_equal_studies_have_equal_digests(results: Path, finished_study: Path) -> None:
+    assert audit(results).digest == audit(finished_study / "results").digest
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "study.json",
+        "datasets/word-problems.parquet",
+        "models/tiny.json",
+        "revisions/tiny.json",
+        "answers/tiny/word-problems.parquet",
+        "grades/tiny/word-problems.parquet",
+        TURNS,
+        VERDICTS,
+        f"{CELL}/summary.parquet",
+        f"{CELL}/human_sample.parquet",
+        "humans/first/key.parquet",
+        "humans/first/task.html",
+        "drawn/first/key.parquet",
+        "tables/rates.parquet",
+        "tables/rates.csv",
+        "tables/contrasts.tex",
+        "figures/rates_by_temperature.vl.json",
+        "figures/rates_by_temperature.svg",
+        "figures/rates_by_temperature.png",
+        "report/index.html",
+        "sweeps/tiny/1of1.json",
+        "provenance/tabulate.json",
+    ],
+)
+def test_a_flipped_bit_is_found_in_every_kind_of_file(results: Path, path: str) -> None:
+    if path == "study.json":
+        (results / path).write_text((results / path).read_text().replace("20260402", "20260403"))
+    else:
+        flip(results / path)
+    assert named(results, path)
+
+
+@pytest.mark.parametrize("kind", ["journal/tiny/**/*.jsonl", "requests/tiny/**/*.parquet"])
+def test_a_flipped_bit_is_found_in_journals_and_plans(results: Path, kind: str) -> None:
+    path = min(results.glob(kind))
+    flip(path)
+    assert named(results, str(path.relative_to(results)))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [TURNS, "tables/accuracy.csv", "figures/grid_overview.svg", "humans/first/annotations.parquet"],
+)
+def test_a_deleted_file_is_found_missing(results: Path, path: str) -> None:
+    (results / path).unlink()
+    assert {finding.check for finding in named(results, path)} == {"completeness"}
+
+
+def test_a_deleted_record_is_found_by_what_it_recorded(results: Path) -> None:
+    (results / "provenance" / "tabulate.json").unlink()
+    assert named(results, "tables/rates.parquet")[0].check == "records"
+
+
+def test_a_cell_that_came_after_the_draw_needs_no_sample_and_one_before_it_does(
+    results: Path,
+) -> None:
+    sample = f"{CELL}/human_sample.parquet"
+    (results / sample).unlink()
+    assert named(results, sample)
+    (results / "provenance/sample_for_humans/tiny/word-problems/t0/none.json").unlink()
+    assert found(results) == []
+
+
+def test_a_file_that_no_job_made_is_an_orphan(results: Path) -> None:
+    shutil.copy(results / TURNS, results / CELL / "more_turns.parquet")
+    (finding,) = found(results)
+    assert (finding.check, finding.mend) == ("orphans", f"rm results/{CELL}/more_turns.parquet")
+
+
+def test_a_marker_that_a_later_sweep_wrote_is_no_fault(results: Path) -> None:
+    path = "sweeps/tiny/1of1.json"
+    (results / path).write_text(
+        (results / path).read_text().replace('"n_found": 0', '"n_found": 9')
+    )
+    forge(results, path)
+    assert found(results) == []
+
+
+def test_what_a_killed_job_left_is_no_more_than_a_note(results: Path) -> None:
+    (results / CELL / ".user_turns.parquet.4711").write_bytes(b"half")
+    done = audit(results)
+    assert done.findings == [] and [note.check for note in done.notes] == ["orphans"]
+
+
+def test_two_swapped_cells_are_found_both(results: Path) -> None:
+    one, other = results / TURNS, results / OTHER / "user_turns.parquet"
+    content = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+    for path in (TURNS, f"{OTHER}/user_turns.parquet"):
+        forge(results, path, everywhere=True)
+    checks = {finding.check for finding in named(results, TURNS)}
+    assert {"identities", "rows"} <= checks
+    assert named(results, f"{OTHER}/user_turns.parquet")
+
+
+@pytest.mark.parametrize(
+    ("path", "change"),
+    [
+        (TURNS, lambda table: table[1:]),
+        (TURNS, lambda table: pl.concat([table, table[:1]])),
+        (TURNS, first_row(text="What if the train is late?")),
+        (TURNS, first_row(item="another")),
+        (TURNS, first_row(key="0" * 64)),
+        (TURNS, first_row(seed=7)),
+        (TURNS, first_row(prompt_token_ids=[1, 2, 3])),
+        (TURNS, first_row(outcome="error")),
+        ("answers/tiny/word-problems.parquet", first_row(answer="42")),
+        (VERDICTS, first_row(label="genuine_followup", genuine=True, unscored_reason=None)),
+        (VERDICTS, lambda table: table[1:]),
+        (f"{CELL}/summary.parquet", first_row(n_genuine=5)),
+        ("tables/rates.parquet", first_row(estimate=0.9)),
+        ("tables/accuracy.parquet", first_row(n_correct=5)),
+        ("tables/health.parquet", lambda table: table[1:]),
+        ("tables/pooled_rates.parquet", first_row(n_genuine=99)),
+        ("tables/rates.parquet", lambda table: table.rename({"estimate": "guess"})),
+    ],
+)
+def test_a_forged_row_is_found_though_every_hash_was_forged_too(
+    results: Path, path: str, change: Callable[[pl.DataFrame], pl.DataFrame]
+) -> None:
+    rewrite(results / path, change)
+    forge(results, path, everywhere=True)
+    assert named(results, path)
+
+
+def test_an_item_that_was_taken_out_of_its_dataset_is_missed_by_what_answers_it(
+    results: Path,
+) -> None:
+    path = "datasets/word-problems.parquet"
+    rewrite(results / path, lambda table: table[1:])
+    forge(results, path, everywhere=True)
+    checks = {f.check for f in named(results, "answers/tiny/word-problems.parquet")}
+    assert "rows" in checks and named(results, "grades/tiny/word-problems.parquet")
+
+
+def test_a_report_that_is_older_than_what_it_shows_is_found(results: Path) -> None:
+    rewrite(results / "tables/judges.parquet", first_row(n_turns=99))
+    forge(results, "tables/judges.parquet")  # as if it were made again, and alone
+    (finding,) = (finding for finding in found(results) if finding.check == "chain")
+    assert finding.artifact == "results/report/index.html" and "judges" in finding.expected
+
+
+@pytest.mark.parametrize(
+    ("edit", "check", "artifact"),
+    [
+        (lambda c: c["config"].update(seed=1), "identities", TURNS),
+        (lambda c: c["contents"]["models"]["tiny"].update(source="x@y"), "identities", TURNS),
+        (lambda c: c["config"]["user_turn"].update(top_p=0.5), "identities", TURNS),
+        (lambda c: c["config"]["run"]["temperatures"].append(0.5), "completeness", None),
+        (lambda c: c["config"]["run"]["datasets"].append("gsm8k"), None, None),
+        (lambda c: c["contents"].update(rubric="0" * 64), "identities", None),
+    ],
+)
+def test_a_study_that_was_asked_for_otherwise_is_found(
+    results: Path, edit: Callable[[dict], None], check: str | None, artifact: str | None
+) -> None:
+    content = json.loads((results / "study.json").read_text())
+    edit(content)
+    (results / "study.json").write_text(json.dumps(content))
+    forge(results, "study.json", everywhere=True)
+    if check is None:
+        assert main(["audit", str(results), "--to", str(results / "audit")]) == 2
+        return
+    findings = [finding for finding in found(results) if finding.check == check]
+    assert findings and (
+        artifact is None or f"results/{artifact}" in {f.artifact for f in findings}
+    )
+
+
+def test_a_model_that_was_moved_to_another_revision_is_found(results: Path) -> None:
+    path = results / "models" / "tiny.json"
+    content = json.loads(path.read_text())
+    content["identity"]["source"] = "folder:of another model"
+    path.write_text(json.dumps(content, indent=1))
+    forge(results, "models/tiny.json", everywhere=True)
+    assert "keys" in {finding.check for finding in named(results, TURNS)}
+
+
+def test_a_model_without_proofs_is_found(results: Path) -> None:
+    path = results / "models" / "tiny.json"
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content | {"proofs": []}, indent=1))
+    forge(results, "models/tiny.json", everywhere=True)
+    assert [f.check for f in named(results, "models/tiny.json")] == ["proofs"]
+
+
+def test_a_model_that_runs_its_own_code_is_noted(results: Path) -> None:
+    path = results / "study.json"
+    content = json.loads(path.read_text())
+    content["config"]["models"]["tiny"]["trust_remote_code"] = True
+    path.write_text(json.dumps(content))
+    assert "trust_remote_code" in {note.check for note in audit(results).notes}
+
+
+def test_a_renamed_dataset_is_missing_and_an_orphan(results: Path) -> None:
+    name = "answers/tiny/word-problems.parquet"
+    (results / name).rename(results / "answers/tiny/other.parquet")
+    assert named(results, name)[0].check == "completeness"
+    assert named(results, "answers/tiny/other.parquet")[0].check == "orphans"
+
+
+@pytest.mark.parametrize("place", ["tables/notes.txt", TURNS])
+def test_a_planted_key_is_found_and_not_shown(results: Path, place: str) -> None:
+    key = "sk-proj-" + "a1B2c3D4" * 5
+    if place == TURNS:
+        rewrite(results / place, first_row(text=f"use {key} please"))
+    else:
+        (results / place).write_text(f"key: {key}\n")
+    findings = named(results, place)
+    assert "secrets" in {finding.check for finding in findings}
+    assert not any(key in str(finding) for finding in findings)
+
+
+def test_a_copy_without_journals_is_said_to_be_one(results: Path) -> None:
+    shutil.rmtree(results / "journal")
+    done = audit(results)
+    assert done.findings == [] and [note.check for note in done.notes] == ["journals"]
+
+
+def test_the_command_writes_what_it_found_and_says_it_in_its_exit_code(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", str(results), "--to", str(tmp_path)]) == 0
+    (results / "figures" / "confusion.png").unlink()
+    assert main(["audit", str(results), "--to", str(tmp_path)]) == 1
+    said = capsys.readouterr()
+    assert "1 findings (1 completeness)" in said.err + said.out
+    written = json.loads((tmp_path / "audit.json").read_text())
+    assert [f["artifact"] for f in written["findings"]] == ["results/figures/confusion.png"]
+    assert "results/figures/confusion.png" in (tmp_path / "audit.html").read_text()
+
+
+def test_a_folder_that_is_no_study_cannot_be_audited(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", str(tmp_path)]) == 2
+    assert "study.json' does not exist" in capsys.readouterr().err
+
+
+def test_altered_inputs_of_the_project_are_found_where_it_is_at_hand(
+    results: Path, tmp_path: Path
+) -> None:
+    project = copy_project(tmp_path / "project")
+    shutil.copytree(results, project / "results")
+    rubric = project / "data" / "rubric.yaml"
+    rubric.write_text(rubric.read_text().replace("#", "# ", 1) + "\n")
+    assert {f.check for f in found(project / "results")} == {"chain"}

@@ -1,0 +1,152 @@
+"""Every command in the docs is run: here, by another test, or by CI."""
+
+import re
+import subprocess
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tests.support.snakemake_runs import ROOT, SNAKEMAKE, copy_project
+
+DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+COMMAND = re.compile(r"(?:`|^ {4})((?:snakemake|userturn|make|bash) [^`\n#]+)", re.MULTILINE)
+# What a test here or CI itself runs, and what needs a cluster.
+RUN_HERE = {
+    "snakemake -n",
+    "snakemake --profile slurm -n",
+    "snakemake --cores 2 --configfile mine.yaml",
+    "userturn rates results",
+    "userturn plan",
+    "userturn status",
+    "userturn export results",
+    "userturn audit results",
+    "userturn audit results.zip",
+    "snakemake audit --cores 1",
+    "userturn why results/tables/rates.parquet",
+}
+RUN_BY_CI = {"make setup", "make demo", "make test", "make check", "bash .ci/run"}
+RUN_ELSEWHERE = {
+    "make test-slurm": "CI, in a smaller form",
+    "userturn doctor": "tests/slurm/test_slurm.py",
+    "snakemake --report report.zip": "with the configuration of the tests, here",
+    "userturn audit results.zip --regenerate 20 --rejudge 20": "test_rerun_samples.py",
+    "snakemake download": "needs the hub; its dry run is here",
+    "snakemake --cores all": "make demo, with a profile",
+    "userturn compare A B": "test_a_study_is_compared_with_itself, tests/tables/test_analyse.py",
+    "snakemake --profile slurm": "needs a cluster; its dry run is here",
+    "snakemake --unlock": "Snakemake's own",
+    "make demo-judge": "loads vLLM's server for minutes; tests/judges/test_serve.py runs its like",
+    "make demo-posttrain": "trains for minutes; tests/workflow/test_training_run.py runs its like",
+    "userturn rejudge gpt-5.4-mini": "tests/workflow/test_judges_run.py runs its like",
+    "snakemake results/datasets/riddles.parquet": "tests/workflow/test_bad_input.py runs its like",
+}
+
+
+def commands() -> set[str]:
+    return {found.strip() for doc in DOCS for found in COMMAND.findall(doc.read_text())}
+
+
+def output_of(folder: Path, *command: str) -> str:
+    program = str(SNAKEMAKE.with_name(command[0]))
+    done = subprocess.run([program, *command[1:]], cwd=folder, text=True, capture_output=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_every_command_in_the_docs_is_run_somewhere() -> None:
+    assert commands() - RUN_HERE - RUN_BY_CI - set(RUN_ELSEWHERE) == set()
+
+
+def test_every_file_that_the_readme_maps_exists() -> None:
+    named = re.findall(
+        r"^ {4}([\w.]+/?(?:\w+/)?)(?:, (\w+/))?  ", (ROOT / "README.md").read_text(), re.M
+    )
+    files = {name for pair in named for name in pair if name}
+    assert {"config.yaml", "Snakefile", "src/userturn/", "docs/"} <= files
+    assert [name for name in sorted(files) if not (ROOT / name).exists()] == []
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project as cloned, with the link that makes `--profile slurm` find its profile."""
+    folder = copy_project(tmp_path_factory.mktemp("docs") / "project")
+    (folder / "slurm").symlink_to("profiles/slurm")
+    return folder
+
+
+def test_dry_run_of_the_shipped_config_plans_all_eleven_models(project: Path) -> None:
+    assert re.search(r"^sweep +11$", output_of(project, "snakemake", "-n"), re.M)
+
+
+def test_slurm_profile_is_found_from_the_projects_folder(study: Path) -> None:
+    (study / "slurm").symlink_to("profiles/slurm")
+    (study / "study.yaml").rename(study / "mine.yaml")
+    command = ["snakemake", "--profile", "slurm", "-n", "--configfile", "mine.yaml"]
+    assert "Nothing to be done" in output_of(study, *command)
+
+
+def test_download_fetches_every_model_and_dataset_and_nothing_else(project: Path) -> None:
+    said = output_of(project, "snakemake", "download", "-n")
+    jobs = dict(re.findall(r"^(\w+) +(\d+)$", said.rpartition("Job stats:")[2], re.M))
+    # five datasets of the grid, and the human turns of the controls
+    expected = {"describe_model": "11", "prepare_dataset": "6", "download": "1", "total": "18"}
+    assert jobs == expected
+
+
+def test_link_to_the_slurm_profile_is_part_of_the_project() -> None:
+    assert (ROOT / "slurm" / "config.yaml").samefile(ROOT / "profiles" / "slurm" / "config.yaml")
+
+
+def test_plan_shows_the_shipped_grid_without_a_network(project: Path) -> None:
+    assert "grid: 11 models x 5 datasets x 5 temperatures" in output_of(project, "userturn", "plan")
+
+
+def test_part_of_the_grid_is_run_from_a_file_of_ones_own(study: Path) -> None:
+    (study / "study.yaml").rename(study / "mine.yaml")
+    command = ["snakemake", "--cores", "2", "--configfile", "mine.yaml"]
+    assert "Nothing to be done" in output_of(study, *command)
+
+
+def test_rates_and_status_of_a_finished_study_are_printed(finished_study: Path) -> None:
+    rates = output_of(finished_study, "userturn", "rates", "results")
+    assert len(re.findall(r"^  tiny word-problems t=", rates, re.M)) == 4
+    assert "5/5 scored" in rates
+    status = output_of(finished_study, "userturn", "status", "--configfile", "study.yaml")
+    assert "tiny" in status
+
+
+def test_study_is_exported_and_a_table_explained(study: Path) -> None:
+    assert "left out, with their hashes" in output_of(study, "userturn", "export", "results")
+    assert ZipFile(study / "results.zip").testzip() is None
+    assert "no finding" in output_of(study, "userturn", "audit", "results.zip")
+    said = output_of(study, "userturn", "why", "results/tables/rates.parquet")
+    assert "rule        tabulate" in said
+
+
+def test_a_study_is_audited_and_a_deleted_figure_fails_it(study: Path) -> None:
+    assert "no finding" in output_of(study, "userturn", "audit", "results")
+    assert "no finding" in output_of(study, "snakemake", "audit", "--cores", "1")
+    (study / "results" / "figures" / "confusion.svg").unlink()
+    command = [SNAKEMAKE, "audit", "--cores", "1"]
+    done = subprocess.run(command, cwd=study, text=True, capture_output=True)
+    assert done.returncode == 1 and "results/figures/confusion.svg" in done.stdout + done.stderr
+
+
+def test_a_study_is_compared_with_itself(finished_study: Path) -> None:
+    text = output_of(finished_study, "userturn", "compare", "results", "results")
+    assert "4 shared cells, 4 of them made with the same settings" in text
+
+
+def test_snakemakes_own_report_has_every_figure_and_the_main_tables(study: Path) -> None:
+    output_of(study, "snakemake", "--configfile", "study.yaml", "--report", "report.zip")
+    names = [Path(name).name for name in ZipFile(study / "report.zip").namelist()]
+    figures = [path.name for path in (study / "results" / "figures").glob("*.svg")]
+    assert set(figures) | {"rates.csv", "pooled_rates.csv", "contrasts.csv"} <= set(names)
+
+
+def test_rates_without_a_study_say_what_to_do(tmp_path: Path) -> None:
+    program = str(SNAKEMAKE.with_name("userturn"))
+    done = subprocess.run([program, "rates", tmp_path], text=True, capture_output=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ") and "run `snakemake` first" in done.stderr

@@ -1,0 +1,76 @@
+"""What people label of a grid: families, private datasets, the chosen part, drawn rounds."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.snakemake_runs import ROOT
+from userturn.config.check import ConfigError, load_config
+from userturn.config.families import family
+from userturn.study.grid import Grid
+from userturn.workflow.humans import HumanGrid
+
+
+def humans(results: Path | str = "nowhere", **changes: Any) -> HumanGrid:
+    config = load_config([ROOT / "config.yaml"])
+    config["humans"] |= changes
+    return HumanGrid(Grid(config, results))
+
+
+@pytest.fixture(autouse=True)
+def at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("qwen3.5-35b-a3b", "qwen3.5"),
+        ("gpt-oss-20b", "gpt-oss"),
+        ("glm-4.7", "glm"),
+        ("smollm2-135m", "smollm2"),
+        ("mine", "mine"),
+    ],
+)
+def test_family_is_read_from_the_name(model: str, expected: str) -> None:
+    assert family(model) == expected
+
+
+def test_shipped_grid_draws_from_every_model_and_public_dataset() -> None:
+    # 11 models x 4 datasets without HealthBench x 2 temperatures x 1 perturbation.
+    grid = humans()
+    assert len(grid.cells) == 11 * 4 * 2
+    assert grid.n_hidden == 11 * 2
+    assert not {cell.dataset for cell in grid.cells} & {"healthbench"}
+
+
+def test_private_datasets_are_shown_only_where_the_config_says_so() -> None:
+    assert len(humans(include_private=True).cells) == 11 * 5 * 2
+
+
+def test_whole_grid_is_drawn_from_where_no_part_is_named() -> None:
+    assert len(humans(**{"from": {}}).cells) == 11 * 4 * 5 * 3
+
+
+def test_misspelt_part_is_told_with_its_near_miss() -> None:
+    with pytest.raises(ConfigError, match="'truncat' is not defined, did you mean 'truncate'"):
+        humans(**{"from": {"perturbations": ["truncat"]}})
+
+
+def test_judge_that_is_not_run_is_told() -> None:
+    with pytest.raises(ConfigError, match=r"humans.judge: 'heuristics' is no judge of this run"):
+        humans(judge="heuristics")
+
+
+def test_drawn_round_waits_for_nothing_and_a_new_one_for_its_cells(tmp_path: Path) -> None:
+    folder = tmp_path / "drawn" / "first"
+    folder.mkdir(parents=True)
+    for name in ("key.parquet", "items.parquet"):
+        (folder / name).touch()
+    grid = humans(tmp_path, rounds=["first", "second"])
+    first, second = (SimpleNamespace(round=name) for name in ("first", "second"))
+    assert grid.samples_to_draw(first) == grid.user_turns_to_draw(first) == []
+    assert grid.earlier_keys(second) == ["results/humans/first/key.parquet"]
+    assert len(grid.samples_to_draw(second)) == len(grid.cells)

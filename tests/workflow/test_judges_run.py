@@ -1,0 +1,139 @@
+"""A judge with an endpoint in the real workflow: money, keys, and what is asked again."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.support.judge_server import GENUINE, Asked, JudgeServer, completion, http, judge_server
+from tests.support.snakemake_runs import SNAKEMAKE, planned, run, snakemake
+from tests.workflow.test_audit import forge, rewrite
+from tests.workflow.test_rerun import change_study
+from userturn.audit.run import audit
+
+KEY = "sk-canary-b1946ac92492d2347c6235b4d2611184"
+
+
+def entry(server: JudgeServer, **changes: Any) -> dict[str, Any]:
+    return {
+        "kind": "endpoint",
+        "base_url": server.url,
+        "model": "m",
+        "key_variable": "CANARY_KEY",
+        "settings": {"max_tokens": 100},
+        "price": {"input": 1.0, "output": 10.0},
+    } | changes
+
+
+def echoing(asked: Asked) -> bytes:
+    """Fail now and then, and show the key in headers and body; else quote it in the reply."""
+    if asked.number % 3 == 0:
+        return http(500, f"bad key {KEY}".encode(), f"X-Key: {KEY}", "Retry-After: 0")
+    if asked.number % 5 == 0:
+        return completion(f"I was asked with {KEY}")
+    return completion(GENUINE | {"rationale": f"The key is {KEY}."})
+
+
+@pytest.fixture
+def server() -> Iterator[JudgeServer]:
+    with judge_server(echoing) as running:
+        yield running
+
+
+def holding(folder: Path, text: str) -> list[Path]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return [path for path in files if text.encode() in path.read_bytes()]
+
+
+def add_judge(study: Path, judge: dict[str, Any]) -> None:
+    change_study(study, run__judges=["heuristic", "canary"], judges={"canary": judge})
+
+
+def test_study_with_an_endpoint_leaks_no_key_and_pays_once(
+    study: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_judge(study, entry(server))
+    assert planned(study)["judge"] == 4  # a dry run needs no key
+    monkeypatch.setenv("CANARY_KEY", KEY)
+    output = run(study)
+    assert f"Bearer {KEY}" in server.asked[0].headers
+    assert holding(study, KEY) == [] and KEY not in output
+    # 4 cells of 5 turns, and every request is in the ledger.
+    costs = pl.read_parquet(study / "results/tables/costs.parquet")
+    assert costs["cell"].len() == 4 and costs["n_requests"].sum() == len(server.asked)
+    judges = pl.read_parquet(study / "results/tables/judges.csv".replace("csv", "parquet"))
+    assert judges["judge"].to_list() == ["canary", "heuristic"]
+    assert judges["n_scored"].to_list()[1] == 20
+    n_asked = len(server.asked)
+    assert not planned(study)
+    assert audit(study / "results").findings == []
+    forged = study / "results/cells/tiny/word-problems/t0/none/verdicts/canary.parquet"
+    whole = forged.read_bytes()
+    records = {p: p.read_bytes() for p in (study / "results/provenance").rglob("*.json")}
+    rewrite(forged, lambda table: table.with_columns(rationale=pl.lit("because")))
+    assert {f.check for f in audit(study / "results").findings} >= {"hashes"}
+    forge(study / "results", str(forged.relative_to(study / "results")), everywhere=True)
+    assert "verdicts" in {f.check for f in audit(study / "results").findings}
+    for path, content in {**records, forged: whole}.items():
+        path.write_bytes(content)
+    add_judge(study, entry(server, price={"input": 2.0, "output": 9.0}, concurrency=2, timeout=9))
+    assert set(planned(study)) == {"tabulate_costs", "build_report", "record_study"}
+    add_judge(study, entry(server))
+    cells = study / "results/cells"
+    lost = [*cells.rglob("canary.parquet"), *cells.rglob("summary.parquet")]
+    for path in [*lost, study / "results/tables/rates.parquet"]:
+        path.unlink()
+    server.answer = lambda _: http(500, b"must not be asked")
+    run(study, "--until", "judge")
+    assert len(list(cells.rglob("canary.parquet"))) == 4
+    assert len(server.asked) == n_asked
+
+
+def test_rejudge_asks_again_exactly_what_was_unscored(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CANARY_KEY", KEY)
+    with judge_server(lambda asked: completion("?" if asked.number % 3 else GENUINE)) as server:
+        add_judge(study, entry(server, concurrency=1))
+        run(study, "--until", "judge")
+        verdicts = [pl.read_parquet(p) for p in study.rglob("verdicts/canary.parquet")]
+        n_unscored = len({t for v in verdicts for t in v.filter(pl.col("label").is_null())["item"]})
+        assert n_unscored
+        before = len(server.asked)
+        lost = sum(
+            json.loads(line)["outcome"] == "unscored"
+            for path in study.glob("results/journal/judges/canary/*/*.jsonl")
+            for line in path.read_text().splitlines()
+        )
+        program = str(SNAKEMAKE.with_name("userturn"))
+        command = [program, "rejudge", "canary", "--configfile", "study.yaml"]
+        done = subprocess.run(command, cwd=study, text=True, capture_output=True)
+        assert f"canary: {lost} unscored replies" in done.stdout, done.stderr
+        server.answer = lambda _: completion(GENUINE)
+        run(study, "--until", "judge")
+        assert len(server.asked) - before == lost
+        again = [pl.read_parquet(p) for p in study.rglob("verdicts/canary.parquet")]
+        assert len(again) == 4 and all(table["label"].null_count() == 0 for table in again)
+
+
+def test_missing_key_is_one_sentence_before_anything_is_asked(
+    study: Path, server: JudgeServer
+) -> None:
+    assert "CANARY_KEY" not in os.environ
+    add_judge(study, entry(server))
+    done = snakemake(study)
+    assert done.returncode != 0 and server.asked == []
+    assert "error: judge 'canary' needs the environment variable CANARY_KEY" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_key_in_the_config_is_refused_and_not_shown(study: Path, server: JudgeServer) -> None:
+    add_judge(study, entry(server, key_variable=KEY))
+    done = snakemake(study, "--dry-run")
+    assert done.returncode != 0 and "expected the NAME" in done.stdout
+    assert KEY not in done.stdout

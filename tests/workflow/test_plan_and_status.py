@@ -1,0 +1,131 @@
+"""What the small commands say of a study before and while it runs."""
+
+import json
+import os
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+
+from tests.support.snakemake_runs import ROOT
+from tests.support.tiny_model import write_tiny_model
+from userturn.cli.main import main
+from userturn.cli.plan import plan, shown_prompt
+from userturn.cli.status import status
+from userturn.config.check import load_config
+from userturn.generation.plan_files import PLAN_SCHEMA
+from userturn.prompts.chat_template import load_template
+from userturn.prompts.examples import user
+from userturn.storage.journal import Writer
+from userturn.storage.parquet import write_table
+from userturn.study.grid import Grid
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A study of 5 items, 1 model, 2 temperatures and 2 perturbations, with 3 samples."""
+    for name in ("config.yaml", "config.schema.yaml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "data", tmp_path / "data")
+    study = yaml.safe_load((ROOT / "tests" / "support" / "study.yaml").read_text())
+    study |= {"samples": 3, "answer": {"max_tokens": 10}, "user_turn": {"max_tokens": 20}}
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(study))
+    (tmp_path / "models" / "tiny").mkdir(parents=True)
+    (tmp_path / "models" / "tiny" / "weights").touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def grid_of(project: Path) -> Grid:
+    return Grid(load_config(["config.yaml", "study.yaml"]))
+
+
+def test_plan_counts_requests_tokens_and_judge_calls(project: Path) -> None:
+    text = plan(["study.yaml"], "results")
+    # 5 answers; 5 items x 2 perturbations x (1 greedy + 3 sampled) = 40 turns;
+    # written at most 5 x 10 + 40 x 20 = 850 tokens.
+    assert "1 models x 1 datasets x 2 temperatures x 2 perturbations = 4 cells" in text
+    row = next(line for line in text.splitlines() if line.startswith("  tiny"))
+    words = row.split()
+    assert (words[1], words[2], words[4], " ".join(words[5:])) == ("5", "40", "850", "1 x 0")
+    assert "40 calls, free" in text
+
+
+def test_plan_says_where_no_tokenizer_is_at_hand(project: Path) -> None:
+    assert "tiny: its tokenizer is not here yet" in plan(["study.yaml"], "results")
+
+
+def test_plan_shows_the_first_prompt_with_its_boundaries(project: Path) -> None:
+    write_tiny_model(project / "models" / "tiny")
+    text = plan(["study.yaml"], "results")
+    assert "⟦<|im_end|>\n<|im_start|>user\n⟧\n  the user turn stops at" in text
+
+
+def test_shown_prompt_marks_the_template_s_own_text(tmp_path: Path) -> None:
+    template = load_template(write_tiny_model(tmp_path), {"enable_thinking": False}, "2026-04-02")
+    assert "⟦<|im_start|>user\n⟧Say <|im_end|>.⟦<|im_end|>\n<|im_start|>assistant\n⟧" in (
+        shown_prompt(template, [user("Say <|im_end|>.")])
+    )
+
+
+def write_items_and_answers(project: Path, now: float) -> None:
+    """Plan 5 answers; 2 are done, 1 failed, 1 could not be asked, 1 is pending."""
+    grid = grid_of(project)
+    items = pl.DataFrame({"item": [str(i) for i in range(5)]})
+    write_table(items, grid.dataset_path("word-problems"), "x")
+    identity = grid.answers_identity("tiny", "word-problems")
+    keys = ["a0", "a1", "a2", "a3", None]
+    rows = [{"position": i, "item": str(i), "sample": 0, "key": key} for i, key in enumerate(keys)]
+    path = grid.requests_folder("tiny", "word-problems", identity) / "1of1.parquet"
+    write_table(pl.DataFrame(rows, schema=PLAN_SCHEMA), path, identity)
+    text = 'it says "key":"a3","outcome":"ok" here'
+    with Writer(grid.journal_folder("tiny", "word-problems")) as writer:
+        for key, outcome, ids in (("a0", "ok", [1, 2]), ("a1", "empty", []), ("a2", "error", [])):
+            writer.append({"key": key, "outcome": outcome, "text": text, "token_ids": ids})
+    began = datetime.fromtimestamp(now - 4, UTC).strftime("%Y%m%dT%H%M%SZ")
+    renamed = writer.path.rename(writer.path.with_name(f"{began}-x.jsonl"))
+    with renamed.open("ab") as file:
+        file.write(b'{"checksum":"0","key":"a3","outc')  # a line that is being written
+    os.utime(renamed, (now, now))
+
+
+def test_status_counts_done_pending_and_failed(project: Path) -> None:
+    now = datetime(2026, 4, 2, tzinfo=UTC).timestamp()
+    write_items_and_answers(project, now)
+    answers, turns = status(["study.yaml"], "results", now).splitlines()[1:]
+    assert answers.split()[:5] == ["tiny", "answers", "2", "1", "2"]
+    assert turns.split()[:6] == ["tiny", "user", "turns", "0", "40", "0"]
+    # 3 records and 2 tokens in 4 seconds: 40 turns take 53 s, a minute.
+    assert turns.endswith("0 tokens/s, about 1 min left")
+
+
+def test_status_says_when_nobody_is_at_work(project: Path) -> None:
+    now = datetime(2026, 4, 2, tzinfo=UTC).timestamp()
+    write_items_and_answers(project, now)
+    assert status(["study.yaml"], "results", now + 3600).endswith("not running")
+
+
+def test_status_names_the_job_that_is_at_work_on_a_model(project: Path) -> None:
+    path = project / "results" / "leases" / "tiny" / "1of1.000002.json"
+    path.parent.mkdir(parents=True)
+    owner = {"user": "ada", "node": "gpu7", "job": "17", "pid": 1, "gpus": "0,1"}
+    path.write_text(json.dumps({"owner": owner, "beat": 3, "released": False}))
+    os.utime(path, (1000, 1000))
+    last = status(["study.yaml"], "results", now=1004.0).splitlines()[-1]
+    told = "shard 1of1: SLURM job 17 of ada on gpu7, GPUs 0,1, last sign of life 4 s ago"
+    assert last == f"{'tiny':<24} {told}"
+
+
+def test_status_of_a_study_that_has_not_begun_has_nothing_done(project: Path) -> None:
+    assert "0         0       0" in status(["study.yaml"], "results")
+
+
+def test_missing_config_is_one_sentence_and_exit_code_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["plan"]) == 1
+    assert "configuration file 'config.yaml' does not exist" in capsys.readouterr().err

@@ -1,0 +1,135 @@
+"""What a finished study does again when something changes: exactly what the change asks for."""
+
+import json
+import os
+from pathlib import Path
+
+import polars as pl
+import yaml
+
+from tests.support.snakemake_runs import CELLS_ALONE, journal_lines, n_requests, planned, run
+from tests.support.tiny_model import write_tiny_model
+
+# 5 items: 5 answers, and 5 user turns in each of 2 temperatures x 2 perturbations.
+N_FINISHED = 5 + 5 * 2 * 2
+CELL = "results/cells/tiny/word-problems/t0/none/user_turns.parquet"
+
+
+def change_study(folder: Path, **changes: object) -> None:
+    path = folder / "study.yaml"
+    study = yaml.safe_load(path.read_text())
+    for keys, value in changes.items():
+        *parents, last = keys.split("__")
+        part = study
+        for key in parents:
+            part = part[key]
+        part[last] = value
+    path.write_text(yaml.safe_dump(study))
+
+
+def test_finished_study_asked_every_request_once(finished_study: Path) -> None:
+    assert n_requests(finished_study) == N_FINISHED
+
+
+def test_new_times_reordered_keys_and_a_lost_marker_rerun_nothing(study: Path) -> None:
+    config = yaml.safe_load((study / "config.yaml").read_text())
+
+    def turned(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: turned(value[key]) for key in reversed(value)}
+        return value
+
+    text = yaml.safe_dump(turned(config), sort_keys=False)
+    assert text != yaml.safe_dump(config, sort_keys=False)
+    (study / "config.yaml").write_text(text)
+    (study / "results" / "sweeps" / "tiny" / "1of1.json").unlink()
+    files = [path for path in study.rglob("*") if path.is_file() and ".snakemake" not in path.parts]
+    for path in sorted(files, reverse=True):
+        path.touch()
+    assert not planned(study)
+
+
+def test_smaller_selection_and_growing_back_sweep_nothing(study: Path) -> None:
+    change_study(study, run__temperatures=[0])
+    assert set(planned(study)) == {
+        "tabulate",
+        "analyse",
+        "compare_with_paper",
+        "draw_figures",
+        "compare_with_people",
+        "draw_confusion",
+        "build_report",
+        "tabulate_costs",
+        "record_study",
+    }
+    run(study, "--until", "tabulate")
+    change_study(study, run__temperatures=[0, 1.0])
+    assert "sweep" not in planned(study)
+
+
+def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
+    write_tiny_model(study / "models" / "second", seed=1)
+    change_study(study, run__models=["tiny", "second"], models__second="./models/second")
+    assert planned(study) == {
+        "describe_model": 1,
+        "sweep": 1,
+        "collect_answers": 1,
+        "grade": 1,
+        "collect_user_turns": 4,
+        "judge": 4,
+        "summarise": 4,
+        "compare_with_people": 1,
+        "draw_confusion": 1,
+        "build_report": 1,
+        "tabulate": 1,
+        "analyse": 1,
+        "compare_with_paper": 1,
+        "draw_figures": 1,
+        "tabulate_costs": 1,
+        "record_study": 1,
+    }
+
+
+def test_new_temperature_and_edited_prompt_ask_exactly_their_own_requests(study: Path) -> None:
+    before = {row["key"] for row in map(json.loads, journal_lines(study))}
+    item = pl.read_parquet(study / CELL)["item"][0]
+    path = study / "data" / "demo" / "word_problems.jsonl"
+    old = path.read_text()
+    path.write_text(old.replace(f'"{item}", "question": "', f'"{item}", "question": "Think. '))
+    assert path.read_text() != old
+    change_study(study, run__temperatures=[0, 0.7, 1.0])
+    run(study, *CELLS_ALONE)
+    # Of the edited item its answer and 2 turns at each of 3 temperatures, of the 4 others 2 turns.
+    assert n_requests(study) == N_FINISHED + 1 + 3 * 2 + 4 * 2
+    asked = [row for row in map(json.loads, journal_lines(study)) if row["key"] not in before]
+    assert sum(row["item"] == item for row in asked) == 1 + 3 * 2
+
+
+def test_lost_cell_comes_back_from_the_journal_and_what_that_lost_too_is_asked_again_alone(
+    study: Path,
+) -> None:
+    other = study / CELL.replace("none", "truncate")
+    before, lost = other.read_bytes(), set(pl.read_parquet(study / CELL)["key"])
+    for path in (study / "results" / "journal" / "tiny" / "word-problems").glob("*.jsonl"):
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(x for x in lines if json.loads(x)["key"] not in lost))
+    assert n_requests(study) == N_FINISHED - 5
+    (study / CELL).unlink()
+    other.unlink()
+    run(study, *CELLS_ALONE)
+    assert other.read_bytes() == before
+    assert n_requests(study) == N_FINISHED
+
+
+def test_changed_setting_redoes_exactly_its_cells_also_after_a_sweep_that_failed(
+    study: Path,
+) -> None:
+    change_study(study, perturbations={"truncate": {"keep": 0.25}})
+    weights = study / "models" / "tiny" / "model.safetensors"
+    content = weights.read_bytes()
+    os.truncate(weights, 100)
+    # The folder's fingerprint is that of the weights too, so the broken model is another model.
+    assert planned(study)["collect_user_turns"] == 4
+    weights.write_bytes(content)
+    jobs = planned(study)
+    assert (jobs["collect_answers"], jobs["collect_user_turns"], jobs["judge"]) == (0, 2, 2)

@@ -1,0 +1,195 @@
+"""Training that is disturbed: what is said, what is kept, and that no step is made twice."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+
+from tests.support.snakemake_runs import ROOT, SNAKEMAKE, copy_project, n_requests, planned, run
+from tests.support.tiny_model import write_tiny_model
+from tests.support.train_once import DRAWS, N_STEPS
+from tests.workflow.test_rerun import N_FINISHED
+from userturn.audit.run import audit
+from userturn.training.job import last_checkpoint
+
+PATIENCE = 300  # seconds, on a busy machine
+BEFORE_AND_AFTER = [
+    "results/tables/post_training.parquet",
+    "results/tables/training_overlap.parquet",
+    "results/study.json",
+]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What happened to trainings in one process: trl takes 20 seconds to import."""
+    folder = copy_project(tmp_path_factory.mktemp("training") / "copy")
+    write_tiny_model(folder / "models" / "tiny")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.train_once"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+    happened: dict[str, Any] = json.loads((folder / "found.json").read_text())
+    return happened
+
+
+def test_endpoint_that_is_down_ends_training_in_a_sentence_and_its_checkpoint_is_kept(
+    found: dict[str, Any],
+) -> None:
+    said = found["broken"]["said"]
+    assert said.startswith("train probed: the endpoint 'other', asked for followup, gave no reply")
+    assert "the checkpoint of step 1 is kept, run the same command again" in said
+    assert found["broken"]["step"] == 1
+
+
+def test_sigterm_ends_training_after_its_step_with_a_checkpoint(found: dict[str, Any]) -> None:
+    assert found["stopped"]["said"] == (
+        f"train probed: stopped by SIGTERM at step 2 of {N_STEPS}, which is kept; run the same "
+        "command again to go on"
+    )
+
+
+def test_continued_training_makes_only_the_steps_that_are_left(found: dict[str, Any]) -> None:
+    assert (found["finished"]["said"], found["finished"]["n_asked"]) == (None, DRAWS)
+    steps = [entry["step"] for entry in found["record"]["log"]]
+    assert steps == [1, 2, 3]
+
+
+def test_finished_training_is_not_repeated_and_merges_to_the_same_bytes(
+    found: dict[str, Any],
+) -> None:
+    assert found["again"] == {"said": None, "step": N_STEPS, "n_asked": 0, "is_equal": True}
+
+
+def test_record_has_the_reward_of_each_step(found: dict[str, Any]) -> None:
+    assert [entry["reward"] for entry in found["record"]["log"]] == [1.0, 1.0, 1.0]
+    assert found["record"]["recipe"]["trains_on_the_metric"] is True
+
+
+def test_rewards_of_a_conversation_that_goes_on_are_weighted_and_summed(
+    found: dict[str, Any],
+) -> None:
+    assert found["spoken"]["said"] is None
+    for entry in found["spoken_record"]["log"]:
+        # No reference, so no accuracy; 2 for interactivity at 0.5; minus the thousands of tokens.
+        thousands = entry["rewards/length/mean"]
+        assert 0 < thousands < 0.1
+        assert entry["rewards/interactivity/mean"] == 0.5
+        assert entry["reward"] == pytest.approx(2 * 0.5 - thousands, abs=1e-6)
+
+
+def test_torn_checkpoint_is_passed_over(tmp_path: Path) -> None:
+    for name in ("checkpoint-2", "checkpoint-10"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "adapter_model.safetensors").touch()
+    (tmp_path / "checkpoint-2" / "trainer_state.json").touch()
+    assert last_checkpoint(tmp_path) == (2, tmp_path / "checkpoint-2")
+
+
+@pytest.fixture(scope="module")
+def trained(finished_study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The finished study with a trained model, whose training was killed once and went on."""
+    folder = tmp_path_factory.mktemp("trained") / "copy"
+    shutil.copytree(finished_study, folder, copy_function=shutil.copy)
+    recipe = yaml.safe_load((folder / "data/recipes/demo-sft.yaml").read_text())
+    recipe["optimisation"] |= {"steps": 60, "batch": 1, "checkpoint_every": 2}
+    (folder / "data/recipes/tiny.yaml").write_text(yaml.safe_dump(recipe))
+    study = yaml.safe_load((folder / "study.yaml").read_text())
+    study["models"]["tiny-sft"] = {"base": "tiny", "recipe": "tiny"}
+    study["run"] |= {"models": ["tiny", "tiny-sft"]}
+    (folder / "study.yaml").write_text(yaml.safe_dump(study))
+    command = [SNAKEMAKE, "--configfile", "study.yaml", "--cores", "2"]
+    process = subprocess.Popen(
+        [*command, "results/training/tiny-sft/training.json"],
+        cwd=folder,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.STDOUT,
+    )
+    deadline = time.monotonic() + PATIENCE
+    while not [*folder.glob("results/checkpoints/tiny-sft/*/checkpoint-*/trainer_state.json")]:
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (folder / "results/training/tiny-sft/training.json").exists()
+    run(folder, *BEFORE_AND_AFTER)
+    return folder
+
+
+def test_killed_training_goes_on_from_its_last_checkpoint(trained: Path) -> None:
+    log = (trained / "logs/train/tiny-sft.log").read_text()
+    first = int(log.partition("train tiny-sft: from step ")[2].split()[0])
+    assert first >= 2
+    assert f"step {first + 1}/60" in log and f"step {first}/60" not in log
+    record = json.loads((trained / "results/training/tiny-sft/training.json").read_text())
+    assert [entry["step"] for entry in record["log"]] == list(range(1, 61))
+
+
+def test_loss_falls(trained: Path) -> None:
+    record = json.loads((trained / "results/training/tiny-sft/training.json").read_text())
+    losses = [entry["loss"] for entry in record["log"]]
+    assert sum(losses[-10:]) < sum(losses[:10])
+
+
+def test_trained_model_is_swept_and_its_base_is_not_swept_again(trained: Path) -> None:
+    assert n_requests(trained) == N_FINISHED
+    assert n_requests(trained, model="tiny-sft") == N_FINISHED
+
+
+def test_table_has_before_and_after_and_what_was_seen(trained: Path) -> None:
+    table = pl.read_parquet(trained / "results/tables/post_training.parquet")
+    assert set(table.select("baseline", "condition").rows()) == {("tiny", "tiny-sft")}
+    assert set(table["measure"]) == {"follow-up", "accuracy"}
+    assert set(table.select("seen", "trains_on_the_metric").rows()) == {(False, False)}
+    overlap = pl.read_parquet(trained / "results/tables/training_overlap.parquet")
+    row = ("tiny-sft", "word-problems", 5, 0, 0, False, False)
+    assert overlap.rows() == [row]
+
+
+def test_audit_fails_a_study_that_calls_held_out_what_was_seen(trained: Path) -> None:
+    def said() -> list[str]:
+        findings = audit(trained / "results").findings
+        return [finding.found for finding in findings if finding.check == "held out"]
+
+    assert said() == []
+    path = trained / "results" / "study.json"
+    whole = path.read_text()
+    content = json.loads(whole)
+    content["contents"]["recipes"]["tiny-sft"]["trained_on"] = ["word-problems"]
+    path.write_text(json.dumps(content))
+    assert said()[0].startswith("word-problems is reported as held out, but the recipe of tiny-sft")
+    path.write_text(whole)
+
+
+def test_a_trained_models_folder_is_pinned_wherever_the_results_are(trained: Path) -> None:
+    assert [f for f in audit(trained / "results").findings if f.check == "pins"] == []
+
+
+def test_finished_training_is_planned_again_only_for_what_shapes_it(trained: Path) -> None:
+    path = trained / "data/recipes/tiny.yaml"
+    recipe = path.read_text()
+    path.write_text(f"# a comment\n{recipe}")
+    assert not planned(trained, *BEFORE_AND_AFTER)
+    path.write_text(recipe.replace("rank: 16", "rank: 8"))
+    changed = planned(trained, *BEFORE_AND_AFTER)
+    assert (changed["train"], changed["prepare_training_data"], changed["sweep"]) == (1, 0, 1)
+    path.write_text(recipe)
+    data = trained / "data/training/everyday_conversations.jsonl"
+    data.write_text("".join(data.read_text().splitlines(keepends=True)[1:]))
+    changed = planned(trained, *BEFORE_AND_AFTER)
+    assert (changed["train"], changed["prepare_training_data"]) == (1, 1)
