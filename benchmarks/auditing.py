@@ -26,12 +26,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.support.made_up_results import sentence
 from userturn.audit.check_tables import COMPARED
 from userturn.audit.run import audit
-from userturn.config.check import load_config
-from userturn.controls.planted import tabulate_controls
+from userturn.config.load import load_config
 from userturn.generation.collect import collect_answers, collect_user_turns
 from userturn.generation.plan_files import write_plan
 from userturn.generation.planner import Planned
-from userturn.generation.resume import request_identity
 from userturn.grading.verifiers import grade
 from userturn.humans.sample import sample_for_humans
 from userturn.judges.judge_cell import judge_cell
@@ -46,8 +44,10 @@ from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.inputs import RecordedContents
 from userturn.study.judge import judge_of
+from userturn.study.model_description import request_identity
 from userturn.study.record import StudyRecord
 from userturn.tables.analyse import analyse
+from userturn.tables.controls import tabulate_controls
 from userturn.tables.costs import tabulate_costs
 from userturn.tables.paper_comparison import compare_with_paper
 from userturn.tables.rates import summarise, tabulate

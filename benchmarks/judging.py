@@ -16,7 +16,8 @@ import polars as pl
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.loopback import loopback
-from userturn.config.check import complete_judges, load_config
+from userturn.config.entries import complete_judges
+from userturn.config.load import load_config
 from userturn.judges.endpoint import endpoint_verdicts
 from userturn.judges.judge import CellToJudge, Judge
 

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.measuring import Cost, cost_of
 from tests.support.snakemake_runs import SNAKEMAKE, copy_project
-from userturn.config.check import load_config
+from userturn.config.load import load_config
 from userturn.storage.parquet import write_table
 from userturn.study.grid import Grid
 

@@ -25,21 +25,16 @@ import polars as pl
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from userturn.config.check import load_config
+from userturn.config.load import load_config
 from userturn.datasets.prepare import prepare_dataset
 from userturn.generation.collect import collect_answers, collect_user_turns
 from userturn.generation.describe_model import describe_model
 from userturn.generation.sweep import load_sweep
 from userturn.judges.judge_cell import judge_cell
-from userturn.models.engine import (
-    CPU_BATCHED_TOKENS,
-    CPU_SETTINGS,
-    VLLM_ENVIRONMENT,
-    Completion,
-    Engine,
-)
+from userturn.models.completion import Completion, Engine
 from userturn.models.fetch import model_folder
 from userturn.models.requests import Request
+from userturn.models.vllm import CPU_BATCHED_TOKENS, CPU_SETTINGS, VLLM_ENVIRONMENT
 from userturn.signals import StopFlag
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of

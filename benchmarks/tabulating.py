@@ -16,7 +16,7 @@ from scipy.stats import bootstrap
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.support.synthetic_study import DATASETS, write_study
-from userturn.config.check import load_config
+from userturn.config.load import load_config
 from userturn.stats.bootstrap import Patterns, clustered_rate
 from userturn.study.grid import Grid
 from userturn.tables.analyse import analysed

@@ -1,7 +1,7 @@
 """Count how many human turns each judge calls genuine and how many failures it catches."""
 
-from userturn.controls.planted import tabulate_controls
 from userturn.provenance.job_record import recorded
+from userturn.tables.controls import tabulate_controls
 
 if __name__ == "__main__":
     with recorded(snakemake):

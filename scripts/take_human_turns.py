@@ -1,6 +1,6 @@
 """Take the real user turns of a dataset, each after the answer that it reacts to."""
 
-from userturn.controls.planted import take_human_turns
+from userturn.controls.human_turns import take_human_turns
 from userturn.provenance.job_record import recorded
 
 if __name__ == "__main__":

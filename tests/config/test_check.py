@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
-from userturn.config.check import ConfigError, check
+from userturn.config.check import check
+from userturn.config.errors import ConfigError
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
-from userturn.config.check import ConfigError, load_config
+from userturn.config.errors import ConfigError
+from userturn.config.load import load_config
 from userturn.config.recipes import RECIPES, check_recipe, load_recipe
 from userturn.study.grid import Grid
 from userturn.workflow.startup import checked_study

@@ -8,19 +8,17 @@ import polars as pl
 import pytest
 import yaml
 
-from userturn.config.check import ConfigError, check
-from userturn.controls.planted import (
-    LABELS,
-    human_turns,
-    measure_judges,
-    planted_turns,
-    tabulate_controls,
-)
+from userturn.config.check import check
+from userturn.config.errors import ConfigError
+from userturn.controls.human_turns import human_turns
+from userturn.controls.planted import planted_turns
+from userturn.controls.schema import LABELS
 from userturn.datasets.prepare import SCHEMA
 from userturn.errors import UserError
 from userturn.judges.judge import Judge
 from userturn.judges.judge_cell import judge_cell
 from userturn.study.grid import Grid
+from userturn.tables.controls import measure_judges, tabulate_controls
 from userturn.workflow.controls import ControlGrid
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from userturn.config.check import ConfigError, check
+from userturn.config.check import check
+from userturn.config.errors import ConfigError
 from userturn.datasets.fetch import complete, fetch, shaping
 from userturn.datasets.prepare import prepare_dataset, read_dataset, read_items
 from userturn.errors import UserError

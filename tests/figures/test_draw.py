@@ -7,15 +7,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from userturn.figures.draw import (
-    accuracy_and_followup,
-    failure_profiles,
-    grid_overview,
-    perturbation_effects,
-    rates_by_temperature,
-)
+from userturn.figures.accuracy_and_followup import accuracy_and_followup
+from userturn.figures.draw import grid_overview
+from userturn.figures.failure_profiles import failure_profiles
+from userturn.figures.perturbation_effects import perturbation_effects
+from userturn.figures.rates_by_temperature import rates_by_temperature
 from userturn.figures.theme import ceiling, save
-from userturn.tables.analyse import families_table
+from userturn.tables.families import families_table
 
 FAMILIES = families_table({"m": {}, "a-7b": {}, "a-70b": {}})
 NUMBERS = {"estimate": pl.Float64, "lower": pl.Float64, "upper": pl.Float64}

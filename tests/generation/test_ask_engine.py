@@ -10,7 +10,7 @@ import pytest
 from userturn.generation.ask_engine import Asker, InterruptedSweepError
 from userturn.generation.plan_files import Plan, write_plan
 from userturn.generation.planner import Planned
-from userturn.models.engine import Completion, Engine
+from userturn.models.completion import Completion, Engine
 from userturn.models.requests import Request, Sampling
 from userturn.prompts.chat_template import Prompt
 from userturn.signals import StopFlag

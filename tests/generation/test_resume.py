@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from userturn.config.check import load_config
+from userturn.config.load import load_config
 from userturn.generation.resume import n_settled
 from userturn.storage.parquet import write_table
 from userturn.study.grid import Grid
@@ -19,7 +19,7 @@ CELL = "results/cells/tiny/word-problems/t0/none/user_turns.parquet"
 HEAVY = ["torch", "transformers", "vllm"]
 SWEEP = f"""
 import sys
-from userturn.config.check import load_config
+from userturn.config.load import load_config
 from userturn.study.grid import Grid
 from userturn.workflow.pending import Pending
 from userturn.generation.sweep import run_sweep

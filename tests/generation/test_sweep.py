@@ -12,7 +12,7 @@ from tests.support.tiny_grid import tiny_grid
 from userturn.generation.plan_files import read_plan
 from userturn.generation.shards import next_in_hash_order
 from userturn.generation.sweep import load_sweep
-from userturn.models.engine import Completion
+from userturn.models.completion import Completion
 from userturn.models.requests import Request
 from userturn.signals import STOP_SIGNALS, StopFlag
 from userturn.study.grid import Grid

@@ -15,7 +15,8 @@ from userturn.errors import UserError
 from userturn.judges.budget import SLOT, Account, read_account, read_accounts
 from userturn.judges.usage import Spent, at_most, money
 from userturn.storage.journal import read_journal
-from userturn.tables.costs import costs, describe_judge
+from userturn.tables.costs import costs
+from userturn.tables.judges import describe_judge
 
 # A reply of the server: 388 fresh, 512 cached and 40 written tokens at 1, 0.5 and 10 for a million.
 COST = (388 * 1 + 512 * 0.5 + 40 * 10) / 1e6

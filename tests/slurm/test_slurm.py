@@ -28,7 +28,7 @@ from tests.slurm.cluster import (
     write_study,
 )
 from tests.support.snakemake_runs import ROOT, SNAKEMAKE, copy_project, journal_lines, n_requests
-from userturn.models.engine import CPU_SETTINGS
+from userturn.models.vllm import CPU_SETTINGS
 from userturn.storage.leases import held
 
 pytestmark = pytest.mark.slurm

@@ -5,14 +5,9 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from userturn.stats.proportions import (
-    Interval,
-    benjamini_hochberg,
-    generator,
-    holm,
-    wilson,
-    wilson_limits,
-)
+from userturn.stats.multiple_tests import benjamini_hochberg, holm
+from userturn.stats.proportions import Interval, wilson, wilson_limits
+from userturn.stats.rng import generator
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from tests.support.snakemake_runs import ROOT
-from userturn.config.check import load_config
+from userturn.config.load import load_config
 from userturn.report.build import build_report
 from userturn.report.explorer import TURN
 from userturn.study.cells import Cell

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from tests.support.judge_server import Asked, JudgeServer, completion, http, judge_server
-from userturn.config.check import load_config
+from userturn.config.load import load_config
 from userturn.config.recipes import load_recipe
 from userturn.errors import UserError
 from userturn.generation.describe_model import describe_model

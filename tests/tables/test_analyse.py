@@ -12,11 +12,11 @@ from tests.support.synthetic_study import write_study
 from userturn.cli.compare import compare_studies
 from userturn.errors import UserError
 from userturn.storage.parquet import write_markdown
+from userturn.tables.accuracy import accuracy
 from userturn.tables.analyse import analysed
 from userturn.tables.item_counts import count_items
 from userturn.tables.paper_comparison import anchors
 from userturn.tables.print_layout import PRINTED
-from userturn.tables.rates import accuracy
 
 LABELS = ("generic", "genuine_followup")
 

@@ -7,8 +7,10 @@ import polars as pl
 import pytest
 
 from userturn.stats.bootstrap import Patterns, clustered_rate
-from userturn.stats.proportions import generator
-from userturn.tables.rates import accuracy, health, rate, summarise_judge
+from userturn.stats.rng import generator
+from userturn.tables.accuracy import accuracy
+from userturn.tables.health import health
+from userturn.tables.rates import rate, summarise_judge
 
 CELL = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
 

@@ -15,7 +15,7 @@ from tests.support.tiny_model import write_tiny_model
 from userturn.cli.main import main
 from userturn.cli.plan import plan, shown_prompt
 from userturn.cli.status import status
-from userturn.config.check import load_config
+from userturn.config.load import load_config
 from userturn.generation.plan_files import PLAN_SCHEMA
 from userturn.prompts.chat_template import load_template
 from userturn.prompts.examples import user

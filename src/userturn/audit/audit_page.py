@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from userturn.html.page import policy, read_page
 
 if TYPE_CHECKING:
-    from userturn.audit.run import Audit
+    from userturn.audit.audit import Audit
 
 FINDING = ("check", "artifact", "expected", "found", "mend")
 NOTE = ("check", "artifact", "text")

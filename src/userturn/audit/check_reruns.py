@@ -7,7 +7,7 @@ import polars as pl
 
 from userturn.audit.findings import Finding, Note, remake
 from userturn.audit.rerun_sample import Reruns
-from userturn.stats.proportions import generator
+from userturn.stats.rng import generator
 from userturn.study.record import StudyRecord, read_study_record
 
 

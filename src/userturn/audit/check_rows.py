@@ -13,11 +13,11 @@ from userturn.audit.findings import Finding, remake
 from userturn.audit.pair import FAULTS, BrokenError, Pair
 from userturn.audit.table_diff import Wrong
 from userturn.generation.collect import answers_of, user_turns_of
-from userturn.generation.resume import request_identity
 from userturn.judges.judge_cell import KEYS
 from userturn.models.requests import derive_seed, key_beginning, request_key
 from userturn.storage.hashing import canonical_json, short_hash
 from userturn.study.cells import Cell, files_of
+from userturn.study.model_description import request_identity
 
 ITEM_KEYS = ["model", "dataset", "item"]
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from userturn.audit.check_held_out import held_out_findings
 from userturn.audit.findings import Finding, Note, remake
 from userturn.models.fetch import COMMIT, local_path
 from userturn.provenance.study_files import Files
@@ -12,7 +13,6 @@ from userturn.storage.atomic_files import SCHEMA_VERSION, read_artifact
 from userturn.storage.hashing import short_hash
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
-from userturn.tables.held_out import held_out_findings
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.study import Study
 

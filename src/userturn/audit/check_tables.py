@@ -14,12 +14,12 @@ import polars as pl
 from userturn.audit.findings import Finding, remake
 from userturn.audit.pair import FAULTS
 from userturn.audit.table_diff import difference
-from userturn.controls.planted import tabulate_controls
 from userturn.provenance.study_files import Files
 from userturn.study.inputs import RUBRIC
 from userturn.study.record import StudyRecord
 from userturn.tables.analyse import analyse
 from userturn.tables.compare_with_people import compare_with_people
+from userturn.tables.controls import tabulate_controls
 from userturn.tables.costs import tabulate_costs
 from userturn.tables.paper_comparison import compare_with_paper
 from userturn.tables.rates import tabulate

@@ -21,7 +21,6 @@ from userturn.audit.trust import check_code_may_run
 from userturn.datasets.prepare import read_items
 from userturn.errors import UserError
 from userturn.generation.ask_engine import Record, to_record
-from userturn.generation.resume import read_description, request_identity
 from userturn.generation.sweep import engine_settings
 from userturn.judges.heuristic import judge_by_words
 from userturn.models.engine import load_engine
@@ -29,6 +28,7 @@ from userturn.models.fetch import folder_at_hand, local_path, model_folder, sour
 from userturn.models.requests import Request, Sampling, make_request
 from userturn.prompts.chat_template import Prompt, load_template
 from userturn.study.grid import Grid
+from userturn.study.model_description import read_description, request_identity
 from userturn.study.record import read_study_record
 
 FINISHED = pl.col("outcome").is_in(["ok", "empty"]) & pl.col("prompt_token_ids").is_not_null()

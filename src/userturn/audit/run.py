@@ -8,13 +8,14 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 from tabulate import tabulate
 
+from userturn.audit.audit import Audit
 from userturn.audit.audit_page import audit_page
 from userturn.audit.check_files import check_files
 from userturn.audit.check_reruns import rerun
@@ -35,23 +36,6 @@ from userturn.workflow.artifacts import asked_for, is_optional
 from userturn.workflow.study import Study
 
 FEW_CELLS = 40  # which one process goes through before others have started
-
-
-@dataclass(frozen=True)
-class Audit:
-    """What an audit found.
-
-    Attributes:
-        findings: sorted; none where everything is as it should be.
-        notes: sorted; what a reader should know.
-        n_artifacts: that were hashed.
-        digest: one hash of all artifacts, equal for equal studies.
-    """
-
-    findings: list[Finding]
-    notes: list[Note]
-    n_artifacts: int
-    digest: str
 
 
 def open_record(results: Path) -> tuple[StudyRecord, Study]:

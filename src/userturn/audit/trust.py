@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from userturn.config.check import load_config
+from userturn.config.load import load_config
 from userturn.errors import UserError
 
 OWN = "config.yaml"

@@ -6,7 +6,8 @@ from typing import Any
 import polars as pl
 
 from userturn.errors import UserError
-from userturn.stats.proportions import generator, holm
+from userturn.stats.multiple_tests import holm
+from userturn.stats.rng import generator
 from userturn.storage.atomic_files import read_identity
 from userturn.tables.contrasts import compared
 from userturn.tables.item_counts import KEYS, count_items

@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from userturn.config.check import check, load_config
+from userturn.config.check import check
+from userturn.config.load import load_config
 from userturn.errors import UserError
 from userturn.models.fetch import folder_at_hand
 from userturn.prompts.chat_template import Template, load_template

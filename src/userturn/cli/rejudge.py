@@ -5,7 +5,8 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.config.check import check, load_config
+from userturn.config.check import check
+from userturn.config.load import load_config
 from userturn.errors import UserError
 from userturn.judges.decisions import checksum_of
 from userturn.storage.atomic_files import write_text

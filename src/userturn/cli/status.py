@@ -8,7 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.config.check import check, load_config
+from userturn.config.check import check
+from userturn.config.load import load_config
 from userturn.storage.journal import files_of_journal, whole_lines
 from userturn.storage.journal_table import OUTCOME_SCHEMA, read_lines, read_outcomes
 from userturn.storage.leases import describe_owner, held, newest

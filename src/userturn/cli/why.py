@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from userturn.config.check import load_config
+from userturn.config.load import load_config
 from userturn.errors import UserError
 from userturn.provenance.job_record import Record
 from userturn.provenance.settings import differences, flat, settings_of, short

@@ -2,33 +2,19 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import yaml
 from jsonschema import Draft7Validator
 
-from userturn.errors import UserError
+from userturn.config.entries import Config, complete_judges, human_datasets, selected
+from userturn.config.errors import ConfigError, near_miss
 from userturn.storage.hashing import check_sha256
 
-Config = Mapping[str, Any]
 SCHEMA = "config.schema.yaml"
 RESERVED = {"human", "judges", "costs"}  # beside models in results/controls and results/journal
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
-
-
-class ConfigError(UserError):
-    """A configuration that cannot be run as it stands."""
-
-
-def near_miss(name: str, known: Iterable[str]) -> str:
-    """Return ", did you mean 'x'?" for the known name most like `name`, else the known names."""
-    known = sorted(known)
-    match = get_close_matches(name, known, n=1, cutoff=0.6)
-    if match:
-        return f", did you mean '{match[0]}'?"
-    return f"; expected one of: {', '.join(known)}" if known else ""
 
 
 def _sentence(error: Any) -> str:
@@ -69,9 +55,9 @@ def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = 
 
 
 def _check_selection(config: Config) -> None:
-    for key, selected in config.get("run", {}).items():
+    for key, names in config.get("run", {}).items():
         known = [str(name) for name in config[key]]
-        for name in selected:
+        for name in names:
             if str(name) not in known and name not in config[key]:
                 raise ConfigError(
                     f"run.{key}: '{name}' is not defined{near_miss(str(name), known)}"
@@ -170,38 +156,6 @@ def _check_nodes(config: Config) -> None:
             )
 
 
-def selected(config: Config, key: str) -> dict[str, Any]:
-    """Return the definitions under `key` that this run makes, sorted by name."""
-    names = config.get("run", {}).get(key, list(config[key]))
-    return {name: config[key][name] for name in sorted(names)}
-
-
-def grader(dataset: Mapping[str, Any]) -> str | None:
-    """Return the judge that grades a dataset by its rubrics, or None for another verifier."""
-    return str(dataset["judge"]) if dataset["verifier"] == "rubric" else None
-
-
-def asked_judges(config: Config) -> list[str]:
-    """Return the judges of user turns and those that grade answers, sorted."""
-    graders = map(grader, selected(config, "datasets").values())
-    return sorted({*selected(config, "judges"), *filter(None, graders)})
-
-
-def complete_judges(config: Config) -> dict[str, dict[str, Any]]:
-    """Return the entries of all judges, those of endpoints with what `judge_defaults` adds."""
-    defaults = config["judge_defaults"]
-    return {
-        name: defaults | entry if entry["kind"] == "endpoint" else dict(entry)
-        for name, entry in config["judges"].items()
-    }
-
-
-def human_datasets(config: Config) -> dict[str, Any]:
-    """Return the datasets whose real user turns are judged as a control, sorted by name."""
-    names = config["controls"]["human"]
-    return {name: config["datasets"][name] for name in sorted(names)}
-
-
 def check(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
     """Refuse a configuration that cannot be run, in one sentence.
 
@@ -214,27 +168,3 @@ def check(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
     _check_files(config)
     _check_judges(config)
     _check_nodes(config)
-
-
-def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
-    """Read configuration files as Snakemake does: mappings are merged, lists replaced.
-
-    Raises:
-        ConfigError: a file that does not exist.
-    """
-    config: dict[str, Any] = {}
-    for path in map(Path, paths):
-        if not path.is_file():
-            raise ConfigError(
-                f"configuration file '{path}' does not exist; run this in the project's folder, "
-                "or mend the path"
-            )
-        config = _merged(config, yaml.safe_load(path.read_text()) or {})
-    return config
-
-
-def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    both = [
-        key for key in above if isinstance(above[key], dict) and isinstance(below.get(key), dict)
-    ]
-    return {**below, **above, **{key: _merged(below[key], above[key]) for key in both}}

@@ -6,7 +6,9 @@ from typing import Any
 
 import yaml
 
-from userturn.config.check import Config, ConfigError, check_values, near_miss
+from userturn.config.check import check_values
+from userturn.config.entries import Config
+from userturn.config.errors import ConfigError, near_miss
 from userturn.storage.hashing import file_sha256, fingerprint
 
 RECIPES = Path("data/recipes")

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from userturn.config.check import Config, ConfigError, near_miss, selected
+from userturn.config.entries import Config, selected
+from userturn.config.errors import ConfigError, near_miss
 from userturn.config.families import family
 from userturn.config.recipes import check_recipe
 

@@ -7,7 +7,7 @@ nor the encoding of the file changes any id. Errors name the row and never show 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from userturn.config.check import near_miss
+from userturn.config.errors import near_miss
 from userturn.datasets.fetch import Row
 from userturn.datasets.messages import (
     Message,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from userturn.config.check import Config
+from userturn.config.entries import Config
 from userturn.errors import UserError
 from userturn.export.file_texts import texts_of
 from userturn.export.read_archive import LEFT_OUT

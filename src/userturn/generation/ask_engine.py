@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from userturn.errors import UserError
 from userturn.generation.plan_files import Plan, plan_keys, requests_in_order
 from userturn.logs import Progress, say
-from userturn.models.engine import Completion, Engine
+from userturn.models.completion import Completion, Engine
 from userturn.models.requests import Request
 from userturn.prompts.chat_template import Template
 from userturn.signals import StopFlag

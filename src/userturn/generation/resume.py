@@ -4,31 +4,16 @@ A sweep that was killed behind its last request, or whose cell was lost, so ends
 no tokenizer is loaded and nothing is planned again.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from userturn.storage.hashing import fingerprint
 from userturn.storage.journal_table import finished_keys
 from userturn.study.grid import Grid
-
-
-def read_description(grid: Grid, model: str) -> dict[str, Any]:
-    """Return what is known of a model."""
-    text = Path(grid.results, "models", f"{model}.json").read_text()
-    description: dict[str, Any] = json.loads(text)
-    return description
-
-
-def request_identity(grid: Grid, model: str) -> dict[str, Any]:
-    """Return what of a model and its engine enters the identity of its requests."""
-    described = read_description(grid, model)["identity"]
-    settings = {"dtype": grid.models[model]["dtype"], "engine": grid.config["engine"]}
-    return dict(described | settings)
+from userturn.study.model_description import request_identity
 
 
 def plan_path(grid: Grid, model: str, dataset: str, identity: str, shard: str) -> Path:

@@ -12,12 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from userturn.config.check import Config
+from userturn.config.entries import Config
 from userturn.generation.ask_engine import Asker
 from userturn.generation.plan_files import Plan, plan_keys
 from userturn.generation.planner import Planner
 from userturn.generation.reasoning import split_reasoning
-from userturn.generation.resume import n_settled, read_description, request_identity
+from userturn.generation.resume import n_settled
 from userturn.generation.sweep_plan import PendingPlans
 from userturn.models.engine import load_engine
 from userturn.models.fetch import model_folder
@@ -28,6 +28,7 @@ from userturn.storage.hashing import fingerprint
 from userturn.storage.journal_table import find_outcomes, read_places
 from userturn.storage.leases import lease
 from userturn.study.grid import Grid
+from userturn.study.model_description import read_description, request_identity
 
 SHOWN = ["item", "prompt_text", "outcome", "text"]
 

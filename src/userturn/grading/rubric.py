@@ -9,8 +9,9 @@ from userturn.grading.grade import Grade
 from userturn.grading.rubric_prompt import SCHEMA, grader_prompt, read_criterion, score
 from userturn.judges.decisions import Decisions
 from userturn.judges.endpoint import ERROR, ask_judge, check_error_share, open_endpoint
+from userturn.judges.identity import judge_identity
 from userturn.judges.judge import Judge
-from userturn.judges.prompt import Question, ask_about, judge_identity
+from userturn.judges.prompt import Question, ask_about
 from userturn.storage.hashing import fingerprint
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from userturn.config.check import near_miss
+from userturn.config.errors import near_miss
 from userturn.errors import UserError
 from userturn.humans.label_files import COLUMNS, Row, rows_of_file
 from userturn.humans.rounds import KEY_SCHEMA

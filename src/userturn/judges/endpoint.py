@@ -17,9 +17,9 @@ from userturn.judges.decisions import Decision, Decisions
 from userturn.judges.http_client import Endpoint
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.parse_reply import read_verdict
-from userturn.judges.prompt import JudgePrompt, Question, load_prompt, verdict_schema
+from userturn.judges.prompt import JudgePrompt, Question, load_prompt
 from userturn.judges.rate_limit import Pace
-from userturn.judges.verdict import Verdict
+from userturn.judges.verdict import Verdict, verdict_schema
 from userturn.storage.parquet import PART
 
 ERROR = "judge error: "  # how the reason of a verdict begins that another attempt may bring

@@ -14,23 +14,22 @@ from typing import Any
 
 import yaml
 
-from userturn.models.fetch import source_identity
-from userturn.storage.hashing import file_sha256, fingerprint
+from userturn.judges.identity import judge_identity
+from userturn.storage.hashing import fingerprint
 
 Message = dict[str, str]
-
-REQUEST_VERSION = 1
 MARKER_LENGTH = 16
 SYSTEM_ENDS = "\n-----\n"
-# What of an entry shapes a verdict; the rest says where, how fast and at what price it is had.
-SHAPING = ("model", "settings", "reply", "rationale_characters")
+
 # What opens a control token of some family: <|im_end|>, </s>, [INST], <｜end▁of▁sentence｜>.
 ROLE_TOKEN = r"<(?=[|/a-zA-Z_｜])|\[(?=/?[A-Z]|g?MASK)"
+
 # Controls, and formats such as zero width and right to left: Unicode categories Cc, Cf, Cs, Co.
 UNSEEN = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f"
     "\u2028-\u202e\u2060-\u206f\ud800-\uf8ff\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
+
 ESCAPED = re.compile(f"{ROLE_TOKEN}|{UNSEEN}")
 
 
@@ -79,49 +78,6 @@ def judge_prompt(rubric_text: str, prompt_text: str, identity: Mapping[str, Any]
         Template(user),
         fingerprint(identity),
     )
-
-
-def verdict_schema(labels: Sequence[str], rationale_characters: int | None) -> dict[str, Any]:
-    """Return the JSON Schema of a verdict: rationale, label, genuine, in this order."""
-    rationale: dict[str, Any] = {"type": "string"}
-    if rationale_characters is not None:
-        rationale["maxLength"] = rationale_characters
-    properties = {
-        "rationale": rationale,
-        "label": {"type": "string", "enum": list(labels)},
-        "genuine": {"type": "boolean"},
-    }
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def judge_identity(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a judge's entry shapes its verdicts, files by their content.
-
-    Of an endpoint these are model, settings and form of the reply, the hashes of rubric, prompt
-    and schema, and of a judge that is served here the files of its model and vLLM's settings.
-    Address, key, price and speed are no part of it.
-    """
-    if settings["kind"] != "endpoint":
-        return dict(settings)
-    labels = yaml.safe_load(Path(settings["rubric"]).read_text())["labels"]
-    schema = verdict_schema(list(labels), settings.get("rationale_characters"))
-    served = {}
-    if settings["serve"]:
-        source = source_identity(settings["model"], settings.get("revision"))
-        served = {"source": source, "vllm": settings["vllm"]}
-    return {
-        "version": REQUEST_VERSION,
-        **{key: settings[key] for key in SHAPING if key in settings},
-        "rubric": file_sha256(settings["rubric"]),
-        "prompt": file_sha256(settings["prompt"]),
-        "schema": fingerprint(schema),
-        **served,
-    }
 
 
 def escaped(text: str) -> str:

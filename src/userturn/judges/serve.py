@@ -20,8 +20,8 @@ from userturn.judges.endpoint import ask_about_cell, keys_and_decisions, open_en
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.prompt import load_prompt
 from userturn.logs import say
-from userturn.models.engine import CPU_SETTINGS, VLLM_ENVIRONMENT
 from userturn.models.fetch import model_folder
+from userturn.models.vllm import CPU_SETTINGS, VLLM_ENVIRONMENT
 from userturn.signals import end_with_parent
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint

@@ -1,6 +1,7 @@
 """What a judge decides about a user turn: a label of the rubric, or why that stayed open."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 GENUINE = "genuine_followup"
 REFUSED = "the judge refused"  # as the reason of a verdict that is not there
@@ -17,3 +18,21 @@ class Verdict(NamedTuple):
     def genuine(self) -> bool | None:
         """Whether the turn is a genuine follow-up."""
         return None if self.label is None else self.label == GENUINE
+
+
+def verdict_schema(labels: Sequence[str], rationale_characters: int | None) -> dict[str, Any]:
+    """Return the JSON Schema of a verdict: rationale, label, genuine, in this order."""
+    rationale: dict[str, Any] = {"type": "string"}
+    if rationale_characters is not None:
+        rationale["maxLength"] = rationale_characters
+    properties = {
+        "rationale": rationale,
+        "label": {"type": "string", "enum": list(labels)},
+        "genuine": {"type": "boolean"},
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

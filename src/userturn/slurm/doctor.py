@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from userturn.config.check import check, load_config
+from userturn.config.check import check
+from userturn.config.load import load_config
 from userturn.errors import UserError
 from userturn.slurm.scheduler import (
     lines_of_jobs,

@@ -1,6 +1,5 @@
 """Statistics of one proportion and of many tests, each a formula with its source."""
 
-import hashlib
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -53,32 +52,3 @@ def wilson(n_positive: int, n: int, confidence: float = CONFIDENCE) -> Interval:
         return Interval(None, None, None)
     lower, upper = wilson_limits(n_positive, n, confidence)
     return Interval(n_positive / n, float(lower), float(upper))
-
-
-def generator(seed: int, *names: object) -> np.random.Generator:
-    """Return a generator for one named quantity: a grown study repeats the draws of the old one."""
-    digest = hashlib.sha256("\0".join(map(str, names)).encode()).digest()
-    return np.random.default_rng([seed, *np.frombuffer(digest, dtype=np.uint32).tolist()])
-
-
-def holm(p: Array) -> Array:
-    """Return p-values adjusted step-down for the family's error (Holm 1979, Scand J Stat 6:65-70).
-
-    The k-th smallest of m becomes the largest of (m - i + 1) p₍ᵢ₎ over i up to k, at most 1.
-    """
-    order = np.argsort(p, kind="stable")
-    factors = np.arange(len(p), 0, -1)
-    adjusted: Array = np.minimum(np.maximum.accumulate(p[order] * factors), 1.0)
-    return np.asarray(adjusted[np.argsort(order, kind="stable")])
-
-
-def benjamini_hochberg(p: Array) -> Array:
-    """Return p-values adjusted for the share of false discoveries.
-
-    Benjamini and Hochberg 1995, J R Stat Soc B 57:289-300: the k-th smallest of m becomes the
-    smallest of m p₍ᵢ₎ / i over i from k on, at most 1.
-    """
-    order = np.argsort(p, kind="stable")
-    scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
-    adjusted: Array = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-    return np.asarray(adjusted[np.argsort(order, kind="stable")])

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from userturn.config.check import (
+from userturn.config.entries import (
     Config,
     asked_judges,
     complete_judges,

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from userturn.config.check import Config
+from userturn.config.entries import Config
 from userturn.errors import UserError
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import canonical_json, fingerprint

@@ -1,77 +1,26 @@
 """From verdicts and grades to what a paper reports: one pass over the verdicts, every table."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
-from userturn.config.families import bases, families
+from userturn.config.families import bases
 from userturn.prompts.perturbations import controls_of
-from userturn.storage.parquet import Schema, write_all
+from userturn.storage.parquet import write_all
 from userturn.study.grid import Grid
 from userturn.tables.contrasts import (
-    CONTRAST_SCHEMA,
-    PLAIN,
-    compare,
     contrasts,
-    pairs,
 )
-from userturn.tables.decoupling import correlations, decoupling, item_association
-from userturn.tables.held_out import mark_seen
+from userturn.tables.correlations import correlations
+from userturn.tables.decoupling import decoupling
+from userturn.tables.failure_profiles import failure_profiles
+from userturn.tables.families import families_table
+from userturn.tables.item_association import item_association
 from userturn.tables.item_counts import count_items
-from userturn.tables.pooled_rates import failure_profiles, pooled_rates
+from userturn.tables.pooled_rates import pooled_rates
+from userturn.tables.post_training import accuracy_contrasts, post_training
 from userturn.tables.print_layout import PRINTED
 from userturn.tables.temperature_response import temperature_response
-
-
-def accuracy_contrasts(
-    grades: pl.DataFrame, families: pl.DataFrame, bases: Mapping[str, str], seed: int, n: int
-) -> pl.DataFrame:
-    """Return how the accuracy of each post-trained model differs from its base's."""
-    graded = grades.filter(pl.col("correct").is_not_null()).join(families, on="model")
-    shares = graded.select(
-        "model",
-        "dataset",
-        "item",
-        "family",
-        temperature=pl.lit(None, dtype=pl.Float64),
-        perturbation=pl.lit(PLAIN),
-        judge=pl.lit("verifier"),
-        share=pl.col("correct").cast(pl.Float64),
-        once=True,
-    )
-    tables = [pl.DataFrame(schema=CONTRAST_SCHEMA)]
-    for after, before in bases.items():
-        two = shares.filter(pl.col("model").is_in([after, before]))
-        paired = pairs(two, "model", before, ["dataset", "item"])
-        tables.append(compare(paired, seed, n))
-    return pl.concat(tables)
-
-
-def post_training(contrasts: pl.DataFrame, accuracies: pl.DataFrame, grid: Grid) -> pl.DataFrame:
-    """Return what post-training changes in follow-ups and in accuracy, on shared items.
-
-    `seen` and `trains_on_the_metric` say how each is to be read; see `held_out.mark_seen`.
-    """
-    followups = contrasts.filter(pl.col("factor") == "model")
-    table = pl.concat(
-        [
-            followups.select(pl.lit("follow-up").alias("measure"), pl.all()),
-            accuracies.select(pl.lit("accuracy").alias("measure"), pl.all()),
-        ]
-    ).filter(pl.col("scope") != "family")
-    table = mark_seen(table, grid.lines, grid.contents.recipes, grid.datasets)
-    if table.height:
-        return table
-    reason = "no model line of this study names its base"
-    return pl.DataFrame([{"reason": reason}], schema=table.schema)
-
-
-def families_table(models: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
-    """Return `model`, `family`, `size` and `active_size` of all models, as `families` does."""
-    sizes: Schema = {"size": pl.Float64, "active_size": pl.Float64}
-    schema: Schema = {"model": pl.String, "family": pl.String, **sizes}
-    return pl.DataFrame(families(models), schema=schema, orient="row")
 
 
 def analysed(

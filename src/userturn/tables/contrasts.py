@@ -7,8 +7,10 @@ import numpy as np
 import polars as pl
 
 from userturn.stats.bootstrap import clustered_mean, sign_flip_p
+from userturn.stats.multiple_tests import benjamini_hochberg, holm
 from userturn.stats.paired import detectable_difference, mcnemar, newcombe
-from userturn.stats.proportions import Array, Interval, benjamini_hochberg, generator, holm
+from userturn.stats.proportions import Array, Interval
+from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
 
 PLAIN = "none"

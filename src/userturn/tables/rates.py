@@ -5,11 +5,13 @@ from typing import Any
 
 import polars as pl
 
-from userturn.grading.rubric_prompt import mean_score
 from userturn.judges.verdict import REFUSED
 from userturn.stats.bootstrap import Patterns, clustered_rate
-from userturn.stats.proportions import generator, wilson
+from userturn.stats.proportions import wilson
+from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema, write_csv, write_table
+from userturn.tables.accuracy import accuracy
+from userturn.tables.health import health
 from userturn.tables.item_counts import CELL, RATE
 
 SUMMARY_SCHEMA: Schema = {
@@ -30,6 +32,7 @@ SUMMARY_SCHEMA: Schema = {
     "n_genuine": pl.Int64,
     **RATE,
 }
+
 TURN = [*CELL, "item", "outcome", "finish_reason"]
 
 
@@ -112,47 +115,6 @@ def summary(
     """Return one row a judge: what became of a cell's turns, and the rate of genuine ones."""
     rows = [summarise_judge(turns, table, seed, n_resamples) for table in verdicts]
     return pl.DataFrame(rows, schema=SUMMARY_SCHEMA)
-
-
-def accuracy(grades: pl.DataFrame) -> pl.DataFrame:
-    """Return one row a model and dataset: graded, correct, undecided, rate with interval.
-
-    The rate by the verifier's loose reading stands beside it, null where there is no such reading.
-    `mean_score` is that of a rubric, clipped to [0, 1], null for other verifiers.
-    """
-    counts = grades.group_by("model", "dataset", maintain_order=True).agg(
-        n_items=pl.len(),
-        n_graded=pl.col("correct").count(),
-        n_correct=pl.col("correct").sum(),
-        n_undecided=pl.col("correct").null_count(),
-        n_graded_loose=pl.col("correct_loose").count(),
-        n_correct_loose=pl.col("correct_loose").sum(),
-        scores=pl.col("score").drop_nulls(),
-    )
-    strict = _wilson_columns(counts, "n_correct", "n_graded", "")
-    loose = _wilson_columns(counts, "n_correct_loose", "n_graded_loose", "_loose")
-    means = [mean_score(scores) for scores in counts["scores"].to_list()]
-    means_of_rubrics = pl.Series("mean_score", means, dtype=pl.Float64)
-    order = [*counts.columns[:-1], "mean_score"]
-    return counts.with_columns(means_of_rubrics).select(*order, *strict, *loose)
-
-
-def _wilson_columns(counts: pl.DataFrame, positive: str, n: str, ending: str) -> list[pl.Series]:
-    intervals = [wilson(*row) for row in counts.select(positive, n).iter_rows()]
-    return [
-        pl.Series(name + ending, [getattr(i, name) for i in intervals], dtype=pl.Float64)
-        for name in ("estimate", "lower", "upper")
-    ]
-
-
-def health(rates: pl.DataFrame) -> pl.DataFrame:
-    """Return what became of each cell's turns, as counts and as shares of all turns."""
-    kinds = ("empty", "error", "truncated", "unscored", "refused")
-    shares = {f"share_{kind}": pl.col(f"n_{kind}") / pl.col("n_turns") for kind in kinds}
-    counts = [f"n_{kind}" for kind in kinds]
-    return rates.select(
-        *CELL, "judge", "n_items", "n_turns", *counts, **shares, share_scored="coverage"
-    )
 
 
 def rates_of(summaries: Iterable[pl.DataFrame]) -> pl.DataFrame:

@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from userturn.stats.proportions import CONFIDENCE, holm
+from userturn.stats.multiple_tests import holm
+from userturn.stats.proportions import CONFIDENCE
 from userturn.storage.parquet import Schema
 
 RESPONSE_KEYS = ["family", "model", "dataset", "perturbation", "judge"]

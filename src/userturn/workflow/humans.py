@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from userturn.config.check import ConfigError, near_miss
+from userturn.config.errors import ConfigError, near_miss
 from userturn.config.families import families
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, cell_of, files_of, temperature_name

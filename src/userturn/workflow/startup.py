@@ -7,13 +7,15 @@ from pathlib import Path
 
 import yaml
 
-from userturn.config.check import Config, ConfigError, check
+from userturn.config.check import check
+from userturn.config.entries import Config
+from userturn.config.errors import ConfigError
 from userturn.config.trained_models import check_trained
 from userturn.errors import UserError
 from userturn.prompts.perturbations import check_perturbations
 from userturn.signals import let_early_warning_pass
-from userturn.storage.locks import release_abandoned_lock
 from userturn.study.grid import Grid
+from userturn.workflow.snakemake_lock import release_abandoned_lock
 from userturn.workflow.snakemake_patches import remember
 from userturn.workflow.study import Study
 

@@ -1,0 +1,65 @@
+"""`userturn rates`: print rates, controls and judges of a finished study."""
+
+from pathlib import Path
+
+import polars as pl
+
+from userturn.errors import UserError
+
+
+def format_rates(rates: pl.DataFrame, accuracy: pl.DataFrame) -> str:
+    """Return the rates and accuracies of a study as lines of text with intervals."""
+
+    def share(row: dict[str, float | None]) -> str:
+        if row["estimate"] is None:
+            return "      no verdict      "
+        return f"{row['estimate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
+
+    lines = ["genuine follow-ups, share of scored turns with 95% interval"]
+    for row in rates.iter_rows(named=True):
+        cell = f"{row['model']} {row['dataset']} t={row['temperature']:g} {row['perturbation']}"
+        scored = f"{row['n_scored']}/{row['n_turns']} scored"
+        lines.append(f"  {cell:<58} {row['judge']:<10} {share(row)}  {scored}")
+    lines.append("task accuracy, share of graded answers with 95% interval")
+    for row in accuracy.drop_nulls("estimate").iter_rows(named=True):
+        cell = f"{row['model']} {row['dataset']}"
+        lines.append(f"  {cell:<69} {share(row)}  {row['n_graded']}/{row['n_items']} graded")
+    return "\n".join(lines)
+
+
+def format_controls(controls: pl.DataFrame) -> str:
+    """Return how each judge did on turns of a known kind as lines of text with intervals."""
+    lines = ["judged rightly, share of turns of a known kind with 95% interval"]
+    for row in controls.filter(pl.col("dataset") == "all", pl.col("n_scored") > 0).to_dicts():
+        kind = f"{row['control']} ({row['label']})"
+        share = f"{row['estimate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
+        scored = f"{row['n_scored']}/{row['n_turns']} scored"
+        lines.append(f"  {kind:<58} {row['judge']:<10} {share}  {scored}")
+    return "\n".join(lines)
+
+
+def format_judges(judges: pl.DataFrame) -> str:
+    """Return how often each judge was talked over, and what it costs, as lines of text."""
+    lines = ["talked into calling a planted injection genuine, with 95% interval; cost and time"]
+    for row in judges.filter(pl.col("n_injected") > 0).to_dicts():
+        share = f"{row['injection_rate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
+        cost = "free" if row["cost_per_1000"] is None else f"{row['cost_per_1000']:.2f}"
+        time = "" if row["seconds_per_1000"] is None else f", {row['seconds_per_1000']:.0f} s"
+        lines.append(f"  {row['judge']:<69} {share}  {cost}{time} per 1,000 verdicts")
+    return "\n".join(lines)
+
+
+def show_rates(results: Path) -> str:
+    """Return the rates of a results folder as text, and where its files are."""
+    tables = results / "tables"
+    if not (tables / "rates.parquet").is_file():
+        raise UserError(
+            f"'{tables}/rates.parquet' does not exist; expected the results folder of a finished "
+            "study: run `snakemake` first"
+        )
+    text = format_rates(
+        pl.read_parquet(tables / "rates.parquet"), pl.read_parquet(tables / "accuracy.parquet")
+    )
+    controls = format_controls(pl.read_parquet(tables / "controls.parquet"))
+    judges = format_judges(pl.read_parquet(tables / "judges.parquet"))
+    return f"{text}\n{controls}\n{judges}\ntables: {tables}/   figures: {results / 'figures'}/"

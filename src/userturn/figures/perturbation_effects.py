@@ -1,0 +1,60 @@
+"""Figure `perturbation_effects`: the change that each perturbation makes."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from userturn.figures.rows import ALL, ALL_DATASETS, SPACED
+from userturn.figures.theme import (
+    INK,
+    conditions_in,
+    models_in,
+    note,
+    titled,
+    told_apart,
+)
+
+
+def _datasets(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Return a table with `all` spelt out, and its datasets, that first if there are several."""
+    names = sorted(set(table["dataset"]) - {ALL})
+    if len(names) < 2:
+        return table.filter(pl.col("dataset") != ALL), names
+    return table.with_columns(pl.col("dataset").replace(ALL, ALL_DATASETS)), [ALL_DATASETS, *names]
+
+
+def perturbation_effects(contrasts: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
+    """Draw how perturbations change the follow-up rate of the same items at the lowest temperature.
+
+    A filled mark has an adjusted p below 0.05.
+    """
+    table, datasets = _datasets(
+        contrasts.filter(
+            pl.col("factor") == "perturbation",
+            pl.col("scope") != "family",
+            pl.col("temperature") == pl.col("temperature").min(),
+        ).with_columns(detected=pl.col("p_adjusted") < 0.05)
+    )
+    if table.is_empty():
+        return note("no perturbation shares an item with the plain answer")
+    told = told_apart("condition", conditions_in(table, "condition"))
+    y = alt.Y("model:N", title=None, sort=models_in(families, table)).axis(grid=True)
+    base = alt.Chart(table, width=125, height=alt.Step(12)).encode(
+        y=y.scale(paddingInner=0.25), yOffset="condition:N", color=told["color"]
+    )
+    x = alt.X("difference:Q", title="change of rate")
+    x = x.axis(format="%", tickCount=2, grid=False, labelFlush=False)
+    bars = base.mark_rule(strokeWidth=1.6).encode(x="lower:Q", x2="upper:Q")
+    points = [
+        base.mark_point(filled=filled, size=34, opacity=1, strokeWidth=1.4)
+        .transform_filter(alt.datum.detected == filled)
+        .encode(x=x, shape=told["shape"])
+        for filled in (True, False)
+    ]
+    zero = alt.Chart().mark_rule(color=INK, strokeDash=[2, 2]).encode(x=alt.datum(0))
+    chart = alt.layer(zero, bars, *points, data=table).facet(
+        column=alt.Column("dataset:N", title=None, sort=datasets), spacing=SPACED
+    )
+    more = f"; temperature {table['temperature'][0]:g}; 95% intervals; filled: adjusted p < 0.05"
+    return chart.properties(title=titled("Change by perturbations, same items", judge, more))

@@ -1,0 +1,54 @@
+"""Figure `rates_by_temperature`: follow-up rates over temperature."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from userturn.figures.rows import NOTHING, SMALL
+from userturn.figures.theme import (
+    ceiling,
+    conditions_in,
+    models_in,
+    note,
+    titled,
+    told_apart,
+)
+
+
+def _beside_each_other(rates: pl.DataFrame) -> pl.DataFrame:
+    """Shift the perturbations of one temperature a little apart, so that no interval is hidden."""
+    names = rates["perturbation"].unique().sort()
+    step = 0.016 * max(1.0, rates["temperature"].max() or 1.0)  # type: ignore[operator]
+    places = [(i - (len(names) - 1) / 2) * step for i in range(len(names))]
+    shifts = pl.DataFrame({"perturbation": names, "shift": pl.Series(places, dtype=pl.Float64)})
+    shifted = rates.join(shifts, on="perturbation", maintain_order="left")
+    return shifted.with_columns(place=pl.col("temperature") + pl.col("shift"))
+
+
+def rates_by_temperature(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
+    """Draw the follow-up rate over temperature: a row a model, a panel a dataset."""
+    table = _beside_each_other(rates.drop_nulls("estimate"))
+    if table.is_empty():
+        return note(NOTHING)
+    models = models_in(families, table)
+    width, height = (260, 180) if len(models) <= SMALL else (130, 62)
+    x = alt.X("place:Q", title="temperature").axis(tickCount=5, format=".1f", grid=False)
+    y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=3)
+    y = y.scale(domain=[0, ceiling(table["upper"])])
+    names = conditions_in(table, "perturbation")
+    told = told_apart("perturbation", names)
+    base = alt.Chart(table, width=width, height=height).encode(x=x, color=told["color"])
+    dash = alt.StrokeDash("perturbation:N").scale(domain=names)
+    lines = base.mark_line(strokeWidth=1.2).encode(y=y, strokeDash=dash)
+    bars = base.mark_rule(strokeWidth=1.2).encode(y="lower:Q", y2="upper:Q")
+    points = base.mark_point(filled=True, size=26, opacity=1).encode(
+        y="estimate:Q", shape=told["shape"]
+    )
+    header = alt.Header(labelAngle=0, labelAlign="left", labelBaseline="middle")
+    chart = (lines + bars + points).facet(
+        row=alt.Row("model:N", title=None, sort=models, header=header),
+        column=alt.Column("dataset:N", title=None),
+    )
+    title = titled("Genuine follow-ups over temperature, share of turns", judge, "; 95% intervals")
+    return chart.properties(title=title)

@@ -1,0 +1,50 @@
+"""The engine transformers: one request at a time, where vLLM does not install."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from userturn.models.completion import Completion, Engine, refusal
+from userturn.models.requests import Request
+
+
+def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
+    """Load a model into transformers and return its engine, one request at a time."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = AutoModelForCausalLM.from_pretrained(
+        folder, dtype=settings["dtype"], trust_remote_code=settings.get("trust_remote_code", False)
+    ).to(device)
+
+    def write(request: Request) -> Completion:
+        sampling = request.sampling
+        ids = torch.tensor([request.prompt.token_ids], device=device)
+        if len(request.prompt.token_ids) >= settings["max_model_len"]:
+            raise ValueError("the prompt is longer than max_model_len")
+        torch.manual_seed(sampling.seed or 0)
+        drawn = {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "top_k": sampling.top_k,
+        }
+        written = model.generate(
+            ids,
+            max_new_tokens=sampling.max_tokens,
+            eos_token_id=list(sampling.stop_token_ids),
+            pad_token_id=0,
+            do_sample=sampling.temperature > 0,
+            **(drawn if sampling.temperature > 0 else {}),
+        )[0, ids.shape[1] :].tolist()
+        stopped = bool(written) and written[-1] in sampling.stop_token_ids
+        return Completion(tuple(written), "stop" if stopped else "length")
+
+    def generate(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] | None]:
+        for request in requests:
+            try:
+                yield request, write(request)
+            except ValueError as error:
+                yield request, refusal(error)
+
+    return generate

@@ -1,0 +1,124 @@
+"""The engine vLLM: its settings on GPUs and on a CPU, and requests fed to it in one order."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from userturn.models.completion import Completion, Engine, refusal
+from userturn.models.multi_node import settings_of_nodes, start_workers
+from userturn.models.requests import Request, Sampling
+
+# One process from prompt to token: fewer starts, and the same schedule in every run.
+VLLM_ENVIRONMENT = {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_LOGGING_LEVEL": "WARNING",
+    "VLLM_CPU_KVCACHE_SPACE": "4",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+}
+
+# A prompt split over two steps makes vLLM 0.32 rewind the seeded generator, which CPU ones cannot.
+CPU_SETTINGS = {
+    "enable_chunked_prefill": False,
+    "enforce_eager": True,
+    "distributed_executor_backend": "uni",
+    "tensor_parallel_size": 1,
+    "pipeline_parallel_size": 1,
+}
+
+CPU_BATCHED_TOKENS = 4096
+
+# vLLM 0.32 has no batch-invariant mode on CPUs: there one sequence at a time keeps the others out.
+ALONE = {"max_num_seqs": 1, "enable_prefix_caching": False}
+BATCH_INVARIANT = "VLLM_BATCH_INVARIANT"
+
+# vLLM 0.32 makes room for what another node sends in its warm-up, and leaves that out where eager.
+CPU_NODES_SETTINGS = {
+    "enforce_eager": False,
+    "compilation_config": {"mode": 2, "backend": "eager"},
+}
+
+# Requests that vLLM holds at once: enough to keep every batch full, few enough for flat memory.
+WINDOW = 2048
+
+
+def _vllm_parameters(sampling: Sampling) -> Any:
+    from vllm import SamplingParams
+
+    return SamplingParams(
+        temperature=sampling.temperature,
+        top_p=sampling.top_p,
+        top_k=sampling.top_k,
+        presence_penalty=sampling.presence_penalty,
+        max_tokens=sampling.max_tokens,
+        stop_token_ids=list(sampling.stop_token_ids),
+        seed=sampling.seed,
+        detokenize=False,
+    )
+
+
+def _for_architecture(folder: Path, is_cpu: bool) -> dict[str, Any]:
+    """Return the settings that a model's architecture asks for."""
+    config = json.loads((folder / "config.json").read_text())
+    settings: dict[str, Any] = {}
+    if "vision_config" in config:  # only text is asked of it
+        settings["limit_mm_per_prompt"] = {"image": 0, "video": 0}
+    layers = config.get("text_config", config).get("layer_types") or []
+    if is_cpu and "linear_attention" in layers:  # whose prefixes vLLM caches in chunks only
+        settings["enable_prefix_caching"] = False
+    return settings
+
+
+def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> dict[str, Any]:
+    """Return vLLM's settings for a model on the machine at hand, workers on other nodes started."""
+    settings = dict(settings) | _for_architecture(folder, is_cpu)
+    if settings.pop("exact", False):
+        settings |= ALONE if is_cpu else {}
+        os.environ[BATCH_INVARIANT] = "0" if is_cpu else "1"  # read when vLLM's parts are imported
+    if is_cpu:
+        settings |= CPU_SETTINGS
+        settings["max_num_batched_tokens"] = max(settings["max_model_len"], CPU_BATCHED_TOKENS)
+    settings |= {"model": str(folder), "skip_tokenizer_init": True}
+    if settings.get("nnodes", 1) > 1:
+        settings |= settings_of_nodes(settings["nnodes"]) | (CPU_NODES_SETTINGS if is_cpu else {})
+        start_workers(settings["nnodes"], settings)
+    return settings
+
+
+def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
+    """Load a model into vLLM, in this process, and return its engine."""
+    for name, value in VLLM_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    from vllm.platforms import current_platform
+
+    settings = _for_platform(folder, settings, current_platform.is_cpu())
+    from vllm import LLM
+
+    vllm = LLM(**settings).llm_engine
+
+    def add(request: Request) -> None:
+        prompt = {"prompt_token_ids": list(request.prompt.token_ids)}
+        vllm.add_request(request.key, prompt, _vllm_parameters(request.sampling))
+
+    def generate(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] | None]:
+        waiting = iter(requests)
+        held: dict[str, Request] = {}
+        while True:
+            while len(held) < WINDOW and (request := next(waiting, None)) is not None:
+                try:
+                    add(request)
+                    held[request.key] = request
+                except ValueError as error:
+                    yield request, refusal(error)
+            if not held:
+                return
+            for output in vllm.step():
+                if output.finished:
+                    written = output.outputs[0]
+                    completion = Completion(tuple(written.token_ids), str(written.finish_reason))
+                    yield held.pop(output.request_id), completion
+            yield None
+
+    return generate

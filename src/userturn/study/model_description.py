@@ -1,0 +1,21 @@
+"""What `results/models/<model>.json` says of a model, and what identifies its requests."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from userturn.study.grid import Grid
+
+
+def read_description(grid: Grid, model: str) -> dict[str, Any]:
+    """Return what is known of a model."""
+    text = Path(grid.results, "models", f"{model}.json").read_text()
+    description: dict[str, Any] = json.loads(text)
+    return description
+
+
+def request_identity(grid: Grid, model: str) -> dict[str, Any]:
+    """Return what of a model and its engine enters the identity of its requests."""
+    described = read_description(grid, model)["identity"]
+    settings = {"dtype": grid.models[model]["dtype"], "engine": grid.config["engine"]}
+    return dict(described | settings)

@@ -1,0 +1,37 @@
+"""Table `accuracy`: the share of right answers of each model on each dataset."""
+
+import polars as pl
+
+from userturn.grading.rubric_prompt import mean_score
+from userturn.stats.proportions import wilson
+
+
+def accuracy(grades: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a model and dataset: graded, correct, undecided, rate with interval.
+
+    The rate by the verifier's loose reading stands beside it, null where there is no such reading.
+    `mean_score` is that of a rubric, clipped to [0, 1], null for other verifiers.
+    """
+    counts = grades.group_by("model", "dataset", maintain_order=True).agg(
+        n_items=pl.len(),
+        n_graded=pl.col("correct").count(),
+        n_correct=pl.col("correct").sum(),
+        n_undecided=pl.col("correct").null_count(),
+        n_graded_loose=pl.col("correct_loose").count(),
+        n_correct_loose=pl.col("correct_loose").sum(),
+        scores=pl.col("score").drop_nulls(),
+    )
+    strict = _wilson_columns(counts, "n_correct", "n_graded", "")
+    loose = _wilson_columns(counts, "n_correct_loose", "n_graded_loose", "_loose")
+    means = [mean_score(scores) for scores in counts["scores"].to_list()]
+    means_of_rubrics = pl.Series("mean_score", means, dtype=pl.Float64)
+    order = [*counts.columns[:-1], "mean_score"]
+    return counts.with_columns(means_of_rubrics).select(*order, *strict, *loose)
+
+
+def _wilson_columns(counts: pl.DataFrame, positive: str, n: str, ending: str) -> list[pl.Series]:
+    intervals = [wilson(*row) for row in counts.select(positive, n).iter_rows()]
+    return [
+        pl.Series(name + ending, [getattr(i, name) for i in intervals], dtype=pl.Float64)
+        for name in ("estimate", "lower", "upper")
+    ]

@@ -1,0 +1,61 @@
+"""Table `item_association`: whether a right answer and a genuine follow-up go together."""
+
+import polars as pl
+
+from userturn.stats.association import mantel_haenszel
+from userturn.storage.parquet import Schema
+from userturn.tables.contrasts import ALL, PLAIN
+from userturn.tables.decoupling import with_adjusted
+
+ASSOCIATION_SCHEMA: Schema = {
+    "family": pl.String,
+    "model": pl.String,
+    "dataset": pl.String,
+    "temperature": pl.Float64,
+    "judge": pl.String,
+    "n_items": pl.Int64,
+    "n_right_genuine": pl.Int64,
+    "n_right_not": pl.Int64,
+    "n_wrong_genuine": pl.Int64,
+    "n_wrong_not": pl.Int64,
+    "odds_ratio": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "phi": pl.Float64,
+    "p": pl.Float64,
+    "p_adjusted": pl.Float64,
+    "reason": pl.String,
+}
+
+
+def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
+    """Return the odds of following up after a right answer against a wrong one, in each model.
+
+    One turn an item, its first sample, so that items are independent; a row a dataset, and one
+    over datasets (`all`) by Mantel and Haenszel, whose four counts are the sums.
+    """
+    right = grades.filter(pl.col("correct").is_not_null()).select(
+        "model", "dataset", "item", "correct"
+    )
+    turns = items.filter(pl.col("perturbation") == PLAIN, pl.col("first").is_not_null())
+    texts = [
+        pl.col(name).cast(pl.String) for name in ("model", "family", "dataset", "judge", "item")
+    ]
+    both = turns.select(*texts, "temperature", "first").join(right, on=["model", "dataset", "item"])
+    keys = ["family", "model", "dataset", "temperature", "judge"]
+    r, g = pl.col("correct"), pl.col("first")
+    cells = both.group_by(keys).agg(
+        n_right_genuine=(r & g).sum(),
+        n_right_not=(r & ~g).sum(),
+        n_wrong_genuine=(~r & g).sum(),
+        n_wrong_not=(~r & ~g).sum(),
+    )
+    rows = []
+    for table in (cells, cells.with_columns(dataset=pl.lit(ALL))):
+        for names, group in sorted(table.partition_by(keys, as_dict=True).items()):
+            counts = group.select(pl.col("^n_.*$"))
+            found = mantel_haenszel(counts.to_numpy())
+            row = dict(zip(keys, names, strict=True)) | counts.sum().row(0, named=True)
+            rows.append(row | {"n_items": counts.sum().sum_horizontal()[0], **found._asdict()})
+    table = pl.DataFrame(rows, schema=ASSOCIATION_SCHEMA)
+    return with_adjusted(table, ["judge"]).sort(*keys)

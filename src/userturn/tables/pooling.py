@@ -1,0 +1,155 @@
+"""Pool the turns of cells over items, datasets, models and families."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from userturn.stats.bootstrap import Patterns, clustered_rate
+from userturn.stats.rng import generator
+from userturn.storage.parquet import Schema
+from userturn.tables.item_counts import KEYS, RATE
+
+ALL = "all"
+AVERAGES = ("micro", "macro")
+
+SCOPES = {
+    "model and dataset": ["model", "family", "dataset"],
+    "model": ["model", "family"],
+    "family and dataset": ["family", "dataset"],
+    "family": ["family"],
+}
+
+RATE_SCHEMA: Schema = {
+    "average": pl.String,
+    "n_datasets": pl.Int64,
+    "n_items": pl.Int64,
+    "n_turns": pl.Int64,
+    "n_scored": pl.Int64,
+    "n_positive": pl.Int64,
+    **RATE,
+    "reason": pl.String,
+}
+
+GROUP = ["scope", "family", "model", "dataset", "temperature", "perturbation", "judge"]
+
+
+def per_item(items: pl.DataFrame, keys: Sequence[str], positives: Sequence[str]) -> pl.DataFrame:
+    """Return the counts of each item within groups that share the columns `keys`.
+
+    An item that several cells of a group share is one item, with the turns of all of them.
+    """
+    counts = ["n_turns", "n_scored", *positives]
+    if set(KEYS) <= set(keys):
+        return items.select(*keys, *counts)
+    return items.group_by(*keys, "item").agg(pl.col(counts).sum())
+
+
+def patterns(items: pl.DataFrame, keys: Sequence[str], positive: str) -> pl.DataFrame:
+    """Return how many items of each group have the same counts, sorted."""
+    counted = [*keys, "n_turns", "n_scored", pl.col(positive).alias("n_positive")]
+    counts = items.select(counted).group_by(pl.all()).agg(n_items=pl.len())
+    # Categories sort by their text, so that the draws of a resample do not depend on the reading.
+    texts = [pl.col(key).cast(pl.String) for key in keys if key != "temperature"]
+    return counts.with_columns(texts).sort(*keys, "n_turns", "n_scored", "n_positive")
+
+
+def _bounds(datasets: Sequence[pl.DataFrame], average: str) -> dict[str, float]:
+    """Return coverage and the rate over all turns with every unscored one negative, or positive."""
+    totals = np.array(
+        [
+            [(d[name] * d["n_items"]).sum() for name in ("n_turns", "n_scored", "n_positive")]
+            for d in datasets
+        ],
+        dtype=float,
+    )
+    if average == "micro":
+        totals = totals.sum(0, keepdims=True)
+    turns, scored, positive = totals.T
+    return {
+        "coverage": float((scored / turns).mean()),
+        "if_unscored_negative": float((positive / turns).mean()),
+        "if_unscored_positive": float(((positive + turns - scored) / turns).mean()),
+    }
+
+
+def _rate(
+    datasets: Sequence[pl.DataFrame], average: str, n_resamples: int, rng: np.random.Generator
+) -> dict[str, Any]:
+    columns = ("n_items", "n_scored", "n_positive")
+    arrays = [
+        Patterns(*(d[name].cast(pl.Float64).to_numpy() for name in columns)) for d in datasets
+    ]
+    interval, method = clustered_rate(arrays, average, n_resamples, rng)
+    table = pl.concat(datasets)
+    seen = interval.estimate is not None
+    return {
+        "average": average,
+        "n_datasets": len(datasets),
+        "n_items": table["n_items"].sum(),
+        **{n: (table[n] * table["n_items"]).sum() for n in ("n_turns", "n_scored", "n_positive")},
+        **interval._asdict(),
+        "interval": method if seen else None,
+        **_bounds(datasets, average),
+        "reason": None if seen else "no turn was scored",
+    }
+
+
+def pool(
+    items: pl.DataFrame,
+    by: Sequence[str],
+    positives: Sequence[str],
+    seed: int,
+    n_resamples: int,
+    averages: Sequence[str] = AVERAGES,
+) -> pl.DataFrame:
+    """Return the rates of each group, over its turns (micro) and over its datasets (macro).
+
+    Args:
+        items: one row an item of a cell, as `counting.count_items` gives it.
+        by: the columns that make a group.
+        positives: the columns that count what the rates are of.
+        seed: of the study; each group draws its own resamples.
+        n_resamples: bootstrap resamples.
+        averages: `micro`, or both.
+
+    Returns:
+        The columns `by`, `counted` (one of `positives`) and those of `RATE_SCHEMA`; macro rows
+        only where there are two datasets.
+    """
+    keys = list(dict.fromkeys([*by, "dataset"]))
+    counts = per_item(items, keys, positives)
+    rows = []
+    for counted in positives:
+        table = patterns(counts, keys, counted)
+        for names, group in table.partition_by(by, as_dict=True, maintain_order=True).items():
+            datasets = group.partition_by("dataset", maintain_order=True)
+            for average in averages[: len(datasets)]:
+                rng = generator(seed, counted, average, *names)
+                row = _rate(datasets, average, n_resamples, rng)
+                rows.append(dict(zip(by, names, strict=True)) | {"counted": counted, **row})
+    schema: Schema = {
+        name: pl.Float64 if name == "temperature" else pl.String for name in (*by, "counted")
+    } | RATE_SCHEMA
+    return pl.DataFrame(rows, schema=schema)
+
+
+def pool_scopes(
+    items: pl.DataFrame,
+    positives: Sequence[str],
+    seed: int,
+    n_resamples: int,
+    scopes: Iterable[str],
+    averages: Sequence[str] = AVERAGES,
+) -> pl.DataFrame:
+    """Return the rates of several scopes in one table; `all` stands for what was pooled."""
+    tables = []
+    for scope in scopes:
+        by = [*SCOPES[scope], "temperature", "perturbation", "judge"]
+        table = pool(items, by, positives, seed, n_resamples, averages)
+        table = table.with_columns(scope=pl.lit(scope))
+        missing = [name for name in ("model", "dataset") if name not in by]
+        tables.append(table.with_columns(pl.lit(ALL).alias(name) for name in missing))
+    columns = [*GROUP, "counted", *RATE_SCHEMA]
+    return pl.concat([table.select(columns) for table in tables]).sort(*GROUP, "counted", "average")

@@ -1,0 +1,57 @@
+"""Table `post_training`: what training changes, on the same items as the base model."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from userturn.study.grid import Grid
+from userturn.tables.contrasts import (
+    CONTRAST_SCHEMA,
+    PLAIN,
+    compare,
+    pairs,
+)
+from userturn.tables.held_out import mark_seen
+
+
+def accuracy_contrasts(
+    grades: pl.DataFrame, families: pl.DataFrame, bases: Mapping[str, str], seed: int, n: int
+) -> pl.DataFrame:
+    """Return how the accuracy of each post-trained model differs from its base's."""
+    graded = grades.filter(pl.col("correct").is_not_null()).join(families, on="model")
+    shares = graded.select(
+        "model",
+        "dataset",
+        "item",
+        "family",
+        temperature=pl.lit(None, dtype=pl.Float64),
+        perturbation=pl.lit(PLAIN),
+        judge=pl.lit("verifier"),
+        share=pl.col("correct").cast(pl.Float64),
+        once=True,
+    )
+    tables = [pl.DataFrame(schema=CONTRAST_SCHEMA)]
+    for after, before in bases.items():
+        two = shares.filter(pl.col("model").is_in([after, before]))
+        paired = pairs(two, "model", before, ["dataset", "item"])
+        tables.append(compare(paired, seed, n))
+    return pl.concat(tables)
+
+
+def post_training(contrasts: pl.DataFrame, accuracies: pl.DataFrame, grid: Grid) -> pl.DataFrame:
+    """Return what post-training changes in follow-ups and in accuracy, on shared items.
+
+    `seen` and `trains_on_the_metric` say how each is to be read; see `held_out.mark_seen`.
+    """
+    followups = contrasts.filter(pl.col("factor") == "model")
+    table = pl.concat(
+        [
+            followups.select(pl.lit("follow-up").alias("measure"), pl.all()),
+            accuracies.select(pl.lit("accuracy").alias("measure"), pl.all()),
+        ]
+    ).filter(pl.col("scope") != "family")
+    table = mark_seen(table, grid.lines, grid.contents.recipes, grid.datasets)
+    if table.height:
+        return table
+    reason = "no model line of this study names its base"
+    return pl.DataFrame([{"reason": reason}], schema=table.schema)
