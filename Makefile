@@ -5,7 +5,7 @@ RUN := env PATH="$(CURDIR)/.venv/bin:$$PATH"
 ENGINE := $(if $(filter Darwin,$(shell uname -s)),--config engine=transformers)  # no vLLM on a Mac
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-judge demo-posttrain test test-slurm check
+.PHONY: help setup demo demo-judge demo-posttrain test test-fast test-slurm check
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -29,6 +29,9 @@ demo-posttrain: setup ## Train the demo's model twice on this machine, and print
 
 test: setup ## Run the tests.
 	$(RUN) pytest -n 2 --dist worksteal
+
+test-fast: setup ## Run the tests that start no Snakemake, browser, server or SLURM.
+	$(RUN) pytest -n 2 --dist worksteal -m "not slow and not slurm"
 
 test-slurm: setup ## Start a small SLURM cluster here (Debian, as root) and test on it.
 	$(RUN) pytest -m slurm tests/slurm

@@ -2,17 +2,29 @@
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
+from tests.support.slow import SLOW
 from tests.support.snakemake_runs import copy_project, run
 from tests.support.tiny_model import write_tiny_model
 
 # Several tests share the cores: threads that spin while they wait for one another cost them most.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Tell what starts something whether the test that asks for it is marked slow."""
+    if item.get_closest_marker("slow") or item.get_closest_marker("slurm"):
+        os.environ[SLOW] = "1"
+    result = yield
+    os.environ.pop(SLOW, None)
+    return result
 
 
 @pytest.fixture(scope="session")

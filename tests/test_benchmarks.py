@@ -10,6 +10,8 @@ from benchmarks.clients import Client, ours, plain
 from benchmarks.measuring import cost_of, exponent
 from tests.support.snakemake_runs import ROOT
 
+pytestmark = pytest.mark.slow
+
 CLIENTS: dict[str, Client] = {"userturn": ours, "plain script": plain}
 
 

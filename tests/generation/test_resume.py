@@ -15,6 +15,8 @@ from userturn.storage.parquet import write_table
 from userturn.study.grid import Grid
 from userturn.workflow.pending import Pending
 
+pytestmark = pytest.mark.slow
+
 CELL = "results/cells/tiny/word-problems/t0/none/user_turns.parquet"
 HEAVY = ["torch", "transformers", "vllm"]
 SWEEP = f"""

@@ -87,6 +87,7 @@ def says(met: bool | str) -> bytes:
     return completion({"explanation": "e", "criteria_met": met})
 
 
+@pytest.mark.slow
 def test_a_judge_is_asked_about_every_criterion_once(tmp_path: Path) -> None:
     def answer(asked: Asked) -> bytes:
         text = asked.body["messages"][0]["content"]
@@ -100,6 +101,7 @@ def test_a_judge_is_asked_about_every_criterion_once(tmp_path: Path) -> None:
         assert len(server.asked) == 2 * 3 == spent(tmp_path).n_requests
 
 
+@pytest.mark.slow
 def test_a_criterion_that_stays_open_leaves_the_score_open(tmp_path: Path) -> None:
     with judge_server(lambda _: says("perhaps")) as server:
         grades = grade_by_rubric(judge(tmp_path, server.url), rows()[:1], "g", "d", 4)

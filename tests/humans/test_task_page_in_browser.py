@@ -17,7 +17,7 @@ from userturn.humans.label_files import rows_of_file
 from userturn.humans.rounds import ITEMS_SCHEMA
 from userturn.humans.task_page import page, read_rubric
 
-pytestmark = needs_chromium
+pytestmark = [pytest.mark.slow, needs_chromium]
 HOSTILE = [
     "</script><script>window.hit = 1</script>",
     "<img src=x onerror='window.hit = 2'><svg onload='window.hit = 3'>",

@@ -13,6 +13,8 @@ from userturn.errors import UserError
 from userturn.judges import batch_api as batching
 from userturn.judges.usage import money
 
+pytestmark = pytest.mark.slow
+
 
 class FakeApi:
     """Files and batches in memory; a batch is done at the second look."""

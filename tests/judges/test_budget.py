@@ -54,6 +54,7 @@ def test_account_survives_a_torn_slot(tmp_path: Path) -> None:
     assert other is not None and other.total.n_requests == 2
 
 
+@pytest.mark.slow
 def test_cap_stops_before_it_is_passed_and_more_money_goes_on(tmp_path: Path) -> None:
     about = cell(tmp_path, *TURNS)
     cap = 60 * COST
@@ -81,6 +82,7 @@ def process(results: Path, server: JudgeServer, cap: float, name: str) -> subpro
     return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
+@pytest.mark.slow
 def test_two_processes_together_stay_below_the_cap(tmp_path: Path) -> None:
     names = ["cells/m/d/t0/none", "cells/m/e/t0/none"]
     for number, name in enumerate(names):
@@ -95,6 +97,7 @@ def test_two_processes_together_stay_below_the_cap(tmp_path: Path) -> None:
         assert spent(tmp_path).n_requests == len(server.asked)
 
 
+@pytest.mark.slow
 def test_killed_judge_repeats_at_most_what_was_in_flight(tmp_path: Path) -> None:
     name = "cells/m/d/t0/none"
     cell(tmp_path, *TURNS, name=name)
@@ -115,6 +118,7 @@ def test_killed_judge_repeats_at_most_what_was_in_flight(tmp_path: Path) -> None
     assert held.n_lines == len(held.records) == len(TURNS)
 
 
+@pytest.mark.slow
 def test_table_of_costs_has_a_row_a_judge_and_cell(tmp_path: Path) -> None:
     with judge_server(lambda _: completion(GENUINE)) as server:
         verdicts_of(judge(tmp_path, server.url), cell(tmp_path, "Why?", "How?"))

@@ -25,6 +25,8 @@ from userturn.judges import http_client as endpoint
 from userturn.judges.rate_limit import Pace
 from userturn.storage.journal import read_journal
 
+pytestmark = pytest.mark.slow
+
 TURNS = [f"How hot is oil number {i}?" for i in range(12)]
 
 

@@ -15,6 +15,8 @@ from userturn.judges import serve as serving
 from userturn.judges.judge import Judge
 from userturn.storage.journal import read_journal
 
+pytestmark = pytest.mark.slow
+
 
 def self_serving(results: Path, **changes: object) -> Judge:
     served = {"serve": True, "model": str(results / "model"), "vllm": {"max_model_len": 64}}

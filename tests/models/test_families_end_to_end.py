@@ -15,6 +15,8 @@ from tests.support.tiny_families import write_family
 from tests.support.torchvision_beside import write_torchvision
 from userturn.prompts.chat_template import load_template
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 # Random weights write one of three to six stop tokens in 350 to 500 once in 100 tokens or so.
 N_ENOUGH_TO_STOP = 20  # user turns of 48 tokens

@@ -12,7 +12,7 @@ from tests.support.made_up_results import build, made_up_config, write_results
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 
-pytestmark = needs_chromium
+pytestmark = [pytest.mark.slow, needs_chromium]
 HOSTILE = [
     "<script>window.hit = 1</script>",
     "<img src=x onerror='window.hit = 2'>",

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.support.slow import starting
+
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 ARGUMENTS = [
     "--no-sandbox",  # tests may run as root
@@ -25,6 +27,7 @@ needs_chromium = pytest.mark.skipif(
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """Start Chromium without a window, and end it."""
+    starting("a browser")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         try:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.support.slow import starting
+
 Body = dict[str, Any]
 Answer = Callable[["Asked"], bytes | None]
 """Returns a whole HTTP response; None hangs up without a word."""
@@ -108,6 +110,7 @@ BREAKS_OFF = b"breaks off"
 @contextmanager
 def judge_server(answer: Answer | None = None, delay: float = 0.0) -> Iterator[JudgeServer]:
     """Run a server in a thread; by default it calls everything genuine."""
+    starting("a server")
     server = JudgeServer(answer or (lambda _: completion(GENUINE)), delay=delay)
     loop = asyncio.new_event_loop()
     ready = threading.Event()

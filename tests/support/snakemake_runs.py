@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from tests.support.slow import starting
 from userturn.storage.journal import read_journal
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +38,7 @@ def copy_project(folder: Path) -> Path:
 
 def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the workflow in a folder with the test study; output is captured, stderr included."""
+    starting("Snakemake")
     command = [SNAKEMAKE, "--configfile", "study.yaml", "--cores", "2", *arguments]
     return subprocess.run(
         command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

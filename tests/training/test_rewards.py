@@ -80,6 +80,7 @@ def endpoint_judge(grid: Any, url: str, **entry: Any) -> Any:
     return judge_of(grid, "e")
 
 
+@pytest.mark.slow
 def test_endpoint_that_refuses_ends_the_training_in_a_sentence(tmp_path: Any) -> None:
     defaults = {"timeout": 9, "concurrency": 4, "reply": "text", "settings": {}}
     config = {"judge_defaults": defaults, "judges": {}, "max_cost": None, "max_error_share": 0.1}

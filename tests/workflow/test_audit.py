@@ -16,6 +16,8 @@ from userturn.cli.main import main
 from userturn.provenance.job_record import read_record, write_record
 from userturn.storage.hashing import file_sha256
 
+pytestmark = pytest.mark.slow
+
 CELL = "cells/tiny/word-problems/t0/none"
 OTHER = "cells/tiny/word-problems/t1/none"
 TURNS = f"{CELL}/user_turns.parquet"

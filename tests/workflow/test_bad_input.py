@@ -13,6 +13,8 @@ from tests.support.snakemake_runs import CELLS_ALONE, copy_project, n_requests, 
 from tests.support.tiny_model import write_tiny_model
 from tests.workflow.test_rerun import change_study
 
+pytestmark = pytest.mark.slow
+
 WORD_PROBLEMS = Path("data/demo/word_problems.jsonl")
 
 

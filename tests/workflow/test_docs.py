@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.snakemake_runs import ROOT, SNAKEMAKE, copy_project
 
+pytestmark = pytest.mark.slow
+
 DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 COMMAND = re.compile(r"(?:`|^ {4})((?:snakemake|userturn|make|bash) [^`\n#]+)", re.MULTILINE)
 # What a test here or CI itself runs, and what needs a cluster.
@@ -28,6 +30,7 @@ RUN_HERE = {
 RUN_BY_CI = {"make setup", "make demo", "make test", "make check", "bash .ci/run"}
 RUN_ELSEWHERE = {
     "make test-slurm": "CI, in a smaller form",
+    "make test-fast": "a part of make test",
     "userturn doctor": "tests/slurm/test_slurm.py",
     "snakemake --report report.zip": "with the configuration of the tests, here",
     "userturn audit results.zip --regenerate 20 --rejudge 20": "test_rerun_samples.py",

@@ -23,6 +23,8 @@ from userturn.export.ro_crate import Member, crate_metadata
 from userturn.export.withheld import Withholding, stretches, withheld_datasets
 from userturn.export.write_archive import export, read_records
 
+pytestmark = pytest.mark.slow
+
 METADATA = "ro-crate-metadata.json"
 KEY = "sk-" + "proj-abcdefghijklmnopqrstuvwxyz0123456789"
 

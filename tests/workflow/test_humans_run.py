@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from tests.support.snakemake_runs import planned, run
 from tests.workflow.test_bad_input import fails_with
 from tests.workflow.test_rerun import change_study
+
+pytestmark = pytest.mark.slow
 
 FIRST = "results/humans/first"
 FROZEN = ("key.parquet", "items.parquet", "task.html", "label_studio/tasks.json")

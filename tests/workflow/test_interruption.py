@@ -7,8 +7,12 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.support.snakemake_runs import SNAKEMAKE, copy_project, journal_lines, n_requests, run
 from tests.workflow.test_rerun import N_FINISHED
+
+pytestmark = pytest.mark.slow
 
 PATIENCE = 300  # seconds to wait for a sweep to begin, on a busy machine
 

@@ -16,6 +16,8 @@ from tests.workflow.test_audit import forge, rewrite
 from tests.workflow.test_rerun import change_study
 from userturn.audit.run import audit
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-canary-b1946ac92492d2347c6235b4d2611184"
 
 

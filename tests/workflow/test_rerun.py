@@ -5,10 +5,13 @@ import os
 from pathlib import Path
 
 import polars as pl
+import pytest
 import yaml
 
 from tests.support.snakemake_runs import CELLS_ALONE, journal_lines, n_requests, planned, run
 from tests.support.tiny_model import write_tiny_model
+
+pytestmark = pytest.mark.slow
 
 # 5 items: 5 answers, and 5 user turns in each of 2 temperatures x 2 perturbations.
 N_FINISHED = 5 + 5 * 2 * 2

@@ -16,6 +16,8 @@ from userturn.audit.rerun_sample import MEASURES, RERUN_SCHEMA, Reruns, draw_row
 from userturn.storage.atomic_files import read_identity
 from userturn.storage.parquet import write_table
 
+pytestmark = pytest.mark.slow
+
 CELL = "results/cells/tiny/word-problems/t1/none"
 ALL = 1000
 

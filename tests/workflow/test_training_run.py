@@ -21,6 +21,8 @@ from tests.workflow.test_rerun import N_FINISHED
 from userturn.audit.run import audit
 from userturn.training.job import last_checkpoint
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 300  # seconds, on a busy machine
 BEFORE_AND_AFTER = [
     "results/tables/post_training.parquet",

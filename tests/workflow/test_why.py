@@ -11,6 +11,8 @@ from userturn.cli.why import why
 from userturn.errors import UserError
 from userturn.storage.parquet import write_table
 
+pytestmark = pytest.mark.slow
+
 TURNS = "results/cells/tiny/word-problems/t0/truncate/user_turns.parquet"
 UNCHANGED = "made again  no: nothing it depends on has changed"
 
