@@ -1,1 +1,21 @@
-"""Check a finished study: files, rows, verdicts, tables, settings, secrets; run samples again."""
+"""Check a finished study from its folder alone.
+
+audit.py: the result of an audit: what was checked and what was found.
+audit_page.py: writes the result as an HTML page.
+check_files.py: are all files there, unchanged, and made from the inputs that are there now?
+check_held_out.py: is every dataset that a model was trained on marked as seen?
+check_reruns.py: do requests that are run again give the same result?
+check_rows.py: does every answer and user turn match its plan and its journal?
+check_secrets.py: does any file contain a key or password?
+check_settings.py: were artifacts made with the settings that the configuration asks for?
+check_tables.py: does every table follow from its inputs, and every CSV from its Parquet file?
+check_verdicts.py: does every verdict, grade and count match its source?
+findings.py: one finding: artifact, expected, found, and how to fix it.
+pair.py: everything that a study has of one model and dataset, read once.
+regenerate.py: runs requests of a finished study again.
+rejudge.py: asks judges again about user turns that they have labelled.
+rerun_sample.py: draws the rows to run again and counts how many came out equal.
+run.py: runs every check on a results folder or an archive.
+table_diff.py: describes how two tables differ without quoting a dataset.
+trust.py: what a record alone must not cause: sending a key, running a model's code.
+"""

@@ -1,1 +1,11 @@
-"""The configuration: read, merged, checked; entries of models, datasets, judges; recipes."""
+"""The configuration: read, merged and checked.
+
+check.py: checks a configuration; one sentence for the first thing that is wrong.
+entries.py: the datasets, models and judges that a run selects, completed with defaults.
+errors.py: the error for a bad configuration, and the nearest valid name.
+families.py: family and size of a model, from its entry or its name.
+load.py: reads configuration files and merges them as Snakemake does.
+recipes.py: training recipes of data/recipes, read and checked.
+trained_models.py: entries of trained models, completed from their bases.
+training_exposure.py: which datasets a model has seen in training, by its recipes.
+"""

@@ -1,1 +1,12 @@
-"""One file a figure of results/figures; the theme; the rules that draw them."""
+"""The figures of results/figures, one file each.
+
+accuracy_and_followup.py: task accuracy and follow-up rate over model size.
+confusion.py: labels by judges against labels by people.
+draw.py: draws every figure that is made from the study's tables.
+failure_profiles.py: share of each label among the user turns of a model.
+grid_overview.py: unscored turns and other problems in every cell of the grid.
+perturbation_effects.py: change of the follow-up rate under each perturbation.
+rates_by_temperature.py: follow-up rate over temperature.
+rows.py: rows and axis labels that several figures share.
+theme.py: the common look of all figures, and how they are saved.
+"""

@@ -1,1 +1,13 @@
-"""Answers and user turns of a model: shards, plans, sweep, journal, gathering."""
+"""Generate answers and user turns: plan requests, ask the engine, collect what it wrote.
+
+ask_engine.py: sends the engine what no journal has yet and journals each reply.
+collect.py: turns journal records into tables of answers and user turns.
+describe_model.py: a model's revision, hashes, user header, stop tokens and checks.
+plan_files.py: plans on disk: tables with one row per request.
+planner.py: turns items into the requests of a dataset's answers or of a cell.
+reasoning.py: splits a raw answer into reasoning and what the user would see.
+resume.py: whether a sweep has anything left to ask, from plans and journals alone.
+shards.py: which items each shard asks about, and which other answers it needs.
+sweep.py: one job that loads one model once and works through its pending requests.
+sweep_plan.py: writes the plans of all pending answers and cells of a model.
+"""

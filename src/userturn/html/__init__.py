@@ -1,1 +1,5 @@
-"""Pages that open from a file, and their parts."""
+"""HTML pages that open from a file, without a server or a network.
+
+page.py: puts data into a page safely, with a policy that lets only its own script run.
+assets/: templates, styles and scripts of the pages.
+"""

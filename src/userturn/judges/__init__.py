@@ -1,1 +1,20 @@
-"""One user turn in, one verdict out: prompt, client, budget, journal; a file for each kind."""
+"""Label user turns: one user turn in, one verdict out.
+
+api_keys.py: keys of endpoints, read from the environment and kept out of every file.
+ask_judge.py: looks each question up in the judge's journal, or asks it.
+batch_api.py: many questions in one file, through the Batch API.
+budget.py: counts every request before it is sent and stops at the cap.
+decisions.py: the judge's journal: one decision per question.
+endpoint.py: `kind: endpoint`: verdicts of a language model behind an API.
+heuristic.py: `kind: heuristic`: verdicts by counting words, without a model.
+http_client.py: one request to an OpenAI-compatible API, with retries.
+identity.py: everything about a judge that can change a verdict.
+judge.py: a judge of a study and the cells that it judges.
+judge_cell.py: the verdicts of one judge on the user turns of one cell.
+parse_reply.py: reads a judge's reply strictly; anything unclear is unscored.
+prompt.py: the prompt for a user turn, and the identity of that question.
+rate_limit.py: how many requests may be in flight: more while latency holds, fewer on 429.
+serve.py: serves a judge's model with vLLM on loopback for the length of a job.
+usage.py: tokens and cost of requests.
+verdict.py: a verdict: a label of the rubric, or the reason why there is none.
+"""

@@ -1,1 +1,11 @@
-"""A model's files, and the engines that run them."""
+"""A model's files, the engines that run it, and what one request is.
+
+completion.py: what an engine returns for one request.
+convert.py: turns GGUF files and LoRA adapters into model folders.
+engine.py: the engines by name; the interface: requests in, completions out.
+fetch.py: finds a model's files: hub id at a pinned revision, folder, GGUF or package file.
+multi_node.py: starts vLLM's workers on the other nodes of a SLURM job.
+requests.py: a request: prompt, sampling settings and seed, identified by its content.
+transformers.py: the engine `transformers`, one request at a time.
+vllm.py: the engine `vllm`, on GPUs and on a CPU.
+"""

@@ -1,1 +1,10 @@
-"""Chat template to probe prompt: rendering, tokens, stops, checks, perturbations."""
+"""From a chat template to the probe prompt.
+
+chat_template.py: derives prompts from a model's own chat template.
+examples.py: small conversations that every template is tested on.
+perturbations.py: operators on the answer, or on its context, before the probe.
+render.py: what a template writes around messages, and whether it alters them.
+stop_tokens.py: the tokens that end a turn.
+template_checks.py: what must hold of a template and tokenizer before a study uses them.
+tokenize.py: text to token ids, so that no message can contain a control token.
+"""

@@ -1,1 +1,6 @@
-"""What made each file, and out of what."""
+"""Record how each file was made.
+
+job_record.py: one record per job: inputs, outputs, versions, times, machine.
+settings.py: the settings behind an artifact, by name, and how two sets differ.
+study_files.py: the files of a finished study and their records.
+"""

@@ -1,1 +1,7 @@
-"""Resources of jobs, and the doctor that checks a cluster."""
+"""Resources of jobs on a SLURM cluster, and the check of a cluster.
+
+doctor.py: `userturn doctor`: finds what would fail before a job waits for a GPU.
+node_check.py: what a compute node sees; the doctor runs it there.
+resources.py: devices, memory and time of a job that loads a model.
+scheduler.py: what the scheduler would refuse or never start.
+"""

@@ -1,1 +1,10 @@
-"""Bytes on disk: atomic files, Parquet, journals, hashes, locks, leases."""
+"""Files on disk: written whole, hashed, journalled, locked.
+
+atomic_files.py: files that are written whole or not at all, with their identity.
+hashing.py: content hashes: equal content has equal fingerprints.
+journal.py: append-only JSON lines with a checksum, one line per finished request.
+journal_table.py: journals read as tables, one row per key.
+leases.py: lets one job at a time work on a model's shard.
+locks.py: locks between processes of one host.
+parquet.py: Parquet files, byte-equal for equal content.
+"""

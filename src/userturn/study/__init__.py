@@ -1,1 +1,9 @@
-"""The grid of cells, what identifies each, and a study's record."""
+"""The grid of a study: its cells and what identifies each.
+
+cells.py: a cell (model, dataset, temperature, perturbation) and where its files are.
+grid.py: all cells of a configuration, and the identity of each artifact.
+inputs.py: what identities take from files: their content, never their names.
+judge.py: the judges of a study by name.
+model_description.py: reads results/models/<model>.json and the identity of its requests.
+record.py: results/study.json: the configuration and the content hashes that it relied on.
+"""

@@ -1,1 +1,30 @@
-"""One file a table of results/tables."""
+"""The tables of results/tables, one file each.
+
+accuracy.py: share of right answers by model and dataset.
+agreement.py: agreement between judges and people.
+analyse.py: makes every table that needs all verdicts, in one pass over them.
+compare_with_people.py: makes every table that uses people's labels.
+confusion.py: labels of one rater against labels of another.
+contrasts.py: a condition against its baseline on shared items.
+controls.py: how each judge labels turns of a known kind.
+corrected_rates.py: rates corrected for a judge's errors by people's labels.
+correlations.py: rank correlations over models, and slopes over model size.
+costs.py: requests, tokens and money of each judge and cell.
+decoupling.py: accuracy beside follow-up rate by model and dataset.
+disagreements.py: turns that a judge and people label differently.
+failure_profiles.py: share of each label.
+families.py: family, size and base of each model.
+health.py: empty, cut, failed and unscored turns of each cell.
+held_out.py: which datasets a trained model has seen, and rows that fail to say so.
+item_association.py: whether right answers and genuine follow-ups go together over items.
+item_counts.py: verdicts counted by item, from which the other tables start.
+judges.py: injection rate, cost and speed of each judge.
+paper_comparison.py: table `anchors`: published results beside the study's.
+pooled_rates.py: rates over several cells.
+pooling.py: pools turns over items, datasets, models and families.
+post_training.py: a trained model against its base.
+print_layout.py: rows and columns of the tables in Markdown and LaTeX.
+rates.py: rate of each cell and judge, with interval and coverage.
+temperature_response.py: lowest against highest temperature, and where a rise is detected.
+training_overlap.py: items that occur in training data, exactly or nearly.
+"""

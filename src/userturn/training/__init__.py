@@ -1,1 +1,12 @@
-"""Post-training of a base by a recipe."""
+"""Post-train a base model by a recipe.
+
+data.py: conversations to train on, from files of ours or of CollabLLM.
+grpo.py: reinforcement learning with TRL's GRPO trainer.
+job.py: one training: inputs, trainer arguments, checkpoints.
+reward_endpoints.py: the endpoints that a recipe asks while it trains.
+rewards.py: accuracy, interactivity, length, and a judge's verdict on the probe.
+rollout_prompts.py: the places in conversations where a turn is drawn, with their prompts.
+sft.py: supervised fine-tuning: which tokens are learnt, and TRL's trainer.
+simulated_user.py: continues a conversation after a drawn turn; an endpoint plays the user.
+train.py: runs a training and writes the merged model folder.
+"""
