@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from hypothesis import settings
 
 from tests.support.slow import SLOW
 from tests.support.snakemake_runs import copy_project, run
@@ -15,6 +16,9 @@ from tests.support.tiny_model import write_tiny_model
 # Several tests share the cores: threads that spin while they wait for one another cost them most.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# No test fails for being slow on a busy machine.
+settings.register_profile("userturn", deadline=None)
+settings.load_profile("userturn")
 
 
 @pytest.hookimpl(wrapper=True)
