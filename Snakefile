@@ -19,7 +19,7 @@ wildcard_constraints:
     **WILDCARDS,
 
 
-STAGES = "data posttrain generate judge controls humans aggregate figures report audit".split()
+STAGES = "data training generation grading judges controls humans aggregate figures report audit".split()
 
 
 rule all:

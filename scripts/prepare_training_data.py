@@ -9,7 +9,7 @@ if __name__ == "__main__":
     with recorded(snakemake):
         model, grid = snakemake.wildcards.model, Grid(snakemake.config)
         prepare_training_data(
-            recipe=load_recipe(grid.lines[model]["recipe"]),
+            recipe=load_recipe(grid.entries[model]["recipe"]),
             identity=snakemake.params.identity,
             path_to_pins=grid.results / "revisions" / f"{model}.data.json",
             path_to_data=snakemake.output.data,

@@ -1,4 +1,4 @@
-"""Family and size are read from a model's name, unless its line says otherwise."""
+"""Family and size are read from a model's name, unless its entry says otherwise."""
 
 import pytest
 
@@ -26,13 +26,13 @@ def test_name_holds_family_and_size(
 
 
 def test_line_wins_over_the_name_and_order_is_family_then_size() -> None:
-    lines = {
+    entries = {
         "b-7b": {},
         "b-0.5b": {},
         "mine": {"family": "a", "size": "35b-a3b"},
         "b": {},
     }
-    assert families(lines) == [
+    assert families(entries) == [
         ("mine", "a", 35.0, 3.0),
         ("b-0.5b", "b", 0.5, 0.5),
         ("b-7b", "b", 7.0, 7.0),
@@ -41,5 +41,5 @@ def test_line_wins_over_the_name_and_order_is_family_then_size() -> None:
 
 
 def test_base_counts_only_where_it_is_in_the_grid() -> None:
-    lines = {"m": {}, "m-sft": {"base": "m"}, "n-sft": {"base": "n"}}
-    assert bases(lines) == {"m-sft": "m"}
+    entries = {"m": {}, "m-sft": {"base": "m"}, "n-sft": {"base": "n"}}
+    assert bases(entries) == {"m-sft": "m"}

@@ -1,4 +1,4 @@
-"""What a recipe may say, what a trained model's line has from its base, what identifies both."""
+"""What a recipe may say, what a trained model's entry has from its base, what identifies both."""
 
 import shutil
 from pathlib import Path
@@ -115,8 +115,8 @@ def test_content_of_a_data_file_is_part_of_the_identity_and_its_name_is_not(proj
 
 
 def test_base_is_part_of_the_identity_and_the_engine_of_the_sweep_is_not(project: Path) -> None:
-    line = {"base": "base-1b", "recipe": "demo-sft"}
-    study = config(x=line)
+    entry = {"base": "base-1b", "recipe": "demo-sft"}
+    study = config(x=entry)
     before = Grid(study).training_identity("x")
     study["engine"] = "transformers"
     assert Grid(study).training_identity("x") == before
@@ -131,8 +131,8 @@ def test_simulators_prompt_is_part_of_the_identity(project: Path) -> None:
 
 
 def test_trained_model_has_from_its_base_what_its_line_does_not_say(project: Path) -> None:
-    line = {"base": "base-1b", "recipe": "demo-sft", "gpus": 4, "training": {"mem_mb": 9}}
-    study = checked_study(config(x=line))
+    entry = {"base": "base-1b", "recipe": "demo-sft", "gpus": 4, "training": {"mem_mb": 9}}
+    study = checked_study(config(x=entry))
     found = study.grid.models["x"]
     assert (found["user_header"], found["gpus"], found["family"]) == ("U", 4, "base")
     assert found["source"] == "./results/training/x/model"
@@ -146,7 +146,7 @@ def test_trained_model_has_from_its_base_what_its_line_does_not_say(project: Pat
 
 
 @pytest.mark.parametrize(
-    ("lines", "message"),
+    ("entries", "message"),
     [
         ({"x": {"base": "base-1c", "recipe": "demo-sft"}}, "did you mean 'base-1b'"),
         ({"x": {"base": "x", "recipe": "demo-sft"}}, "'x' is trained from itself"),
@@ -159,10 +159,10 @@ def test_trained_model_has_from_its_base_what_its_line_does_not_say(project: Pat
     ],
 )
 def test_line_that_cannot_be_trained_is_refused_in_a_sentence(
-    project: Path, lines: dict[str, Any], message: str
+    project: Path, entries: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        checked_study(config(**lines))
+        checked_study(config(**entries))
 
 
 def test_base_whose_folder_is_not_there_is_refused_in_a_sentence(project: Path) -> None:
@@ -174,7 +174,7 @@ def test_base_whose_folder_is_not_there_is_refused_in_a_sentence(project: Path) 
 
 def test_shipped_examples_of_trained_models_in_the_config_are_lines_that_hold() -> None:
     text = (ROOT / "config.yaml").read_text()
-    lines = [line.removeprefix("  # ") for line in text.splitlines() if "recipe:" in line]
-    assert lines
-    for line in lines:
-        assert {"base", "recipe"} <= set(next(iter(yaml.safe_load(line).values())))
+    entries = [entry.removeprefix("  # ") for entry in text.splitlines() if "recipe:" in entry]
+    assert entries
+    for entry in entries:
+        assert {"base", "recipe"} <= set(next(iter(yaml.safe_load(entry).values())))

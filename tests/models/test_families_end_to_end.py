@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 # Random weights write one of three to six stop tokens in 350 to 500 once in 100 tokens or so.
 N_ENOUGH_TO_STOP = 20  # user turns of 48 tokens
-LINE = {"enable_thinking": False}
+ENTRY = {"enable_thinking": False}
 QUIET = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_LOGGING_LEVEL": "ERROR"}
 
 
@@ -109,7 +109,7 @@ def test_turn_that_stopped_ends_in_a_stop_token_and_holds_no_other(swept: Swept)
 
 
 def test_special_tokens_are_kept_in_text_and_ids(swept: Swept) -> None:
-    template = load_template(swept.model, LINE, "2026-04-02")
+    template = load_template(swept.model, ENTRY, "2026-04-02")
     stops = set(template.stop_token_ids)
     special = {i for t, i in template.control_tokens.items() if i not in stops}
     turns = swept.table("none").vstack(swept.table("shuffled_answer"))

@@ -1,4 +1,4 @@
-"""What a job asks of a cluster follows from its line, and grows by attempt up to a ceiling."""
+"""What a job asks of a cluster follows from its entry, and grows by attempt up to a ceiling."""
 
 from types import SimpleNamespace
 
@@ -6,12 +6,12 @@ import pytest
 
 from userturn.slurm.resources import Placement
 
-LINE = {"gpus": 2, "nodes": 1, "mem_mb": 1000, "max_mem_mb": 1800, "runtime": 60}
+ENTRY = {"gpus": 2, "nodes": 1, "mem_mb": 1000, "max_mem_mb": 1800, "runtime": 60}
 JOB = SimpleNamespace(model="m")
 
 
 def placement(**own: object) -> Placement:
-    return Placement({"m": LINE | {"max_runtime": 150} | own})
+    return Placement({"m": ENTRY | {"max_runtime": 150} | own})
 
 
 @pytest.mark.parametrize(("attempt", "expected"), [(1, 1000), (2, 1500), (3, 1800), (9, 1800)])
@@ -49,4 +49,4 @@ def test_cores_are_counted_by_node() -> None:
 
 
 def test_a_judge_that_is_served_has_its_line_by_its_own_wildcard() -> None:
-    assert Placement({"j": LINE}, "judge").gpu(SimpleNamespace(judge="j")) == 2
+    assert Placement({"j": ENTRY}, "judge").gpu(SimpleNamespace(judge="j")) == 2

@@ -63,7 +63,7 @@ def attempt(grid: Grid, model: str) -> dict[str, Any]:
     """Train once, and return what the user is told and which step is kept."""
     folder = Path("results/training") / model
     data = folder / "data.parquet"
-    recipe = load_recipe(grid.lines[model]["recipe"])
+    recipe = load_recipe(grid.entries[model]["recipe"])
     prepare_training_data(recipe, "id", folder / "pins.json", data)
     said = None
     try:

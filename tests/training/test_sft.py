@@ -11,7 +11,7 @@ from userturn.prompts.chat_template import Template, load_template
 from userturn.training.rollout_prompts import tasks
 from userturn.training.sft import IGNORED, labelled, labelled_rows
 
-LINE = {"enable_thinking": False}
+ENTRY = {"enable_thinking": False}
 TALK = [
     {"role": "user", "content": "How many?"},
     {"role": "assistant", "content": "The answer is 12."},
@@ -23,7 +23,7 @@ TALK = [
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
     folder = write_tiny_model(tmp_path_factory.mktemp("models") / "tiny")
-    return load_template(folder, LINE, str(date(2026, 4, 2)))
+    return load_template(folder, ENTRY, str(date(2026, 4, 2)))
 
 
 def learnt(template: Template, loss_on: list[str], talk: Any = TALK) -> list[str]:

@@ -78,7 +78,7 @@ def test_archive_holds_the_workflow_and_what_it_took_from_the_project(archive: P
     assert {
         "Snakefile",
         "config.yaml",
-        "rules/judge.smk",
+        "rules/judges.smk",
         "scripts/judge.py",
         "data/rubric.yaml",
         "data/demo/word_problems.jsonl",

@@ -117,7 +117,7 @@ class ModelRun:
         identity: of the model's source.
         settings: of the engine.
         today: the date that chat templates are given.
-        folders: from which a path in the model's line may lead.
+        folders: from which a path in the model's entry may lead.
     """
 
     engine: str

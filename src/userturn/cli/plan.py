@@ -92,7 +92,7 @@ def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
     """Return a table of requests, tokens, sweeps and GPUs, one line a model."""
     head = f"  {'model':<24} {'answers':>9} {'user turns':>11} {'read':>9} {'written':>9}"
     lines = [f"{head}  sweeps x GPUs"]
-    for name, line in grid.models.items():
+    for name, entry in grid.models.items():
         turns, answer = _turns(grid, sizes, name), grid.answer_settings(name)["max_tokens"]
         n_answers = sum(size.n_items for size in sizes.values())
         read = sum(
@@ -103,7 +103,7 @@ def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
         written = n_answers * answer + n_turns * grid.config["user_turn"]["max_tokens"]
         lines.append(
             f"  {name:<24} {n_answers:>9,} {n_turns:>11,} {_short(read):>9} {_short(written):>9}"
-            f"  {line['shards']} x {line['gpus']}"
+            f"  {entry['shards']} x {entry['gpus']}"
         )
     return "\n".join(["requests of each model; tokens read and written at most", *lines])
 
@@ -142,12 +142,12 @@ def _short(number: float) -> str:
 
 def _first_prompt(grid: Grid, model: str) -> str:
     """Return a model's first probe prompt, or why it cannot be shown."""
-    line = grid.models[model]
-    folder = folder_at_hand(line["source"], line["revision"])
+    entry = grid.models[model]
+    folder = folder_at_hand(entry["source"], entry["revision"])
     if folder is None:
         return f"{model}: its tokenizer is not here yet, so its prompt cannot be shown"
     try:
-        template = load_template(folder, line, grid.config["today"])
+        template = load_template(folder, entry, grid.config["today"])
         return f"{model}: {shown_prompt(template, _first_messages(grid))}"
     except UserError as error:
         return f"{model}: REFUSED, {error}"

@@ -85,9 +85,9 @@ def _check_files(config: Config) -> None:
         if "hub" not in dataset and "sha256" in dataset:
             check_sha256(dataset["file"], dataset["sha256"])
     templates = [
-        (f"models.{name}.chat_template", line.get("chat_template"))
-        for name, line in selected(config, "models").items()
-        if isinstance(line, Mapping)
+        (f"models.{name}.chat_template", entry.get("chat_template"))
+        for name, entry in selected(config, "models").items()
+        if isinstance(entry, Mapping)
     ]
     for where, path in templates:
         if path is not None and not Path(path).is_file():
@@ -139,9 +139,9 @@ def _check_endpoint(where: str, entry: Mapping[str, Any], max_cost: float | None
 def _check_nodes(config: Config) -> None:
     """Refuse GPUs that do not spread evenly: each node holds the same part of every layer."""
     models = {
-        f"models.{name}": config["model_defaults"] | line
-        for name, line in selected(config, "models").items()
-        if isinstance(line, Mapping)
+        f"models.{name}": config["model_defaults"] | entry
+        for name, entry in selected(config, "models").items()
+        if isinstance(entry, Mapping)
     }
     judges = {
         f"judges.{name}": entry

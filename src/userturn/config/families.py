@@ -1,4 +1,4 @@
-"""Family and size of a model: by its config line, else read from its name."""
+"""Family and size of a model: by its config entry, else read from its name."""
 
 import re
 from collections.abc import Mapping
@@ -44,17 +44,17 @@ def families(models: Mapping[str, Mapping[str, Any]]) -> list[Member]:
     """Return the families' members in the order of family, size and name; unknown sizes last.
 
     Args:
-        models: model lines by name; the keys `family` and `size` win over the name.
+        models: model entries by name; the keys `family` and `size` win over the name.
     """
     members = []
-    for name, line in models.items():
-        found = size(str(line.get("size", name)))
+    for name, entry in models.items():
+        found = size(str(entry.get("size", name)))
         sizes = (None, None) if found is None else found
-        members.append(Member(name, line.get("family", family(name)), *sizes))
+        members.append(Member(name, entry.get("family", family(name)), *sizes))
     return sorted(members, key=lambda m: (m.family, m.size is None, m.size or 0, m.model))
 
 
 def bases(models: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Return the model that each post-trained one started from, where both are in the grid."""
-    named = {name: str(line["base"]) for name, line in sorted(models.items()) if "base" in line}
+    named = {name: str(entry["base"]) for name, entry in sorted(models.items()) if "base" in entry}
     return {name: base for name, base in named.items() if base in models}

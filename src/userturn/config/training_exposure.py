@@ -5,24 +5,24 @@ from typing import Any
 
 from userturn.config.recipes import Recipe
 
-Lines = Mapping[str, Mapping[str, Any]]
+Entries = Mapping[str, Mapping[str, Any]]
 Recipes = Mapping[str, Recipe]
 
 
-def recipes_of(lines: Lines, recipes: Recipes, model: str) -> Iterator[Recipe]:
+def recipes_of(entries: Entries, recipes: Recipes, model: str) -> Iterator[Recipe]:
     """Yield the recipes that made a model: its own, and those of what it was trained from."""
-    while "recipe" in lines[model]:
+    while "recipe" in entries[model]:
         yield recipes[model]
-        model = lines[model]["base"]
+        model = entries[model]["base"]
 
 
-def trained_on(lines: Lines, recipes: Recipes, model: str) -> set[str]:
+def trained_on(entries: Entries, recipes: Recipes, model: str) -> set[str]:
     """Return the datasets that the recipes of a model declare."""
-    return {name for recipe in recipes_of(lines, recipes, model) for name in recipe["trained_on"]}
+    return {name for recipe in recipes_of(entries, recipes, model) for name in recipe["trained_on"]}
 
 
-def trains_on_the_metric(lines: Lines, recipes: Recipes, model: str) -> bool:
+def trains_on_the_metric(entries: Entries, recipes: Recipes, model: str) -> bool:
     """Tell whether a reward of a model was the verdict that the study reports."""
     return any(
-        recipe.get("trains_on_the_metric", False) for recipe in recipes_of(lines, recipes, model)
+        recipe.get("trains_on_the_metric", False) for recipe in recipes_of(entries, recipes, model)
     )

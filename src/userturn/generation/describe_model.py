@@ -19,26 +19,26 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     Raises:
         UserError: the model cannot be had, or no prompt can be proven for it.
     """
-    line = grid.lines[model]
+    entry = grid.entries[model]
     path_to_pin = grid.results / "revisions" / f"{model}.json"
-    wanted = pinned_revision(path_to_pin, line["source"], line["revision"])
-    revision = resolved_revision(line["source"], wanted)
-    folder = model_folder(line["source"], revision)
-    template = load_template(folder, line, grid.config["today"])
+    wanted = pinned_revision(path_to_pin, entry["source"], entry["revision"])
+    revision = resolved_revision(entry["source"], wanted)
+    folder = model_folder(entry["source"], revision)
+    template = load_template(folder, entry, grid.config["today"])
     description = {
-        "source": line["source"],
+        "source": entry["source"],
         "revision": revision,
-        "revision_asked_for": line["revision"],
-        "trust_remote_code": line["trust_remote_code"],
+        "revision_asked_for": entry["revision"],
+        "trust_remote_code": entry["trust_remote_code"],
         "identity": {
-            "source": source_identity(line["source"], revision),
+            "source": source_identity(entry["source"], revision),
             "tokenizer_sha256": _tokenizer_sha256(template.tokenizer),
             "template_sha256": fingerprint(template.tokenizer.chat_template),
         },
         **_prompts(template),
         "proofs": prove(template),
     }
-    pin = {"source": line["source"], "asked_for": line["revision"], "revision": revision}
+    pin = {"source": entry["source"], "asked_for": entry["revision"], "revision": revision}
     identity = grid.model_fingerprint(model)
     write_json(pin, path_to_pin, identity)
     write_json(description, path_to_description, identity)

@@ -72,14 +72,14 @@ def shown_answers(plans: Sequence[Plan], journal: Path) -> dict[str, str | None]
     return shown
 
 
-def engine_settings(config: Config, line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a model's engine is loaded with, by the study's settings and the model's line."""
+def engine_settings(config: Config, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a model's engine is loaded with, by the study's settings and its entry."""
     settings: dict[str, Any] = config["vllm"] | {
-        "dtype": line["dtype"],
-        "max_model_len": line["max_model_len"],
-        "trust_remote_code": line["trust_remote_code"],
-        "tensor_parallel_size": max(1, line["gpus"] // line["nodes"]),
-        "nnodes": line["nodes"],
+        "dtype": entry["dtype"],
+        "max_model_len": entry["max_model_len"],
+        "trust_remote_code": entry["trust_remote_code"],
+        "tensor_parallel_size": max(1, entry["gpus"] // entry["nodes"]),
+        "nnodes": entry["nodes"],
         "exact": config.get("determinism") == "exact",
     }
     return settings
@@ -87,11 +87,11 @@ def engine_settings(config: Config, line: Mapping[str, Any]) -> dict[str, Any]:
 
 def load_sweep(grid: Grid, model: str, shard: str, pending: Iterable[str], stop: StopFlag) -> Sweep:
     """Return the sweep of one shard, its tokenizer loaded and its engine not yet."""
-    line, config = grid.models[model], grid.config
+    entry, config = grid.models[model], grid.config
     revision = read_description(grid, model)["revision"]  # the noted commit, no branch
-    folder = model_folder(line["source"], revision)
-    template = load_template(folder, line, config["today"])
-    settings = engine_settings(config, line)
+    folder = model_folder(entry["source"], revision)
+    template = load_template(folder, entry, config["today"])
+    settings = engine_settings(config, entry)
     asker = Asker(
         model,
         template,
@@ -100,7 +100,7 @@ def load_sweep(grid: Grid, model: str, shard: str, pending: Iterable[str], stop:
         stop,
     )
     identity = request_identity(grid, model)
-    planner = Planner(identity, template, line["max_model_len"], config["seed"])
+    planner = Planner(identity, template, entry["max_model_len"], config["seed"])
     return Sweep(PendingPlans(grid, model, shard, frozenset(pending), planner), asker)
 
 

@@ -58,7 +58,7 @@ def source_identity(source: str, revision: str | None) -> str:
         return identity if base is None else f"{identity} on {source_identity(*base)}"
     raise UserError(
         f"model source '{source}' does not exist; expected a hub id such as Qwen/Qwen3.5-0.8B, "
-        "a model folder or a .gguf file: mend the model's line in the config"
+        "a model folder or a .gguf file: mend the model's entry in the config"
     )
 
 

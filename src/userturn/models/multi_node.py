@@ -52,7 +52,7 @@ def start_workers(n_nodes: int, settings: Mapping[str, Any]) -> None:
     if not job or not node:
         raise UserError(
             f"a model with `nodes: {n_nodes}` runs in a SLURM job, and this is none; run "
-            "`snakemake --profile slurm`, or set `nodes: 1` in the model's line"
+            "`snakemake --profile slurm`, or set `nodes: 1` in the model's entry"
         )
     workers = subprocess.Popen(
         worker_command(job, node, n_nodes, settings),

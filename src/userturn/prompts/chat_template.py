@@ -21,7 +21,7 @@ __all__ = ["Message", "Prompt", "Template", "TemplateError", "load_template"]
 
 
 BY_HAND = (
-    "to decide it by hand, give the model's line `user_header`: the whole text between an answer "
+    "to decide it by hand, give the model's entry `user_header`: the whole text between an answer "
     "and the user's turn"
 )
 
@@ -36,7 +36,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Template(Renderer):
-    """A chat template with the model line's choices.
+    """A chat template with the model entry's choices.
 
     Attributes:
         user_header: overrides the text that the probe prompt ends in.
@@ -109,7 +109,7 @@ class Template(Renderer):
 
     @cached_property
     def header_is_by_hand(self) -> bool:
-        """Whether the model line's header stands where the template's cannot be derived."""
+        """Whether the model entry's header stands where the template's cannot be derived."""
         return self.user_header is not None and not self._is_derivable
 
     @cached_property
@@ -129,7 +129,7 @@ class Template(Renderer):
         return "" if self._is_derivable else f"; {BY_HAND}"
 
     def _cut_header(self, literals: Sequence[str]) -> str:
-        """Return the text between answer and user turn, with the model line's override.
+        """Return the text between answer and user turn, with the model entry's override.
 
         Raises:
             TemplateError: there is no header, or the override does not fit the derived text.
@@ -150,7 +150,7 @@ class Template(Renderer):
             raise TemplateError(
                 f"user_header {self.user_header!r} does not fit the template's {derived!r}: it "
                 "must be a part of that text, which is then cut behind it, or replace all of it "
-                f"and so begin with {controls[0]!r}; mend the model's line"
+                f"and so begin with {controls[0]!r}; mend the model's entry"
             )
         return self.user_header
 
@@ -160,7 +160,7 @@ class Template(Renderer):
         if bos is not None and list(ids[:2]) == [bos, bos]:
             raise TemplateError(
                 f"the prompt begins with two {self.tokenizer.bos_token!r}, expected one: give the "
-                "model's line a `chat_template` that writes it once"
+                "model's entry a `chat_template` that writes it once"
             )
         return Prompt(interleave(literals, contents), tuple(ids))
 
@@ -187,7 +187,7 @@ class Template(Renderer):
 
     @cached_property
     def stop_token_ids(self) -> tuple[int, ...]:
-        """Tokens that end a user turn: ends of a turn, beginnings of others, the model line's."""
+        """Tokens that end a user turn: ends of a turn, beginnings of others, the model entry's."""
         return user_turn_stops(self)
 
     def decode(self, token_ids: Sequence[int]) -> str:
@@ -208,8 +208,8 @@ class Template(Renderer):
         return not (text if len(said) == len(token_ids) else self.decode(said)).strip()
 
 
-def load_template(folder: Path, line: Mapping[str, Any], today: str) -> Template:
-    """Return the template of a model folder with the choices of the model's line.
+def load_template(folder: Path, entry: Mapping[str, Any], today: str) -> Template:
+    """Return the template of a model folder with the choices of the model's entry.
 
     Raises:
         TemplateError: the folder has no tokenizer or no chat template.
@@ -218,26 +218,26 @@ def load_template(folder: Path, line: Mapping[str, Any], today: str) -> Template
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(
-            folder, trust_remote_code=line.get("trust_remote_code", False)
+            folder, trust_remote_code=entry.get("trust_remote_code", False)
         )
     except (OSError, ValueError, ImportError) as error:
         raise TemplateError(
             f"model folder '{folder}' has no tokenizer that transformers can load "
             f"({str(error).splitlines()[0]}); expected tokenizer.json beside config.json"
         ) from error
-    if "chat_template" in line:
-        tokenizer.chat_template = Path(line["chat_template"]).read_text()
+    if "chat_template" in entry:
+        tokenizer.chat_template = Path(entry["chat_template"]).read_text()
     if not getattr(tokenizer, "chat_template", None):
         raise TemplateError(
             f"model folder '{folder}' has no chat template, so it has no user header; expected "
-            "chat_template.jinja, or `chat_template` in the model's line: a file with one"
+            "chat_template.jinja, or `chat_template` in the model's entry: a file with one"
         )
     return Template(
         tokenizer,
         date.fromisoformat(today),
-        {"enable_thinking": line["enable_thinking"]} | line.get("template_options", {}),
-        line.get("user_header"),
-        tuple(line.get("stop", ())),
+        {"enable_thinking": entry["enable_thinking"]} | entry.get("template_options", {}),
+        entry.get("user_header"),
+        tuple(entry.get("stop", ())),
         _end_of_sequence(folder),
     )
 

@@ -168,7 +168,7 @@ def needs_donor(settings: Mapping[str, Any]) -> bool:
 
 def controls_of(perturbations: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the names of the perturbations that are controls, sorted."""
-    return sorted(name for name, line in perturbations.items() if line["operator"] in CONTROLS)
+    return sorted(name for name, entry in perturbations.items() if entry["operator"] in CONTROLS)
 
 
 def check_perturbations(config: Config) -> None:

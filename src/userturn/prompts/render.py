@@ -112,7 +112,7 @@ class Renderer:
         if match is None:
             raise TemplateError(
                 "the chat template alters the text of a message, or writes other text around it "
-                "than around another message; leave that item out, or give the model's line a "
+                "than around another message; leave that item out, or give the model's entry a "
                 "`chat_template` that does not"
             )
         return literals, list(match.groups())

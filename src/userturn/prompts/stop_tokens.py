@@ -42,10 +42,10 @@ def user_turn_stops(template: "Template") -> tuple[int, ...]:
     """Return the tokens that end a user turn.
 
     These are the answer's ends, what the template writes behind a user message, how it begins
-    the other roles' messages, and the model line's own.
+    the other roles' messages, and the model entry's own.
 
     Raises:
-        TemplateError: a stop of the model's line is not one token.
+        TemplateError: a stop of the model's entry is not one token.
     """
     stops: set[int | None] = {*answer_ends(template), *turn_ends(template)}
     stops.update(_controls_after(template, [*EXAMPLE, NEXT_USER], -2)[:2])
@@ -94,6 +94,6 @@ def _only_token(tokenizer: Any, text: str) -> int:
     if len(ids) != 1:
         raise TemplateError(
             f"stop {text!r} is {len(ids)} tokens of this tokenizer, expected one, such as "
-            f"{tokenizer.eos_token!r}; mend `stop` in the model's line"
+            f"{tokenizer.eos_token!r}; mend `stop` in the model's entry"
         )
     return int(ids[0])

@@ -31,7 +31,7 @@ def _check_user_turns_end(template: Template) -> None:
         behind = template.literals(EXAMPLE[:1], add_generation_prompt=True)[-1]
         raise TemplateError(
             f"no token ends a user turn: the chat template goes on with {behind!r}, which is plain "
-            f"text; give the model's line `stop`, such as [{template.tokenizer.eos_token!r}]: the "
+            f"text; give the model's entry `stop`, such as [{template.tokenizer.eos_token!r}]: the "
             "tokens that shall end it"
         )
 

@@ -21,7 +21,7 @@ from userturn.config.check import check
 from userturn.config.load import load_config
 from userturn.errors import UserError
 from userturn.slurm.scheduler import (
-    lines_of_jobs,
+    entries_of_jobs,
     look_at_preemption,
     look_at_requests,
     reason,
@@ -120,7 +120,7 @@ def _node(grid: Grid, submission: list[str], patience: int) -> Iterator[Finding]
     FOLDER.mkdir(parents=True, exist_ok=True)
     question, answer = FOLDER / f"{name}.question.json", FOLDER / f"{name}.answer.json"
     question.write_text(json.dumps(_question(grid)))
-    gpus = ["--gpus=1"] if any(line["gpus"] for line in lines_of_jobs(grid).values()) else []
+    gpus = ["--gpus=1"] if any(entry["gpus"] for entry in entries_of_jobs(grid).values()) else []
     command = [sys.executable, "-m", "userturn.slurm.node_check", str(question), str(answer)]
     called = [f"--job-name=userturn-doctor-{name}", f"--output={FOLDER / name}.log"]
     wrapped = ["--wrap", shlex.join(command)]
@@ -133,12 +133,12 @@ def _node(grid: Grid, submission: list[str], patience: int) -> Iterator[Finding]
 
 def _question(grid: Grid) -> dict[str, Any]:
     models = {}
-    for name, line in lines_of_jobs(grid).items():
-        if "recipe" in line:  # its folder is yet to be made
+    for name, entry in entries_of_jobs(grid).items():
+        if "recipe" in entry:  # its folder is yet to be made
             continue
         path = grid.results / "models" / f"{name.removeprefix('model ')}.json"
         noted = json.loads(path.read_text())["revision"] if path.is_file() else None
-        models[name] = {"source": line["source"], "revision": noted or line["revision"]}
+        models[name] = {"source": entry["source"], "revision": noted or entry["revision"]}
     return {
         "engine": grid.config["engine"],
         "results": str(grid.results),

@@ -25,8 +25,8 @@ def look(question: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     yield f"{node} writes the results", _write_results(Path(question["results"]))
     yield f"{node} imports {question['engine']}", _import(question["engine"])
     yield from ((f"{node} {what}", trouble) for what, trouble in _devices())
-    for model, line in question["models"].items():
-        yield f"{node} has {model}", _model(line["source"], line["revision"])
+    for model, entry in question["models"].items():
+        yield f"{node} has {model}", _model(entry["source"], entry["revision"])
     for dataset, path in question["datasets"].items():
         missing = None if Path(path).is_file() else "run `snakemake download` on the login node"
         yield f"{node} has dataset {dataset}", missing

@@ -1,4 +1,4 @@
-"""What a job that loads a model asks of a cluster: devices, memory and time, from its line."""
+"""What a job that loads a model asks of a cluster: devices, memory and time, from its entry."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,23 +9,23 @@ THREADS = 8
 class Placement:
     """The resources of jobs by their wildcards and the attempt (from 1)."""
 
-    def __init__(self, lines: Mapping[str, Mapping[str, Any]], wildcard: str = "model") -> None:
-        """Take complete lines of models, or of judges, by the names that a wildcard has."""
-        self.lines = lines
+    def __init__(self, entries: Mapping[str, Mapping[str, Any]], wildcard: str = "model") -> None:
+        """Take complete entries of models, or of judges, by the names that a wildcard has."""
+        self.entries = entries
         self.wildcard = wildcard
 
-    def _line(self, wildcards: Any) -> Mapping[str, Any]:
-        return self.lines[getattr(wildcards, self.wildcard)]
+    def _entry(self, wildcards: Any) -> Mapping[str, Any]:
+        return self.entries[getattr(wildcards, self.wildcard)]
 
     def gpu(self, wildcards: Any) -> int:
         """Return the GPUs of a job on one node; none for several nodes, see `gres`."""
-        line = self._line(wildcards)
-        return int(line["gpus"]) if line["nodes"] == 1 else 0
+        entry = self._entry(wildcards)
+        return int(entry["gpus"]) if entry["nodes"] == 1 else 0
 
     def gpu_model(self, wildcards: Any) -> str:
         """Return the type of a job's GPUs on one node, as the cluster calls it; empty for any."""
-        line = self._line(wildcards)
-        return str(line.get("gpu_model", "")) if line["nodes"] == 1 else ""
+        entry = self._entry(wildcards)
+        return str(entry.get("gpu_model", "")) if entry["nodes"] == 1 else ""
 
     def gres(self, wildcards: Any) -> str:
         """Return the GPUs of each of several nodes, such as gpu:h100:4; empty for one node.
@@ -33,30 +33,30 @@ class Placement:
         A number for the whole job would let SLURM spread it unevenly, and the SLURM plugin would
         ask for all of it on the first node.
         """
-        line = self._line(wildcards)
-        n_each = line["gpus"] // line["nodes"]
-        if line["nodes"] == 1 or n_each == 0:
+        entry = self._entry(wildcards)
+        n_each = entry["gpus"] // entry["nodes"]
+        if entry["nodes"] == 1 or n_each == 0:
             return ""
-        return ":".join(["gpu", *filter(None, [line.get("gpu_model")]), str(n_each)])
+        return ":".join(["gpu", *filter(None, [entry.get("gpu_model")]), str(n_each)])
 
     def nodes(self, wildcards: Any) -> int:
         """Return the nodes of a job: without it SLURM may spread GPUs over several."""
-        return int(self._line(wildcards)["nodes"])
+        return int(self._entry(wildcards)["nodes"])
 
     def threads(self, wildcards: Any) -> int:
         """Return the CPU cores on each node: vLLM wants two, and one for each GPU, or more."""
-        line = self._line(wildcards)
-        return max(THREADS, 2 + 2 * int(line["gpus"]) // int(line["nodes"]))
+        entry = self._entry(wildcards)
+        return max(THREADS, 2 + 2 * int(entry["gpus"]) // int(entry["nodes"]))
 
     def mem_mb(self, wildcards: Any, attempt: int) -> int:
         """Return the memory of a job in MB: half as much again in each further attempt."""
-        line = self._line(wildcards)
+        entry = self._entry(wildcards)
         return int(
-            min(line["mem_mb"] * (1 + attempt) // 2, max(line["max_mem_mb"], line["mem_mb"]))
+            min(entry["mem_mb"] * (1 + attempt) // 2, max(entry["max_mem_mb"], entry["mem_mb"]))
         )
 
     def runtime(self, wildcards: Any, attempt: int) -> int:
         """Return the time of a job in minutes: as much again in each further attempt."""
-        line = self._line(wildcards)
-        most = max(line["max_runtime"], line["runtime"])
-        return int(min(line["runtime"] * attempt, most))
+        entry = self._entry(wildcards)
+        most = max(entry["max_runtime"], entry["runtime"])
+        return int(min(entry["runtime"] * attempt, most))

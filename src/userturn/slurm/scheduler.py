@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from userturn.config.trained_models import training_line
+from userturn.config.trained_models import training_entry
 from userturn.slurm.resources import Placement
 from userturn.study.grid import Grid
 
@@ -44,24 +44,26 @@ class _Job(NamedTuple):
     model: str
 
 
-def lines_of_jobs(grid: Grid) -> dict[str, dict[str, Any]]:
-    """Return the lines of all that a job of its own loads: models, trainings, served judges."""
+def entries_of_jobs(grid: Grid) -> dict[str, dict[str, Any]]:
+    """Return the entries of all that a job of its own loads: models, trainings, served judges."""
     defaults = grid.config["model_defaults"]
-    served = {name: line for name, line in grid.judges.items() if line.get("serve")}
-    lines = {f"model {name}": line for name, line in grid.models.items()}
-    trained = {name: grid.lines[name] for name in grid.described if "recipe" in grid.lines[name]}
-    lines |= {f"training of {name}": training_line(line) for name, line in trained.items()}
-    for name, line in served.items():
-        lines[f"judge {name}"] = {**defaults, **line, "source": line["model"]}
-    return lines
+    served = {name: entry for name, entry in grid.judges.items() if entry.get("serve")}
+    entries = {f"model {name}": entry for name, entry in grid.models.items()}
+    trained = {
+        name: grid.entries[name] for name in grid.described if "recipe" in grid.entries[name]
+    }
+    entries |= {f"training of {name}": training_entry(entry) for name, entry in trained.items()}
+    for name, entry in served.items():
+        entries[f"judge {name}"] = {**defaults, **entry, "source": entry["model"]}
+    return entries
 
 
 def look_at_requests(grid: Grid, submission: list[str]) -> Iterator[Look]:
     """Have the scheduler say whether it would take each job; those alike but once."""
-    lines = lines_of_jobs(grid)
+    entries = entries_of_jobs(grid)
     alike: dict[tuple[str, ...], list[str]] = {}
-    for name in lines:
-        wishes = sbatch_options(Placement(lines), name, submission)
+    for name in entries:
+        wishes = sbatch_options(Placement(entries), name, submission)
         alike.setdefault(tuple(wishes), []).append(name)
     for options, names in alike.items():
         done = run(["sbatch", "--test-only", *options, "--wrap", "true"])
@@ -71,7 +73,7 @@ def look_at_requests(grid: Grid, submission: list[str]) -> Iterator[Look]:
             None
             if done.returncode == 0
             else f"sbatch says '{reason(done.stderr)}'; mend account and partition in the "
-            "profile, or gpus, gpu_model, mem_mb and runtime in the model's line "
+            "profile, or gpus, gpu_model, mem_mb and runtime in the model's entry "
             "(cores: `set-threads` in the profile)",
         )
 

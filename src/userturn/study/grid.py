@@ -17,7 +17,7 @@ from userturn.config.entries import (
     human_datasets,
     selected,
 )
-from userturn.config.trained_models import complete_lines, described
+from userturn.config.trained_models import complete_entries, described
 from userturn.datasets.fetch import complete
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, temperature_name
@@ -45,8 +45,8 @@ class Grid:
         self.config = config
         self.results = Path(results)
         self.contents = contents or FileContents(config)
-        self.lines = complete_lines(config, results)
-        self.models = {name: self.lines[name] for name in selected(config, "models")}
+        self.entries = complete_entries(config, results)
+        self.models = {name: self.entries[name] for name in selected(config, "models")}
         self.datasets = selected(config, "datasets")
         self.human_datasets = human_datasets(config)
         self.perturbations = selected(config, "perturbations")
@@ -75,6 +75,11 @@ class Grid:
         """The models of the grid and those that they were trained from, sorted."""
         return described(self.config)
 
+    @cached_property
+    def trained(self) -> list[str]:
+        """Those of `described` that a recipe trains here, sorted."""
+        return [name for name in self.described if "recipe" in self.entries[name]]
+
     def dataset_settings(self, dataset: str) -> dict[str, Any]:
         """Return a dataset's entry, complete with the text of its instruction and its seed."""
         return complete(self.config["datasets"][dataset], self.config["seed"])
@@ -84,7 +89,7 @@ class Grid:
         return self.config["samples"] if self.temperatures[temperature] > 0 else 1
 
     def answer_settings(self, model: str) -> dict[str, Any]:
-        """Return how a model's own answers are drawn: as all are, but for what its line says."""
+        """Return how a model's own answers are drawn: as all are, but for what its entry says."""
         settings: dict[str, Any] = self.config["answer"] | self.models[model].get("answer", {})
         return settings
 

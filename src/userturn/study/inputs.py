@@ -19,7 +19,7 @@ from userturn.config.recipes import (
     load_recipe,
     training_identity,
 )
-from userturn.config.trained_models import complete_lines, described
+from userturn.config.trained_models import complete_entries, described
 from userturn.datasets.fetch import complete, shaping
 from userturn.judges.identity import judge_identity
 from userturn.models.fetch import source_identity
@@ -98,18 +98,18 @@ class FileContents:
         return {name: self._model(name) for name in described(self._config)}
 
     @cached_property
-    def _lines(self) -> dict[str, dict[str, Any]]:
-        return complete_lines(self._config, "results")
+    def _entries(self) -> dict[str, dict[str, Any]]:
+        return complete_entries(self._config, "results")
 
     def _model(self, name: str) -> dict[str, Any]:
-        line = self._lines[name]
-        template = line.get("chat_template")
-        is_trained = "recipe" in line
+        entry = self._entries[name]
+        template = entry.get("chat_template")
+        is_trained = "recipe" in entry
         return {
-            **{key: value for key, value in line.items() if key not in NO_IDENTITY},
+            **{key: value for key, value in entry.items() if key not in NO_IDENTITY},
             "source": f"trained:{self.training(name)}"
             if is_trained
-            else source_identity(line["source"], line["revision"]),
+            else source_identity(entry["source"], entry["revision"]),
             "engine": self._config["engine"],
             "today": self._config["today"],
             **({"chat_template": file_sha256(template)} if template else {}),
@@ -119,13 +119,13 @@ class FileContents:
         """Return the identity of a trained model's training."""
         recipe, judges = self.recipes[name], complete_judges(self._config)
         asked = {judge: judge_identity(judges[judge]) for judge in endpoints_of(recipe).values()}
-        return training_identity(recipe, self._model(self._lines[name]["base"]), asked)
+        return training_identity(recipe, self._model(self._entries[name]["base"]), asked)
 
     @cached_property
     def recipes(self) -> dict[str, Recipe]:
         """The recipe of each model that is trained here."""
-        lines = self._lines.items()
-        return {name: load_recipe(line["recipe"]) for name, line in lines if "recipe" in line}
+        entries = self._entries.items()
+        return {name: load_recipe(entry["recipe"]) for name, entry in entries if "recipe" in entry}
 
     @cached_property
     def training_data(self) -> dict[str, list[dict[str, Any]]]:

@@ -7,7 +7,7 @@ from userturn.study.grid import Grid
 def judge_of(grid: Grid, name: str) -> Judge:
     """Return a judge of a grid by its name."""
     prices = {
-        judge: line["price"] for judge, line in grid.config["judges"].items() if "price" in line
+        judge: entry["price"] for judge, entry in grid.config["judges"].items() if "price" in entry
     }
     config = grid.config
     cap, share = config["max_cost"], config["max_error_share"]

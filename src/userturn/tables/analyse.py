@@ -35,14 +35,14 @@ def analysed(
         n_resamples: bootstrap resamples, sign flips and permutations.
     """
     seed = int(grid.config["seed"])
-    lines, before = families_table(grid.models), bases(grid.models)
-    known = lines.select("model", "family").cast({"model": pl.Categorical})
+    members, before = families_table(grid.models), bases(grid.models)
+    known = members.select("model", "family").cast({"model": pl.Categorical})
     items = items.join(known, on="model", how="left")
     differences = contrasts(items, before, controls_of(grid.perturbations), seed, n_resamples)
-    beside = decoupling(items, grades, lines, seed, n_resamples)
-    accuracies = accuracy_contrasts(grades, lines, before, seed, n_resamples)
+    beside = decoupling(items, grades, members, seed, n_resamples)
+    accuracies = accuracy_contrasts(grades, members, before, seed, n_resamples)
     return {
-        "families": lines,
+        "families": members,
         "pooled_rates": pooled_rates(items, seed, n_resamples),
         "failure_profiles": failure_profiles(items, seed, n_resamples),
         "contrasts": differences,

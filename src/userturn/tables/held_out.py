@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from userturn.config.training_exposure import Lines, Recipes, trained_on, trains_on_the_metric
+from userturn.config.training_exposure import Entries, Recipes, trained_on, trains_on_the_metric
 from userturn.storage.parquet import Schema
 
 ALL = "all"
@@ -17,7 +17,7 @@ SEEN: Schema = {"seen": pl.Boolean, "trains_on_the_metric": pl.Boolean}
 
 def mark_seen(
     table: pl.DataFrame,
-    lines: Lines,
+    entries: Entries,
     recipes: Recipes,
     datasets: Iterable[str],
     model: str = "condition",
@@ -29,16 +29,16 @@ def mark_seen(
 
     Args:
         table: with a column of models and one `dataset`.
-        lines: complete model lines by name.
+        entries: complete model entries by name.
         recipes: of the models that are trained here.
         datasets: of the study.
         model: the column of models.
     """
     datasets = list(datasets)
     rows = []
-    for name in [name for name, line in lines.items() if "recipe" in line]:
-        seen = trained_on(lines, recipes, name)
-        on_metric = trains_on_the_metric(lines, recipes, name)
+    for name in [name for name, entry in entries.items() if "recipe" in entry]:
+        seen = trained_on(entries, recipes, name)
+        on_metric = trains_on_the_metric(entries, recipes, name)
         rows += [(name, dataset, dataset in seen, on_metric) for dataset in datasets]
         rows.append((name, ALL, bool(seen & set(datasets)), on_metric))
     schema: Schema = {model: pl.String, "dataset": pl.String, **SEEN}

@@ -50,7 +50,7 @@ def post_training(contrasts: pl.DataFrame, accuracies: pl.DataFrame, grid: Grid)
             accuracies.select(pl.lit("accuracy").alias("measure"), pl.all()),
         ]
     ).filter(pl.col("scope") != "family")
-    table = mark_seen(table, grid.lines, grid.contents.recipes, grid.datasets)
+    table = mark_seen(table, grid.entries, grid.contents.recipes, grid.datasets)
     if table.height:
         return table
     reason = "no model line of this study names its base"

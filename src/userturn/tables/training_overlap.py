@@ -128,13 +128,13 @@ def measure_training_overlap(
     own = {Path(path).parent.name: _said(path) for path in sorted(paths_to_data)}
     rows = []
     for model in sorted(own):
-        learnt = Learnt(_of_chain(grid.lines, own, model))
+        learnt = Learnt(_of_chain(grid.entries, own, model))
         for dataset in sorted(items):
             instruction = grid.dataset_settings(dataset).get("instruction", "")
             counts = count_overlap(learnt, items[dataset], instruction)
             rows.append({"model": model, "dataset": dataset} | counts)
     table = mark_seen(
-        pl.DataFrame(rows, schema=SCHEMA), grid.lines, grid.contents.recipes, items, "model"
+        pl.DataFrame(rows, schema=SCHEMA), grid.entries, grid.contents.recipes, items, "model"
     )
     write_table(table.select(*SCHEMA, *SEEN), path_to_table, identity)
     write_csv(table, path_to_csv)
@@ -147,10 +147,10 @@ def _said(path: str) -> list[str]:
 
 
 def _of_chain(
-    lines: Mapping[str, Mapping[str, Any]], own: Mapping[str, list[str]], model: str
+    entries: Mapping[str, Mapping[str, Any]], own: Mapping[str, list[str]], model: str
 ) -> list[str]:
     messages: list[str] = []
     while model in own:
         messages += own[model]
-        model = lines[model].get("base", "")
+        model = entries[model].get("base", "")
     return messages

@@ -18,7 +18,7 @@ class Training:
         model: its name.
         recipe: to follow.
         base: folder of the base.
-        line: of the model, complete.
+        entry: of the model, complete.
         checkpoints: folder of its checkpoints.
         rows: of the prepared training data.
     """
@@ -26,7 +26,7 @@ class Training:
     model: str
     recipe: Recipe
     base: Path
-    line: Mapping[str, Any]
+    entry: Mapping[str, Any]
     checkpoints: Path
     rows: list[dict[str, Any]]
 
@@ -65,7 +65,7 @@ def trainer_arguments(training: Training, has_gpu: bool) -> dict[str, Any]:
         "logging_steps": 1,
         "report_to": "none",
         "disable_tqdm": True,
-        "bf16": training.line["dtype"] == "bfloat16",
+        "bf16": training.entry["dtype"] == "bfloat16",
         "use_cpu": not has_gpu,
         "dataloader_pin_memory": has_gpu,
     }

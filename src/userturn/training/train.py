@@ -74,11 +74,11 @@ def load_trainer(grid: Grid, training: Training, stop: StopFlag) -> Any:
         raise UserError(
             f"training needs the package '{error.name}', which is not installed; run `make setup`"
         ) from error
-    line, adapter = training.line, training.recipe["lora"]
-    template = load_template(training.base, line, grid.config["today"])
+    entry, adapter = training.entry, training.recipe["lora"]
+    template = load_template(training.base, entry, grid.config["today"])
     torch.manual_seed(training.recipe["optimisation"]["seed"])
     model = AutoModelForCausalLM.from_pretrained(
-        training.base, dtype=line["dtype"], trust_remote_code=line["trust_remote_code"]
+        training.base, dtype=entry["dtype"], trust_remote_code=entry["trust_remote_code"]
     )
     others = {
         "peft_config": LoraConfig(
@@ -165,8 +165,8 @@ def train(
         UserError: see `run_to_the_end`; somebody else trains the model.
     """
     os.environ.update(QUIET | {"OMP_NUM_THREADS": str(n_threads)})
-    line, stop = grid.lines[model], StopFlag()
-    base = json.loads(Path(grid.results, "models", f"{line['base']}.json").read_text())
+    entry, stop = grid.entries[model], StopFlag()
+    base = json.loads(Path(grid.results, "models", f"{entry['base']}.json").read_text())
     learnt_from = {
         "training": identity,
         "base_identity": base["identity"],
@@ -176,15 +176,15 @@ def train(
         stop.listen()
         training = Training(
             model,
-            load_recipe(line["recipe"]),
-            model_folder(grid.lines[line["base"]]["source"], base["revision"]),
-            line,
+            load_recipe(entry["recipe"]),
+            model_folder(grid.entries[entry["base"]]["source"], base["revision"]),
+            entry,
             grid.results / "checkpoints" / model / fingerprint(learnt_from),
             pl.read_parquet(path_to_data).to_dicts(),
         )
         checkpoint = run_to_the_end(grid, training, stop)
         _write_folder(training, checkpoint, Path(path_to_folder))
-        about = {"base": line["base"], "base_revision": base["revision"], **learnt_from}
+        about = {"base": entry["base"], "base_revision": base["revision"], **learnt_from}
         _write_record(training, checkpoint, about, path_to_record)
 
 

@@ -11,9 +11,9 @@ from userturn.study.grid import Grid
 from userturn.study.record import study_record
 from userturn.workflow.controls import ControlGrid
 from userturn.workflow.humans import HumanGrid
-from userturn.workflow.judge import JudgeGrid
+from userturn.workflow.judges import JudgeGrid
 from userturn.workflow.pending import Pending
-from userturn.workflow.posttrain import TrainingGrid
+from userturn.workflow.training import TrainingGrid
 
 GRADES_VERSION = 3
 SUMMARY_VERSION = 2
@@ -133,7 +133,9 @@ class Study:
     def descriptions_of_sources(self) -> list[str]:
         """What is known of the models that are fetched: those of the run, and bases of trained."""
         grid = self.grid
-        return [f"results/models/{m}.json" for m in grid.described if "recipe" not in grid.lines[m]]
+        return [
+            f"results/models/{m}.json" for m in grid.described if "recipe" not in grid.entries[m]
+        ]
 
     @property
     def prepared_datasets(self) -> list[str]:

@@ -24,8 +24,8 @@ class JudgeGrid:
         self.controls = controls
         self.to_sweep = to_sweep
         defaults = grid.config["model_defaults"]
-        lines = {name: defaults | settings for name, settings in grid.judges.items()}
-        self.placement = Placement(lines, "judge")
+        entries = {name: defaults | settings for name, settings in grid.judges.items()}
+        self.placement = Placement(entries, "judge")
 
     def check_keys(self) -> None:
         """End the program where the key of a judge is not in the environment."""
@@ -107,7 +107,7 @@ class JudgeGrid:
     def prices(self) -> dict[str, Any]:
         """The prices of the judges that have one, for a million tokens."""
         judges = self.grid.judges
-        return {name: line["price"] for name, line in judges.items() if "price" in line}
+        return {name: entry["price"] for name, entry in judges.items() if "price" in entry}
 
     @property
     def identity(self) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from userturn.config.trained_models import training_line
+from userturn.config.trained_models import training_entry
 from userturn.config.training_exposure import trained_on
 from userturn.slurm.resources import Placement
 from userturn.storage.hashing import fingerprint
@@ -18,8 +18,10 @@ class TrainingGrid:
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""
         self.grid = grid
-        self.models = [name for name in grid.described if "recipe" in grid.lines[name]]
-        self.placement = Placement({name: training_line(grid.lines[name]) for name in self.models})
+        self.models = [name for name in grid.described if "recipe" in grid.entries[name]]
+        self.placement = Placement(
+            {name: training_entry(grid.entries[name]) for name in self.models}
+        )
 
     def _folders(self, model: str) -> list[str]:
         return [f"results/training/{model}/model"] if model in self.models else []
@@ -30,7 +32,7 @@ class TrainingGrid:
 
     def base(self, wildcards: Any) -> list[str]:
         """Return what a training needs of its base: the description, and a trained one's folder."""
-        base = self.grid.lines[wildcards.model]["base"]
+        base = self.grid.entries[wildcards.model]["base"]
         return [f"results/models/{base}.json", *self._folders(base)]
 
     def source_files(self, wildcards: Any) -> list[str]:
@@ -64,7 +66,7 @@ class TrainingGrid:
     def declared(self) -> dict[str, list[str]]:
         """The datasets that each trained model of the grid has seen, by what recipes declare."""
         return {
-            name: sorted(trained_on(self.grid.lines, self.grid.contents.recipes, name))
+            name: sorted(trained_on(self.grid.entries, self.grid.contents.recipes, name))
             for name in self.models
         }
 
