@@ -19,7 +19,7 @@ wildcard_constraints:
     **WILDCARDS,
 
 
-STAGES = "data training generation grading judges controls humans aggregate figures report audit".split()
+STAGES = "data training generation grading judges controls humans aggregate figures report audit"
 
 
 rule all:
@@ -31,6 +31,6 @@ rule all:
         "results/study.json",
 
 
-for stage in STAGES:
+for stage in STAGES.split():
 
     include: f"rules/{stage}.smk"

@@ -25,7 +25,7 @@ def grid(models: dict[str, Any], perturbations: dict[str, Any] | None = None) ->
     plain = {name: {"operator": name} for name in ("none", "truncate", "header_only")}
     return SimpleNamespace(
         models=models,
-        lines=models,
+        entries=models,
         contents=SimpleNamespace(recipes={}),
         datasets=[],
         perturbations=perturbations or plain,

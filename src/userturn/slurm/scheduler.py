@@ -49,10 +49,7 @@ def entries_of_jobs(grid: Grid) -> dict[str, dict[str, Any]]:
     defaults = grid.config["model_defaults"]
     served = {name: entry for name, entry in grid.judges.items() if entry.get("serve")}
     entries = {f"model {name}": entry for name, entry in grid.models.items()}
-    trained = {
-        name: grid.entries[name] for name in grid.described if "recipe" in grid.entries[name]
-    }
-    entries |= {f"training of {name}": training_entry(entry) for name, entry in trained.items()}
+    entries |= {f"training of {name}": training_entry(grid.entries[name]) for name in grid.trained}
     for name, entry in served.items():
         entries[f"judge {name}"] = {**defaults, **entry, "source": entry["model"]}
     return entries

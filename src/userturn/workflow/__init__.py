@@ -3,11 +3,11 @@
 artifacts.py: every file that a configuration asks for, with its identity.
 controls.py: for rules/controls.smk.
 humans.py: for rules/humans.smk.
-judge.py: for rules/judge.smk.
+judges.py: for rules/grading.smk and rules/judges.smk.
 pending.py: what is missing, or not as the configuration asks for it.
-posttrain.py: for rules/posttrain.smk.
 snakemake_lock.py: removes Snakemake's lock when the process that held it is gone.
 snakemake_patches.py: caches two lookups that Snakemake repeats for every job.
 startup.py: how a run begins: lock, configuration, study.
 study.py: for the rules of data, generation, tables, figures and report.
+training.py: for rules/training.smk.
 """

@@ -132,10 +132,8 @@ class Study:
     @property
     def descriptions_of_sources(self) -> list[str]:
         """What is known of the models that are fetched: those of the run, and bases of trained."""
-        grid = self.grid
-        return [
-            f"results/models/{m}.json" for m in grid.described if "recipe" not in grid.entries[m]
-        ]
+        sources = set(self.grid.described) - set(self.grid.trained)
+        return [f"results/models/{model}.json" for model in sorted(sources)]
 
     @property
     def prepared_datasets(self) -> list[str]:

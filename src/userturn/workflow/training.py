@@ -18,10 +18,9 @@ class TrainingGrid:
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""
         self.grid = grid
-        self.models = [name for name in grid.described if "recipe" in grid.entries[name]]
-        self.placement = Placement(
-            {name: training_entry(grid.entries[name]) for name in self.models}
-        )
+        self.models = grid.trained
+        entries = {name: training_entry(grid.entries[name]) for name in self.models}
+        self.placement = Placement(entries)
 
     def _folders(self, model: str) -> list[str]:
         return [f"results/training/{model}/model"] if model in self.models else []
