@@ -16,10 +16,10 @@ import polars as pl
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.loopback import loopback
-from userturn.config.entries import complete_judges
 from userturn.config.load import load_config
-from userturn.judges.endpoint import endpoint_verdicts
+from userturn.judges.endpoint_verdicts import endpoint_verdicts
 from userturn.judges.judge import CellToJudge, Judge
+from userturn.judges.kinds import complete_judges
 
 NUMBERS = (1_000, 10_000, 100_000)
 

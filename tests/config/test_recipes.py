@@ -80,12 +80,6 @@ def test_reward_of_the_assistants_turn_is_refused_for_the_users(project: Path) -
         check_recipe("demo-rl", config())
 
 
-def test_judge_without_an_endpoint_can_play_nobody(project: Path) -> None:
-    edited("rl-collab", "endpoint: simulator  #", "endpoint: heuristic  #")
-    with pytest.raises(ConfigError, match="simulator: the judge 'heuristic' is no endpoint"):
-        check_recipe("rl-collab", config())
-
-
 def test_dataset_that_a_recipe_declares_must_be_one(project: Path) -> None:
     edited("demo-sft", "trained_on: []", "trained_on: [gsm8]")
     with pytest.raises(ConfigError, match="'gsm8' is not a dataset, did you mean 'gsm8k'"):

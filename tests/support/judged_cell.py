@@ -8,7 +8,7 @@ import polars as pl
 
 from tests.support.snakemake_runs import ROOT
 from userturn.judges.budget import read_accounts
-from userturn.judges.endpoint import endpoint_verdicts
+from userturn.judges.endpoint_verdicts import endpoint_verdicts
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.judge_cell import judge_cell
 from userturn.judges.usage import Spent

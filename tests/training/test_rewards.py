@@ -1,6 +1,7 @@
 """Rewards of drawn turns, by hand; a reward that could not be had is None and never 0."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from tests.support.judge_server import completion, http, judge_server
 from userturn.errors import UserError
+from userturn.judges.judge import Judge
 from userturn.judges.parse_reply import Reply
 from userturn.study.judge import judge_of
 from userturn.training.reward_endpoints import training_endpoints
@@ -35,11 +37,12 @@ def rollout(said: str) -> Rollout:
     return Rollout((QUESTION, {"role": "assistant", "content": said}), 1, "rice that is loose")
 
 
-def test_followup_rewards_what_the_judge_calls_genuine() -> None:
+def test_followup_rewards_what_the_judge_calls_genuine(tmp_path: Path) -> None:
     turns = ["How long should the pot rest off the heat?", QUESTION["content"], ""]
     drawn = [Drawn((QUESTION, ANSWER), said) for said in turns]
     # It takes up pot, rest and heat; it repeats the prompt; it says nothing.
-    assert followup(drawn, HEURISTIC, says()) == [1.0, 0.0, 0.0]
+    judge = Judge("h", HEURISTIC, tmp_path, tmp_path, {}, None, 0.1)
+    assert followup(drawn, judge, "training/tiny") == [1.0, 0.0, 0.0]
 
 
 def test_accuracy_rewards_the_last_answer_and_leaves_open_what_has_no_reference() -> None:

@@ -11,11 +11,9 @@ from userturn.audit.pair import FAULTS, BrokenError, Pair
 from userturn.audit.table_diff import difference
 from userturn.grading.verifiers import answers_to_grade, grade_answers, grades_table
 from userturn.humans.sample import human_sample
-from userturn.judges.decisions import Decisions
-from userturn.judges.judge import CellToJudge, Judge
-from userturn.judges.judge_cell import KEYS, heuristic_verdicts, verdicts_table
-from userturn.judges.prompt import judge_prompt
-from userturn.judges.verdict import Verdict
+from userturn.judges.judge import CellToJudge
+from userturn.judges.judge_cell import KEYS, verdicts_table
+from userturn.judges.kinds import kind_of
 from userturn.study.cells import Cell, files_of
 from userturn.study.judge import judge_of
 from userturn.tables.rates import TURN, summary
@@ -27,7 +25,7 @@ def check_verdicts(pair: Pair, cell: Cell) -> Iterator[Finding]:
     """Yield what is wrong with the verdicts, the human sample and the summary of a cell."""
     for judge in pair.grid.judges:
         path = files_of([cell], f"verdicts/{judge}.parquet")[0]
-        if pair.with_journals or pair.grid.judges[judge]["kind"] == "heuristic":
+        if pair.with_journals or kind_of(pair.grid.judges[judge]).IS_DETERMINISTIC:
             yield from pair.held("verdicts", path, partial(_verdicts, pair, cell, judge), KEYS)
     sample, sums = files_of([cell], "human_sample.parquet", "summary.parquet")
     if (pair.grid.results / sample.removeprefix("results/")).is_file():
@@ -38,21 +36,10 @@ def check_verdicts(pair: Pair, cell: Cell) -> Iterator[Finding]:
 def _verdicts(pair: Pair, cell: Cell, name: str) -> pl.DataFrame:
     turns = pair.whole(files_of([cell], "user_turns.parquet")[0])
     asked = CellToJudge(str(turns), str(pair.whole(pair.path_to_items)))
-    judge = judge_of(pair.grid, name)
-    is_heuristic = judge.settings["kind"] == "heuristic"
-    verdicts = heuristic_verdicts(judge, asked) if is_heuristic else _decided(pair, judge, asked)
+    judge, known = judge_of(pair.grid, name), pair.study.contents
+    kind = kind_of(judge.settings)
+    verdicts = kind.recorded_verdicts(judge, known.judges[name], known.texts, asked)
     return verdicts_table(name, asked, verdicts)
-
-
-def _decided(pair: Pair, judge: Judge, asked: CellToJudge) -> list[Verdict]:
-    """Return what a judge's journal holds about a cell."""
-    from userturn.judges.endpoint import decided  # half a second to import
-
-    known = pair.study.contents
-    rubric, prompt = (known.texts[judge.settings[key]] for key in ("rubric", "prompt"))
-    filled = judge_prompt(rubric, prompt, known.judges[judge.name])
-    keys = [None if question is None else question.key for question in asked.questions(filled)]
-    return decided(keys, Decisions(judge.journal(pair.dataset), filter(None, keys)))
 
 
 def _summary(pair: Pair, cell: Cell) -> pl.DataFrame:

@@ -22,12 +22,14 @@ from userturn.datasets.prepare import read_items
 from userturn.errors import UserError
 from userturn.generation.ask_engine import Record, to_record
 from userturn.generation.sweep import engine_settings
-from userturn.judges.heuristic import judge_by_words
+from userturn.judges.kinds import kind_of
+from userturn.judges.verdict import UserTurn
 from userturn.models.engine import load_engine
 from userturn.models.fetch import folder_at_hand, local_path, model_folder, source_identity
 from userturn.models.requests import Request, Sampling, make_request
 from userturn.prompts.chat_template import Prompt, load_template
 from userturn.study.grid import Grid
+from userturn.study.judge import judge_of
 from userturn.study.model_description import read_description, request_identity
 from userturn.study.record import read_study_record
 
@@ -39,7 +41,7 @@ def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     """Run `k` random requests of answers and user turns again and compare.
 
     `equal_tokens` and `equal_bytes` compare token ids and text. `equal_label` compares the labels
-    that the heuristic judge gives both texts; of answers, and where the study has no such judge,
+    that a deterministic judge gives both texts; of answers, and where the study has no such judge,
     there is none.
 
     Args:
@@ -197,10 +199,10 @@ def _compared(grid: Grid, row: Drawn, record: Record) -> dict[str, Any]:
 
 
 def _equal_label(grid: Grid, values: Mapping[str, Any], text: str) -> bool | None:
-    """Tell whether the heuristic judge labels a turn and its rerun alike; None if it cannot."""
+    """Tell whether a deterministic judge labels a turn and its rerun alike; None if it cannot."""
     names = [grid.primary_judge, *grid.judges]
-    settings = next((s for n in names if (s := grid.judges[n])["kind"] == "heuristic"), None)
-    if settings is None or "perturbation" not in values:
+    name = next((n for n in names if kind_of(grid.judges[n]).IS_DETERMINISTIC), None)
+    if name is None or "perturbation" not in values:
         return None
     if text == values["text"]:
         return True
@@ -209,8 +211,7 @@ def _equal_label(grid: Grid, values: Mapping[str, Any], text: str) -> bool | Non
     if values["item"] not in items:
         return None
     messages = items[values["item"]].messages
-    labels = {
-        judge_by_words(messages, values["answer"] or "", turn, settings).label
-        for turn in (text, values["text"])
-    }
-    return len(labels) == 1
+    turns = [UserTurn(messages, values["answer"] or "", said) for said in (text, values["text"])]
+    judge = judge_of(grid, name)
+    first, second = kind_of(judge.settings).judge_turns(judge, turns, "rerun")
+    return first.label == second.label

@@ -1,6 +1,5 @@
 """Asking judges again about turns that they have labelled; no journal is read or written."""
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,16 +12,12 @@ from userturn.audit.rerun_sample import Drawn, Reruns, draw_rows_by, rerun_table
 from userturn.audit.trust import check_key_may_be_sent
 from userturn.datasets.prepare import read_items
 from userturn.errors import UserError
-from userturn.judges.ask_judge import repaired
-from userturn.judges.budget import Account, CapReachedError
-from userturn.judges.endpoint import open_endpoint, schema_of
-from userturn.judges.heuristic import judge_by_words
-from userturn.judges.http_client import Endpoint, EndpointError
+from userturn.judges.budget import read_accounts
 from userturn.judges.judge import Judge
 from userturn.judges.judge_cell import KEYS
-from userturn.judges.parse_reply import UnclearReplyError, read_verdict
-from userturn.judges.prompt import JudgePrompt, Question, ask_about_turn, load_prompt
-from userturn.judges.usage import money
+from userturn.judges.kinds import kind_of
+from userturn.judges.usage import Spent, money
+from userturn.judges.verdict import UserTurn, Verdict
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
 from userturn.study.record import StudyRecord, read_study_record
@@ -83,7 +78,7 @@ def _judge(grid: Grid, name: str, folder: Path, texts: Mapping[str, str]) -> Jud
         own = {k: texts[judge.settings[k]] for k in ("rubric", "prompt") if k in judge.settings}
     except KeyError as error:
         raise UserError(f"the study's record has no {error} for the judge '{name}'") from error
-    settings, accounts = {**judge.settings, **own}, folder / "accounts"
+    settings, accounts = {**judge.settings, **own}, folder / "accounts" / name
     return Judge(name, settings, folder, accounts, judge.prices, judge.cap, judge.max_error_share)
 
 
@@ -113,68 +108,22 @@ def _judged(judge: Judge, turns: list[dict[str, Any] | None]) -> tuple[list[Outc
     Raises:
         UserError: the judge's key is not there or may not be sent, or nothing serves it.
     """
-    if judge.settings["kind"] == "heuristic":
-        return [_by_words(judge, turn) for turn in turns], None
     check_key_may_be_sent(judge.name, judge.settings)
-    prompt = load_prompt(judge.settings)
-    endpoint = open_endpoint(judge, schema_of(judge, prompt), judge.settings["concurrency"])
-    with judge.account("rejudged") as account:
-        outcomes = asyncio.run(_ask_all(endpoint, prompt, account, turns))
+    here = [turn for turn in turns if turn is not None]
+    asked = [UserTurn(t["messages"], t["answer"] or "", t["text"] or "") for t in here]
+    verdicts = iter(kind_of(judge.settings).judge_turns(judge, asked, "rejudged"))
+    outcomes = [
+        {"reason": NOT_HERE} if turn is None else _compared(turn, next(verdicts)) for turn in turns
+    ]
     price = judge.prices.get(judge.name)
-    return outcomes, None if price is None else money(account.spent, price)
+    spent = sum((account.total for account in read_accounts(judge.accounts)), start=Spent())
+    return outcomes, None if price is None else money(spent, price)
 
 
-def _by_words(judge: Judge, turn: dict[str, Any] | None) -> Outcome:
-    if turn is None:
-        return {"reason": NOT_HERE}
-    said = judge_by_words(
-        turn["messages"], turn["answer"] or "", turn["text"] or "", judge.settings
-    )
-    return _compared(turn, {"label": said.label, "rationale": said.rationale})
-
-
-def _compared(turn: Mapping[str, Any], said: Mapping[str, Any]) -> Outcome:
+def _compared(turn: Mapping[str, Any], said: Verdict) -> Outcome:
+    if said.label is None:
+        return {"reason": str(said.unscored_reason)}
     return {
-        "equal_bytes": said["rationale"] == turn["rationale"],
-        "equal_label": said["label"] == turn["label"],
+        "equal_bytes": said.rationale == turn["rationale"],
+        "equal_label": said.label == turn["label"],
     }
-
-
-async def _ask_all(
-    endpoint: Endpoint,
-    prompt: JudgePrompt,
-    account: Account,
-    turns: list[dict[str, Any] | None],
-) -> list[Outcome]:
-    n_at_once = asyncio.Semaphore(int(endpoint.pace.limit))
-
-    async def ask(turn: dict[str, Any] | None) -> Outcome:
-        if turn is None:
-            return {"reason": NOT_HERE}
-        question = ask_about_turn(prompt, turn["messages"], turn["answer"], turn["text"] or "")
-        async with n_at_once:
-            try:
-                said = await _decided(endpoint, prompt, account, question)
-            except (EndpointError, UnclearReplyError) as error:
-                return {"reason": str(error)}
-            except CapReachedError:
-                return {"reason": "one more question could pass max_cost"}
-        return _compared(turn, said)
-
-    async with endpoint:
-        return list(await asyncio.gather(*map(ask, turns)))
-
-
-async def _decided(
-    endpoint: Endpoint, prompt: JudgePrompt, account: Account, question: Question
-) -> dict[str, str]:
-    """Return what a judge says, asked a second time where its first reply cannot be read."""
-    reply = await endpoint.complete(list(question.messages), account)
-    try:
-        return read_verdict(reply, prompt.labels)
-    except UnclearReplyError as error:
-        if error.final:
-            raise
-        again = repaired(question, str(error))
-    reply = await endpoint.complete(list(again.messages), account)
-    return read_verdict(reply, prompt.labels)

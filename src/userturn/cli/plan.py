@@ -7,18 +7,17 @@ from typing import Any
 
 import polars as pl
 
-from userturn.config.check import check
 from userturn.config.load import load_config
 from userturn.errors import UserError
+from userturn.judges.kinds import kind_of
 from userturn.models.fetch import folder_at_hand
 from userturn.prompts.chat_template import Template, load_template
 from userturn.prompts.examples import EXAMPLE, Message
-from userturn.prompts.perturbations import check_perturbations
+from userturn.study.check import check_study
 from userturn.study.grid import Grid
 
 CHARACTERS_PER_TOKEN = 4
 TOKENS_OF_AN_UNSEEN_ITEM = 250
-TOKENS_OF_A_RUBRIC, TOKENS_OF_A_VERDICT = 800, 120
 LONGEST_SHOWN = 240
 
 
@@ -34,8 +33,7 @@ class Size:
 def plan(configfiles: list[str], results: str) -> str:
     """Return a study's plan as text: grid, requests, tokens, GPUs, judge calls and prompts."""
     config = load_config(["config.yaml", *configfiles])
-    check(config)
-    check_perturbations(config)
+    check_study(config)
     grid = Grid(config, results)
     sizes = {name: dataset_size(grid, name) for name in grid.datasets}
     parts = [_grid(grid), _datasets(sizes), _models(grid, sizes), _judges(grid, sizes)]
@@ -119,14 +117,11 @@ def _judges(grid: Grid, sizes: Mapping[str, Size]) -> str:
         longest = grid.answer_settings(name)["max_tokens"] + grid.config["user_turn"]["max_tokens"]
         for dataset, n_turns in _turns(grid, sizes, name).items():
             n_calls += n_turns
-            n_read += n_turns * (sizes[dataset].n_tokens + longest + TOKENS_OF_A_RUBRIC)
+            n_read += n_turns * (sizes[dataset].n_tokens + longest)
     for name, judge in grid.judges.items():
-        cost = "no price in its entry"
-        if judge["kind"] == "heuristic":
-            cost = "free"
-        elif isinstance(price := judge.get("price"), Mapping):
-            money = n_read * price["input"] + n_calls * TOKENS_OF_A_VERDICT * price["output"]
-            cost = f"{money / 1e6:,.2f} at most"
+        money = kind_of(judge).price(judge, n_calls, n_read)
+        cost = "no price in its entry" if money is None else f"{money:,.2f} at most"
+        cost = "free" if money == 0 else cost
         lines.append(f"  {name:<24} {n_calls:>11,.0f} calls, {cost}")
     if (cap := grid.config["max_cost"]) is not None:
         lines.append(f"  max_cost stops them all before they cost {cap:,.2f}")

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.config.check import check
 from userturn.config.load import load_config
 from userturn.errors import UserError
 from userturn.judges.decisions import checksum_of
+from userturn.judges.kinds import kind_of
 from userturn.storage.atomic_files import write_text
 from userturn.storage.journal import Writer, decode_line
+from userturn.study.check import check_study
 from userturn.study.grid import Grid, read_rounds
 from userturn.study.judge import judge_of
 
@@ -53,9 +54,10 @@ def rejudge(configfiles: list[str], results: str, name: str) -> str:
         UserError: no judge of that name has an endpoint.
     """
     config = load_config(["config.yaml", *configfiles])
-    check(config)
+    check_study(config)
     grid = Grid(config, results)
-    if grid.all_judges.get(name, {}).get("kind") != "endpoint":
+    entry = grid.all_judges.get(name)
+    if entry is None or kind_of(entry).IS_DETERMINISTIC:
         raise UserError(f"'{name}' is no judge with an endpoint; expected one of those in `judges`")
     journals = sorted(judge_of(grid, name).journal("x").parent.glob("*/"))
     n_void = sum(void_unscored(journal) for journal in journals)

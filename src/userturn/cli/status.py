@@ -8,11 +8,11 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.config.check import check
 from userturn.config.load import load_config
 from userturn.storage.journal import files_of_journal, whole_lines
 from userturn.storage.journal_table import OUTCOME_SCHEMA, read_lines, read_outcomes
 from userturn.storage.leases import describe_owner, held, newest
+from userturn.study.check import check_study
 from userturn.study.grid import Grid
 
 STILL_WRITING = 120.0  # seconds since a journal's last line
@@ -44,7 +44,7 @@ class Speed:
 def status(configfiles: list[str], results: str, now: float | None = None) -> str:
     """Return the state of a study as text, one line a model and stage."""
     config = load_config(["config.yaml", *configfiles])
-    check(config)
+    check_study(config)
     grid = Grid(config, results)
     head = (
         f"{'model':<24} {'stage':<11} {'done':>9} {'pending':>9} {'failed':>7}  speed and time left"

@@ -1,6 +1,5 @@
 """The configuration, checked when it is loaded: one sentence for the first thing that is wrong."""
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,13 +7,12 @@ from typing import Any
 import yaml
 from jsonschema import Draft7Validator
 
-from userturn.config.entries import Config, complete_judges, human_datasets, selected
+from userturn.config.entries import Config, human_datasets, selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.storage.hashing import check_sha256
 
 SCHEMA = "config.schema.yaml"
 RESERVED = {"human", "judges", "costs"}  # beside models in results/controls and results/journal
-VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 
 
 def _sentence(error: Any) -> str:
@@ -94,48 +92,6 @@ def _check_files(config: Config) -> None:
             raise ConfigError(f"{where}: the file '{path}' does not exist; mend the path")
 
 
-def _check_judges(config: Config) -> None:
-    if config["primary_judge"] not in selected(config, "judges"):
-        raise ConfigError(
-            f"primary_judge: '{config['primary_judge']}' is not among the judges of this run; name "
-            "one of run.judges"
-        )
-    for name, entry in complete_judges(config).items():
-        if entry["kind"] == "endpoint":
-            _check_endpoint(f"judges.{name}", entry, config["max_cost"])
-    for name, dataset in config["datasets"].items():
-        if dataset["verifier"] == "rubric":
-            judge = config["judges"].get(dataset.get("judge"))
-            if judge is None or judge["kind"] != "endpoint":
-                raise ConfigError(
-                    f"datasets.{name}: the verifier 'rubric' asks a judge; name one with an "
-                    "endpoint as its `judge`"
-                )
-
-
-def _check_endpoint(where: str, entry: Mapping[str, Any], max_cost: float | None) -> None:
-    """Refuse an endpoint that cannot be asked; what could be a key is never shown."""
-    variable = entry.get("key_variable", "NAME")
-    if not VARIABLE.fullmatch(variable):
-        raise ConfigError(
-            f"{where}.key_variable: expected the NAME of an environment variable, such as "
-            "OPENAI_API_KEY; if a key stands there, take it out of the config and make it invalid"
-        )
-    if ("base_url" in entry) == entry["serve"]:
-        raise ConfigError(f"{where}: expected either `base_url` or `serve: true`")
-    if "@" in entry.get("base_url", ""):
-        raise ConfigError(f"{where}.base_url: holds a user's name; expected https://host/v1")
-    has_limit = {"max_tokens", "max_completion_tokens"} & set(entry["settings"])
-    if "price" in entry and max_cost is not None and not has_limit:
-        raise ConfigError(
-            f"{where}.settings: max_cost needs a limit of the reply's tokens; set "
-            "`max_completion_tokens`, or `max_tokens` where the endpoint wants that"
-        )
-    for path in (entry["rubric"], entry["prompt"]):
-        if not Path(path).is_file():
-            raise ConfigError(f"{where}: the file '{path}' does not exist; mend the path")
-
-
 def _check_nodes(config: Config) -> None:
     """Refuse GPUs that do not spread evenly: each node holds the same part of every layer."""
     models = {
@@ -143,12 +99,7 @@ def _check_nodes(config: Config) -> None:
         for name, entry in selected(config, "models").items()
         if isinstance(entry, Mapping)
     }
-    judges = {
-        f"judges.{name}": entry
-        for name, entry in complete_judges(config).items()
-        if entry.get("serve")
-    }
-    for where, entry in (models | judges).items():
+    for where, entry in models.items():
         if entry["gpus"] % entry.get("nodes", 1):
             raise ConfigError(
                 f"{where}.gpus: found {entry['gpus']} for {entry['nodes']} nodes; expected as many "
@@ -166,5 +117,4 @@ def check(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
     _check_selection(config)
     _check_controls(config)
     _check_files(config)
-    _check_judges(config)
     _check_nodes(config)

@@ -23,15 +23,6 @@ def asked_judges(config: Config) -> list[str]:
     return sorted({*selected(config, "judges"), *filter(None, graders)})
 
 
-def complete_judges(config: Config) -> dict[str, dict[str, Any]]:
-    """Return the entries of all judges, those of endpoints with what `judge_defaults` adds."""
-    defaults = config["judge_defaults"]
-    return {
-        name: defaults | entry if entry["kind"] == "endpoint" else dict(entry)
-        for name, entry in config["judges"].items()
-    }
-
-
 def human_datasets(config: Config) -> dict[str, Any]:
     """Return the datasets whose real user turns are judged as a control, sorted by name."""
     names = config["controls"]["human"]

@@ -61,7 +61,7 @@ def check_recipe(name: str, config: Config) -> None:
     """Refuse a recipe that this configuration cannot follow.
 
     Raises:
-        ConfigError: no such recipe, file, dataset or judge, or a judge that is no endpoint.
+        ConfigError: no such recipe, file, dataset or judge.
     """
     recipe, where = load_recipe(name), f"{RECIPES / name}.yaml"
     for dataset in recipe["trained_on"]:
@@ -87,9 +87,6 @@ def check_recipe(name: str, config: Config) -> None:
                 f"{where}: {what}: '{judge}' is not among the config's judges{near}; give it an "
                 "entry under `judges`"
             )
-        kind = config["judges"][judge]["kind"]
-        if what != "followup" and kind != "endpoint":
-            raise ConfigError(f"{where}: {what}: the judge '{judge}' is no endpoint; name one")
 
 
 def data_identity(recipe: Recipe) -> list[dict[str, Any]]:

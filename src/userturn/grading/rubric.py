@@ -8,10 +8,11 @@ from typing import Any
 from userturn.grading.grade import Grade
 from userturn.grading.rubric_prompt import SCHEMA, grader_prompt, read_criterion, score
 from userturn.judges.decisions import Decisions
-from userturn.judges.endpoint import ERROR, ask_judge, check_error_share, open_endpoint
-from userturn.judges.identity import judge_identity
+from userturn.judges.endpoint_verdicts import ask_judge, check_error_share, open_endpoint
 from userturn.judges.judge import Judge
+from userturn.judges.kinds import judge_identity
 from userturn.judges.prompt import Question, ask_about
+from userturn.judges.verdict import ERROR
 from userturn.storage.hashing import fingerprint
 
 

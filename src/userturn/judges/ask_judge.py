@@ -1,7 +1,7 @@
 """Questions become decisions: found in a judge's journal, or asked for, and noted as they come."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from userturn.judges.budget import Account, CapReachedError, cap_reached
@@ -40,6 +40,62 @@ def record_of(key: str, reply: Reply, read: Read, endpoint: Endpoint) -> Record:
         return {"key": key, "outcome": outcome, "reason": str(error), "reply": raw}
     texts = {name: endpoint.redacted(v) for name, v in said.items() if isinstance(v, str)}
     return {"key": key, "outcome": "ok", "said": said | texts}
+
+
+async def decide(
+    reply_to: Callable[[Question], Awaitable[Record]],
+    question: Question,
+    first_reason: str | None,
+    keep_first: Callable[[Record], None],
+) -> Record:
+    """Return the record of one question: decided, unscored after one repair, or an error.
+
+    Args:
+        reply_to: asks, and returns the record of the reply.
+        question: to be decided.
+        first_reason: why a first reply could not be read, where one came before; else None.
+        keep_first: is given the first reply where that cannot be read.
+    """
+    try:
+        if first_reason is None:
+            first = await reply_to(question)
+            if first["outcome"] != "unclear":
+                return first
+            keep_first(first)
+            first_reason = str(first["reason"])
+        second = await reply_to(repaired(question, first_reason))
+    except EndpointError as error:
+        return {"key": question.key, "outcome": "error", "reason": str(error)}
+    return second if second["outcome"] == "ok" else left_open(second, first_reason)
+
+
+def left_open(second: Record, first_reason: str) -> Record:
+    """Return the record of a question whose second reply cannot be read either."""
+    why = f"{first_reason}; asked again: {second['reason']}"
+    return second | {"outcome": "unscored", "reason": why}
+
+
+async def ask_without_journal(
+    endpoint: Endpoint, read: Read, account: Account, questions: Sequence[Question]
+) -> list[Record]:
+    """Return the record of each question; one that the hard cap forbids is an error."""
+
+    async def reply_to(question: Question) -> Record:
+        reply = await endpoint.complete(list(question.messages), account)
+        return record_of(question.key, reply, read, endpoint)
+
+    async def settle(question: Question) -> Record:
+        async with limit:
+            try:
+                return await decide(reply_to, question, None, lambda _: None)
+            except CapReachedError:
+                why = "one more question could pass max_cost"
+                return {"key": question.key, "outcome": "error", "reason": why}
+
+    limit = asyncio.Semaphore(endpoint.settings["concurrency"])
+    with account:
+        async with endpoint:
+            return list(await asyncio.gather(*map(settle, questions)))
 
 
 @dataclass
@@ -101,22 +157,8 @@ class Asker:
             self._freed.set()
 
     async def _decide(self, question: Question) -> Record:
-        """Return the record of one question: decided, unscored after one repair, or an error."""
-        try:
-            reason = self.unclear.get(question.key)
-            if reason is None:
-                first = await self._reply_to(question)
-                if first["outcome"] != "unclear":
-                    return first
-                self.journal.append(first)
-                reason = first["reason"]
-            second = await self._reply_to(repaired(question, reason))
-        except EndpointError as error:
-            return {"key": question.key, "outcome": "error", "reason": str(error)}
-        if second["outcome"] == "ok":
-            return second
-        why = f"{reason}; asked again: {second['reason']}"
-        return second | {"outcome": "unscored", "reason": why}
+        first = self.unclear.get(question.key)
+        return await decide(self._reply_to, question, first, self.journal.append)
 
     async def _reply_to(self, question: Question) -> Record:
         reply = await self.endpoint.complete(list(question.messages), self.account)

@@ -34,6 +34,11 @@ class Decision(NamedTuple):
     reason: str | None
 
 
+def decision_of(record: Record) -> Decision:
+    """Return what a journal's record says about its question."""
+    return Decision(record["outcome"], record.get("said"), record.get("reason"))
+
+
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
     """Let one process at a time ask for what a journal lacks, so that none asks for it twice."""
@@ -88,7 +93,7 @@ class Decisions:
         if outcome == "void":
             self._voided.add(record["voids"])
             return
-        decision = Decision(outcome, record.get("said"), record.get("reason"))
+        decision = decision_of(record)
         if outcome == "unscored":
             self._unscored.setdefault(key, {})[checksum_of(line)] = decision
             return

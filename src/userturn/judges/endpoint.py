@@ -1,154 +1,127 @@
-"""The verdicts of an endpoint: found in its journal, or asked for and journalled as they come.
+"""`kind: endpoint`: a model behind an OpenAI-compatible API labels a user turn by a rubric."""
 
-A part of a cell is read twice, once to tell what the journal lacks and once to ask for it, so that
-memory grows neither with the cell nor with what is asked.
-"""
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from re import compile as expression
+from typing import TYPE_CHECKING, Any
 
-import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+import yaml
 
-from userturn.errors import UserError
-from userturn.judges.api_keys import read_key
-from userturn.judges.ask_judge import Read, ask_missing
-from userturn.judges.batch_api import LARGEST_BATCH, ask_by_batch
-from userturn.judges.budget import Account
-from userturn.judges.decisions import Decision, Decisions
-from userturn.judges.http_client import Endpoint
-from userturn.judges.judge import CellToJudge, Judge
-from userturn.judges.parse_reply import read_verdict
-from userturn.judges.prompt import JudgePrompt, Question, load_prompt
-from userturn.judges.rate_limit import Pace
-from userturn.judges.verdict import Verdict, verdict_schema
-from userturn.storage.parquet import PART
+from userturn.config.entries import Config
+from userturn.config.errors import ConfigError
+from userturn.judges.verdict import UserTurn, Verdict, verdict_schema
+from userturn.models.fetch import source_identity
+from userturn.storage.hashing import file_sha256, fingerprint
 
-ERROR = "judge error: "  # how the reason of a verdict begins that another attempt may bring
+if TYPE_CHECKING:
+    from userturn.judges.judge import CellToJudge, Judge
 
+IS_DETERMINISTIC = False
+HAS_ENDPOINT = True
 
-def response_format(settings: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
-    """Return the field `response_format` that asks for a form of reply, or None for plain text."""
-    if settings["reply"] == "json_schema":
-        named = {"name": "reply", "strict": True, "schema": schema}
-        return {"type": "json_schema", "json_schema": named}
-    return {"type": "json_object"} if settings["reply"] == "json_object" else None
+REQUEST_VERSION = 1
+# What of an entry shapes a verdict; the rest says where, how fast and at what price it is asked.
+SHAPING = ("model", "settings", "reply", "rationale_characters")
+VARIABLE = expression(r"[A-Z_][A-Z0-9_]{0,63}")
+TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")
+TOKENS_OF_A_RUBRIC, TOKENS_OF_A_VERDICT = 800, 120
+MILLION = 1e6
 
 
-def open_endpoint(
-    judge: Judge, schema: Mapping[str, Any], n_at_once: int, url: str | None = None
-) -> Endpoint:
-    """Return a judge's endpoint, not yet open; `url` is given where it is served here.
+def complete(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry with the defaults for all that it leaves out."""
+    return {**defaults, **entry}
+
+
+def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
+    """Refuse an endpoint that cannot be asked; what could be a key is never shown.
 
     Raises:
-        UserError: its key is not there, or nothing serves it.
+        ConfigError: what is wrong.
     """
-    address = url or judge.settings.get("base_url")
-    if address is None:
-        raise UserError(
-            f"judge '{judge.name}' is served by a job of its own, and that has left questions "
-            f"open; remove 'results/judging/{judge.name}.json' and run the same command again"
+    variable = entry.get("key_variable", "NAME")
+    if not VARIABLE.fullmatch(variable):
+        raise ConfigError(
+            f"{where}.key_variable: expected the NAME of an environment variable, such as "
+            "OPENAI_API_KEY; if a key stands there, take it out of the config and make it invalid"
         )
-    key = read_key(judge.name, judge.settings)
-    form = response_format(judge.settings, schema)
-    return Endpoint(address.rstrip("/"), judge.settings, form, key, Pace(n_at_once))
-
-
-def schema_of(judge: Judge, prompt: JudgePrompt) -> dict[str, Any]:
-    """Return the JSON Schema of a judge's verdicts."""
-    return verdict_schema(prompt.labels, judge.settings.get("rationale_characters"))
-
-
-def keys_and_decisions(
-    judge: Judge, prompt: JudgePrompt, cell: CellToJudge
-) -> tuple[list[str | None], Decisions]:
-    """Return the key of the question about each turn, None without one, and what is decided."""
-    keys = [None if question is None else question.key for question in cell.questions(prompt)]
-    folder = judge.journal(cell.dataset)
-    return keys, Decisions(folder, (key for key in keys if key is not None))
-
-
-async def ask_about_cell(
-    judge: Judge, endpoint: Endpoint, prompt: JudgePrompt, cell: CellToJudge, decisions: Decisions
-) -> None:
-    """Ask a judge for what its journal lacks about one cell, or a part of it."""
-    name = cell.name(judge.results)
-    await ask_judge(
-        endpoint,
-        lambda reply: read_verdict(reply, prompt.labels),
-        decisions,
-        judge.account(name),
-        (question for question in cell.questions(prompt) if question is not None),
-        f"judge {judge.name}: {name}{cell.which}",
-    )
-
-
-async def ask_judge(
-    endpoint: Endpoint,
-    read: Read,
-    decisions: Decisions,
-    account: Account,
-    questions: Iterable[Question],
-    what: str,
-) -> None:
-    """Ask a judge one by one or in batches, as its entry says; the rest is as for `ask_missing`.
-
-    Raises:
-        UserError: the endpoint is broken, or the hard cap forbids another request.
-    """
-    if endpoint.settings["batch"]:
-        ask_by_batch(endpoint, read, decisions, account, questions, what)
-    else:
-        async with endpoint:
-            await ask_missing(endpoint, read, decisions, account, questions, what)
-
-
-def endpoint_verdicts(
-    judge: Judge, cell: CellToJudge, n_at_once: int
-) -> Iterator[tuple[CellToJudge, list[Verdict]]]:
-    """Yield the parts of a cell with an endpoint's verdicts, asking for what its journal lacks.
-
-    Raises:
-        UserError: the endpoint is broken, the hard cap is reached, or too many turns of the cell
-            ended in an error; what was decided is in the journal.
-    """
-    prompt = load_prompt(judge.settings)
-    endpoint: Endpoint | None = None  # one for all parts, which keeps the pace that it has found
-    reasons: list[str | None] = []
-    for part in cell.parts(LARGEST_BATCH if judge.settings["batch"] else PART):
-        keys, decisions = keys_and_decisions(judge, prompt, part)
-        # A job of its own asked the judge that it served; its errors are counted below.
-        settles = decisions.get if judge.settings["serve"] else decisions.is_finished
-        if not all(key is None or settles(key) for key in keys):
-            endpoint = endpoint or open_endpoint(judge, schema_of(judge, prompt), n_at_once)
-            asyncio.run(ask_about_cell(judge, endpoint, prompt, part, decisions))
-        verdicts = decided(keys, decisions)
-        reasons += [verdict.unscored_reason for verdict in verdicts]
-        yield part, verdicts
-    check_error_share(judge, cell.name(judge.results), reasons)
-
-
-def decided(keys: Iterable[str | None], decisions: Decisions) -> list[Verdict]:
-    """Return what a journal holds as verdicts; there is none on a turn that has no key."""
-    return [Verdict(None, None) if key is None else _verdict(decisions.get(key)) for key in keys]
-
-
-def _verdict(decision: Decision | None) -> Verdict:
-    if decision is None or decision.outcome in ("error", "unclear"):
-        return Verdict(None, None, f"{ERROR}{decision.reason if decision else 'not asked'}")
-    if decision.said is None:
-        return Verdict(None, None, decision.reason)
-    return Verdict(decision.said["label"], decision.said["rationale"])
-
-
-def check_error_share(judge: Judge, what: str, reasons: Sequence[str | None]) -> None:
-    """Refuse what has too many errors among the reasons why a decision is missing.
-
-    Raises:
-        UserError: their share is over the judge's `max_error_share`.
-    """
-    errors = [reason for reason in reasons if reason is not None and reason.startswith(ERROR)]
-    if len(errors) > judge.max_error_share * len(reasons):
-        raise UserError(
-            f"judge {judge.name}: {what}: {len(errors)} of {len(reasons)} questions ended in an "
-            f"error, max_error_share allows {judge.max_error_share:g}; the first: {errors[0]}; the "
-            "other decisions are in the journal: run the same command again to ask for the rest"
+    if ("base_url" in entry) == entry["serve"]:
+        raise ConfigError(f"{where}: expected either `base_url` or `serve: true`")
+    if "@" in entry.get("base_url", ""):
+        raise ConfigError(f"{where}.base_url: holds a user's name; expected https://host/v1")
+    has_limit = set(TOKEN_LIMITS) & set(entry["settings"])
+    if "price" in entry and config["max_cost"] is not None and not has_limit:
+        raise ConfigError(
+            f"{where}.settings: max_cost needs a limit of the reply's tokens; set "
+            "`max_completion_tokens`, or `max_tokens` where the endpoint wants that"
         )
+    for path in (entry["rubric"], entry["prompt"]):
+        if not Path(path).is_file():
+            raise ConfigError(f"{where}: the file '{path}' does not exist; correct the path")
+
+
+def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return model, settings, form of reply, and hashes of rubric, prompt and schema.
+
+    A judge that is served here also has the files of its model and vLLM's settings. Address, key,
+    price and speed are no part of it.
+    """
+    labels = yaml.safe_load(Path(entry["rubric"]).read_text())["labels"]
+    schema = verdict_schema(list(labels), entry.get("rationale_characters"))
+    served = {}
+    if entry["serve"]:
+        source = source_identity(entry["model"], entry.get("revision"))
+        served = {"source": source, "vllm": entry["vllm"]}
+    return {
+        "version": REQUEST_VERSION,
+        **{key: entry[key] for key in SHAPING if key in entry},
+        "rubric": file_sha256(entry["rubric"]),
+        "prompt": file_sha256(entry["prompt"]),
+        "schema": fingerprint(schema),
+        **served,
+    }
+
+
+def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> float | None:
+    """Return the money for calls that read so many tokens beside the rubric; None if unknown."""
+    known = entry.get("price")
+    if known is None:
+        return None
+    n_read = n_tokens + n_calls * TOKENS_OF_A_RUBRIC
+    n_written = n_calls * TOKENS_OF_A_VERDICT
+    return float((n_read * known["input"] + n_written * known["output"]) / MILLION)
+
+
+def verdicts(
+    judge: "Judge", cell: "CellToJudge", n_at_once: int
+) -> Iterator[tuple["CellToJudge", list[Verdict]]]:
+    """Yield the parts of a cell with their verdicts, asking for what the journal lacks.
+
+    Raises:
+        UserError: see `endpoint_verdicts`.
+    """
+    from userturn.judges.endpoint_verdicts import endpoint_verdicts
+
+    return endpoint_verdicts(judge, cell, n_at_once)
+
+
+def recorded_verdicts(
+    judge: "Judge", identity: Mapping[str, Any], texts: Mapping[str, str], cell: "CellToJudge"
+) -> list[Verdict]:
+    """Return what the judge's journal holds about a cell."""
+    from userturn.judges.endpoint_verdicts import verdicts_in_journal
+    from userturn.judges.prompt import judge_prompt
+
+    rubric, prompt = (texts[judge.settings[key]] for key in ("rubric", "prompt"))
+    return verdicts_in_journal(judge, judge_prompt(rubric, prompt, identity), cell)
+
+
+def judge_turns(judge: "Judge", turns: Sequence[UserTurn], paid_by: str) -> list[Verdict]:
+    """Ask about each turn, without a journal.
+
+    Raises:
+        UserError: the endpoint's key is not there, or nothing serves it.
+    """
+    from userturn.judges.endpoint_verdicts import ask_about_turns
+
+    return ask_about_turns(judge, turns, paid_by)

@@ -1,15 +1,22 @@
-"""The heuristic judge: labels a user turn by its words, without any model.
+"""`kind: heuristic`: labels a user turn by its words, without any model.
 
 It asks which of the turn's words stand in the prompt, in the answer, or in neither. It is a free
 second opinion, not the paper's judge. docs/judges.md goes through it rule by rule.
 """
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from userturn.judges.verdict import GENUINE, Verdict
+from userturn.config.entries import Config
+from userturn.judges.verdict import GENUINE, UserTurn, Verdict
+
+if TYPE_CHECKING:
+    from userturn.judges.judge import CellToJudge, Judge
+
+IS_DETERMINISTIC = True
+HAS_ENDPOINT = False
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 BETWEEN_WORDS = {n: " " for n in range(128) if not chr(n).isalnum()}
@@ -100,3 +107,45 @@ def judge_by_words(
     if share_found(meant, asked | answered) == 0:
         return Verdict("unrelated", "no content word stands in prompt or answer")
     return Verdict("generic", "the turn takes up nothing that the answer brought in")
+
+
+def complete(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry as it is: no default is for this kind."""
+    return dict(entry)
+
+
+def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
+    """Refuse nothing: the schema knows all that can be wrong."""
+
+
+def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the whole entry."""
+    return dict(entry)
+
+
+def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> float | None:
+    """Return 0: it is free."""
+    return 0.0
+
+
+def judge_turns(judge: "Judge", turns: Sequence[UserTurn], paid_by: str) -> list[Verdict]:
+    """Label each turn by its words."""
+    return [judge_by_words(*turn, judge.settings) for turn in turns]
+
+
+def verdicts(
+    judge: "Judge", cell: "CellToJudge", n_at_once: int
+) -> Iterator[tuple["CellToJudge", list[Verdict]]]:
+    """Yield the parts of a cell with a verdict on each turn."""
+    for part in cell.parts():
+        yield part, recorded_verdicts(judge, {}, {}, part)
+
+
+def recorded_verdicts(
+    judge: "Judge", identity: Mapping[str, Any], texts: Mapping[str, str], cell: "CellToJudge"
+) -> list[Verdict]:
+    """Label each turn of a cell again."""
+    return [
+        Verdict(None, None) if turn is None else judge_by_words(*turn, judge.settings)
+        for turn in cell.user_turns()
+    ]

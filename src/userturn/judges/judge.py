@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 from userturn.judges.budget import Account
-from userturn.judges.prompt import JudgePrompt, Question, ask_about_turn
 from userturn.judges.usage import Price
-from userturn.storage.parquet import SLICE, slices
+from userturn.judges.verdict import UserTurn
+from userturn.storage.parquet import PART, SLICE, slices
 
 JUDGED = ["item", "answer", "outcome", "text", "error"]
 
@@ -80,7 +80,7 @@ class CellToJudge:
         turns = pl.scan_parquet(self.path_to_user_turns).select(pl.col("dataset").first())
         return str(turns.collect().item())
 
-    def parts(self, size: int) -> list["CellToJudge"]:
+    def parts(self, size: int = PART) -> list["CellToJudge"]:
         """Return the cell in parts of so many turns, one where it is empty."""
         n = self._turns().select(pl.len()).collect().item()
         if n <= size:
@@ -92,7 +92,7 @@ class CellToJudge:
         """Return some columns of the user turns."""
         return self._turns().select(names).collect()
 
-    def turns(self) -> Iterator[Mapping[str, Any]]:
+    def _rows(self) -> Iterator[Mapping[str, Any]]:
         """Yield item, answer, outcome, text, error and messages of each turn, in order."""
         items = pl.scan_parquet(self.path_to_items).select("item", "messages")
         places = items.select("item").with_row_index("place").collect()
@@ -105,10 +105,10 @@ class CellToJudge:
     def _turns(self) -> pl.LazyFrame:
         return pl.scan_parquet(self.path_to_user_turns).slice(self.first, self.n_turns)
 
-    def questions(self, prompt: JudgePrompt) -> Iterator[Question | None]:
-        """Yield the question about each turn, None for one that was never written."""
-        for row in self.turns():
+    def user_turns(self) -> Iterator[UserTurn | None]:
+        """Yield each turn with what was said before it, None for one that was never written."""
+        for row in self._rows():
             if row["outcome"] == "error":
                 yield None
             else:
-                yield ask_about_turn(prompt, row["messages"], row["answer"], row["text"] or "")
+                yield UserTurn(row["messages"], row["answer"] or "", row["text"] or "")

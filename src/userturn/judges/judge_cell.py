@@ -1,13 +1,13 @@
 """Judging: the verdicts of one judge on the user turns of one cell."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
-from userturn.judges.heuristic import judge_by_words
 from userturn.judges.judge import CellToJudge, Judge
+from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import Verdict
-from userturn.storage.parquet import PART, write_parts
+from userturn.storage.parquet import write_parts
 
 KEYS = ["model", "dataset", "temperature", "perturbation", "item", "sample"]
 
@@ -22,29 +22,9 @@ def judge_cell(
 ) -> None:
     """Write one judge's verdict on every user turn of a cell, a part of the cell at a time."""
     cell = CellToJudge(path_to_user_turns, path_to_items)
-    judged = _judged(judge, cell, n_at_once)
+    judged = kind_of(judge.settings).verdicts(judge, cell, n_at_once)
     tables = (verdicts_table(judge.name, part, verdicts) for part, verdicts in judged)
     write_parts(tables, path_to_verdicts, identity)
-
-
-def _judged(
-    judge: Judge, cell: CellToJudge, n_at_once: int
-) -> Iterable[tuple[CellToJudge, list[Verdict]]]:
-    if judge.settings["kind"] == "endpoint":
-        from userturn.judges.endpoint import endpoint_verdicts  # half a second to import
-
-        return endpoint_verdicts(judge, cell, n_at_once)
-    return ((part, heuristic_verdicts(judge, part)) for part in cell.parts(PART))
-
-
-def heuristic_verdicts(judge: Judge, cell: CellToJudge) -> list[Verdict]:
-    """Return the heuristic judge's verdict on every turn of a cell."""
-    return [
-        judge_by_words(row["messages"], row["answer"] or "", row["text"] or "", judge.settings)
-        if row["outcome"] != "error"
-        else Verdict(None, None)
-        for row in cell.turns()
-    ]
 
 
 def verdicts_table(judge: str, cell: CellToJudge, verdicts: Sequence[Verdict]) -> pl.DataFrame:

@@ -14,7 +14,8 @@ from typing import Any
 
 import yaml
 
-from userturn.judges.identity import judge_identity
+from userturn.judges.kinds import judge_identity
+from userturn.judges.verdict import UserTurn
 from userturn.storage.hashing import fingerprint
 
 Message = dict[str, str]
@@ -90,20 +91,11 @@ def ask_about(messages: Sequence[Message], identity: str) -> Question:
     return Question(fingerprint([identity, messages]), tuple(messages))
 
 
-def ask_about_turn(
-    prompt: JudgePrompt, messages: Sequence[Mapping[str, str]], answer: str | None, turn: str
-) -> Question:
-    """Return the question what a user turn is.
-
-    Args:
-        prompt: of the judge.
-        messages: the conversation, the last message the user's.
-        answer: the answer as the model was shown it.
-        turn: what the model wrote as the user.
-    """
-    turns = [*messages, {"role": "assistant", "content": answer or ""}]
+def ask_about_turn(prompt: JudgePrompt, turn: UserTurn) -> Question:
+    """Return the question what a user turn is."""
+    turns = [*turn.messages, {"role": "assistant", "content": turn.answer}]
     conversation = "\n\n".join(f"[{m['role']}]\n{escaped(m['content'])}" for m in turns)
-    said = escaped(turn)
+    said = escaped(turn.text)
     marker = fingerprint([conversation, said])[:MARKER_LENGTH]
     user = prompt.user.substitute(marker=marker, conversation=conversation, turn=said)
     asked = [{"role": "system", "content": prompt.system}, {"role": "user", "content": user}]

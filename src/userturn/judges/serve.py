@@ -16,7 +16,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from userturn.errors import UserError
-from userturn.judges.endpoint import ask_about_cell, keys_and_decisions, open_endpoint, schema_of
+from userturn.judges.endpoint_verdicts import (
+    ask_about_cell,
+    keys_and_decisions,
+    open_endpoint,
+    schema_of,
+)
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.prompt import load_prompt
 from userturn.logs import say

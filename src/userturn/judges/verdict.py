@@ -1,10 +1,25 @@
 """What a judge decides about a user turn: a label of the rubric, or why that stayed open."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 GENUINE = "genuine_followup"
 REFUSED = "the judge refused"  # as the reason of a verdict that is not there
+ERROR = "judge error: "  # how the reason of a verdict begins that another attempt may bring
+
+
+class UserTurn(NamedTuple):
+    """One user turn with what was said before it.
+
+    Attributes:
+        messages: the conversation, the last message the user's.
+        answer: the answer as the model was shown it.
+        text: what the model wrote as the user.
+    """
+
+    messages: Sequence[Mapping[str, str]]
+    answer: str
+    text: str
 
 
 class Verdict(NamedTuple):

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from userturn.config.check import check
 from userturn.config.load import load_config
 from userturn.errors import UserError
 from userturn.slurm.scheduler import (
@@ -27,6 +26,7 @@ from userturn.slurm.scheduler import (
     reason,
     run,
 )
+from userturn.study.check import check_study
 from userturn.study.grid import Grid
 
 COMMANDS = ("sbatch", "squeue", "scancel", "scontrol")
@@ -58,7 +58,7 @@ def doctor(profile: str, configfiles: list[str], results: str, patience: int) ->
         SickClusterError: with the same lines, where something is wrong.
     """
     config = load_config(["config.yaml", *configfiles])
-    check(config)
+    check_study(config)
     grid = Grid(config, results)
     findings = list(examine(grid, _submission(Path(profile)), patience))
     lines = [f"{'FAIL' if f.trouble else 'ok  '} {f.what}" + _tail(f) for f in findings]

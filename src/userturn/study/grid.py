@@ -12,13 +12,13 @@ from typing import Any
 from userturn.config.entries import (
     Config,
     asked_judges,
-    complete_judges,
     grader,
     human_datasets,
     selected,
 )
 from userturn.config.trained_models import complete_entries, described
 from userturn.datasets.fetch import complete
+from userturn.judges.kinds import complete_judges
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, temperature_name
 from userturn.study.inputs import Contents, FileContents

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from userturn.config.entries import Config, asked_judges, complete_judges, human_datasets, selected
+from userturn.config.entries import Config, asked_judges, human_datasets, selected
 from userturn.config.errors import ConfigError
 from userturn.config.recipes import (
     Recipe,
@@ -21,7 +21,7 @@ from userturn.config.recipes import (
 )
 from userturn.config.trained_models import complete_entries, described
 from userturn.datasets.fetch import complete, shaping
-from userturn.judges.identity import judge_identity
+from userturn.judges.kinds import complete_judges, judge_identity
 from userturn.models.fetch import source_identity
 from userturn.storage.hashing import file_sha256, fingerprint
 

@@ -125,7 +125,8 @@ def _rewards(
     ask = training_endpoints(judges, named, training.model)
     return rewards_of(
         training.recipe,
-        {name: judge.settings for name, judge in judges.items()},
+        judges,
+        f"training/{training.model}",
         ask,
         _rollouts(training, template, ask, trainers),
         lambda text: len(template.tokenizer(text, add_special_tokens=False)["input_ids"]),

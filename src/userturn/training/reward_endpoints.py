@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from userturn.errors import UserError
-from userturn.judges.endpoint import open_endpoint, schema_of
+from userturn.judges.endpoint_verdicts import open_endpoint
 from userturn.judges.http_client import Endpoint, EndpointError
 from userturn.judges.judge import Judge
 from userturn.judges.parse_reply import Reply
-from userturn.judges.prompt import load_prompt
 from userturn.training.simulated_user import Conversation, Endpoints
 
 INTERACTIVITY_SCHEMA = {
@@ -23,8 +22,6 @@ INTERACTIVITY_SCHEMA = {
 def _opened(judge: Judge, what: str) -> Endpoint:
     """Return a judge's endpoint for one use, with the form of reply that this use needs."""
     n_at_once = judge.settings["concurrency"]
-    if what == "followup":
-        return open_endpoint(judge, schema_of(judge, load_prompt(judge.settings)), n_at_once)
     endpoint = open_endpoint(judge, INTERACTIVITY_SCHEMA, n_at_once)
     return replace(endpoint, response_format=None) if what == "simulator" else endpoint
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from userturn.config.recipes import Recipe
+from userturn.errors import UserError
 from userturn.grading.grade import Case
 from userturn.grading.verifiers import VERIFIERS
-from userturn.judges.heuristic import judge_by_words
-from userturn.judges.parse_reply import Reply, UnclearReplyError, read_object, read_verdict
-from userturn.judges.prompt import ask_about_turn, load_prompt
+from userturn.judges.judge import Judge
+from userturn.judges.kinds import kind_of
+from userturn.judges.parse_reply import Reply, UnclearReplyError, read_object
+from userturn.judges.verdict import ERROR, UserTurn
 from userturn.prompts.chat_template import Message
 from userturn.training.simulated_user import Endpoints, Rollout
 
@@ -63,19 +65,25 @@ def length(conversations: Sequence[Rollout], count: Callable[[str], int]) -> Sco
     return [sum(map(count, conversation.answers)) / KILO for conversation in conversations]
 
 
-def followup(drawn: Sequence[Drawn], settings: Mapping[str, Any], ask: Endpoints) -> Scores:
-    """Return 1 where the judge calls the user turn genuine, else 0, None where it is unscored."""
-    contexts = [(turn.messages[:-1], turn.messages[-1]["content"], turn.said) for turn in drawn]
-    if settings["kind"] != "endpoint":
-        verdicts = [judge_by_words(*context, settings).genuine for context in contexts]
-        return [None if genuine is None else float(genuine) for genuine in verdicts]
-    prompt = load_prompt(settings)
-    asked = [list(ask_about_turn(prompt, *context).messages) for context in contexts]
+def followup(drawn: Sequence[Drawn], judge: Judge, paid_by: str) -> Scores:
+    """Return 1 where the judge calls the user turn genuine, else 0, None where it is unscored.
 
-    def genuine(reply: Reply) -> float:
-        return float(read_verdict(reply, prompt.labels)["label"] == "genuine_followup")
-
-    return [_read(reply, genuine) for reply in ask("followup", asked)]
+    Raises:
+        UserError: a question ended in an error: training without that reward would learn
+            something else.
+    """
+    turns = [
+        UserTurn(turn.messages[:-1], turn.messages[-1]["content"], turn.said) for turn in drawn
+    ]
+    verdicts = kind_of(judge.settings).judge_turns(judge, turns, paid_by)
+    reasons = [verdict.unscored_reason or "" for verdict in verdicts]
+    failed = next((reason for reason in reasons if reason.startswith(ERROR)), None)
+    if failed is not None:
+        raise UserError(
+            f"the judge '{judge.name}', asked for followup, gave no reply "
+            f"({failed.removeprefix(ERROR)})"
+        )
+    return [None if v.genuine is None else float(v.genuine) for v in verdicts]
 
 
 def interactivity(conversations: Sequence[Rollout], ask: Endpoints, prompt: str) -> Scores:
@@ -100,7 +108,8 @@ def _read(reply: Reply, read: Callable[[Reply], float]) -> float | None:
 
 def rewards_of(
     recipe: Recipe,
-    judges: Mapping[str, Mapping[str, Any]],
+    judges: Mapping[str, Judge],
+    paid_by: str,
     ask: Endpoints,
     continued: Callable[[Sequence[Drawn]], list[Rollout]],
     count: Callable[[str], int],
@@ -110,7 +119,8 @@ def rewards_of(
 
     Args:
         recipe: of the method grpo.
-        judges: complete entries by name.
+        judges: by name.
+        paid_by: what the judge of follow-ups is paid for.
         ask: asks the recipe's endpoints.
         continued: plays conversations on from a drawn turn; equal turns are played but once.
         count: of the tokens of a text.
@@ -128,7 +138,7 @@ def rewards_of(
                 continued(drawn), ask, interactivity_prompt
             ),
             "length": lambda drawn: length(continued(drawn), count),
-            "followup": lambda drawn: followup(drawn, judges[settings["judge"]], ask),
+            "followup": lambda drawn: followup(drawn, judges[settings["judge"]], paid_by),
         }[name]
 
     return [Reward(name, settings["weight"], score(name)) for name, settings in wanted.items()]

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import yaml
 
-from userturn.config.check import check
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
-from userturn.config.trained_models import check_trained
 from userturn.errors import UserError
-from userturn.prompts.perturbations import check_perturbations
 from userturn.signals import let_early_warning_pass
+from userturn.study.check import check_study
 from userturn.study.grid import Grid
 from userturn.workflow.snakemake_lock import release_abandoned_lock
 from userturn.workflow.snakemake_patches import remember
@@ -73,9 +71,7 @@ def checked_study(config: Config) -> Study:
     Raises:
         UserError: the configuration cannot be run.
     """
-    check(config)
-    check_perturbations(config)
-    check_trained(config)
+    check_study(config)
     return Study(Grid(config))
 
 

@@ -1,0 +1,181 @@
+"""The verdicts of an endpoint: found in its journal, or asked for and journalled as they come.
+
+A part of a cell is read twice, once to tell what the journal lacks and once to ask for it, so that
+memory grows neither with the cell nor with what is asked.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from userturn.errors import UserError
+from userturn.judges.api_keys import read_key
+from userturn.judges.ask_judge import Read, ask_missing, ask_without_journal
+from userturn.judges.batch_api import LARGEST_BATCH, ask_by_batch
+from userturn.judges.budget import Account
+from userturn.judges.decisions import Decision, Decisions, Record, decision_of
+from userturn.judges.http_client import Endpoint
+from userturn.judges.judge import CellToJudge, Judge
+from userturn.judges.parse_reply import Reply, read_verdict
+from userturn.judges.prompt import JudgePrompt, Question, ask_about_turn, load_prompt
+from userturn.judges.rate_limit import Pace
+from userturn.judges.verdict import ERROR, UserTurn, Verdict, verdict_schema
+from userturn.storage.parquet import PART
+
+
+def response_format(settings: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
+    """Return the field `response_format` that asks for a form of reply, or None for plain text."""
+    if settings["reply"] == "json_schema":
+        named = {"name": "reply", "strict": True, "schema": schema}
+        return {"type": "json_schema", "json_schema": named}
+    return {"type": "json_object"} if settings["reply"] == "json_object" else None
+
+
+def open_endpoint(
+    judge: Judge, schema: Mapping[str, Any], n_at_once: int, url: str | None = None
+) -> Endpoint:
+    """Return a judge's endpoint, not yet open; `url` is given where it is served here.
+
+    Raises:
+        UserError: its key is not there, or nothing serves it.
+    """
+    address = url or judge.settings.get("base_url")
+    if address is None:
+        raise UserError(
+            f"judge '{judge.name}' is served by a job of its own, and that has left questions "
+            f"open; remove 'results/judging/{judge.name}.json' and run the same command again"
+        )
+    key = read_key(judge.name, judge.settings)
+    form = response_format(judge.settings, schema)
+    return Endpoint(address.rstrip("/"), judge.settings, form, key, Pace(n_at_once))
+
+
+def schema_of(judge: Judge, prompt: JudgePrompt) -> dict[str, Any]:
+    """Return the JSON Schema of a judge's verdicts."""
+    return verdict_schema(prompt.labels, judge.settings.get("rationale_characters"))
+
+
+def questions_about(cell: CellToJudge, prompt: JudgePrompt) -> Iterator[Question | None]:
+    """Yield the question about each turn of a cell, None for one that was never written."""
+    for turn in cell.user_turns():
+        yield None if turn is None else ask_about_turn(prompt, turn)
+
+
+def keys_and_decisions(
+    judge: Judge, prompt: JudgePrompt, cell: CellToJudge
+) -> tuple[list[str | None], Decisions]:
+    """Return the key of the question about each turn, None without one, and what is decided."""
+    asked = questions_about(cell, prompt)
+    keys = [None if question is None else question.key for question in asked]
+    folder = judge.journal(cell.dataset)
+    return keys, Decisions(folder, (key for key in keys if key is not None))
+
+
+async def ask_about_cell(
+    judge: Judge, endpoint: Endpoint, prompt: JudgePrompt, cell: CellToJudge, decisions: Decisions
+) -> None:
+    """Ask a judge for what its journal lacks about one cell, or a part of it."""
+    name = cell.name(judge.results)
+    await ask_judge(
+        endpoint,
+        lambda reply: read_verdict(reply, prompt.labels),
+        decisions,
+        judge.account(name),
+        (question for question in questions_about(cell, prompt) if question is not None),
+        f"judge {judge.name}: {name}{cell.which}",
+    )
+
+
+async def ask_judge(
+    endpoint: Endpoint,
+    read: Read,
+    decisions: Decisions,
+    account: Account,
+    questions: Iterable[Question],
+    what: str,
+) -> None:
+    """Ask a judge one by one or in batches, as its entry says; the rest is as for `ask_missing`.
+
+    Raises:
+        UserError: the endpoint is broken, or the hard cap forbids another request.
+    """
+    if endpoint.settings["batch"]:
+        ask_by_batch(endpoint, read, decisions, account, questions, what)
+    else:
+        async with endpoint:
+            await ask_missing(endpoint, read, decisions, account, questions, what)
+
+
+def endpoint_verdicts(
+    judge: Judge, cell: CellToJudge, n_at_once: int
+) -> Iterator[tuple[CellToJudge, list[Verdict]]]:
+    """Yield the parts of a cell with an endpoint's verdicts, asking for what its journal lacks.
+
+    Raises:
+        UserError: the endpoint is broken, the hard cap is reached, or too many turns of the cell
+            ended in an error; what was decided is in the journal.
+    """
+    prompt = load_prompt(judge.settings)
+    endpoint: Endpoint | None = None  # one for all parts, which keeps the pace that it has found
+    reasons: list[str | None] = []
+    for part in cell.parts(LARGEST_BATCH if judge.settings["batch"] else PART):
+        keys, decisions = keys_and_decisions(judge, prompt, part)
+        # A job of its own asked the judge that it served; its errors are counted below.
+        settles = decisions.get if judge.settings["serve"] else decisions.is_finished
+        if not all(key is None or settles(key) for key in keys):
+            endpoint = endpoint or open_endpoint(judge, schema_of(judge, prompt), n_at_once)
+            asyncio.run(ask_about_cell(judge, endpoint, prompt, part, decisions))
+        verdicts = decided(keys, decisions)
+        reasons += [verdict.unscored_reason for verdict in verdicts]
+        yield part, verdicts
+    check_error_share(judge, cell.name(judge.results), reasons)
+
+
+def verdicts_in_journal(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> list[Verdict]:
+    """Return what a judge's journal holds about a cell."""
+    return decided(*keys_and_decisions(judge, prompt, cell))
+
+
+def ask_about_turns(judge: Judge, turns: Sequence[UserTurn], paid_by: str) -> list[Verdict]:
+    """Return a verdict on each turn, asked for without a journal.
+
+    Raises:
+        UserError: the endpoint's key is not there, or nothing serves it.
+    """
+    prompt = load_prompt(judge.settings)
+    endpoint = open_endpoint(judge, schema_of(judge, prompt), judge.settings["concurrency"])
+    questions = [ask_about_turn(prompt, turn) for turn in turns]
+
+    def read(reply: Reply) -> Record:
+        return read_verdict(reply, prompt.labels)
+
+    records = asyncio.run(ask_without_journal(endpoint, read, judge.account(paid_by), questions))
+    return [_verdict(decision_of(record)) for record in records]
+
+
+def decided(keys: Iterable[str | None], decisions: Decisions) -> list[Verdict]:
+    """Return what a journal holds as verdicts; there is none on a turn that has no key."""
+    return [Verdict(None, None) if key is None else _verdict(decisions.get(key)) for key in keys]
+
+
+def _verdict(decision: Decision | None) -> Verdict:
+    if decision is None or decision.outcome in ("error", "unclear"):
+        return Verdict(None, None, f"{ERROR}{decision.reason if decision else 'not asked'}")
+    if decision.said is None:
+        return Verdict(None, None, decision.reason)
+    return Verdict(decision.said["label"], decision.said["rationale"])
+
+
+def check_error_share(judge: Judge, what: str, reasons: Sequence[str | None]) -> None:
+    """Refuse what has too many errors among the reasons why a decision is missing.
+
+    Raises:
+        UserError: their share is over the judge's `max_error_share`.
+    """
+    errors = [reason for reason in reasons if reason is not None and reason.startswith(ERROR)]
+    if len(errors) > judge.max_error_share * len(reasons):
+        raise UserError(
+            f"judge {judge.name}: {what}: {len(errors)} of {len(reasons)} questions ended in an "
+            f"error, max_error_share allows {judge.max_error_share:g}; the first: {errors[0]}; the "
+            "other decisions are in the journal: run the same command again to ask for the rest"
+        )

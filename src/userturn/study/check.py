@@ -1,0 +1,19 @@
+"""A study's configuration checked whole: schema, files, operators, judges and trained models."""
+
+from userturn.config.check import check
+from userturn.config.entries import Config
+from userturn.config.trained_models import check_trained
+from userturn.judges.check_entries import check_judges
+from userturn.prompts.perturbations import check_perturbations
+
+
+def check_study(config: Config) -> None:
+    """Refuse a configuration that cannot be run, in one sentence.
+
+    Raises:
+        ConfigError: the first thing that is wrong.
+    """
+    check(config)
+    check_perturbations(config)
+    check_judges(config)
+    check_trained(config)

@@ -1,0 +1,66 @@
+"""Judges that cannot be asked for what is wanted of them are refused in one sentence."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.snakemake_runs import ROOT
+from userturn.config.errors import ConfigError
+from userturn.judges.check_entries import check_judges
+
+ENDPOINT = {"kind": "endpoint", "base_url": "http://127.0.0.1:1/v1", "model": "m"}
+LIMITED = {"settings": {"max_tokens": 9}, "price": {"input": 1, "output": 1}}
+
+
+@pytest.fixture
+def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.chdir(ROOT)
+    loaded: dict[str, Any] = yaml.safe_load((ROOT / "config.yaml").read_text())
+    return loaded
+
+
+def message(config: dict[str, Any]) -> str:
+    with pytest.raises(ConfigError) as error:
+        check_judges(config)
+    return str(error.value)
+
+
+def test_shipped_judges_can_be_asked(config: dict[str, Any]) -> None:
+    check_judges(config)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"key_variable": "sk-abc123"}, "judges.j.key_variable: expected the NAME"),
+        ({"serve": True}, "judges.j: expected either `base_url` or `serve: true`"),
+        ({"base_url": "http://me:pw@host/v1"}, "judges.j.base_url: holds a user's name"),
+        ({"settings": {}}, "judges.j.settings: max_cost needs a limit"),
+        ({"rubric": "data/nowhere.yaml"}, "judges.j: the file 'data/nowhere.yaml' does not exist"),
+    ],
+)
+def test_endpoint_that_cannot_be_asked_is_refused(
+    config: dict[str, Any], changes: dict[str, Any], said: str
+) -> None:
+    config["judges"]["j"] = ENDPOINT | LIMITED
+    check_judges(config)
+    config["judges"]["j"] |= changes
+    assert message(config).startswith(said)
+
+
+def test_primary_judge_is_one_of_the_run(config: dict[str, Any]) -> None:
+    config["primary_judge"] = "nobody"
+    assert message(config).startswith("primary_judge: 'nobody' is not among the judges")
+
+
+def test_judge_without_an_endpoint_grades_no_rubric(config: dict[str, Any]) -> None:
+    name = next(iter(config["datasets"]))
+    config["datasets"][name] |= {"verifier": "rubric", "judge": "heuristic"}
+    assert message(config).startswith(f"datasets.{name}: the verifier 'rubric' asks a judge")
+
+
+def test_judge_without_an_endpoint_plays_no_user(config: dict[str, Any]) -> None:
+    config["models"]["trained"] = {"base": "x", "recipe": "rl-collab"}
+    config["judges"]["simulator"] = {**config["judges"]["heuristic"]}
+    assert "rl-collab.yaml: simulator: the judge 'simulator' is no endpoint" in message(config)
