@@ -11,25 +11,13 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from userturn.prompts.control_tokens import CONTROL_TOKEN, OPENS_ROLE, ROLES, UNSEEN_BUT_JOINERS
+
 MARK = "⟦mark⟧"
-ROLES = "system|developer|user|assistant|tool|observation|model|ipython"
-OPENS_ROLE = re.compile(
-    rf"(?:<\|(?:im_start|start|turn|start_of_role)\|?>|<\|start_header_id\|>|<start_of_turn>)"
-    rf"(?P<a>{ROLES})\b(?:<\|(?:end_header_id|end_of_role)\|>)?"
-    rf"|<[|｜](?P<b>{ROLES})[|｜]>",
-    re.IGNORECASE,
-)
 CHANNEL = re.compile(r"<\|(?:channel|constrain)\|>[ \w]*")
-TOKEN = re.compile(
-    r"<[|｜][^<>|｜\n]{1,48}[|｜]>"
-    r"|</?(?:s|sop|eop|eos|bos|pad|unk|think|start_of_turn|end_of_turn)>"
-    r"|\[/?(?:INST|gMASK|MASK|sMASK|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]"
-)
 MARKS = re.compile(rf"{MARK}(?:\s*{MARK})*")
 ENDS = re.compile(rf"^(?:\s*⟦(?:mark|{ROLES})⟧)+|(?:\s*⟦(?:mark|{ROLES})⟧)+\s*$")
-UNSEEN = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
-)
+HIDDEN = re.compile(UNSEEN_BUT_JOINERS)
 
 
 def special_tokens(paths_to_descriptions: Sequence[str]) -> list[str]:
@@ -50,14 +38,14 @@ def neutral(text: str, tokens: Sequence[str], is_turn: bool = False) -> str:
     """
     text = text.replace("\r\n", "\n")
     text = OPENS_ROLE.sub(lambda found: f"⟦{_role(found)}⟧", text)
-    text = TOKEN.sub(MARK, CHANNEL.sub(MARK, text))
+    text = CONTROL_TOKEN.sub(MARK, CHANNEL.sub(MARK, text))
     for token in tokens:
         text = text.replace(token, MARK)
     text = MARKS.sub(MARK, text)
-    text = UNSEEN.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", text)
+    text = HIDDEN.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", text)
     return ENDS.sub("", text).strip() if is_turn else text
 
 
 def _role(found: re.Match[str]) -> str:
-    role = (found["a"] or found["b"]).lower()
+    role = (found["a"] or found["b"] or found["c"]).lower()
     return "assistant" if role == "model" else role

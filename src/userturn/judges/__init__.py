@@ -4,13 +4,15 @@ api_keys.py: keys of endpoints, read from the environment and kept out of every 
 ask_judge.py: looks each question up in the judge's journal, or asks it.
 batch_api.py: many questions in one file, through the Batch API.
 budget.py: counts every request before it is sent and stops at the cap.
+check_entries.py: refuses judges that cannot be asked for what the configuration wants.
 decisions.py: the judge's journal: one decision per question.
 endpoint.py: `kind: endpoint`: verdicts of a language model behind an API.
+endpoint_verdicts.py: looks up a cell's verdicts in the journal and asks for the rest.
 heuristic.py: `kind: heuristic`: verdicts by counting words, without a model.
 http_client.py: one request to an OpenAI-compatible API, with retries.
-identity.py: everything about a judge that can change a verdict.
 judge.py: a judge of a study and the cells that it judges.
 judge_cell.py: the verdicts of one judge on the user turns of one cell.
+kinds.py: what every kind of judge has; finds the kind that an entry names.
 parse_reply.py: reads a judge's reply strictly; anything unclear is unscored.
 prompt.py: the prompt for a user turn, and the identity of that question.
 rate_limit.py: how many requests may be in flight: more while latency holds, fewer on 429.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from userturn.config.entries import Config
 from userturn.judges.verdict import GENUINE, UserTurn, Verdict
+from userturn.prompts.control_tokens import CONTROL_TOKEN
 
 if TYPE_CHECKING:
     from userturn.judges.judge import CellToJudge, Judge
@@ -20,7 +21,6 @@ HAS_ENDPOINT = False
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 BETWEEN_WORDS = {n: " " for n in range(128) if not chr(n).isalnum()}
-ROLE_MARKER = re.compile(r"<\|[^|>]*\|>")
 ROLE_NAME = re.compile(r"^\s*(?:assistant|system)\s*[:\n]", re.IGNORECASE)
 ASSISTANT_OPENING = re.compile(
     r"^\s*(?:sure|certainly|of course|absolutely|here(?:'s| is| are)|i'd be happy|let me|let's|"
@@ -89,7 +89,7 @@ def judge_by_words(
         return Verdict("degenerate", "the turn has no words")
     if share_repeated(said) > settings["repeated"]:
         return Verdict("degenerate", "most word triples repeat earlier ones")
-    if ROLE_MARKER.search(turn) or ROLE_NAME.match(turn):
+    if CONTROL_TOKEN.search(turn) or ROLE_NAME.match(turn):
         return Verdict("assistant_turn_restate", "the turn holds a role marker")
     meant = content_words(said)
     asked = vocabulary(messages[-1]["content"])

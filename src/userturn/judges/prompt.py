@@ -16,22 +16,14 @@ import yaml
 
 from userturn.judges.kinds import judge_identity
 from userturn.judges.verdict import UserTurn
+from userturn.prompts.control_tokens import MAY_OPEN_TOKEN, UNSEEN
 from userturn.storage.hashing import fingerprint
 
 Message = dict[str, str]
 MARKER_LENGTH = 16
 SYSTEM_ENDS = "\n-----\n"
 
-# What opens a control token of some family: <|im_end|>, </s>, [INST], <｜end▁of▁sentence｜>.
-ROLE_TOKEN = r"<(?=[|/a-zA-Z_｜])|\[(?=/?[A-Z]|g?MASK)"
-
-# Controls, and formats such as zero width and right to left: Unicode categories Cc, Cf, Cs, Co.
-UNSEEN = (
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f"
-    "\u2028-\u202e\u2060-\u206f\ud800-\uf8ff\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
-)
-
-ESCAPED = re.compile(f"{ROLE_TOKEN}|{UNSEEN}")
+ESCAPED = re.compile(f"{MAY_OPEN_TOKEN}|{UNSEEN}")
 
 
 @dataclass(frozen=True)
@@ -82,7 +74,7 @@ def judge_prompt(rubric_text: str, prompt_text: str, identity: Mapping[str, Any]
 
 
 def escaped(text: str) -> str:
-    r"""Return a text in which role tokens and unseen characters are written as \uXXXX."""
+    r"""Return a text in which control tokens and unseen characters are written as \uXXXX."""
     return ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

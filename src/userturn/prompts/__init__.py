@@ -1,6 +1,7 @@
 """From a chat template to the probe prompt.
 
 chat_template.py: derives prompts from a model's own chat template.
+control_tokens.py: control tokens of model families by their form; unseen characters.
 examples.py: small conversations that every template is tested on.
 perturbations.py: operators on the answer, or on its context, before the probe.
 render.py: what a template writes around messages, and whether it alters them.

@@ -1,6 +1,7 @@
 """The grid of a study: its cells and what identifies each.
 
 cells.py: a cell (model, dataset, temperature, perturbation) and where its files are.
+check.py: refuses a configuration that cannot be run.
 grid.py: all cells of a configuration, and the identity of each artifact.
 inputs.py: what identities take from files: their content, never their names.
 judge.py: the judges of a study by name.

@@ -1,0 +1,52 @@
+"""Control tokens of model families by their form, and characters that a reader cannot see.
+
+No model's tokenizer is at hand where texts of many models are judged or shown, so a token is known
+by how families write theirs: `<|im_end|>`, `<｜User｜>`, `<start_of_turn>`, `</s>`, `[INST]`,
+`[|endofturn|]` of EXAONE, `]~b]` and `[e~[` of MiniMax.
+"""
+
+import re
+
+ROLES = "system|developer|user|assistant|tool|observation|model|ipython"
+_WORDS = "s|sop|eop|eos|bos|pad|unk|think|start_of_turn|end_of_turn|tool_call|tool_response"
+_BRACKETED = (
+    "INST|gMASK|sMASK|MASK|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT"
+)
+_MINIMAX = r"\]~!?[a-z]+[\[\]]|\]![a-z]~\[|\]<\][^\s\[\]]*\[>\[|\[e~\["
+
+CONTROL_TOKEN = re.compile(
+    r"<[|｜][^>|｜]*[|｜]>|<\|[^|>]*\|>"
+    r"|<\|[a-zA-Z_]{1,32}>|<[a-zA-Z_]{1,32}\|>"
+    rf"|</?(?:{_WORDS})>"
+    rf"|\[/?(?:{_BRACKETED})\]"
+    r"|\[\|[a-zA-Z_]{1,32}\|\]"
+    rf"|{_MINIMAX}"
+)
+"""A whole control token."""
+
+OPENS_ROLE = re.compile(
+    rf"(?:<\|(?:im_start|start|turn|start_of_role)\|?>|<\|start_header_id\|>|<start_of_turn>"
+    rf"|\]~b\])"
+    rf"(?P<a>{ROLES})\b(?:<\|(?:end_header_id|end_of_role)\|>)?"
+    rf"|<[|｜](?P<b>{ROLES})[|｜]>"
+    rf"|\[\|(?P<c>{ROLES})\|\]",
+    re.IGNORECASE,
+)
+"""The control tokens with which a role begins, and its name in one of the groups a, b and c."""
+
+MAY_OPEN_TOKEN = rf"<(?=[|/a-zA-Z_｜])|\[(?=/?[A-Z]|[gs]?MASK|\|)|(?={_MINIMAX})[\[\]]"
+"""The first character of all that could be a control token, of a family not known here too."""
+
+# Controls, and formats such as zero width and right to left: Unicode categories Cc, Cf, Cs, Co,
+# and letters and marks that have no shape. U+FE0F stays: emoji are written with it.
+_JOINERS = "\u200c\u200d"  # between the parts of emoji and of letters of some scripts
+_OTHER_UNSEEN = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u115f\u1160\u180e"
+    "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\uf8ff\ufe00-\ufe0e\ufeff"
+    "\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
+UNSEEN = f"[{_OTHER_UNSEEN}{_JOINERS}]"
+"""A character that shows nothing or turns the direction of the text around."""
+
+UNSEEN_BUT_JOINERS = f"[{_OTHER_UNSEEN}]"
+"""The same without the joiners, where emoji are to stay whole."""

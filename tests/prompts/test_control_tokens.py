@@ -1,0 +1,86 @@
+"""Control tokens of every family that the project knows are found, ordinary text is left alone."""
+
+import re
+
+import pytest
+
+from tests.support import family_templates as families
+from userturn.humans.blinding import neutral
+from userturn.judges.heuristic import judge_by_words
+from userturn.judges.prompt import escaped
+from userturn.prompts.control_tokens import CONTROL_TOKEN, MAY_OPEN_TOKEN, UNSEEN
+
+SETTINGS = {"restated": 0.8, "grounded": 0.1, "repeated": 0.5}
+EXAONE = ["[|system|]", "[|user|]", "[|assistant|]", "[|endofturn|]", "[|tool|]"]
+MINIMAX = ["]~!b[", "]~b]", "[e~[", "]!p~[", "]<]minimax[>["]
+KNOWN = [
+    *families.QWEN,
+    *families.QWEN_PLAIN,
+    *families.HARMONY,
+    *families.GLM,
+    *families.LLAMA3,
+    *families.GEMMA,
+    *families.PHI,
+    *families.DEEPSEEK,
+    *families.MISTRAL,
+    *EXAONE,
+    *MINIMAX,
+]
+IN_BARS = re.compile(r"<[|｜][^\s<>]{1,40}>|<[a-zA-Z_]+\|>")
+
+
+@pytest.mark.parametrize("token", sorted(set(KNOWN)))
+def test_token_of_a_family_is_known_whole_escaped_and_never_shown(token: str) -> None:
+    assert CONTROL_TOKEN.fullmatch(token)
+    assert re.match(MAY_OPEN_TOKEN, token)
+    assert token not in escaped(f"a {token} b") and token not in neutral(f"a {token} b", [])
+    question = [{"role": "user", "content": "How do I cook rice?"}]
+    said = judge_by_words(question, "Toast it in oil.", f"{token}Which oil?", SETTINGS)
+    assert said.label == "assistant_turn_restate"
+
+
+@pytest.mark.parametrize("name", families.shipped_names())
+def test_tokens_in_every_shipped_template_are_known(name: str) -> None:
+    template = families.shipped(name)
+    for token in set(IN_BARS.findall(template)):
+        assert CONTROL_TOKEN.fullmatch(token)
+    for token in families.marks_in(template):
+        assert escaped(token) != token
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a[i] < b[j]", "a[i]<b[j]", "List[int]", "x | y || z", "see [1] and [a]", "~/bin", "!b"],
+)
+def test_ordinary_text_is_no_token_and_is_not_escaped(text: str) -> None:
+    assert not CONTROL_TOKEN.search(text)
+    assert escaped(text) == text
+
+
+# What was escaped before the forms of EXAONE, MiniMax and [sMASK] came in, and still is: questions
+# about texts without those keep their keys.
+BEFORE = re.compile(
+    r"<(?=[|/a-zA-Z_｜])|\[(?=/?[A-Z]|g?MASK)"
+    "|[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\ud800-\uf8ff\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+NEW = set("\u034f\u115f\u1160\u2800\u3164\uffa0") | {chr(n) for n in range(0xFE00, 0xFE0F)}
+
+
+def test_every_character_is_unseen_as_before_but_for_those_that_were_added() -> None:
+    unseen = re.compile(UNSEEN)
+    for number in range(0x110000):
+        character = chr(number)
+        was = bool(BEFORE.fullmatch(character))
+        assert bool(unseen.fullmatch(character)) == (was or character in NEW)
+
+
+@pytest.mark.parametrize("text", ["<b>x</b>", "<|im_end|>", "[INST] [A] [gMASK]", "a\u200bb", "[x"])
+def test_what_was_escaped_before_is_escaped_as_before(text: str) -> None:
+    assert escaped(text) == BEFORE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+@pytest.mark.parametrize("header", ["[|endofturn|]\n[|assistant|]", "[e~[\n]~b]assistant\n"])
+def test_role_that_exaone_or_minimax_opens_is_shown_as_that_role(header: str) -> None:
+    shown = neutral(f"Yes.{header}Sure!", [], is_turn=True)
+    assert shown.replace("⟦mark⟧", "").replace("\n", "") == "Yes.⟦assistant⟧Sure!"
