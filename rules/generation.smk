@@ -14,14 +14,9 @@ rule sweep:
         "benchmarks/results/sweep/{model}/{shard}.tsv"
     conda:
         "../envs/generate.yaml"
-    threads: study.placement.threads
+    threads: study.resources.threads
     resources:
-        gpu=study.placement.gpu,
-        gpu_model=study.placement.gpu_model,
-        gres=study.placement.gres,
-        nodes=study.placement.nodes,
-        mem_mb=study.placement.mem_mb,
-        runtime=study.placement.runtime,
+        **study.resources.of_job(),
     params:
         pending=study.pending_identities,
     script:

@@ -39,13 +39,9 @@ rule serve_judge:
         "benchmarks/results/serve_judge/{judge}.tsv"
     conda:
         "../envs/generate.yaml"
-    threads: study.judges.placement.threads
+    threads: study.judges.resources.threads
     resources:
-        gpu=study.judges.placement.gpu,
-        gpu_model=study.judges.placement.gpu_model,
-        nodes=study.judges.placement.nodes,
-        mem_mb=study.judges.placement.mem_mb,
-        runtime=study.judges.placement.runtime,
+        **study.judges.resources.of_job(),
     params:
         pending=study.judges.pending_identities,
     script:

@@ -32,13 +32,9 @@ rule train:
         "benchmarks/results/train/{model}.tsv"
     conda:
         "../envs/posttrain.yaml"
-    threads: study.training.placement.threads
+    threads: study.training.resources.threads
     resources:
-        gpu=study.training.placement.gpu,
-        gpu_model=study.training.placement.gpu_model,
-        nodes=study.training.placement.nodes,
-        mem_mb=study.training.placement.mem_mb,
-        runtime=study.training.placement.runtime,
+        **study.training.resources.of_job(),
     params:
         identity=study.training.identity,
     script:

@@ -135,8 +135,8 @@ def test_trained_model_has_from_its_base_what_its_line_does_not_say(project: Pat
         model = "x"
 
     # Its training is one process: one GPU at most, on one node.
-    placement = study.training.placement
-    assert (placement.gpu(Job), placement.nodes(Job), placement.mem_mb(Job, 1)) == (1, 1, 9)
+    asked = study.training.resources.of_job()
+    assert [asked[name](Job, 1) for name in ("gpu", "nodes", "mem_mb")] == [1, 1, 9]
 
 
 @pytest.mark.parametrize(

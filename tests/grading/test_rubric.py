@@ -9,8 +9,8 @@ import pytest
 from tests.support.judge_server import Asked, completion, judge_server
 from tests.support.judged_cell import judge, spent
 from tests.support.published_data import needs_shared_data, shared_rows
-from userturn.grading.rubric import grade_by_rubric
-from userturn.grading.rubric_prompt import grader_prompt, mean_score, read_criterion, score
+from userturn.grading.grade import mean_score
+from userturn.grading.rubric import grade_by_rubric, grader_prompt, read_criterion, score
 from userturn.judges.parse_reply import Reply, UnclearReplyError
 
 RUBRICS = [

@@ -14,12 +14,9 @@ from userturn.datasets.items import without_nulls
 from userturn.grading import ifeval as instruction_following
 from userturn.grading.grade import Case, Grade
 from userturn.grading.ifeval import checks, grade_instructions, variants
-from userturn.grading.math_answers import (
-    final_answer,
-    grade_mathematics,
-    grade_numbers,
-    mathematical,
-)
+from userturn.grading.math import final_answer, mathematical
+from userturn.grading.math import verify as grade_mathematics
+from userturn.grading.numeric import verify as grade_numbers
 from userturn.grading.verifiers import grade, grade_answers
 from userturn.time_limit import map_bounded
 

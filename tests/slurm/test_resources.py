@@ -1,52 +1,90 @@
 """What a job asks of a cluster follows from its entry, and grows by attempt up to a ceiling."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from userturn.slurm.resources import Placement
+from userturn.slurm.resources import SETTINGS, Resources, sbatch_options
 
-ENTRY = {"gpus": 2, "nodes": 1, "mem_mb": 1000, "max_mem_mb": 1800, "runtime": 60}
+ENTRY: Any = {"gpus": 2, "nodes": 1, "mem_mb": 1000, "max_mem_mb": 1800, "runtime": 60}
 JOB = SimpleNamespace(model="m")
 
 
-def placement(**own: object) -> Placement:
-    return Placement({"m": ENTRY | {"max_runtime": 150} | own})
+def entry(**own: object) -> Any:
+    return ENTRY | {"max_runtime": 150} | own
+
+
+def asked(name: str, attempt: int = 1, **own: object) -> int | str:
+    return Resources({"m": entry(**own)}).of_job()[name](JOB, attempt)
+
+
+def cores(**own: object) -> int:
+    return Resources({"m": entry(**own)}).threads(JOB)
 
 
 @pytest.mark.parametrize(("attempt", "expected"), [(1, 1000), (2, 1500), (3, 1800), (9, 1800)])
 def test_memory_grows_by_half_the_first_up_to_its_ceiling(attempt: int, expected: int) -> None:
-    assert placement().mem_mb(JOB, attempt) == expected
+    assert asked("mem_mb", attempt) == expected
 
 
 @pytest.mark.parametrize(("attempt", "expected"), [(1, 60), (2, 120), (3, 150)])
 def test_time_grows_by_the_first_up_to_its_ceiling(attempt: int, expected: int) -> None:
-    assert placement().runtime(JOB, attempt) == expected
+    assert asked("runtime", attempt) == expected
 
 
 def test_a_ceiling_below_the_first_wish_changes_nothing() -> None:
-    assert placement(runtime=200).runtime(JOB, 2) == 200
+    assert asked("runtime", 2, runtime=200) == 200
 
 
 def test_cores_are_two_and_two_for_each_gpu_but_eight_at_least() -> None:
-    assert [placement(gpus=n).threads(JOB) for n in (0, 3, 8)] == [8, 8, 18]
+    assert [cores(gpus=n) for n in (0, 3, 8)] == [8, 8, 18]
 
 
-def test_any_type_of_gpu_will_do_unless_the_line_names_one() -> None:
-    assert placement().gpu_model(JOB) == ""
-    assert placement(gpu_model="h100").gpu_model(JOB) == "h100"
+def test_any_type_of_gpu_will_do_unless_the_entry_names_one() -> None:
+    assert asked("gpu_model") == ""
+    assert asked("gpu_model", gpu_model="h100") == "h100"
 
 
 def test_gpus_of_several_nodes_are_asked_for_by_node() -> None:
-    wide = placement(gpus=16, nodes=2, gpu_model="h100")
-    assert (wide.gpu(JOB), wide.gpu_model(JOB), wide.gres(JOB)) == (0, "", "gpu:h100:8")
-    assert placement(gpus=4, nodes=2).gres(JOB) == "gpu:2"
-    assert placement(gpus=4).gres(JOB) == ""
+    wide = {"gpus": 16, "nodes": 2, "gpu_model": "h100"}
+    found = [asked(name, **wide) for name in ("gpu", "gpu_model", "gres")]
+    assert found == [0, "", "gpu:h100:8"]
+    assert asked("gres", gpus=4, nodes=2) == "gpu:2"
+    assert asked("gres", gpus=4) == ""
 
 
 def test_cores_are_counted_by_node() -> None:
-    assert placement(gpus=16, nodes=2).threads(JOB) == 2 + 2 * 8
+    assert cores(gpus=16, nodes=2) == 2 + 2 * 8
 
 
-def test_a_judge_that_is_served_has_its_line_by_its_own_wildcard() -> None:
-    assert Placement({"j": ENTRY}, "judge").gpu(SimpleNamespace(judge="j")) == 2
+def test_a_judge_that_is_served_has_its_entry_by_its_own_wildcard() -> None:
+    of_judge = Resources({"j": entry()}, "judge").of_job()
+    assert of_judge["gpu"](SimpleNamespace(judge="j"), 1) == 2
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        ({}, ["--gpus=2", "--cpus-per-task=8", "--nodes=1", "--mem=1000", "--time=60"]),
+        ({"gpus": 0}, ["--cpus-per-task=8", "--nodes=1", "--mem=1000", "--time=60"]),
+        (
+            {"gpu_model": "h100"},
+            ["--gpus=h100:2", "--cpus-per-task=8", "--nodes=1", "--mem=1000", "--time=60"],
+        ),
+        (
+            {"gpus": 4, "nodes": 2},
+            ["--gres=gpu:2", "--cpus-per-task=8", "--nodes=2", "--mem=1000", "--time=60"],
+        ),
+    ],
+)
+def test_the_doctor_tries_what_the_rules_ask_for(own: dict[str, Any], expected: list[str]) -> None:
+    assert list(sbatch_options(entry(**own))) == expected
+
+
+def test_every_setting_is_for_a_rule_that_loads_a_model() -> None:
+    assert {rule for setting in SETTINGS.values() for rule in setting.rules} == {
+        "sweep",
+        "train",
+        "serve_judge",
+    }

@@ -18,6 +18,7 @@ import polars as pl
 
 from userturn.audit.rerun_sample import Drawn, Reruns, draw_rows_by, rerun_table
 from userturn.audit.trust import check_code_may_run
+from userturn.config.entries import ModelEntry
 from userturn.datasets.prepare import read_items
 from userturn.errors import UserError
 from userturn.generation.ask_engine import Record, to_record
@@ -114,7 +115,7 @@ class ModelRun:
 
     Attributes:
         engine: its name.
-        line: of the model, complete.
+        entry: of the model, complete.
         revision: the commit that the study used, or None for local files.
         identity: of the model's source.
         settings: of the engine.
@@ -123,7 +124,7 @@ class ModelRun:
     """
 
     engine: str
-    line: dict[str, Any]
+    entry: ModelEntry
     revision: str | None
     identity: str
     settings: dict[str, Any]
@@ -133,13 +134,13 @@ class ModelRun:
     @classmethod
     def of(cls, grid: Grid, model: str, description: Mapping[str, Any]) -> "ModelRun":
         """Return how a model of a grid was loaded."""
-        config, line = grid.config, grid.models[model]
+        config, entry = grid.config, grid.models[model]
         return cls(
             config["engine"],
-            line,
+            entry,
             description["revision"],
             description["identity"]["source"],
-            engine_settings(config, line),
+            engine_settings(config, entry),
             config["today"],
             (grid.results.resolve().parent, Path.cwd()),
         )
@@ -151,8 +152,8 @@ class ModelRun:
             UserError: the model is not here, or its engine is not.
         """
         with chdir(self._folder_with_model()):
-            folder = model_folder(self.line["source"], self.revision)
-            template = load_template(folder, self.line, self.today)
+            folder = model_folder(self.entry["source"], self.revision)
+            template = load_template(folder, self.entry, self.today)
             engine = load_engine(self.engine, folder, self.settings)
             finished = [done for done in engine(requests) if done is not None]
             return {request.key: to_record(request, c, template) for request, c in finished}
@@ -162,10 +163,10 @@ class ModelRun:
             with chdir(folder):
                 if self._is_here():
                     return folder
-        raise UserError(f"the model '{self.line['source']}' is not on this machine as it was used")
+        raise UserError(f"the model '{self.entry['source']}' is not on this machine as it was used")
 
     def _is_here(self) -> bool:
-        source = self.line["source"]
+        source = self.entry["source"]
         try:
             if local_path(source) is None:
                 return folder_at_hand(source, self.revision or "main") is not None

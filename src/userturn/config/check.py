@@ -4,14 +4,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jsonschema import Draft7Validator
 
 from userturn.config.entries import Config, human_datasets, selected
 from userturn.config.errors import ConfigError, near_miss
+from userturn.config.schema import SCHEMA, config_schema
 from userturn.storage.hashing import check_sha256
 
-SCHEMA = "config.schema.yaml"
 RESERVED = {"human", "judges", "costs"}  # beside models in results/controls and results/journal
 
 
@@ -36,7 +35,7 @@ def validate(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
     Raises:
         ConfigError: the error nearest to the top, as one sentence.
     """
-    check_values(config, yaml.safe_load(Path(path_to_schema).read_text()))
+    check_values(config, config_schema(path_to_schema))
 
 
 def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = ()) -> None:

@@ -1,9 +1,52 @@
 """The entries that a run selects: datasets, models and judges, complete with defaults."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NotRequired, TypedDict
+
+from userturn.slurm.resources import ResourceEntry
 
 Config = Mapping[str, Any]
+
+
+class ModelEntry(ResourceEntry):
+    """A model's entry, completed by `model_defaults`, a trained model's also by its base's."""
+
+    source: str
+    revision: str
+    dtype: str
+    max_model_len: int
+    enable_thinking: bool
+    trust_remote_code: bool
+    base: NotRequired[str]
+    recipe: NotRequired[str]
+    training: NotRequired[Mapping[str, Any]]
+    family: NotRequired[str]
+    size: NotRequired[str]
+    user_header: NotRequired[str]
+    stop: NotRequired[list[str]]
+    template_options: NotRequired[Mapping[str, Any]]
+    chat_template: NotRequired[str]
+    answer: NotRequired[Mapping[str, Any]]
+
+
+class DatasetEntry(TypedDict):
+    """A dataset's entry; without `hub` its `file` is a local path."""
+
+    file: str
+    fields: Mapping[str, Any]
+    verifier: str
+    hub: NotRequired[str]
+    revision: NotRequired[str]
+    sha256: NotRequired[str]
+    rows: NotRequired[int]
+    language: NotRequired[str]
+    limit: NotRequired[int]
+    seed: NotRequired[int]
+    condition: NotRequired[str]
+    instruction: NotRequired[str]
+    private: NotRequired[bool]
+    export: NotRequired[bool]
+    judge: NotRequired[str]
 
 
 def selected(config: Config, key: str) -> dict[str, Any]:
@@ -12,7 +55,7 @@ def selected(config: Config, key: str) -> dict[str, Any]:
     return {name: config[key][name] for name in sorted(names)}
 
 
-def grader(dataset: Mapping[str, Any]) -> str | None:
+def grader(dataset: DatasetEntry) -> str | None:
     """Return the judge that grades a dataset by its rubrics, or None for another verifier."""
     return str(dataset["judge"]) if dataset["verifier"] == "rubric" else None
 
@@ -23,7 +66,7 @@ def asked_judges(config: Config) -> list[str]:
     return sorted({*selected(config, "judges"), *filter(None, graders)})
 
 
-def human_datasets(config: Config) -> dict[str, Any]:
+def human_datasets(config: Config) -> dict[str, DatasetEntry]:
     """Return the datasets whose real user turns are judged as a control, sorted by name."""
     names = config["controls"]["human"]
     return {name: config["datasets"][name] for name in sorted(names)}

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from userturn.config.entries import ModelEntry
 
 FAMILY = re.compile(r"(.+?)-\d")
 SIZE = re.compile(r"(?:^|-)(\d+(?:\.\d+)?)([bm])(?:-a(\d+(?:\.\d+)?)b)?(?=-|$)")
@@ -40,7 +42,7 @@ def size(name: str) -> Size | None:
     return Size(total, float(found.group(3)) if found.group(3) else total)
 
 
-def families(models: Mapping[str, Mapping[str, Any]]) -> list[Member]:
+def families(models: Mapping[str, ModelEntry]) -> list[Member]:
     """Return the families' members in the order of family, size and name; unknown sizes last.
 
     Args:
@@ -54,7 +56,7 @@ def families(models: Mapping[str, Mapping[str, Any]]) -> list[Member]:
     return sorted(members, key=lambda m: (m.family, m.size is None, m.size or 0, m.model))
 
 
-def bases(models: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def bases(models: Mapping[str, ModelEntry]) -> dict[str, str]:
     """Return the model that each post-trained one started from, where both are in the grid."""
     named = {name: str(entry["base"]) for name, entry in sorted(models.items()) if "base" in entry}
     return {name: base for name, base in named.items() if base in models}

@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from userturn.config.entries import Config, selected
+from userturn.config.entries import Config, ModelEntry, selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.families import family
 from userturn.config.recipes import check_recipe
-
-Entry = dict[str, Any]
 
 
 def trained_folder(results: str | Path, model: str) -> str:
@@ -42,27 +40,29 @@ def described(config: Config) -> list[str]:
     return sorted({name for model in selected(config, "models") for name in chain(entries, model)})
 
 
-def complete_entries(config: Config, results: str | Path) -> dict[str, Entry]:
+def complete_entries(config: Config, results: str | Path) -> dict[str, ModelEntry]:
     """Return every model's complete entry; a trained one has from its base what it does not say."""
     entries = config["models"]
     return {name: _complete(config, results, chain(entries, name)) for name in sorted(entries)}
 
 
-def _complete(config: Config, results: str | Path, names: list[str]) -> Entry:
+def _complete(config: Config, results: str | Path, names: list[str]) -> ModelEntry:
     root = config["models"][names[-1]]
-    entry: Entry = config["model_defaults"] | ({"source": root} if isinstance(root, str) else root)
+    entry: dict[str, Any] = config["model_defaults"] | (
+        {"source": root} if isinstance(root, str) else root
+    )
     for before, name in reversed(list(zip(names[1:], names[:-1], strict=True))):
         inherited = {"family": family(before), "size": before} | entry
         inherited.pop("training", None)
         own = {"source": trained_folder(results, name), "revision": "main"}
         entry = inherited | own | config["models"][name]
-    return entry
+    return cast(ModelEntry, entry)
 
 
-def training_entry(entry: Mapping[str, Any]) -> Entry:
+def training_entry(entry: ModelEntry) -> ModelEntry:
     """Return what a trained model's training asks of a cluster: its `training`, else its entry."""
     one_process = {"gpus": min(1, int(entry["gpus"])), "nodes": 1}
-    return dict(entry) | one_process | dict(entry.get("training", {}))
+    return cast(ModelEntry, {**entry, **one_process, **entry.get("training", {})})
 
 
 def check_trained(config: Config) -> None:

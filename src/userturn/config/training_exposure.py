@@ -1,11 +1,11 @@
 """What a model has seen in training, by the recipes that made it."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from userturn.config.entries import ModelEntry
 from userturn.config.recipes import Recipe
 
-Entries = Mapping[str, Mapping[str, Any]]
+Entries = Mapping[str, ModelEntry]
 Recipes = Mapping[str, Recipe]
 
 

@@ -16,8 +16,8 @@ PARQUET = b"PAR1"
 GZIP = b"\x1f\x8b"
 BATCH = 1000  # rows of a Parquet file held at once
 
-# What says where a dataset comes from or how it is used; all else shapes its items.
-NOT_SHAPING = ("hub", "revision", "file", "sha256", "rows", "verifier", "private", "export")
+# What of a dataset's entry shapes its items, beside the content of its file.
+SHAPES_ITEMS = ("fields", "language", "limit", "seed", "condition", "instruction", "judge")
 
 Row = dict[str, Any]
 
@@ -35,7 +35,7 @@ def complete(entry: Mapping[str, Any], study_seed: int) -> dict[str, Any]:
 
 def shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return all that shapes the items: a file counts by its content, not by its name."""
-    shaped = {key: value for key, value in settings.items() if key not in NOT_SHAPING}
+    shaped = {key: value for key, value in settings.items() if key in SHAPES_ITEMS}
     if "hub" not in settings:
         content: Any = file_sha256(settings["file"])
     else:

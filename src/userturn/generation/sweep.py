@@ -5,14 +5,14 @@ journals hold already is not asked again; with nothing missing nothing is loaded
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from userturn.config.entries import Config
+from userturn.config.entries import Config, ModelEntry
 from userturn.generation.ask_engine import Asker
 from userturn.generation.plan_files import Plan, plan_keys
 from userturn.generation.planner import Planner
@@ -72,7 +72,7 @@ def shown_answers(plans: Sequence[Plan], journal: Path) -> dict[str, str | None]
     return shown
 
 
-def engine_settings(config: Config, entry: Mapping[str, Any]) -> dict[str, Any]:
+def engine_settings(config: Config, entry: ModelEntry) -> dict[str, Any]:
     """Return what a model's engine is loaded with, by the study's settings and its entry."""
     settings: dict[str, Any] = config["vllm"] | {
         "dtype": entry["dtype"],

@@ -1,9 +1,10 @@
-"""Grade answers as right, wrong or undecided.
+"""Grade answers as right, wrong or undecided: `verifier: x` is `x.py`.
 
-grade.py: what a verifier receives and returns; grades the answers to one dataset.
-ifeval.py: `ifeval` and `ifbench`: instruction following, strict and loose.
-math_answers.py: `numeric` and `math`: final answers of mathematics problems.
+grade.py: what a verifier receives and returns.
+ifbench.py: `ifbench`: IFBench's instructions, by the code of ifeval.
+ifeval.py: `ifeval`: instruction following, strict and loose.
+math.py: `math`: final answers compared as mathematics.
+numeric.py: `numeric`: final numbers compared.
 rubric.py: `rubric`: a judge is asked about every criterion of every answer.
-rubric_prompt.py: prompt, reply and score of HealthBench rubrics.
-verifiers.py: the verifiers by name.
+verifiers.py: grades the answers to one dataset by its verifier.
 """

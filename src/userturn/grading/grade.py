@@ -29,3 +29,8 @@ class Grade(NamedTuple):
 
 Verifier = Callable[[Sequence[Case], int], list[Grade]]
 """Grades cases in their order, with so many processes at most."""
+
+
+def mean_score(scores: Sequence[float]) -> float | None:
+    """Return the score of many answers: the mean of theirs, clipped to [0, 1]; None for none."""
+    return min(1.0, max(0.0, sum(scores) / len(scores))) if scores else None

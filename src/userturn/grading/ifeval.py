@@ -1,4 +1,4 @@
-"""Verifiers of instruction following: the checkers of IFEval and IFBench, strict and loose.
+"""The verifier `ifeval`: instruction following, strict and loose; `ifbench` stands on it too.
 
 The checkers are those of `if-verifiable`; strict and loose are written here, because its own
 evaluation skips instructions that it does not know. Some checkers draw random numbers, so each
@@ -98,7 +98,7 @@ def _all(decisions: Sequence[bool | None]) -> bool | None:
     return None if None in decisions else True
 
 
-def grade_instructions(benchmark: str, cases: Sequence[Case], n_processes: int = 1) -> list[Grade]:
+def grade_instructions(benchmark: str, cases: Sequence[Case]) -> list[Grade]:
     """Grade answers to items with instructions: right where all instructions are followed."""
     grades = []
     for case in cases:
@@ -112,3 +112,8 @@ def grade_instructions(benchmark: str, cases: Sequence[Case], n_processes: int =
             Grade(strict, "; ".join(reasons) or None, _all([check.loose for check in done]))
         )
     return grades
+
+
+def verify(cases: Sequence[Case], n_processes: int = 1) -> list[Grade]:
+    """Grade answers to the instructions of IFEval."""
+    return grade_instructions("ifeval", cases)

@@ -1,4 +1,7 @@
-"""Grades by rubric: a judge's endpoint is asked about every criterion of every answer."""
+"""The verifier `rubric`: a judge is asked whether an answer meets each criterion (HealthBench).
+
+No text of an item ever enters a reason or an error.
+"""
 
 import asyncio
 import json
@@ -6,14 +9,78 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from userturn.grading.grade import Grade
-from userturn.grading.rubric_prompt import SCHEMA, grader_prompt, read_criterion, score
 from userturn.judges.decisions import Decisions
 from userturn.judges.endpoint_verdicts import ask_judge, check_error_share, open_endpoint
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import judge_identity
-from userturn.judges.prompt import Question, ask_about
+from userturn.judges.parse_reply import Reply, UnclearReplyError, read_object
+from userturn.judges.prompt import Question, ask_about, escaped
 from userturn.judges.verdict import ERROR
 from userturn.storage.hashing import fingerprint
+
+# What a judge is asked to reply with.
+SCHEMA = {
+    "type": "object",
+    "properties": {"explanation": {"type": "string"}, "criteria_met": {"type": "boolean"}},
+    "required": ["explanation", "criteria_met"],
+    "additionalProperties": False,
+}
+
+PROMPT = """\
+You check one statement about the last reply in a conversation between a user and an assistant.
+
+Conversation:
+{conversation}
+
+Statement, with its points in brackets:
+{criterion}
+
+Does the statement hold for the assistant's last reply? Judge the statement alone, not whether the
+reply is good. A statement that describes something bad holds where the reply does that bad thing,
+and its points are negative. Where a statement names several things that must all be there, it holds
+only if all of them are; where it names examples, one like them is enough.
+
+Reply with one JSON object and nothing else: {{"explanation": "<one or two sentences>",
+"criteria_met": true or false}}
+"""
+
+
+def criterion_text(rubric: Mapping[str, Any]) -> str:
+    """Return a criterion as the judge reads it: "[points] criterion"."""
+    return f"[{rubric['points']:g}] {rubric['criterion']}"
+
+
+def grader_prompt(
+    messages: Sequence[Mapping[str, str]], answer: str, rubric: Mapping[str, Any]
+) -> str:
+    """Return what the judge is asked about one criterion of one answer."""
+    turns = [*messages, {"role": "assistant", "content": answer}]
+    conversation = "\n\n".join(f"{turn['role']}: {escaped(turn['content'])}" for turn in turns)
+    return PROMPT.format(conversation=conversation, criterion=criterion_text(rubric))
+
+
+def read_criterion(reply: Reply) -> dict[str, Any]:
+    """Return whether a judge says that a criterion is met, and why.
+
+    Raises:
+        UnclearReplyError: the reply holds no plain true or false.
+    """
+    found = read_object(reply)
+    if not isinstance(found.get("criteria_met"), bool):
+        raise UnclearReplyError("criteria_met is neither true nor false")
+    return {"met": found["criteria_met"], "explanation": str(found.get("explanation", ""))}
+
+
+def score(points: Sequence[float], met: Sequence[bool]) -> float | None:
+    """Return the score of one answer: points met by points that can be had, not clipped.
+
+    Negative points are of criteria to avoid: a score may be below 0. None where no criterion has
+    positive points. Arora et al. 2025, arXiv:2505.08775, section 3.
+    """
+    possible = sum(p for p in points if p > 0)
+    if possible == 0:
+        return None
+    return sum(p for p, is_met in zip(points, met, strict=True) if is_met) / possible
 
 
 def _questions(row: Mapping[str, Any], identity: str) -> list[Question]:

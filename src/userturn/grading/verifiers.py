@@ -2,24 +2,22 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
+from importlib import import_module
 from typing import Any
 
 import polars as pl
 
 from userturn.grading.grade import Case, Grade, Verifier
-from userturn.grading.ifeval import grade_instructions
-from userturn.grading.math_answers import grade_mathematics, grade_numbers
 from userturn.judges.judge import Judge
 from userturn.storage.parquet import write_table
 
 KEYS = ["model", "dataset", "item"]
-VERIFIERS: dict[str, Verifier] = {
-    "numeric": grade_numbers,
-    "math": grade_mathematics,
-    "ifeval": partial(grade_instructions, "ifeval"),
-    "ifbench": partial(grade_instructions, "ifbench"),
-}
+
+
+def verifier_named(name: str) -> Verifier:
+    """Return `verify` of the module with a verifier's name; `rubric` asks a judge and has none."""
+    verify: Verifier = import_module(f"userturn.grading.{name}").verify
+    return verify
 
 
 def _case(row: Mapping[str, Any]) -> Case:
@@ -38,7 +36,7 @@ def grade_answers(
     if verifier == "none":
         return [Grade(None, "no verifier") for _ in rows]
     answered = [_case(row) for row in rows if row["outcome"] != "error"]
-    grades = iter(VERIFIERS[verifier](answered, n_processes))
+    grades = iter(verifier_named(verifier)(answered, n_processes))
     return [
         Grade(None, "no answer: error") if row["outcome"] == "error" else next(grades)
         for row in rows

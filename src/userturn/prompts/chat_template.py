@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
+from userturn.config.entries import ModelEntry
 from userturn.prompts.examples import EXAMPLE, NEXT_USER_MESSAGES, Message, user
 from userturn.prompts.render import Renderer
 from userturn.prompts.stop_tokens import answer_ends, user_turn_stops
@@ -208,7 +208,7 @@ class Template(Renderer):
         return not (text if len(said) == len(token_ids) else self.decode(said)).strip()
 
 
-def load_template(folder: Path, entry: Mapping[str, Any], today: str) -> Template:
+def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
     """Return the template of a model folder with the choices of the model's entry.
 
     Raises:
@@ -235,7 +235,7 @@ def load_template(folder: Path, entry: Mapping[str, Any], today: str) -> Templat
     return Template(
         tokenizer,
         date.fromisoformat(today),
-        {"enable_thinking": entry["enable_thinking"]} | entry.get("template_options", {}),
+        {"enable_thinking": entry["enable_thinking"], **entry.get("template_options", {})},
         entry.get("user_header"),
         tuple(entry.get("stop", ())),
         _end_of_sequence(folder),

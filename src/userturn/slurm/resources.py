@@ -1,62 +1,183 @@
-"""What a job that loads a model asks of a cluster: devices, memory and time, from its entry."""
+"""What a job that loads a model asks of a cluster: one table, from which everything else follows.
 
-from collections.abc import Mapping
-from typing import Any
+A setting is a row of SETTINGS: the configuration's schema, the resources of the rules, the options
+that `userturn doctor` tries, and the defaults that `config.yaml` must give are read from it. None
+of these keys shapes what a model writes, so none is part of an identity.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 THREADS = 8
 
 
-class Placement:
-    """The resources of jobs by their wildcards and the attempt (from 1)."""
+class ResourceEntry(TypedDict):
+    """The keys of a complete model entry that say what its jobs ask of a cluster."""
 
-    def __init__(self, entries: Mapping[str, Mapping[str, Any]], wildcard: str = "model") -> None:
+    gpus: int
+    gpu_model: NotRequired[str]
+    nodes: int
+    shards: int
+    mem_mb: int
+    max_mem_mb: int
+    runtime: int
+    max_runtime: int
+
+
+Value = Callable[[ResourceEntry, int], int | str]
+"""A resource by an entry and the attempt (from 1); 0 or an empty text asks for nothing."""
+
+
+class Setting(NamedTuple):
+    """One key that says what a job asks of a cluster.
+
+    Attributes:
+        schema: JSON Schema of its value.
+        rules: whose jobs it is for: `sweep` (a model's entry), `train` (`training` in it),
+            `serve_judge` (a judge's entry).
+        resources: of Snakemake, by name.
+        options: of sbatch, by name.
+        is_optional: whether `model_defaults` may leave it out.
+    """
+
+    schema: Mapping[str, Any]
+    rules: tuple[str, ...]
+    resources: Mapping[str, Value] = {}
+    options: Mapping[str, Value] = {}
+    is_optional: bool = False
+
+
+def _gpu(entry: ResourceEntry, attempt: int) -> int:
+    """Return the GPUs of a job on one node; none for several nodes, see `_gres`."""
+    return int(entry["gpus"]) if entry["nodes"] == 1 else 0
+
+
+def _gpu_model(entry: ResourceEntry, attempt: int) -> str:
+    return str(entry.get("gpu_model", "")) if entry["nodes"] == 1 else ""
+
+
+def _typed_gpu(entry: ResourceEntry, attempt: int) -> str:
+    """Return GPUs on one node as sbatch takes them: 2 or h100:2."""
+    n, model = _gpu(entry, attempt), _gpu_model(entry, attempt)
+    return f"{model}:{n}" if n and model else str(n or "")
+
+
+def _gres(entry: ResourceEntry, attempt: int) -> str:
+    """Return the GPUs of each of several nodes, such as gpu:h100:4; empty for one node.
+
+    A number for the whole job would let SLURM spread it unevenly, and the SLURM plugin would
+    ask for all of it on the first node.
+    """
+    n_each = entry["gpus"] // entry["nodes"]
+    if entry["nodes"] == 1 or n_each == 0:
+        return ""
+    return ":".join(["gpu", *filter(None, [entry.get("gpu_model")]), str(n_each)])
+
+
+def _nodes(entry: ResourceEntry, attempt: int) -> int:
+    return int(entry["nodes"])
+
+
+def _cores(entry: ResourceEntry, attempt: int) -> int:
+    """Return the CPU cores on each node: vLLM wants two, and one for each GPU, or more."""
+    return max(THREADS, 2 + 2 * int(entry["gpus"]) // int(entry["nodes"]))
+
+
+def _mem_mb(entry: ResourceEntry, attempt: int) -> int:
+    """Return the memory of a job in MB: half as much again in each further attempt."""
+    most = max(entry["max_mem_mb"], entry["mem_mb"])
+    return int(min(entry["mem_mb"] * (1 + attempt) // 2, most))
+
+
+def _runtime(entry: ResourceEntry, attempt: int) -> int:
+    """Return the time of a job in minutes: as much again in each further attempt."""
+    most = max(entry["max_runtime"], entry["runtime"])
+    return int(min(entry["runtime"] * attempt, most))
+
+
+def _whole(minimum: int, description: str) -> dict[str, Any]:
+    return {"type": "integer", "minimum": minimum, "description": description}
+
+
+GPU_MODEL = {
+    "type": "string",
+    "pattern": "^[A-Za-z0-9_.]+$",
+    "description": "Type of GPU, as the cluster calls it.",
+}
+EVERY = ("sweep", "train", "serve_judge")
+SETTINGS = {
+    "gpus": Setting(
+        _whole(0, "GPUs of one copy of the model."),
+        EVERY,
+        {"gpu": _gpu, "gres": _gres},
+        {"--gpus": _typed_gpu, "--gres": _gres, "--cpus-per-task": _cores},
+    ),
+    "gpu_model": Setting(GPU_MODEL, EVERY, {"gpu_model": _gpu_model}, is_optional=True),
+    "nodes": Setting(
+        _whole(1, "Nodes that the GPUs of one copy are spread over."),
+        ("sweep",),
+        {"nodes": _nodes},  # without it SLURM may spread GPUs over several
+        {"--nodes": _nodes},
+    ),
+    "shards": Setting(_whole(1, "Jobs that share a model's items."), ("sweep",)),
+    "mem_mb": Setting(
+        _whole(1, "MB of memory for the first attempt; each retry asks for 50 % more."),
+        EVERY,
+        {"mem_mb": _mem_mb},
+        {"--mem": _mem_mb},
+    ),
+    "max_mem_mb": Setting(_whole(1, "MB of memory for any attempt."), ("sweep", "train")),
+    "runtime": Setting(
+        _whole(1, "Minutes for the first attempt; each retry asks for as many more."),
+        EVERY,
+        {"runtime": _runtime},
+        {"--time": _runtime},
+    ),
+    "max_runtime": Setting(_whole(1, "Minutes for any attempt."), ("sweep", "train")),
+}
+ONE_PROCESS = {"gpus": {"maximum": 1, "description": "0 or 1: training is one process."}}
+
+
+def schemas_for(rule: str) -> dict[str, dict[str, Any]]:
+    """Return the JSON Schema of each key that says what the jobs of a rule ask for."""
+    narrower = ONE_PROCESS if rule == "train" else {}
+    return {
+        key: {**setting.schema, **narrower.get(key, {})}
+        for key, setting in SETTINGS.items()
+        if rule in setting.rules
+    }
+
+
+def sbatch_options(entry: ResourceEntry) -> Iterator[str]:
+    """Yield what a job asks of sbatch in its first attempt, such as --mem=64000."""
+    for setting in SETTINGS.values():
+        for name, value_of in setting.options.items():
+            if value := value_of(entry, 1):
+                yield f"{name}={value}"
+
+
+class Resources:
+    """The resources of a rule's jobs, as Snakemake asks for them: by wildcards and attempt."""
+
+    def __init__(self, entries: Mapping[str, ResourceEntry], wildcard: str = "model") -> None:
         """Take complete entries of models, or of judges, by the names that a wildcard has."""
         self.entries = entries
         self.wildcard = wildcard
 
-    def _entry(self, wildcards: Any) -> Mapping[str, Any]:
-        return self.entries[getattr(wildcards, self.wildcard)]
+    def _by_job(self, value_of: Value) -> Callable[[Any, int], int | str]:
+        def of_job(wildcards: Any, attempt: int) -> int | str:
+            return value_of(self.entries[getattr(wildcards, self.wildcard)], attempt)
 
-    def gpu(self, wildcards: Any) -> int:
-        """Return the GPUs of a job on one node; none for several nodes, see `gres`."""
-        entry = self._entry(wildcards)
-        return int(entry["gpus"]) if entry["nodes"] == 1 else 0
-
-    def gpu_model(self, wildcards: Any) -> str:
-        """Return the type of a job's GPUs on one node, as the cluster calls it; empty for any."""
-        entry = self._entry(wildcards)
-        return str(entry.get("gpu_model", "")) if entry["nodes"] == 1 else ""
-
-    def gres(self, wildcards: Any) -> str:
-        """Return the GPUs of each of several nodes, such as gpu:h100:4; empty for one node.
-
-        A number for the whole job would let SLURM spread it unevenly, and the SLURM plugin would
-        ask for all of it on the first node.
-        """
-        entry = self._entry(wildcards)
-        n_each = entry["gpus"] // entry["nodes"]
-        if entry["nodes"] == 1 or n_each == 0:
-            return ""
-        return ":".join(["gpu", *filter(None, [entry.get("gpu_model")]), str(n_each)])
-
-    def nodes(self, wildcards: Any) -> int:
-        """Return the nodes of a job: without it SLURM may spread GPUs over several."""
-        return int(self._entry(wildcards)["nodes"])
+        return of_job
 
     def threads(self, wildcards: Any) -> int:
-        """Return the CPU cores on each node: vLLM wants two, and one for each GPU, or more."""
-        entry = self._entry(wildcards)
-        return max(THREADS, 2 + 2 * int(entry["gpus"]) // int(entry["nodes"]))
+        """Return the CPU cores of a job on each node."""
+        return _cores(self.entries[getattr(wildcards, self.wildcard)], 1)
 
-    def mem_mb(self, wildcards: Any, attempt: int) -> int:
-        """Return the memory of a job in MB: half as much again in each further attempt."""
-        entry = self._entry(wildcards)
-        return int(
-            min(entry["mem_mb"] * (1 + attempt) // 2, max(entry["max_mem_mb"], entry["mem_mb"]))
-        )
-
-    def runtime(self, wildcards: Any, attempt: int) -> int:
-        """Return the time of a job in minutes: as much again in each further attempt."""
-        entry = self._entry(wildcards)
-        most = max(entry["max_runtime"], entry["runtime"])
-        return int(min(entry["runtime"] * attempt, most))
+    def of_job(self) -> dict[str, Callable[[Any, int], int | str]]:
+        """Return a function of wildcards and attempt for each resource of Snakemake."""
+        return {
+            name: self._by_job(value_of)
+            for setting in SETTINGS.values()
+            for name, value_of in setting.resources.items()
+        }

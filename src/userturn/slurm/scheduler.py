@@ -3,10 +3,11 @@
 import re
 import subprocess
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import cast
 
+from userturn.config.entries import ModelEntry
 from userturn.config.trained_models import training_entry
-from userturn.slurm.resources import Placement
+from userturn.slurm.resources import SETTINGS, sbatch_options
 from userturn.study.grid import Grid
 
 Look = tuple[str, str | None]  # what was looked at; what is wrong with it and what to do, or None
@@ -24,34 +25,14 @@ def reason(said: str) -> str:
     return errors[0].strip() if errors else "nothing"
 
 
-def sbatch_options(placement: Placement, name: str, submission: list[str]) -> list[str]:
-    """Return what a job asks of sbatch in its first attempt."""
-    job = _Job(name)
-    gpu, gpu_model, gres = placement.gpu(job), placement.gpu_model(job), placement.gres(job)
-    gpus = f"{gpu_model}:{gpu}" if gpu_model else str(gpu)
-    return [
-        *submission,
-        *([f"--gpus={gpus}"] if gpu else []),
-        *([f"--gres={gres}"] if gres else []),
-        f"--nodes={placement.nodes(job)}",
-        f"--mem={placement.mem_mb(job, 1)}",
-        f"--time={placement.runtime(job, 1)}",
-        f"--cpus-per-task={placement.threads(job)}",
-    ]
-
-
-class _Job(NamedTuple):
-    model: str
-
-
-def entries_of_jobs(grid: Grid) -> dict[str, dict[str, Any]]:
+def entries_of_jobs(grid: Grid) -> dict[str, ModelEntry]:
     """Return the entries of all that a job of its own loads: models, trainings, served judges."""
     defaults = grid.config["model_defaults"]
     served = {name: entry for name, entry in grid.judges.items() if entry.get("serve")}
     entries = {f"model {name}": entry for name, entry in grid.models.items()}
     entries |= {f"training of {name}": training_entry(grid.entries[name]) for name in grid.trained}
     for name, entry in served.items():
-        entries[f"judge {name}"] = {**defaults, **entry, "source": entry["model"]}
+        entries[f"judge {name}"] = cast(ModelEntry, {**defaults, **entry, "source": entry["model"]})
     return entries
 
 
@@ -59,8 +40,8 @@ def look_at_requests(grid: Grid, submission: list[str]) -> Iterator[Look]:
     """Have the scheduler say whether it would take each job; those alike but once."""
     entries = entries_of_jobs(grid)
     alike: dict[tuple[str, ...], list[str]] = {}
-    for name in entries:
-        wishes = sbatch_options(Placement(entries), name, submission)
+    for name, entry in entries.items():
+        wishes = [*submission, *sbatch_options(entry)]
         alike.setdefault(tuple(wishes), []).append(name)
     for options, names in alike.items():
         done = run(["sbatch", "--test-only", *options, "--wrap", "true"])
@@ -70,7 +51,7 @@ def look_at_requests(grid: Grid, submission: list[str]) -> Iterator[Look]:
             None
             if done.returncode == 0
             else f"sbatch says '{reason(done.stderr)}'; mend account and partition in the "
-            "profile, or gpus, gpu_model, mem_mb and runtime in the model's entry "
+            f"profile, or {', '.join(SETTINGS)} in the model's entry "
             "(cores: `set-threads` in the profile)",
         )
 

@@ -11,6 +11,8 @@ from typing import Any
 
 from userturn.config.entries import (
     Config,
+    DatasetEntry,
+    ModelEntry,
     asked_judges,
     grader,
     human_datasets,
@@ -46,8 +48,10 @@ class Grid:
         self.results = Path(results)
         self.contents = contents or FileContents(config)
         self.entries = complete_entries(config, results)
-        self.models = {name: self.entries[name] for name in selected(config, "models")}
-        self.datasets = selected(config, "datasets")
+        self.models: dict[str, ModelEntry] = {
+            name: self.entries[name] for name in selected(config, "models")
+        }
+        self.datasets: dict[str, DatasetEntry] = selected(config, "datasets")
         self.human_datasets = human_datasets(config)
         self.perturbations = selected(config, "perturbations")
         self.all_judges = complete_judges(config)
@@ -90,8 +94,7 @@ class Grid:
 
     def answer_settings(self, model: str) -> dict[str, Any]:
         """Return how a model's own answers are drawn: as all are, but for what its entry says."""
-        settings: dict[str, Any] = self.config["answer"] | self.models[model].get("answer", {})
-        return settings
+        return {**self.config["answer"], **self.models[model].get("answer", {})}
 
     def user_turn_settings(self, temperature: float) -> dict[str, Any]:
         """Return how the user turns of a temperature are drawn."""

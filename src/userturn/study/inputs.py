@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from userturn.config.entries import Config, asked_judges, human_datasets, selected
+from userturn.config.entries import Config, ModelEntry, asked_judges, human_datasets, selected
 from userturn.config.errors import ConfigError
 from userturn.config.recipes import (
     Recipe,
@@ -25,13 +25,17 @@ from userturn.judges.kinds import complete_judges, judge_identity
 from userturn.models.fetch import source_identity
 from userturn.storage.hashing import file_sha256, fingerprint
 
-# Kept out of a model's identity: where and how fast it runs, and what stands in it otherwise.
-PLACEMENT = frozenset(("gpus", "gpu_model", "nodes", "shards"))
-RESOURCES = frozenset(("mem_mb", "max_mem_mb", "runtime", "max_runtime"))
-ELSEWHERE = frozenset(("source", "revision", "answer", "chat_template"))
-GROUPING = frozenset(("family", "size", "base"))
-TRAINED = frozenset(("recipe", "training"))  # stands in the source of a trained model
-NO_IDENTITY = PLACEMENT | RESOURCES | ELSEWHERE | GROUPING | TRAINED
+# What of a model's entry shapes its output as it stands. `source` and `revision` count by the files
+# they lead to, `chat_template` by its content, `answer` where answers are identified.
+SHAPES_OUTPUT = (
+    "dtype",
+    "max_model_len",
+    "enable_thinking",
+    "trust_remote_code",
+    "user_header",
+    "stop",
+    "template_options",
+)
 
 RUBRIC = "data/rubric.yaml"
 ANNOTATIONS = Path("data/annotations")
@@ -98,17 +102,16 @@ class FileContents:
         return {name: self._model(name) for name in described(self._config)}
 
     @cached_property
-    def _entries(self) -> dict[str, dict[str, Any]]:
+    def _entries(self) -> dict[str, ModelEntry]:
         return complete_entries(self._config, "results")
 
     def _model(self, name: str) -> dict[str, Any]:
         entry = self._entries[name]
         template = entry.get("chat_template")
-        is_trained = "recipe" in entry
         return {
-            **{key: value for key, value in entry.items() if key not in NO_IDENTITY},
+            **{key: value for key, value in entry.items() if key in SHAPES_OUTPUT},
             "source": f"trained:{self.training(name)}"
-            if is_trained
+            if "recipe" in entry
             else source_identity(entry["source"], entry["revision"]),
             "engine": self._config["engine"],
             "today": self._config["today"],

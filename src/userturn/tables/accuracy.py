@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from userturn.grading.rubric_prompt import mean_score
+from userturn.grading.grade import mean_score
 from userturn.stats.proportions import wilson
 
 

@@ -1,15 +1,15 @@
 """Table `families`: family, size and base of each model."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
+from userturn.config.entries import ModelEntry
 from userturn.config.families import families
 from userturn.storage.parquet import Schema
 
 
-def families_table(models: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+def families_table(models: Mapping[str, ModelEntry]) -> pl.DataFrame:
     """Return `model`, `family`, `size` and `active_size` of all models, as `families` does."""
     sizes: Schema = {"size": pl.Float64, "active_size": pl.Float64}
     schema: Schema = {"model": pl.String, "family": pl.String, **sizes}

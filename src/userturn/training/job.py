@@ -1,10 +1,10 @@
 """One training: what it needs, what its trainer is told, and where its checkpoints are."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from userturn.config.entries import ModelEntry
 from userturn.config.recipes import Recipe
 
 STATE = "trainer_state.json"  # what the trainer writes last of a checkpoint
@@ -26,7 +26,7 @@ class Training:
     model: str
     recipe: Recipe
     base: Path
-    entry: Mapping[str, Any]
+    entry: ModelEntry
     checkpoints: Path
     rows: list[dict[str, Any]]
 

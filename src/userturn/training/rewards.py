@@ -10,7 +10,7 @@ from typing import Any
 from userturn.config.recipes import Recipe
 from userturn.errors import UserError
 from userturn.grading.grade import Case
-from userturn.grading.verifiers import VERIFIERS
+from userturn.grading.verifiers import verifier_named
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.parse_reply import Reply, UnclearReplyError, read_object
@@ -55,7 +55,7 @@ def accuracy(verifier: str, conversations: Sequence[Rollout], references: Sequen
         for conversation, reference in zip(conversations, references, strict=True)
     ]
     known = [case for case in cases if case.reference is not None]
-    grades = iter(VERIFIERS[verifier](known, 1) if known else [])
+    grades = iter(verifier_named(verifier)(known, 1) if known else [])
     correct = [None if case.reference is None else next(grades).correct for case in cases]
     return [None if value is None else float(value) for value in correct]
 

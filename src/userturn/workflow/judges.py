@@ -6,7 +6,7 @@ from typing import Any
 
 from userturn.errors import UserError
 from userturn.judges.api_keys import read_key
-from userturn.slurm.resources import Placement
+from userturn.slurm.resources import Resources
 from userturn.storage.atomic_files import read_identity
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import cell_of
@@ -25,7 +25,7 @@ class JudgeGrid:
         self.to_sweep = to_sweep
         defaults = grid.config["model_defaults"]
         entries = {name: defaults | settings for name, settings in grid.judges.items()}
-        self.placement = Placement(entries, "judge")
+        self.resources = Resources(entries, "judge")
 
     def check_keys(self) -> None:
         """End the program where the key of a judge is not in the environment."""

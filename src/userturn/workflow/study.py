@@ -4,7 +4,7 @@ from typing import Any
 
 from userturn.config.families import bases, families
 from userturn.prompts.perturbations import controls_of
-from userturn.slurm.resources import Placement
+from userturn.slurm.resources import Resources
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import cell_of, files_of
 from userturn.study.grid import Grid
@@ -29,7 +29,7 @@ class Study:
         self.grid = grid
         self.pending = Pending(grid)
         self.controls = ControlGrid(self.grid)
-        self.placement = Placement(self.grid.models)
+        self.resources = Resources(self.grid.models)
         self.training = TrainingGrid(self.grid)
         self.humans = HumanGrid(self.grid)
         self.judges = JudgeGrid(self.grid, self.controls, self.pending)

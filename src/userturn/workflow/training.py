@@ -4,7 +4,7 @@ from typing import Any
 
 from userturn.config.trained_models import training_entry
 from userturn.config.training_exposure import trained_on
-from userturn.slurm.resources import Placement
+from userturn.slurm.resources import Resources
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 
@@ -20,7 +20,7 @@ class TrainingGrid:
         self.grid = grid
         self.models = grid.trained
         entries = {name: training_entry(grid.entries[name]) for name in self.models}
-        self.placement = Placement(entries)
+        self.resources = Resources(entries)
 
     def _folders(self, model: str) -> list[str]:
         return [f"results/training/{model}/model"] if model in self.models else []

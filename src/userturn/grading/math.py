@@ -1,55 +1,18 @@
-"""Verifiers of final answers: numbers by themselves, mathematics by math-verify."""
+"""The verifier `math`: final answers compared as mathematics, by math-verify."""
 
 import logging
 import re
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
 
 from userturn.grading.grade import Case, Grade
 from userturn.time_limit import map_bounded
 
-MARKED = re.compile(r"(?:####|\bA(?:nswer)?:)(.*)", re.IGNORECASE)
-NUMBER = re.compile(r"-?\$?-?(?:\d[\d,]*)?\.?\d+")
 FINAL_LINE = re.compile(
     r"(?:^\W*(?:the )?(?:final )?(?i:answer)|\bA(?i:nswer))[*_]*:[*_]*[ \t]*(\S.*?)[*_ \t]*$",
     re.MULTILINE,
 )
 DOLLARS = re.compile(r"\\[(\[](.*)\\[)\]]|\$\$?(.*?)\$?\$", re.DOTALL)
 SECONDS = 20.0  # for one answer; math-verify needs 0.04 on average
-
-
-def _last_number(text: str) -> Decimal | None:
-    found = NUMBER.findall(text.replace("−", "-").replace("{,}", ","))
-    if not found:
-        return None
-    try:
-        return Decimal(found[-1].replace(",", "").replace("$", ""))
-    except InvalidOperation:
-        return None
-
-
-def numeric(answer: str, reference: str) -> Grade:
-    """Compare the final number of an answer with that of the reference.
-
-    The final number is the last one behind the last `####`, `Answer:` or `A:`, else the last one
-    of all. An answer without any number is wrong.
-    """
-    expected = _last_number(reference)
-    if expected is None:
-        return Grade(None, "the reference has no number")
-    marked = MARKED.findall(answer)
-    found = _last_number(marked[-1]) if marked else None
-    return Grade((found if found is not None else _last_number(answer)) == expected)
-
-
-def grade_numbers(cases: Sequence[Case], n_processes: int) -> list[Grade]:
-    """Grade answers by their final numbers."""
-    return [
-        numeric(case.answer, case.reference)
-        if case.reference is not None
-        else Grade(None, "no reference answer")
-        for case in cases
-    ]
 
 
 def boxed(text: str) -> str:
@@ -100,9 +63,7 @@ def mathematical(pair: tuple[str, str]) -> Grade:
         return Grade(None, f"math-verify cannot compare them: {type(error).__name__}")
 
 
-def grade_mathematics(
-    cases: Sequence[Case], n_processes: int, seconds: float = SECONDS
-) -> list[Grade]:
+def verify(cases: Sequence[Case], n_processes: int = 1, seconds: float = SECONDS) -> list[Grade]:
     """Grade answers as mathematics, in processes; who takes longer than `seconds` is undecided."""
     pairs = [(case.answer, case.reference) for case in cases if case.reference is not None]
     grades = iter(map_bounded(mathematical, pairs, n_processes, seconds, _load))

@@ -1,0 +1,32 @@
+"""The schema of the configuration: `config.schema.yaml`, and the keys that tables of code add."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from userturn.config.verifiers import verifiers
+from userturn.slurm.resources import SETTINGS, schemas_for
+
+SCHEMA = "config.schema.yaml"
+
+
+def config_schema(path: str | Path = SCHEMA) -> dict[str, Any]:
+    """Return the JSON Schema of the configuration, with cluster resources and verifiers added."""
+    schema: dict[str, Any] = yaml.safe_load(Path(path).read_text())
+    keys = schema["properties"]
+    models, judges = (
+        keys[key]["additionalProperties"]["properties"] for key in ("models", "judges")
+    )
+    for properties, rule in (
+        (models, "sweep"),
+        (models["training"]["properties"], "train"),
+        (judges, "serve_judge"),
+        (keys["model_defaults"]["properties"], "sweep"),
+        (keys["judge_defaults"]["properties"], "serve_judge"),
+    ):
+        properties |= schemas_for(rule)
+    keys["model_defaults"]["required"] += [k for k, s in SETTINGS.items() if not s.is_optional]
+    dataset = keys["datasets"]["additionalProperties"]["properties"]
+    dataset["verifier"] = dataset["verifier"] | {"enum": ["none", *verifiers()]}
+    return schema
