@@ -44,7 +44,7 @@ from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.inputs import RecordedContents
 from userturn.study.judge import judge_of
-from userturn.study.model_description import request_identity
+from userturn.study.model_description import read_description, request_identity
 from userturn.study.record import StudyRecord
 from userturn.tables.analyse import analyse
 from userturn.tables.controls import tabulate_controls
@@ -110,7 +110,7 @@ def write_cell(
 ) -> None:
     """Write plan and journal of a cell, or of a model's answers."""
     model, dataset = cell[:2]
-    of_model = request_identity(grid, model)
+    of_model = request_identity(grid, model, read_description(grid, model))
     rng = np.random.default_rng(abs(hash(cell)) % 2**32)
     plan = []
     with Writer(grid.journal_folder(model, dataset)) as writer:

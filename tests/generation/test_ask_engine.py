@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from userturn.generation.ask_engine import Asker, InterruptedSweepError
+from userturn.generation.ask_engine import InterruptedSweepError, RequestRunner
 from userturn.generation.plan_files import Plan, write_plan
 from userturn.generation.planner import Planned
 from userturn.models.completion import Completion, Engine
@@ -34,15 +34,17 @@ def request(key: str, dataset: str = "d") -> Request:
     return Request(key, dataset, f"item-{key}", 0, Prompt("", (1,)), SAMPLING)
 
 
-def asker(folder: Path, engine: Engine | None = None, stop: StopFlag | None = None) -> Asker:
+def runner(
+    folder: Path, engine: Engine | None = None, stop: StopFlag | None = None
+) -> RequestRunner:
     def load() -> Engine:
         assert engine is not None, "the engine was loaded though nothing was missing"
         return engine
 
-    return Asker("m", Words(), lambda dataset: folder / dataset, load, stop or StopFlag())
+    return RequestRunner("m", Words(), lambda dataset: folder / dataset, load, stop or StopFlag())
 
 
-def complete(one: Asker, folder: Path, *requests: Request) -> dict[str, dict[str, Any]]:
+def complete(one: RequestRunner, folder: Path, *requests: Request) -> dict[str, dict[str, Any]]:
     """Have planned requests asked; return what the journal of dataset `d` then holds."""
     planned = [Planned(i, asked.item, 0, asked) for i, asked in enumerate(requests)]
     plans = []
@@ -66,20 +68,20 @@ def engine_of(**written: Completion) -> Engine:
 
 
 def test_finished_requests_are_not_asked_again(tmp_path: Path) -> None:
-    complete(asker(tmp_path, engine_of()), tmp_path, request("a"), request("b"))
-    again = asker(tmp_path)
+    complete(runner(tmp_path, engine_of()), tmp_path, request("a"), request("b"))
+    again = runner(tmp_path)
     assert set(complete(again, tmp_path, request("a"), request("b"))) == {"a", "b"}
     assert (again.n_found, again.n_asked) == (2, 0)
 
 
 def test_equal_requests_are_asked_once(tmp_path: Path) -> None:
-    one = asker(tmp_path, engine_of())
+    one = runner(tmp_path, engine_of())
     complete(one, tmp_path, request("a"), request("a"))
     assert (one.n_asked, read_journal(tmp_path / "d").n_lines) == (1, 1)
 
 
 def test_each_dataset_has_a_journal_of_its_own(tmp_path: Path) -> None:
-    complete(asker(tmp_path, engine_of()), tmp_path, request("a", "d"), request("b", "e"))
+    complete(runner(tmp_path, engine_of()), tmp_path, request("a", "d"), request("b", "e"))
     assert set(read_journal(tmp_path / "e").records) == {"b"}
 
 
@@ -97,15 +99,15 @@ def test_each_dataset_has_a_journal_of_its_own(tmp_path: Path) -> None:
 def test_every_completion_has_one_of_three_outcomes(
     tmp_path: Path, completion: Completion, outcome: str, text: str
 ) -> None:
-    record = complete(asker(tmp_path, engine_of(a=completion)), tmp_path, request("a"))["a"]
+    record = complete(runner(tmp_path, engine_of(a=completion)), tmp_path, request("a"))["a"]
     assert (record["outcome"], record["text"]) == (outcome, text)
     assert record["token_ids"] == list(completion.token_ids)
 
 
 def test_errors_are_asked_again(tmp_path: Path) -> None:
     refuses = engine_of(a=Completion((), "error", "no"))
-    assert complete(asker(tmp_path, refuses), tmp_path, request("a"))["a"]["outcome"] == "error"
-    records = complete(asker(tmp_path, engine_of()), tmp_path, request("a"))
+    assert complete(runner(tmp_path, refuses), tmp_path, request("a"))["a"]["outcome"] == "error"
+    records = complete(runner(tmp_path, engine_of()), tmp_path, request("a"))
     assert records["a"]["outcome"] == "ok"
 
 
@@ -115,7 +117,7 @@ def test_engine_that_dies_loses_nothing_that_had_finished(tmp_path: Path) -> Non
         raise RuntimeError("out of memory")
 
     with pytest.raises(RuntimeError, match="out of memory"):
-        complete(asker(tmp_path, dies), tmp_path, request("a"), request("b"))
+        complete(runner(tmp_path, dies), tmp_path, request("a"), request("b"))
     assert set(read_journal(tmp_path / "d").records) == {"a"}
 
 
@@ -134,7 +136,7 @@ def test_signal_stops_after_what_has_finished_and_says_how_much_is_left(
     stop.listen()
     try:
         with pytest.raises(InterruptedSweepError, match=rf"{number.name} with 2 turns left"):
-            complete(asker(tmp_path, signalled, stop), tmp_path, *map(request, "abcd"))
+            complete(runner(tmp_path, signalled, stop), tmp_path, *map(request, "abcd"))
     finally:
         for n, handler in before.items():
             signal.signal(n, handler)
@@ -143,7 +145,7 @@ def test_signal_stops_after_what_has_finished_and_says_how_much_is_left(
 
 def test_signal_during_loading_stops_before_the_first_request(tmp_path: Path) -> None:
     with pytest.raises(InterruptedSweepError, match="1 turns left"):
-        complete(asker(tmp_path, engine_of(), StopFlag("SIGTERM")), tmp_path, request("a"))
+        complete(runner(tmp_path, engine_of(), StopFlag("SIGTERM")), tmp_path, request("a"))
     assert read_journal(tmp_path / "d").n_lines == 0
 
 
@@ -157,7 +159,7 @@ def test_signal_between_two_steps_does_not_wait_for_a_request_to_finish(tmp_path
             yield None
 
     with pytest.raises(InterruptedSweepError, match="1 turns left"):
-        complete(asker(tmp_path, endless, stop), tmp_path, request("a"), request("b"))
+        complete(runner(tmp_path, endless, stop), tmp_path, request("a"), request("b"))
     assert set(read_journal(tmp_path / "d").records) == {"a"}
 
 
@@ -169,4 +171,4 @@ def test_signal_after_the_last_request_changes_nothing(tmp_path: Path) -> None:
             stop.set("SIGTERM")
             yield one, Completion((5, END), "stop")
 
-    assert set(complete(asker(tmp_path, late, stop), tmp_path, request("a"))) == {"a"}
+    assert set(complete(runner(tmp_path, late, stop), tmp_path, request("a"))) == {"a"}

@@ -9,7 +9,7 @@ from userturn.errors import UserError
 from userturn.generation.collect import check_complete, collect, within_error_share
 from userturn.generation.plan_files import PLAN_SCHEMA, read_plan
 from userturn.storage.journal import Writer
-from userturn.storage.journal_table import find_outcomes, read_places
+from userturn.storage.journal_table import read_outcomes
 
 
 def plan(*rows: tuple[int, str | None]) -> pl.DataFrame:
@@ -48,9 +48,9 @@ def journal(folder: Path, **outcomes: str) -> Path:
 
 
 def collected(table: pl.DataFrame, folder: Path) -> pl.DataFrame:
-    found = find_outcomes(folder, table["key"])
+    found = read_outcomes(folder, table["key"])
     check_complete(table["key"].drop_nulls(), found, folder)
-    return collect(table, read_places(found, table["key"]))
+    return collect(table, found)
 
 
 def test_rows_stand_in_the_order_of_the_plan(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from userturn.config.load import load_config
 from userturn.generation.resume import n_settled
 from userturn.storage.parquet import write_table
 from userturn.study.grid import Grid
+from userturn.study.model_description import read_description, request_identity
 from userturn.workflow.pending import Pending
 
 pytestmark = pytest.mark.slow
@@ -40,7 +41,8 @@ def lost_cell(study: Path, monkeypatch: pytest.MonkeyPatch) -> Grid:
 
 
 def settled(grid: Grid) -> int | None:
-    return n_settled(grid, "tiny", "1of1", Pending(grid).identities("tiny"))
+    identity = request_identity(grid, "tiny", read_description(grid, "tiny"))
+    return n_settled(grid, "tiny", "1of1", Pending(grid).identities("tiny"), identity)
 
 
 def plan_of_lost_cell(grid: Grid) -> Path:

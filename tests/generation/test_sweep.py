@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 
 from tests.support.tiny_grid import tiny_grid
+from userturn.generation.loaded_model import load_model
 from userturn.generation.plan_files import read_plan
 from userturn.generation.shards import next_in_hash_order
-from userturn.generation.sweep import load_sweep
+from userturn.generation.sweep import ask_pending, pending_plans, request_runner
 from userturn.models.completion import Completion
 from userturn.models.requests import Request
 from userturn.signals import STOP_SIGNALS, StopFlag
 from userturn.study.grid import Grid
+from userturn.study.model_description import read_description
 from userturn.workflow.pending import Pending
 
 N_ITEMS, N_SHARDS = 12, 3
@@ -54,13 +56,14 @@ def grid(tmp_path: Path) -> Grid:
 def test_every_item_is_shown_its_donor_s_answer_in_any_shard(grid: Grid) -> None:
     (cell,) = grid.cells
     n_asked = 0
+    model = load_model(grid, "tiny", read_description(grid, "tiny"))
     for shard in grid.shards("tiny"):
-        sweep = load_sweep(grid, "tiny", shard, Pending(grid).identities("tiny"), StopFlag())
-        answering = Answering(sweep.plans.planner.template.tokenizer)
-        sweep.asker.load = lambda engine=answering: engine  # type: ignore[misc]
+        runner = request_runner(grid, model, StopFlag())
+        answering = Answering(model.template.tokenizer)
+        runner.load = lambda engine=answering: engine  # type: ignore[misc]
         alone = grid.results / shard  # as if no other shard had begun
-        sweep.asker.journal = lambda dataset, alone=alone: alone / dataset  # type: ignore[misc]
-        sweep.run()
+        runner.journal = lambda dataset, alone=alone: alone / dataset  # type: ignore[misc]
+        ask_pending(pending_plans(grid, model, shard, Pending(grid).identities("tiny")), runner)
         answered, _ = answering.asked
         n_asked += len(answered)
     folder = grid.requests_folder("tiny", "items", grid.cell_identity(cell))

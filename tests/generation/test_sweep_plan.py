@@ -7,11 +7,12 @@ from typing import Any, cast
 import polars as pl
 
 from tests.support.tiny_grid import tiny_grid
-from userturn.generation.sweep import load_sweep
+from userturn.generation.loaded_model import load_model
+from userturn.generation.sweep import pending_plans
 from userturn.generation.sweep_plan import PendingPlans
 from userturn.prompts.chat_template import Prompt, Template
-from userturn.signals import StopFlag
 from userturn.storage.hashing import file_sha256
+from userturn.study.model_description import read_description
 from userturn.workflow.pending import Pending
 
 N_ITEMS, N_SAMPLES = 6, 3
@@ -36,7 +37,8 @@ def planning(folder: Path, *temperatures: float) -> PendingPlans:
     """Return what plans a tiny model's turns at some temperatures, under two perturbations."""
     run = {"temperatures": list(temperatures), "perturbations": ["none", "truncate"]}
     grid = tiny_grid(folder, N_ITEMS, run=run, samples=N_SAMPLES)
-    return load_sweep(grid, "tiny", "1of1", Pending(grid).identities("tiny"), StopFlag()).plans
+    model = load_model(grid, "tiny", read_description(grid, "tiny"))
+    return pending_plans(grid, model, "1of1", Pending(grid).identities("tiny"))
 
 
 def answers_of(plans: PendingPlans, tmp_path: Path) -> dict[str, str | None]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from userturn.storage.journal import Writer, decode_line, encode_line, read_journal
+from userturn.storage.journal import Writer, decode_line, encode_line, read_journal, read_lines
 
 
 def record(key: str, outcome: str = "ok", text: str = "Why?") -> dict[str, object]:
@@ -44,6 +44,20 @@ def test_torn_last_line_is_dropped_and_counted(tmp_path: Path) -> None:
     os.truncate(path, path.stat().st_size - 3)
     replay = read_journal(tmp_path)
     assert (set(replay.records), replay.n_lines, replay.n_torn) == ({"a"}, 2, 1)
+
+
+def test_later_reader_gets_what_was_added_and_a_line_that_had_not_ended(tmp_path: Path) -> None:
+    path = write(tmp_path, record("a"))
+    (first,) = read_lines(path)
+    line = encode_line(record("b"))
+    with path.open("ab") as file:
+        file.write(line[:-3])
+        file.flush()
+        (half,) = read_lines(path, first.end)
+        file.write(line[-3:])
+    (rest,) = read_lines(path, half.end)
+    assert (half.whole, half.n_torn, half.end) == ([], 1, first.end)
+    assert (rest.whole, rest.n_torn, rest.end) == ([line], 0, path.stat().st_size)
 
 
 def test_line_is_on_disk_before_the_writer_is_closed(tmp_path: Path) -> None:

@@ -14,10 +14,8 @@ from userturn.storage import journal
 from userturn.storage.journal import Writer, read_journal
 from userturn.storage.journal_table import (
     OUTCOME_SCHEMA,
-    find_outcomes,
     finished_keys,
     read_outcomes,
-    read_places,
 )
 
 TEXT = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -55,23 +53,21 @@ def test_same_records_stand_whichever_way_a_journal_is_read(
             write(Path(folder), *records)
         by_line = read_journal(folder).records
         by_table = read_outcomes(folder).rows_by_key("key", named=True, unique=True)
-        keys = pl.Series(["a", "c", "d", None])
-        found = find_outcomes(folder, keys)
-        by_place = read_places(found, keys).rows_by_key("key", named=True, unique=True)
+        some = read_outcomes(folder, pl.Series(["a", "c", "d", None]))
     names = [name for name in OUTCOME_SCHEMA if name != "key"]
     assert {key: {name: row[name] for name in names} for key, row in by_line.items()} == by_table
-    assert {key: row for key, row in by_table.items() if key in "acd"} == by_place
+    assert {key: row for key, row in by_table.items() if key in "acd"} == some.rows_by_key(
+        "key", named=True, unique=True
+    )
 
 
-def test_place_of_a_record_does_not_depend_on_how_much_is_read_at_once(
+def test_records_do_not_depend_on_how_much_is_read_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, *(record(key) for key in "abcde"))
-    keys = pl.Series(["b", "e"])
-    whole = find_outcomes(tmp_path, keys)
+    whole = read_outcomes(tmp_path)
     monkeypatch.setattr(journal, "BYTES", 1)  # a line at a time
-    assert find_outcomes(tmp_path, keys).equals(whole)
-    assert read_places(whole, keys)["text"].to_list() == ["said b", "said e"]
+    assert read_outcomes(tmp_path).equals(whole)
 
 
 def test_torn_line_is_dropped(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from userturn.audit.pair import FAULTS, BrokenError, Pair
 from userturn.audit.table_diff import Wrong
 from userturn.generation.collect import answers_of, user_turns_of
 from userturn.judges.judge_cell import KEYS
-from userturn.models.requests import derive_seed, key_beginning, request_key
-from userturn.storage.hashing import canonical_json, short_hash
+from userturn.models.requests import derive_seed, request_key
+from userturn.storage.hashing import short_hash
 from userturn.study.cells import Cell, files_of
 from userturn.study.model_description import request_identity
 
@@ -102,18 +102,15 @@ def _wrong_request(
 ) -> Wrong | None:
     """Return the first seed or key of a table that does not follow from what was asked."""
     asked = table.filter(pl.col("key").is_not_null())
-    prompts = pair.token_ids_json(asked["prompt_token_ids"])
-    beginning = key_beginning(request_identity(pair.grid, pair.model), pair.dataset)
-    before, _, after = canonical_json({**drawn, "seed": None}).partition("null")
-    rows = asked.select("item", "sample", "seed", "key", prompts).iter_rows()
+    identity = request_identity(pair.grid, pair.model, pair.description)
+    rows = asked.select("item", "sample", "seed", "key", "prompt_token_ids").iter_rows()
     for item, sample, seed, noted, prompt in rows:
         derived = None
         if drawn["temperature"] > 0:
             derived = derive_seed(pair.grid.config["seed"], role, pair.dataset, item, sample)
         if seed != derived:
             return f"seed of {item}, sample {sample}, derived from the study's", str(seed)
-        sampling = f"{before}{'null' if seed is None else seed}{after}"
-        key = request_key(beginning, prompt, sample, sampling)
+        key = request_key(identity, pair.dataset, sample, prompt, {**drawn, "seed": seed})
         if key != noted:
             where = f"{item}, sample {sample}"
             return f"key {short_hash(key)} of {where}, by what was asked", short_hash(noted)

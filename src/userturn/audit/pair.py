@@ -98,20 +98,6 @@ class Pair:
         return read_outcomes(self.grid.journal_folder(self.model, self.dataset))
 
     @cached_property
-    def _prompts(self) -> list[tuple[pl.Series, pl.Series]]:
-        return []
-
-    def token_ids_json(self, token_ids: pl.Series) -> pl.Series:
-        """Return the prompts of a table as JSON; those that another temperature shares, once."""
-        for known, as_json in self._prompts:
-            if known.equals(token_ids):
-                return as_json
-        listed = token_ids.cast(pl.List(pl.String)).list.join(",")
-        as_json = token_ids.to_frame().select(pl.format("[{}]", listed)).to_series()
-        self._prompts[:] = [*self._prompts[1 - KEPT :], (token_ids, as_json)]
-        return as_json
-
-    @cached_property
     def _kept(self) -> dict[str, pl.DataFrame]:
         return {}
 

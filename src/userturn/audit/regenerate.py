@@ -21,8 +21,8 @@ from userturn.audit.trust import check_code_may_run
 from userturn.config.entries import ModelEntry
 from userturn.datasets.prepare import read_items
 from userturn.errors import UserError
-from userturn.generation.ask_engine import Record, to_record
-from userturn.generation.sweep import engine_settings
+from userturn.generation.ask_engine import GenerationRecord, to_record
+from userturn.generation.loaded_model import engine_settings
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import UserTurn
 from userturn.models.engine import load_engine
@@ -74,7 +74,7 @@ def _rerun_of_model(
         reason = f"results/models/{model}.json cannot be read ({type(error).__name__})"
         yield from ((row, {"reason": reason}) for row in rows)
         return
-    identity = request_identity(grid, model)
+    identity = request_identity(grid, model, description)
     requests = [_request(grid, description, identity, row) for row in rows]
     fitting = [request for request in requests if request is not None]
     try:
@@ -145,7 +145,7 @@ class ModelRun:
             (grid.results.resolve().parent, Path.cwd()),
         )
 
-    def complete(self, requests: list[Request]) -> dict[str, Record]:
+    def complete(self, requests: list[Request]) -> dict[str, GenerationRecord]:
         """Return the journal's record of each request by its key.
 
         Raises:
@@ -175,7 +175,9 @@ class ModelRun:
             return False
 
 
-def _run_apart(run: ModelRun, requests: list[Request]) -> tuple[dict[str, Record], str | None]:
+def _run_apart(
+    run: ModelRun, requests: list[Request]
+) -> tuple[dict[str, GenerationRecord], str | None]:
     """Return the records of requests, asked in a new process, or the reason why there are none."""
     if not requests:
         return {}, None
@@ -188,7 +190,7 @@ def _run_apart(run: ModelRun, requests: list[Request]) -> tuple[dict[str, Record
             return {}, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 
-def _compared(grid: Grid, row: Drawn, record: Record) -> dict[str, Any]:
+def _compared(grid: Grid, row: Drawn, record: GenerationRecord) -> dict[str, Any]:
     if record["outcome"] == "error":
         return {"reason": f"the engine refused it: {record['error']}"}
     values = row.values

@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 
 from userturn.config.load import load_config
-from userturn.storage.journal import files_of_journal, whole_lines
-from userturn.storage.journal_table import OUTCOME_SCHEMA, read_lines, read_outcomes
+from userturn.storage.journal import files_of_journal, read_lines
+from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes, table_of
 from userturn.storage.leases import describe_owner, held, newest
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
@@ -135,8 +135,8 @@ def _read_journals(grid: Grid, model: str, now: float) -> tuple[dict[str, str], 
 def _add_writer(speed: Speed, path: Path, last: float) -> None:
     """Add what one file holds, and how long it took."""
     began = datetime.strptime(path.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-    for lines in whole_lines(path):
-        written = read_lines(lines, {"token_ids": OUTCOME_SCHEMA["token_ids"]})["token_ids"]
+    for lines in read_lines(path):
+        written = table_of(lines.whole, {"token_ids": OUTCOME_SCHEMA["token_ids"]})["token_ids"]
         speed.n_records += len(written)
         speed.n_tokens += int(written.list.len().sum())
     speed.seconds = max(speed.seconds, last - began.timestamp())

@@ -3,6 +3,7 @@
 ask_engine.py: sends the engine what no journal has yet and journals each reply.
 collect.py: turns journal records into tables of answers and user turns.
 describe_model.py: a model's revision, hashes, user header, stop tokens and checks.
+loaded_model.py: a model's template, identity and engine settings, read once per sweep.
 plan_files.py: plans on disk: tables with one row per request.
 planner.py: turns items into the requests of a dataset's answers or of a cell.
 reasoning.py: splits a raw answer into reasoning and what the user would see.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from userturn.errors import UserError
 from userturn.generation.plan_files import Plan, plan_keys, requests_in_order
@@ -16,7 +16,29 @@ from userturn.signals import StopFlag
 from userturn.storage.journal import Writer
 from userturn.storage.journal_table import finished_keys
 
-Record = dict[str, Any]
+
+class GenerationRecord(TypedDict):
+    """One line of the journal of answers and user turns.
+
+    Attributes:
+        key: of the request.
+        item: of its dataset.
+        sample: number of the sample, from 0.
+        outcome: `ok`, `empty` or `error`.
+        text: what the model wrote, without its stop token.
+        token_ids: all that it wrote, the stop token included.
+        finish_reason: `stop`, `length`, or `error`.
+        error: what went wrong, null unless the outcome is `error`.
+    """
+
+    key: str
+    item: str
+    sample: int
+    outcome: str
+    text: str
+    token_ids: list[int]
+    finish_reason: str
+    error: str | None
 
 
 class InterruptedSweepError(UserError):
@@ -37,7 +59,7 @@ class Known(NamedTuple):
     n_missing: int
 
 
-def to_record(request: Request, completion: Completion, template: Template) -> Record:
+def to_record(request: Request, completion: Completion, template: Template) -> GenerationRecord:
     """Return the journal record of a completion; its outcome is ok, empty or error."""
     ids = list(completion.token_ids)
     said = ids[:-1] if ids and ids[-1] in request.sampling.stop_token_ids else ids
@@ -59,7 +81,7 @@ def to_record(request: Request, completion: Completion, template: Template) -> R
 
 
 @dataclass
-class Asker:
+class RequestRunner:
     """One model's journals, and its engine, loaded when the first request needs it.
 
     Attributes:

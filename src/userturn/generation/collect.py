@@ -8,7 +8,7 @@ import polars as pl
 from userturn.errors import UserError
 from userturn.generation.plan_files import plan_keys, read_plan
 from userturn.generation.reasoning import split_reasoning
-from userturn.storage.journal_table import find_outcomes, read_places
+from userturn.storage.journal_table import read_outcomes
 from userturn.storage.parquet import SLICE, write_parts
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
@@ -66,11 +66,10 @@ def _collected(
     journal = grid.journal_folder(model, dataset)
     folder = grid.requests_folder(model, dataset, identity)
     keys = plan_keys(folder.glob("*.parquet"))
-    known = find_outcomes(journal, keys) if outcomes is None else outcomes
-    check_complete(keys, known, journal)
+    outcomes = read_outcomes(journal, keys) if outcomes is None else outcomes
+    check_complete(keys, outcomes, journal)
     for plan in read_plan(folder, SLICE):
-        here = read_places(known, plan["key"]) if outcomes is None else outcomes
-        table = collect(plan, here)
+        table = collect(plan, outcomes)
         columns = [pl.lit(value).alias(name) for name, value in coordinates.items()]
         yield table.select(*columns, *table.columns, n_tokens=pl.col("token_ids").list.len())
 

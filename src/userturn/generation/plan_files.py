@@ -21,6 +21,7 @@ from userturn.models.requests import Request, Sampling
 from userturn.prompts.chat_template import Prompt
 from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import Schema, slices, table_writer
+from userturn.study.grid import Grid
 
 PLAN_SCHEMA: Schema = {
     "position": pl.Int64,
@@ -37,6 +38,11 @@ PLAN_SCHEMA: Schema = {
 ROWS = 500  # of a plan in memory at once
 LAST = 2**63 - 1  # no position is as large
 ASKED = ["key", "position", "item", "sample", "seed", "prompt_text", "prompt_token_ids"]
+
+
+def plan_path(grid: Grid, model: str, dataset: str, identity: str, shard: str) -> Path:
+    """Return where a sweep notes the plan of a shard."""
+    return grid.requests_folder(model, dataset, identity) / f"{shard}.parquet"
 
 
 @dataclass(frozen=True)

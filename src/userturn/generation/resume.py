@@ -5,20 +5,16 @@ no tokenizer is loaded and nothing is planned again.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from userturn.generation.plan_files import plan_path
 from userturn.storage.hashing import fingerprint
 from userturn.storage.journal_table import finished_keys
 from userturn.study.grid import Grid
-from userturn.study.model_description import request_identity
-
-
-def plan_path(grid: Grid, model: str, dataset: str, identity: str, shard: str) -> Path:
-    """Return where a sweep notes the plan of a shard."""
-    return grid.requests_folder(model, dataset, identity) / f"{shard}.parquet"
 
 
 def _pending_plans(grid: Grid, model: str, pending: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -36,12 +32,18 @@ def _planned_keys(path: Path, by: str) -> set[str] | None:
     return None if keys.has_nulls() else set(keys)
 
 
-def n_settled(grid: Grid, model: str, shard: str, pending: Collection[str]) -> int | None:
+def n_settled(
+    grid: Grid,
+    model: str,
+    shard: str,
+    pending: Collection[str],
+    identity_of_requests: Mapping[str, Any],
+) -> int | None:
     """Return how many requests a shard has, if all are planned and finished; else None.
 
     A row without a request keeps a plan open: what could not be asked then may be now.
     """
-    by = fingerprint(request_identity(grid, model))
+    by = fingerprint(identity_of_requests)
     planned: dict[str, set[str]] = defaultdict(set)
     for dataset, identity in _pending_plans(grid, model, pending):
         keys = _planned_keys(plan_path(grid, model, dataset, identity, shard), by)

@@ -7,9 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from userturn.generation.plan_files import Plan, plan_writer, write_plan
+from userturn.generation.plan_files import Plan, plan_path, plan_writer, write_plan
 from userturn.generation.planner import Planner, Probe
-from userturn.generation.resume import plan_path
 from userturn.generation.shards import Part, part_of
 from userturn.prompts.perturbations import Donor, needs_donor
 from userturn.study.cells import Cell

@@ -1,13 +1,13 @@
 """Requests: one prompt with its sampling settings and seed, known by everything that shapes it."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from userturn.prompts.chat_template import Prompt
-from userturn.storage.hashing import canonical_json
+from userturn.storage.hashing import canonical_json, fingerprint
 
 KEY_VERSION = 1
 SEED_BITS = 63
@@ -71,26 +71,35 @@ def make_request(
     sampling: Sampling,
 ) -> Request:
     """Return a request with its key; `model` holds what identifies the model and its engine."""
-    ids = canonical_json(prompt.token_ids)
-    drawn = canonical_json(vars(sampling))
-    key = request_key(key_beginning(model, dataset), ids, sample, drawn)
+    key = request_key(model, dataset, sample, prompt.token_ids, vars(sampling))
     return Request(key, dataset, item, sample, prompt, sampling)
 
 
-def key_beginning(model: Mapping[str, Any], dataset: str) -> str:
-    """Return what the keys of all requests of a model about a dataset begin with.
-
-    Each dataset has a journal of its own, in which all that it asks must stand.
-    """
-    shared = {"key_version": KEY_VERSION, "model": dict(model), "dataset": dataset}
-    return canonical_json(shared)[:-1]
-
-
-def request_key(beginning: str, prompt_token_ids: str, sample: int, sampling: str) -> str:
+def request_key(
+    model: Mapping[str, Any],
+    dataset: str,
+    sample: int,
+    prompt_token_ids: Sequence[int],
+    sampling: Mapping[str, Any],
+) -> str:
     """Return the identity of a request: the fingerprint of all that shapes it.
 
-    Its parts come as their JSON, since most stay the same from one request to the next: an audit
-    has millions to put together.
+    Each dataset has a journal of its own, in which all that it asks must stand.
+
+    Args:
+        model: what identifies the model and its engine.
+        dataset: that the request is about.
+        sample: number of the sample, from 0.
+        prompt_token_ids: of the prompt.
+        sampling: the fields of `Sampling`.
     """
-    own = f'"prompt_token_ids":{prompt_token_ids},"sample":{sample},"sampling":{sampling}'
-    return hashlib.sha256(f"{beginning},{own}}}".encode()).hexdigest()
+    return fingerprint(
+        {
+            "key_version": KEY_VERSION,
+            "model": dict(model),
+            "dataset": dataset,
+            "sample": sample,
+            "prompt_token_ids": prompt_token_ids,
+            "sampling": dict(sampling),
+        }
+    )

@@ -11,12 +11,11 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from userturn.storage.atomic_files import WRITTEN
 from userturn.storage.hashing import canonical_json
@@ -31,7 +30,7 @@ def _checksum(body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=CHECKSUM_LENGTH // 2).hexdigest().encode()
 
 
-def encode_line(record: dict[str, Any]) -> bytes:
+def encode_line(record: Mapping[str, Any]) -> bytes:
     """Return one journal line: JSON whose first key is the checksum of all that follows it."""
     body = canonical_json(record)[1:].encode()
     return PREFIX + _checksum(body) + b'",' + body + b"\n"
@@ -46,10 +45,18 @@ def is_whole(line: bytes) -> bool:
 
 def decode_line(line: bytes) -> dict[str, Any] | None:
     """Return the record of one line, or None where the line is torn or altered."""
-    if not is_whole(line):
-        return None
+    return record_of(line) if is_whole(line) else None
+
+
+def record_of(line: bytes) -> dict[str, Any]:
+    """Return the record of a line that is whole."""
     record: dict[str, Any] = json.loads(b"{" + line[BODY:-1])
     return record
+
+
+def checksum_of(line: bytes) -> str:
+    """Return the checksum that a whole line begins with."""
+    return line[len(PREFIX) : len(PREFIX) + CHECKSUM_LENGTH].decode()
 
 
 class Writer:
@@ -62,7 +69,7 @@ class Writer:
         self.path = Path(folder) / name
         self._descriptor: int | None = None
 
-    def append(self, record: dict[str, Any]) -> None:
+    def append(self, record: Mapping[str, Any]) -> None:
         """Write one record as one line, in one call, so that it is there or it is torn."""
         if self._descriptor is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,6 +98,38 @@ class Writer:
             self._descriptor = None
 
 
+class Lines(NamedTuple):
+    """Lines of one file of a journal that were read together.
+
+    Attributes:
+        whole: those that are as they were written, oldest first.
+        n_torn: how many are torn or altered.
+        end: bytes before the first line that has not ended; a later reader starts there.
+    """
+
+    whole: list[bytes]
+    n_torn: int
+    end: int
+
+
+def files_of_journal(folder: str | Path) -> list[Path]:
+    """Return the files of a journal, oldest first."""
+    return sorted(Path(folder).glob("*.jsonl"))
+
+
+def read_lines(path: Path, start: int = 0) -> Iterator[Lines]:
+    """Yield the lines of a file from a byte on, about 4 MiB at a time.
+
+    Every reader of a journal reads through this function, so that all believe the same lines.
+    """
+    with path.open("rb") as file:
+        file.seek(start)
+        while lines := file.readlines(BYTES):
+            start += sum(len(line) for line in lines if line.endswith(b"\n"))
+            whole = [line for line in lines if is_whole(line)]
+            yield Lines(whole, len(lines) - len(whole), start)
+
+
 @dataclass
 class Replay:
     """What a journal holds: one record of each key, and how many of its lines were unreadable."""
@@ -100,39 +139,17 @@ class Replay:
     n_torn: int = 0
 
 
-def files_of_journal(folder: str | Path) -> list[Path]:
-    """Return the files of a journal, oldest first."""
-    return sorted(Path(folder).glob("*.jsonl"))
-
-
-def placed_lines(path: Path) -> Iterator[list[tuple[int, bytes]]]:
-    """Yield the whole lines of a file, each with its offset, some at a time."""
-    with path.open("rb") as file:
-        offset = 0
-        while lines := file.readlines(BYTES):
-            offsets = list(accumulate(map(len, lines), initial=offset))
-            yield [placed for placed in zip(offsets, lines, strict=False) if is_whole(placed[1])]
-            offset = offsets[-1]
-
-
-def whole_lines(path: Path) -> Iterator[list[bytes]]:
-    """Yield the whole lines of a file, some at a time."""
-    for lines in placed_lines(path):
-        yield [line for _, line in lines]
-
-
 def read_journal(folder: str | Path) -> Replay:
-    """Read every line of a journal, oldest first; of one key the first finished record stands.
+    """Read every line of a journal, oldest first; of one key the first finished record counts.
 
     `userturn.storage.journal_table` reads the same as a table, in half the time.
     """
     replay = Replay({})
     for path in files_of_journal(folder):
-        for line in path.read_bytes().splitlines(keepends=True):
-            replay.n_lines += 1
-            record = decode_line(line)
-            if record is None:
-                replay.n_torn += 1
-            elif replay.records.get(record["key"], {"outcome": "error"})["outcome"] == "error":
-                replay.records[record["key"]] = record
+        for lines in read_lines(path):
+            replay.n_lines += len(lines.whole) + lines.n_torn
+            replay.n_torn += lines.n_torn
+            for record in map(record_of, lines.whole):
+                if replay.records.get(record["key"], {"outcome": "error"})["outcome"] == "error":
+                    replay.records[record["key"]] = record
     return replay

@@ -1,6 +1,7 @@
 """What `results/models/<model>.json` says of a model, and what identifies its requests."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,7 @@ def read_description(grid: Grid, model: str) -> dict[str, Any]:
     return description
 
 
-def request_identity(grid: Grid, model: str) -> dict[str, Any]:
-    """Return what of a model and its engine enters the identity of its requests."""
-    described = read_description(grid, model)["identity"]
+def request_identity(grid: Grid, model: str, description: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a model, as described, and its engine enters the identity of its requests."""
     settings = {"dtype": grid.models[model]["dtype"], "engine": grid.config["engine"]}
-    return dict(described | settings)
+    return dict(description["identity"] | settings)

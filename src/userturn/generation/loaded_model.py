@@ -1,0 +1,66 @@
+"""What a sweep needs of its model, read once: files, template, identity, engine settings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from userturn.config.entries import Config, ModelEntry
+from userturn.models.fetch import model_folder
+from userturn.prompts.chat_template import Template, load_template
+from userturn.study.grid import Grid
+from userturn.study.model_description import request_identity
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model whose tokenizer is loaded; its engine is loaded when the first request needs it.
+
+    Attributes:
+        name: in the config.
+        max_model_len: tokens that prompt and continuation may have together.
+        folder: of its files.
+        template: renders its prompts and turns token ids into text.
+        identity: what of the model and its engine enters the identity of a request.
+        engine_settings: what its engine is loaded with.
+    """
+
+    name: str
+    max_model_len: int
+    folder: Path
+    template: Template
+    identity: Mapping[str, Any]
+    engine_settings: Mapping[str, Any]
+
+
+def load_model(grid: Grid, model: str, description: Mapping[str, Any]) -> LoadedModel:
+    """Load a model's tokenizer and template.
+
+    Args:
+        grid: of the study.
+        model: name in the config.
+        description: of the model, as `read_description` returns it.
+    """
+    entry = grid.models[model]
+    folder = model_folder(entry["source"], description["revision"])  # the noted commit, no branch
+    return LoadedModel(
+        model,
+        entry["max_model_len"],
+        folder,
+        load_template(folder, entry, grid.config["today"]),
+        request_identity(grid, model, description),
+        engine_settings(grid.config, entry),
+    )
+
+
+def engine_settings(config: Config, entry: ModelEntry) -> dict[str, Any]:
+    """Return what a model's engine is loaded with, by the study's settings and its entry."""
+    settings: dict[str, Any] = config["vllm"] | {
+        "dtype": entry["dtype"],
+        "max_model_len": entry["max_model_len"],
+        "trust_remote_code": entry["trust_remote_code"],
+        "tensor_parallel_size": max(1, entry["gpus"] // entry["nodes"]),
+        "nnodes": entry["nodes"],
+        "exact": config.get("determinism") == "exact",
+    }
+    return settings
