@@ -1,7 +1,11 @@
-"""The commands of `userturn`; audit, doctor and export are packages of their own.
+"""The commands of `userturn`: `userturn x` is `x.py`.
 
+arguments.py: arguments that several commands take.
+audit.py: `userturn audit`: checks every artifact of a study.
 compare.py: `userturn compare`: two studies side by side, item by item.
-main.py: the argument parser, and which function answers each command.
+doctor.py: `userturn doctor`: finds what would fail on a cluster.
+export.py: `userturn export`: packs a finished study into one archive.
+main.py: the argument parser, and which module answers each command.
 plan.py: `userturn plan`: requests, prompts and estimated cost before a run.
 rates.py: `userturn rates`: rates, controls and judges of a finished study.
 rejudge.py: `userturn rejudge`: has a judge asked again about what it left unscored.

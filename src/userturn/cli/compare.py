@@ -1,5 +1,6 @@
 """Two results folders side by side: the cells that both have, item by item."""
 
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,20 @@ from userturn.stats.rng import generator
 from userturn.storage.atomic_files import read_identity
 from userturn.tables.contrasts import compared
 from userturn.tables.item_counts import KEYS, count_items
+
+HELP = "print two studies side by side, item by item"
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    command.add_argument("a", type=Path, metavar="A")
+    command.add_argument("b", type=Path, metavar="B")
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Run the command."""
+    return compare_studies(arguments.a, arguments.b)
+
 
 N_RESAMPLES = 2000
 SEED = 0  # of a comparison that belongs to neither study

@@ -1,5 +1,6 @@
 """What a study will cost: `userturn plan` prints it before anything is spent."""
 
+import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from userturn.cli.arguments import take_configuration
 from userturn.config.load import load_config
 from userturn.errors import UserError
 from userturn.judges.kinds import kind_of
@@ -15,6 +17,19 @@ from userturn.prompts.chat_template import Template, load_template
 from userturn.prompts.examples import EXAMPLE, Message
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
+
+HELP = "print what a study will ask, of what, and with which prompts"
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    take_configuration(command)
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Run the command."""
+    return plan(arguments.configfile, arguments.results)
+
 
 CHARACTERS_PER_TOKEN = 4
 TOKENS_OF_AN_UNSEEN_ITEM = 250

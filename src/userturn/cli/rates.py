@@ -1,10 +1,24 @@
 """`userturn rates`: print rates, controls and judges of a finished study."""
 
+import argparse
 from pathlib import Path
 
 import polars as pl
 
+from userturn.cli.arguments import take_results
 from userturn.errors import UserError
+
+HELP = "print the rates of a finished study"
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    take_results(command)
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Run the command."""
+    return show_rates(arguments.results)
 
 
 def format_rates(rates: pl.DataFrame, accuracy: pl.DataFrame) -> str:

@@ -1,10 +1,12 @@
 """`userturn rejudge`: have a judge asked again about exactly what it left unscored."""
 
+import argparse
 import json
 from pathlib import Path
 
 import polars as pl
 
+from userturn.cli.arguments import take_configuration
 from userturn.config.load import load_config
 from userturn.errors import UserError
 from userturn.judges.decisions import checksum_of
@@ -14,6 +16,19 @@ from userturn.storage.journal import Writer, decode_line
 from userturn.study.check import check_study
 from userturn.study.grid import Grid, read_rounds
 from userturn.study.judge import judge_of
+
+HELP = "ask a judge again about what it left unscored"
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    command.add_argument("judge")
+    take_configuration(command)
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Run the command."""
+    return rejudge(arguments.configfile, arguments.results, arguments.judge)
 
 
 def void_unscored(journal: Path) -> int:

@@ -1,5 +1,6 @@
 """How far a running study is: `userturn status` reads plans and journals, and changes nothing."""
 
+import argparse
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,12 +9,26 @@ from pathlib import Path
 
 import polars as pl
 
+from userturn.cli.arguments import take_configuration
 from userturn.config.load import load_config
 from userturn.storage.journal import files_of_journal, read_lines
 from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes, table_of
 from userturn.storage.leases import describe_owner, held, newest
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
+
+HELP = "print how far a running study is"
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    take_configuration(command)
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Run the command."""
+    return status(arguments.configfile, arguments.results)
+
 
 STILL_WRITING = 120.0  # seconds since a journal's last line
 

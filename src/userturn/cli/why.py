@@ -1,5 +1,6 @@
 """`userturn why`: why an artifact is as it is, and why it would be made again now."""
 
+import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import dataclass
@@ -15,6 +16,20 @@ from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
 from userturn.study.record import RECORD, read_study_record
 from userturn.workflow.artifacts import asked_for
 from userturn.workflow.startup import checked_study
+
+HELP = "tell why an artifact is as it is"
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    command.add_argument("path", help="a file of a results folder")
+    command.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Run the command."""
+    return why(arguments.path, arguments.configfile)
+
 
 SHOWN_INPUTS = 8
 

@@ -7,6 +7,7 @@ families.py: family and size of a model, from its entry or its name.
 load.py: reads configuration files and merges them as Snakemake does.
 recipes.py: training recipes of data/recipes, read and checked.
 trained_models.py: entries of trained models, completed from their bases.
+reference.py: writes docs/reference_config.md, the configuration reference.
 schema.py: the schema, with the cluster's resources and the verifiers added.
 training_exposure.py: which datasets a model has seen in training, by its recipes.
 verifiers.py: the names of all verifiers, by the files of grading/.

@@ -1,0 +1,21 @@
+"""`userturn export`: packs a finished study."""
+
+import argparse
+from pathlib import Path
+
+from userturn.cli.arguments import take_results
+from userturn.export.write_archive import export
+
+HELP = "make one archive of a finished study"
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    take_results(command)
+    command.add_argument("--to", type=Path, metavar="FILE.zip")
+    command.add_argument("--with-journals", action="store_true")
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Run the command."""
+    return export(arguments.results, arguments.to, arguments.with_journals)

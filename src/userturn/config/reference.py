@@ -1,0 +1,100 @@
+"""The configuration reference, generated: every key with its type, default and meaning.
+
+`python -m userturn.config.reference` rewrites `docs/reference_config.md`; a test compares.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from userturn.config.load import load_config
+from userturn.config.schema import config_schema
+
+PAGE = Path("docs", "reference_config.md")
+HEAD = """\
+# Configuration reference
+
+Every key of `config.yaml`. `<name>` stands for a name that you choose; defaults are those of the
+shipped `config.yaml`. This page is generated from `config.schema.yaml` and `slurm/resources.py`:
+run `python -m userturn.config.reference` after a change.
+"""
+# Where the defaults of a key's entries are; None where the shipped values are a study's choice.
+DEFAULTS = {
+    "models": "model_defaults",
+    "judges": "judge_defaults",
+    **dict.fromkeys(("run", "datasets", "perturbations")),
+}
+LONGEST = 50  # characters of a default in the table
+
+Node = Mapping[str, Any]
+
+
+class Row(NamedTuple):
+    """One key: its path with dots, JSON Schema with references followed, and default or None."""
+
+    key: str
+    schema: Node
+    default: Any
+
+
+def rows(key: str, schema: Node, definitions: Mapping[str, Node], default: Any) -> Iterator[Row]:
+    """Yield a key and all keys below it, in the order of the schema."""
+    schema = {**definitions.get(schema.get("$ref", "").rpartition("/")[2], {}), **schema}
+    yield Row(key, schema, default)
+    entry = schema.get("additionalProperties")
+    if "properties" not in schema and isinstance(entry, Mapping):
+        yield from list(rows(f"{key}.<name>", entry, definitions, default))[1:]
+    for name, below in schema.get("properties", {}).items():
+        own = default.get(name) if isinstance(default, Mapping) else None
+        yield from rows(f"{key}.{name}", below, definitions, own)
+
+
+def all_rows(schema: Node, config: Node) -> Iterator[tuple[str, list[Row]]]:
+    """Yield each key of the top with its rows; entries have their defaults from `*_defaults`."""
+    for name, below in schema["properties"].items():
+        place = DEFAULTS.get(name, name)
+        default = None if place is None else config.get(place)
+        yield name, list(rows(name, below, schema["definitions"], default))
+
+
+def type_of(schema: Node) -> str:
+    """Return what values a key takes, in words: integer, at least 1."""
+    if "enum" in schema:
+        return "one of " + ", ".join(f"`{value}`" for value in schema["enum"])
+    kind = schema.get("type", "any")
+    words = [kind if isinstance(kind, str) else " or ".join(kind)]
+    limits = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}
+    words += [f"{said} {schema[key]}" for key, said in limits.items() if key in schema]
+    return ", ".join(words)
+
+
+def default_of(row: Row) -> str:
+    """Return a default as it is written in YAML; nothing where the keys below have their own."""
+    if row.default is None or "properties" in row.schema:
+        return ""
+    text = json.dumps(row.default, ensure_ascii=False)
+    return f"`{text}`" if len(text) <= LONGEST else "see `config.yaml`"
+
+
+def reference(schema: Node, config: Node) -> str:
+    """Return the page, in Markdown."""
+    parts = [HEAD]
+    for name, found in all_rows(schema, config):
+        parts.append(f"\n## {name}\n\n{found[0].schema.get('description', '')}\n")
+        parts.append("\n| key | type | default | meaning |\n|---|---|---|---|\n")
+        shown = found[1:] or found
+        for row in shown:
+            meaning = row.schema.get("description", "")
+            cells = (f"`{row.key}`", type_of(row.schema), default_of(row), meaning)
+            parts.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
+    return "".join(parts)
+
+
+def main() -> None:
+    """Rewrite the page; run in the project's folder."""
+    PAGE.write_text(reference(config_schema(), load_config(["config.yaml"])), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

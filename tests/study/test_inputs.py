@@ -1,0 +1,144 @@
+"""What shapes an output is listed; every other key of the schema leaves identities alone."""
+
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+import yaml
+
+from tests.support.snakemake_runs import ROOT
+from userturn.config.entries import DatasetEntry, ModelEntry
+from userturn.config.schema import config_schema
+from userturn.datasets.fetch import SHAPES_ITEMS, complete, shaping
+from userturn.judges.kinds import judge_identity
+from userturn.slurm.resources import SETTINGS
+from userturn.storage.hashing import fingerprint
+from userturn.study.grid import Grid
+from userturn.study.inputs import SHAPES_OUTPUT
+
+# `source` counts by the model's files, `recipe` and `base` by the training that they make.
+MODEL = {
+    "shapes": {*SHAPES_OUTPUT, "source", "revision", "chat_template", "answer"},
+    "does not": {*SETTINGS, "family", "size", "training", "base", "recipe"},
+}
+# The content of a file shapes, not its name; `hub` and `revision` say whose content, unless pinned.
+DATASET = {
+    "shapes": {*SHAPES_ITEMS, "file", "hub", "revision", "sha256"},
+    "does not": {"rows", "verifier", "private", "export"},
+}
+JUDGE = {
+    "shapes": {
+        *("model", "settings", "reply", "rationale_characters", "rubric", "prompt"),
+        *("revision", "vllm", "serve", "kind", "restated", "grounded", "repeated"),
+    },
+    "does not": {
+        *("base_url", "key_variable", "price", "concurrency", "timeout", "attempts", "batch"),
+        *(key for key, setting in SETTINGS.items() if "serve_judge" in setting.rules),
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def in_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def keys_of(entry: str) -> set[str]:
+    return set(config_schema()["properties"][entry]["additionalProperties"]["properties"])
+
+
+@pytest.mark.parametrize(
+    ("entry", "groups"), [("models", MODEL), ("datasets", DATASET), ("judges", JUDGE)]
+)
+def test_every_key_of_the_schema_is_in_exactly_one_group(
+    entry: str, groups: dict[str, set[str]]
+) -> None:
+    assert groups["shapes"] & groups["does not"] == set()
+    assert groups["shapes"] | groups["does not"] == keys_of(entry)
+
+
+@pytest.mark.parametrize(("entry", "typed"), [("models", ModelEntry), ("datasets", DatasetEntry)])
+def test_typed_entries_have_the_keys_of_the_schema(entry: str, typed: type) -> None:
+    assert set(get_type_hints(typed)) == keys_of(entry)
+
+
+OTHER: dict[str, Any] = {
+    "dtype": "float16",
+    "max_model_len": 65,
+    "enable_thinking": True,
+    "trust_remote_code": True,
+    "user_header": "U",
+    "stop": ["S"],
+    "template_options": {"a": 1},
+    "answer": {"max_tokens": 7},
+    "source": "other/model",
+    "revision": "0" * 40,
+    "gpu_model": "h100",
+    "family": "f",
+    "size": "7b",
+    "base": "glm-4.7",
+    "training": {"gpus": 1},
+}
+
+
+def answers_identity(**own: Any) -> str:
+    config = yaml.safe_load(Path("config.yaml").read_text())
+    config["run"] = {"models": ["mine"], "datasets": ["gsm8k"]}
+    config["models"]["mine"] = {"source": "some/model"} | own
+    return Grid(config).answers_identity("mine", "gsm8k")
+
+
+@pytest.mark.parametrize("key", sorted(MODEL["shapes"] - {"chat_template"}))
+def test_answers_have_another_identity_by_a_key_that_shapes_them(key: str) -> None:
+    assert answers_identity(**{key: OTHER[key]}) != answers_identity()
+
+
+def test_a_template_counts_by_its_content(tmp_path: Path) -> None:
+    identities = []
+    for name, text in [("a", "x"), ("b", "x"), ("a", "y")]:
+        (tmp_path / name).write_text(text)
+        identities.append(answers_identity(chat_template=str(tmp_path / name)))
+    assert identities[0] == identities[1] != identities[2]
+
+
+@pytest.mark.parametrize("key", sorted(MODEL["does not"] - {"recipe"}))
+def test_answers_keep_their_identity_by_a_key_that_does_not_shape_them(key: str) -> None:
+    assert answers_identity(**{key: OTHER.get(key, 3)}) == answers_identity()
+
+
+def test_a_key_that_nobody_listed_leaves_identities_alone() -> None:
+    """A deny-list would give every cell of every model another identity."""
+    assert answers_identity(forgotten=1) == answers_identity()
+
+
+def identity_of_items(entry: dict[str, Any]) -> str:
+    return fingerprint(shaping(complete(entry, 1)))
+
+
+ITEMS = {"file": "f", "hub": "h", "revision": "r", "sha256": "0" * 64, "fields": {}, "limit": 3}
+
+
+@pytest.mark.parametrize("key", SHAPES_ITEMS)
+def test_items_have_another_identity_by_a_key_that_shapes_them(key: str) -> None:
+    other = {"fields": {"prompt": "q"}, "instruction": "LICENSE", "limit": 4}
+    changed = ITEMS | {key: other.get(key, 9)}
+    assert identity_of_items(changed) != identity_of_items(ITEMS)
+
+
+@pytest.mark.parametrize("key", sorted(DATASET["does not"]))
+def test_items_keep_their_identity_by_a_key_that_does_not_shape_them(key: str) -> None:
+    assert identity_of_items(ITEMS | {key: 9}) == identity_of_items(ITEMS)
+
+
+ENDPOINT = {
+    "kind": "endpoint",
+    "model": "m",
+    "serve": False,
+    "rubric": "data/rubric.yaml",
+    "prompt": "data/judge_prompt.txt",
+}
+
+
+@pytest.mark.parametrize("key", sorted(JUDGE["does not"]))
+def test_verdicts_keep_their_identity_by_a_key_that_does_not_shape_them(key: str) -> None:
+    assert judge_identity(ENDPOINT | {key: 9}) == judge_identity(ENDPOINT)
