@@ -9,10 +9,9 @@ import polars as pl
 from userturn.cli.arguments import take_configuration
 from userturn.config.load import load_config
 from userturn.errors import UserError
-from userturn.judges.decisions import checksum_of
 from userturn.judges.kinds import kind_of
 from userturn.storage.atomic_files import write_text
-from userturn.storage.journal import Writer, decode_line
+from userturn.storage.journal import Writer, checksum_of, files_of_journal, read_lines, record_of
 from userturn.study.check import check_study
 from userturn.study.grid import Grid, read_rounds
 from userturn.study.judge import judge_of
@@ -35,10 +34,10 @@ def void_unscored(journal: Path) -> int:
     """Note in one journal that its unscored replies count no more; return how many do not."""
     unscored: dict[str, str] = {}
     settled, voided = set(), set()
-    for path in sorted(journal.glob("*.jsonl")):
-        with path.open("rb") as file:
-            for line in file:
-                record = decode_line(line) or {"outcome": "torn"}
+    for path in files_of_journal(journal):
+        for lines in read_lines(path):
+            for line in lines.whole:
+                record = record_of(line)
                 if record["outcome"] == "unscored":
                     unscored[checksum_of(line)] = record["key"]
                 elif record["outcome"] == "void":

@@ -29,7 +29,7 @@ def registry(benchmark: str) -> Mapping[str, Any]:
     import langdetect
     import nltk
 
-    langdetect.DetectorFactory.seed = 0
+    langdetect.DetectorFactory.seed = 0  # it has no other seed, and without one its guesses vary
     download, nltk.download = nltk.download, lambda *_, **__: False  # else the import downloads
     try:
         module = import_module(f"if_verifiable.{benchmark}")
@@ -73,7 +73,8 @@ def check_instruction(
     """Check one instruction, seeded: some checkers draw what an instruction leaves open."""
     if instruction not in checkers:
         return Check(None, None, f"{instruction}: no such checker")
-    random.seed(0)
+    state = random.getstate()
+    random.seed(0)  # the checkers draw from Python's global generator and take no other
     try:
         follows = _checker(checkers[instruction], instruction, kwargs, case.prompt)
         strict, *loose = (follows(text) for text in variants(case.answer))
@@ -81,6 +82,8 @@ def check_instruction(
     except Exception as error:  # of any checker, of whatever kind: the answer is not thereby wrong
         reason = _missing(error) if type(error) is LookupError else type(error).__name__
         return Check(None, None, f"{instruction}: {reason}")
+    finally:
+        random.setstate(state)
 
 
 def checks(benchmark: str, case: Case) -> list[Check]:

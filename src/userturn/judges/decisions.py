@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from userturn.storage.journal import BODY, decode_line
+from userturn.storage.journal import BODY, checksum_of, files_of_journal, read_lines, record_of
 from userturn.storage.locks import alone
 
 Record = dict[str, Any]
@@ -46,11 +46,6 @@ def only_writer(folder: Path) -> Iterator[None]:
         yield
 
 
-def checksum_of(line: bytes) -> str:
-    """Return the checksum that a journal's line begins with."""
-    return line[BODY - 18 : BODY - 2].decode()
-
-
 class Decisions:
     """What a journal holds about some keys; `refresh` reads what was added since.
 
@@ -73,29 +68,21 @@ class Decisions:
 
     def refresh(self) -> None:
         """Read the lines that were added since the last time."""
-        for path in sorted(self.folder.glob("*.jsonl")):
-            offset = self._offsets.get(path, 0)
-            with path.open("rb") as file:
-                file.seek(offset)
-                for line in file:
-                    if not line.endswith(b"\n"):
-                        break  # it is being written, or torn
-                    offset += len(line)
+        for path in files_of_journal(self.folder):
+            for lines in read_lines(path, self._offsets.get(path, 0)):
+                self._offsets[path] = lines.end
+                for line in lines.whole:
                     if line[KEY_BEGINS:KEY_ENDS].decode(errors="replace") in self._standing:
-                        self._take(line)
-            self._offsets[path] = offset
+                        self._take(record_of(line), checksum_of(line))
 
-    def _take(self, line: bytes) -> None:
-        record = decode_line(line)
-        if record is None:
-            return
+    def _take(self, record: Record, checksum: str) -> None:
         key, outcome = record["key"], record["outcome"]
         if outcome == "void":
             self._voided.add(record["voids"])
             return
         decision = decision_of(record)
         if outcome == "unscored":
-            self._unscored.setdefault(key, {})[checksum_of(line)] = decision
+            self._unscored.setdefault(key, {})[checksum] = decision
             return
         there = self._standing.get(key)
         if there is None or RANKS[outcome] > RANKS[there.outcome]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.logs import log_to
-from userturn.storage.atomic_files import SCHEMA_VERSION, WRITTEN, write_text
+from userturn.storage.atomic_files import SCHEMA_VERSION, files_written, write_text
 from userturn.storage.hashing import beginning_sha256, file_sha256, fingerprint
 
 Record = dict[str, Any]
@@ -38,7 +38,6 @@ PACKAGES = (
     "polars",
     "scipy",
     "snakemake",
-    "statsmodels",
     "tokenizers",
     "torch",
     "transformers",
@@ -60,9 +59,10 @@ def recorded(job: Any) -> Iterator[None]:
     """
     log_to(job.log[0])
     began = _now()
-    yield
+    with files_written() as written:
+        yield
     path = PROVENANCE / Path(job.log[0]).relative_to(LOGS).with_suffix(".json")
-    write_record(path, _record(job, _earlier(path), began))
+    write_record(path, _record(job, _earlier(path), began, {_relative(file) for file in written}))
 
 
 def write_record(path: Path, content: Mapping[str, Any]) -> None:
@@ -86,11 +86,11 @@ def _earlier(path: Path) -> Record:
     return (read_record(path) if path.is_file() else None) or {}
 
 
-def _record(job: Any, earlier: Mapping[str, Any], began: str) -> Record:
+def _record(job: Any, earlier: Mapping[str, Any], began: str, files: set[Path]) -> Record:
     declared = set(_files(job.output))
     # Plans, pins and journals outlive the job that made them, so a later one takes over the note.
     beside = {p: h for p, h in earlier.get("beside", {}).items() if Path(p).is_file()}
-    written = {str(p) for p in map(_relative, WRITTEN) if _is_artifact(p)}
+    written = {str(p) for p in files if _is_artifact(p)}
     if job.rule == "sweep":  # also what a killed sweep planned
         plans = (RESULTS / "requests" / job.wildcards.model).rglob(f"{job.wildcards.shard}.parquet")
         written.update(str(path) for path in plans if str(path) not in beside)
@@ -103,18 +103,18 @@ def _record(job: Any, earlier: Mapping[str, Any], began: str) -> Record:
         "inputs": _hashes(_files(job.input)),
         "outputs": _hashes(declared),
         "beside": beside | _hashes(path for path in written - declared if Path(path).is_file()),
-        "journals": {**earlier.get("journals", {}), **_journals(job.rule, job.wildcards)},
+        "journals": {**earlier.get("journals", {}), **_journals(job.rule, job.wildcards, files)},
         "made": {"began": began, "ended": _now(), **_surroundings()},
     }
 
 
-def _journals(rule: str, wildcards: Any) -> dict[str, dict[str, Any]]:
+def _journals(rule: str, wildcards: Any, files: set[Path]) -> dict[str, dict[str, Any]]:
     """Return length and hash of the journals that a job may have written to.
 
     A sweep takes those of its whole model, so that the files of killed ones are known too. They
     only ever grow: what is noted is how they began.
     """
-    written = {path for path in map(_relative, WRITTEN) if path.suffix == JOURNAL}
+    written = {path for path in files if path.suffix == JOURNAL}
     if rule == "sweep":
         written.update((JOURNALS / wildcards.model).rglob(f"*{JOURNAL}"))
     sizes = {path: path.stat().st_size for path in sorted(written)}

@@ -9,7 +9,27 @@ from typing import Any
 
 SCHEMA_VERSION = "1"
 
-WRITTEN: set[Path] = set()  # by this process, for the record of what it made
+_noting: list[set[Path]] = []  # for whom files are noted, innermost last; `files_written` owns it
+
+
+@contextmanager
+def files_written() -> Iterator[set[Path]]:
+    """Yield a set of the files that this process writes, in whichever thread, until the block ends.
+
+    It holds what `written_whole` and `journal.Writer` write.
+    """
+    written: set[Path] = set()
+    _noting.append(written)
+    try:
+        yield written
+    finally:
+        _noting.pop()
+
+
+def note_written(path: Path) -> None:
+    """Note that a file was written, for every `files_written` that is open."""
+    for written in _noting:
+        written.add(path)
 
 
 @contextmanager
@@ -21,7 +41,7 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     try:
         yield temporary
         temporary.replace(target)
-        WRITTEN.add(target)
+        note_written(target)
     finally:
         temporary.unlink(missing_ok=True)
 

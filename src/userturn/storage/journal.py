@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from userturn.storage.atomic_files import WRITTEN
+from userturn.storage.atomic_files import note_written
 from userturn.storage.hashing import canonical_json
 
 BYTES = 4 * 1024 * 1024  # of a file in memory at once
@@ -76,7 +76,7 @@ class Writer:
             self._descriptor = os.open(
                 self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
             )
-            WRITTEN.add(self.path)
+            note_written(self.path)
         line = memoryview(encode_line(record))
         while line:
             line = line[os.write(self._descriptor, line) :]
