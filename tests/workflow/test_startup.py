@@ -1,4 +1,8 @@
-"""Reading the workflow is cheap: every start of Snakemake, on every node, pays for it."""
+"""Reading the workflow is cheap: every start of Snakemake, on every node, pays for it.
+
+An import contract cannot say this: it counts imports inside functions too, and these are how heavy
+packages are kept out of the start.
+"""
 
 import subprocess
 import sys

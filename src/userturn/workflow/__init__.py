@@ -6,7 +6,6 @@ humans.py: for rules/humans.smk.
 judges.py: for rules/grading.smk and rules/judges.smk.
 pending.py: what is missing, or not as the configuration asks for it.
 snakemake_lock.py: removes Snakemake's lock when the process that held it is gone.
-snakemake_patches.py: caches two lookups that Snakemake repeats for every job.
 startup.py: how a run begins: lock, configuration, study.
 study.py: for the rules of data, generation, tables, figures and report.
 training.py: for rules/training.smk.
