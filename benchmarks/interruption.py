@@ -1,4 +1,4 @@
-"""How many requests are asked twice after SIGKILL, by ours, a plain script and the rivals.
+"""How many requests are asked twice after SIGKILL, by userturn and by a plain script.
 
 From the project's folder: `python benchmarks/interruption.py --items 200 --at 0.1 0.5 0.9`. Each
 client is killed with all its children when the server on loopback has been asked that share of the
@@ -17,10 +17,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.clients import Client, Job, add_options, fresh, prepared
+from benchmarks.clients import CLIENTS, Client, Job, fresh, questions
 from benchmarks.loopback import Server, loopback
 from benchmarks.measuring import cost_of, environment
-from benchmarks.rivals import questions
 
 DELAY = 0.3  # seconds
 CONCURRENCY = 16
@@ -71,6 +70,5 @@ if __name__ == "__main__":
     parser.add_argument("--items", type=int, default=200)
     parser.add_argument("--at", type=float, nargs="+", default=[0.1, 0.5, 0.9])
     parser.add_argument("--temperatures", type=float, nargs="+", default=[0.0, 1.0])
-    given = add_options(parser).parse_args()
-    with prepared(given) as programs:
-        main(given.items, given.at, given.temperatures, programs)
+    given = parser.parse_args()
+    main(given.items, given.at, given.temperatures, CLIENTS)

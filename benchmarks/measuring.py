@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 ROOT = Path(__file__).resolve().parent.parent
 
 # A new process begins with the peak of the one that started it, so a small one starts it.
@@ -59,8 +57,3 @@ def cost_of(command: Sequence[str | Path], folder: Path, log: Path | None = None
         raise SystemExit(f"{command} failed:\n{log.read_text()[-2000:]}")
     cpu, megabytes = json.loads(usage.read_text())
     return Cost(cpu, wall, megabytes)
-
-
-def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
-    """Return the slope of log cost over log size: 1 where cost grows as size does."""
-    return float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])
