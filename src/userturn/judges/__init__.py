@@ -8,15 +8,18 @@ check_entries.py: refuses judges that cannot be asked for what the configuration
 decisions.py: the judge's journal: one decision per question.
 endpoint.py: `kind: endpoint`: verdicts of a language model behind an API.
 endpoint_verdicts.py: looks up a cell's verdicts in the journal and asks for the rest.
-heuristic.py: `kind: heuristic`: verdicts by counting words, without a model.
+heuristic.py: `kind: heuristic`: verdicts on English turns by their words, without a model.
 http_client.py: one request to an OpenAI-compatible API, with retries.
 judge.py: a judge of a study and the cells that it judges.
 judge_cell.py: the verdicts of one judge on the user turns of one cell.
 kinds.py: what every kind of judge has; finds the kind that an entry names.
+language.py: whether a text is English, by its script and function words.
 parse_reply.py: reads a judge's reply strictly; anything unclear is unscored.
+phrases.py: phrases that show the heuristic judge who speaks, and to what a turn refers.
 prompt.py: the prompt for a user turn, and the identity of that question.
 rate_limit.py: how many requests may be in flight: more while latency holds, fewer on 429.
 serve.py: serves a judge's model with vLLM on loopback for the length of a job.
 usage.py: tokens and cost of requests.
 verdict.py: a verdict: a label of the rubric, or the reason why there is none.
+words.py: words of a text, and how many of them another text holds.
 """

@@ -1,76 +1,78 @@
-"""`kind: heuristic`: labels a user turn by its words, without any model.
+"""`kind: heuristic`: labels an English user turn by its words, without any model.
 
-It asks which of the turn's words stand in the prompt, in the answer, or in neither. It is a free
-second opinion, not the paper's judge. docs/judges.md goes through it rule by rule.
+It asks which of the turn's words stand in the prompt, in the answer, or in neither, and in whose
+voice it speaks. It is a free second opinion, not the paper's judge. docs/judges.md goes through it
+rule by rule.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence, Set
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from userturn.config.entries import Config
+from userturn.judges import phrases
+from userturn.judges.language import is_english
 from userturn.judges.verdict import GENUINE, UserTurn, Verdict
-from userturn.prompts.control_tokens import CONTROL_TOKEN
+from userturn.judges.words import (
+    EMPTY_WORDS,
+    content_words,
+    pairs,
+    pairs_of,
+    share_found,
+    share_repeated,
+    vocabulary,
+    words,
+)
 
 if TYPE_CHECKING:
     from userturn.judges.judge import CellToJudge, Judge
 
 IS_DETERMINISTIC = True
 HAS_ENDPOINT = False
+VERSION = 2  # of the rules: part of what identifies the judge
 
-WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-BETWEEN_WORDS = {n: " " for n in range(128) if not chr(n).isalnum()}
-ROLE_NAME = re.compile(r"^\s*(?:assistant|system)\s*[:\n]", re.IGNORECASE)
-ASSISTANT_OPENING = re.compile(
-    r"^\s*(?:sure|certainly|of course|absolutely|here(?:'s| is| are)|i'd be happy|let me|let's|"
-    r"as an ai|to solve|the answer is|answer:|step \d|we need to|the user)",
-    re.IGNORECASE,
-)
-PLEASANTRY = re.compile(
-    r"^\W*(?:thank(?:s| you)|ok(?:ay)?|great|got it|yes|no|please go on|continue|tell me more|"
-    r"go on|i see|nice|perfect|awesome)\b",
-    re.IGNORECASE,
-)
-STOP_WORDS = frozenset(
-    WORD.findall("""
-    a about all also am an and any are as at be been but by can could did do does for from
-    get had has have how i if in is it its just like me more my no not of on one or our
-    out please should so some that the their them then there these they this to up use
-    using was we were what when where which who why will with would yes you your
-""")
-)
+MANY = 12  # words from which a statement is the assistant's unless it says "I" among the first
+SEVERAL = 6  # content words from which a question can restate an answer
+COPIED = 0.9  # share of a turn's content words in prompt and answer from which it restates them
+IN_PAIRS = 0.25  # share of a long turn's pairs of words in the answer from which it restates it
+HALF = 0.5  # share of a turn's content words in the prompt from which it rewords the prompt
+FEW = 25  # words up to which a turn can refer back
+BRIEF = 8  # words up to which a question needs no mark
 
 
-def words(text: str) -> list[str]:
-    """Return the words of a text, in lower case."""
-    if text.isascii() and "'" not in text:  # a third of the time that the expression takes
-        return text.lower().translate(BETWEEN_WORDS).split()
-    return [word.lower() for word in WORD.findall(text)]
+def is_code(turn: str) -> bool:
+    """Tell whether every line of a turn is a line of code."""
+    lines = [line for line in turn.splitlines() if line.strip(" `")]
+    return all(map(phrases.CODE_LINE.search, lines)) and "?" not in turn
 
 
-def content_words(said: Sequence[str]) -> list[str]:
-    """Return those of some words that carry meaning: no stop words, no single letters."""
-    return [w for w in said if w not in STOP_WORDS and (len(w) > 1 or w.isdigit())]
+def not_english(prompt: str, answer: str) -> str | None:
+    """Return that a conversation is not in English, or None where it is or nothing tells."""
+    known = is_english(answer), is_english(prompt)
+    return "the conversation is not in English" if True not in known and False in known else None
 
 
-@lru_cache(maxsize=16384)  # prompts and answers are met again in other cells of a dataset
-def vocabulary(text: str) -> frozenset[str]:
-    """Return the words of a text that carry meaning."""
-    return frozenset(content_words(words(text)))
+class Turn(NamedTuple):
+    """A user turn as its words show it, beside what it follows.
 
+    Attributes:
+        text: the turn without role tokens.
+        said: its words.
+        meant: the stems of its content words.
+        telling: those of `meant` that not just any turn could hold.
+        asked: the content words of the prompt.
+        answered: the content words of the answer.
+        answer: the answer.
+        settings: the judge's thresholds.
+    """
 
-def share_found(sought: Sequence[str], known: Set[str]) -> float:
-    """Return the share of `sought` words that are known; 0 where nothing is sought."""
-    return sum(map(known.__contains__, sought)) / len(sought) if sought else 0.0
-
-
-def share_repeated(turn: Sequence[str]) -> float:
-    """Return the share of word triples that occurred before in the same turn."""
-    n_triples = len(turn) - 2
-    if n_triples < 1:
-        return 0.0
-    return 1 - len(set(zip(turn, turn[1:], turn[2:], strict=False))) / n_triples
+    text: str
+    said: list[str]
+    meant: list[str]
+    telling: list[str]
+    asked: frozenset[str]
+    answered: frozenset[str]
+    answer: str
+    settings: Mapping[str, Any]
 
 
 def judge_by_words(
@@ -84,27 +86,81 @@ def judge_by_words(
         turn: what the model wrote as the user.
         settings: the thresholds `restated`, `grounded` and `repeated`.
     """
-    said = words(turn)
+    prompt = messages[-1]["content"]
+    bare = phrases.without_tokens(turn)
+    said = words(bare)
+    reason = not_english(prompt, answer)
+    if reason and said:
+        return Verdict(None, None, reason)
     if not said:
         return Verdict("degenerate", "the turn has no words")
     if share_repeated(said) > settings["repeated"]:
         return Verdict("degenerate", "most word triples repeat earlier ones")
-    if CONTROL_TOKEN.search(turn) or ROLE_NAME.match(turn):
+    if phrases.marks_a_role(turn):
         return Verdict("assistant_turn_restate", "the turn holds a role marker")
+    if is_english(bare) is False:
+        return Verdict(None, None, "the turn is not in English")
+    if is_code(turn):
+        return Verdict(None, None, "the turn is code only")
     meant = content_words(said)
-    asked = vocabulary(messages[-1]["content"])
-    answered = vocabulary(answer)
-    if meant and share_found(meant, asked) >= settings["restated"]:
+    telling = [word for word in meant if word not in EMPTY_WORDS]
+    vocabularies = vocabulary(prompt), vocabulary(answer)
+    read = Turn(bare, said, meant, telling, *vocabularies, answer, settings)
+    return _restated(read) or _empty(read) or _reacting(read)
+
+
+def _restated(turn: Turn) -> Verdict | None:
+    """Return the verdict on a turn that repeats the prompt or speaks as the assistant."""
+    if share_found(turn.meant, turn.asked) >= turn.settings["restated"]:
         return Verdict("prompt_restate", "nearly all content words stand in the prompt")
-    if ASSISTANT_OPENING.match(turn):
-        return Verdict("assistant_turn_restate", "the turn opens as an assistant does")
-    if meant and "?" not in turn and share_found(meant, answered) >= settings["restated"]:
-        return Verdict("assistant_turn_restate", "nearly all content words stand in the answer")
-    if not meant or (PLEASANTRY.match(turn) and share_found(meant, answered) == 0):
+    if phrases.OBJECTION.match(turn.text):
+        return Verdict(GENUINE, "the turn says what the answer did")
+    if phrases.ASSISTANT_OPENING.match(turn.text) or phrases.OFFER.search(turn.text):
+        return Verdict("assistant_turn_restate", "the turn opens or offers as an assistant does")
+    why = _put_together(turn)
+    return Verdict("assistant_turn_restate", why) if why else None
+
+
+def _put_together(turn: Turn) -> str | None:
+    """Return how a turn is made of the answer, or None where it is not."""
+    is_brief = len(turn.said) <= BRIEF and phrases.QUESTION_WORD.match(turn.text) is not None
+    asks = "?" in turn.text or is_brief
+    if not asks and share_found(turn.meant, turn.answered) >= turn.settings["restated"]:
+        return "nearly all content words stand in the answer"
+    if len(turn.meant) >= SEVERAL and share_found(turn.meant, turn.asked | turn.answered) >= COPIED:
+        return "nearly all content words stand in prompt or answer"
+    if len(turn.said) < MANY:
+        return None
+    if not asks and phrases.FIRST_PERSON.isdisjoint(turn.said[:MANY]):
+        return "a long statement in nobody's voice"
+    if share_found(pairs_of(turn.said), pairs(turn.answer)) >= IN_PAIRS:
+        return "many pairs of words stand in the answer"
+    return None
+
+
+def _empty(turn: Turn) -> Verdict | None:
+    """Return the verdict on a turn that could follow any answer."""
+    is_polite = phrases.PLEASANTRY.match(turn.text) is not None
+    if not turn.telling or (is_polite and not share_found(turn.meant, turn.answered)):
         return Verdict("generic", "nothing in the turn is about this answer")
-    if share_found(meant, answered - asked) >= settings["grounded"]:
+    return None
+
+
+def _reacting(turn: Turn) -> Verdict:
+    """Return the verdict on a turn by what of prompt and answer it takes up."""
+    known = share_found(turn.telling, turn.asked | turn.answered)
+    old = share_found(turn.telling, turn.asked)
+    new = share_found(turn.telling, turn.answered - turn.asked)
+    n_words = len(turn.said)
+    opens_back = phrases.OPENS_BACK.search(turn.text) is not None
+    if old >= HALF and old > new and not opens_back:
+        return Verdict("prompt_restate", "most content words stand in the prompt")
+    if new >= turn.settings["grounded"]:
         return Verdict(GENUINE, "the turn takes up words that the answer brought in")
-    if share_found(meant, asked | answered) == 0:
+    points_back = known > 0 and phrases.REFERS_BACK.search(turn.text) is not None
+    if (opens_back and n_words <= MANY) or (points_back and n_words <= FEW):
+        return Verdict(GENUINE, "the turn refers back to the answer")
+    if not known:
         return Verdict("unrelated", "no content word stands in prompt or answer")
     return Verdict("generic", "the turn takes up nothing that the answer brought in")
 
@@ -119,8 +175,8 @@ def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
 
 
 def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the whole entry."""
-    return dict(entry)
+    """Return the whole entry and the version of the rules."""
+    return {"version": VERSION, **entry}
 
 
 def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> float | None:
