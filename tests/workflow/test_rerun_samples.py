@@ -101,8 +101,9 @@ def test_heuristic_verdicts_are_given_again_and_a_forged_label_is_found(study: P
     path = study / CELL / "verdicts" / "heuristic.parquet"
     was = pl.read_parquet(path)["label"][2]
     change_row(path, 2, label="generic" if was != "generic" else "unrelated")
+    verdicts = [pl.read_parquet(p) for p in study.glob("results/c*/**/verdicts/heuristic.parquet")]
     found = rejudge_sample(study / "results", ALL, rng())
-    assert found.table.height == 5 * 2 * 2
+    assert found.table.height == sum(table["label"].count() for table in verdicts) > 10
     wrong = found.table.filter(~pl.col("equal_label"))
     assert wrong.select("artifact", "row").rows() == [(f"{CELL}/verdicts/heuristic.parquet", 2)]
     assert found.table["key"].null_count() == 0
