@@ -70,7 +70,12 @@ def test_study_with_an_endpoint_leaks_no_key_and_pays_once(
     assert costs["cell"].len() == 4 and costs["n_requests"].sum() == len(server.asked)
     judges = pl.read_parquet(study / "results/tables/judges.csv".replace("csv", "parquet"))
     assert judges["judge"].to_list() == ["canary", "heuristic"]
-    assert judges["n_scored"].to_list()[1] == 20
+    verdicts = [
+        pl.read_parquet(p) for p in study.glob("results/cells/**/verdicts/heuristic.parquet")
+    ]
+    assert sum(table.height for table in verdicts) == 20
+    # Of the random text of a tiny model some turns are not English.
+    assert judges["n_scored"].to_list()[1] == sum(table["label"].count() for table in verdicts) > 10
     n_asked = len(server.asked)
     assert not planned(study)
     assert audit(study / "results").findings == []
