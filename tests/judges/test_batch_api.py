@@ -42,7 +42,7 @@ class FakeApi:
 
     def reply(self, line: bytes) -> bytes:
         request = json.loads(line)
-        is_repair = len(request["body"]["messages"]) > 2
+        is_repair = "An earlier reply" in request["body"]["messages"][-1]["content"]
         content = json.dumps(GENUINE) if is_repair else self.first
         choice = {"finish_reason": "stop", "message": {"content": content}}
         body = {"choices": [choice], "usage": USAGE}

@@ -16,7 +16,6 @@ from tests.support.judge_server import (
     completion,
     http,
     judge_server,
-    says,
 )
 from tests.support.judged_cell import cell, judge, spent, verdicts_of
 from userturn.errors import UserError
@@ -85,7 +84,7 @@ def badly(number: int) -> bytes | None:
         BREAKS_OFF + b"nonsense\r\n\r\n",
         completion('{"rationale": "half'),
         completion({"rationale": "r", "label": "great", "genuine": True}),
-        says("generic", genuine=True),
+        completion({"rationale": "r", "label": "generic", "sure": True}),
         completion(None),
         completion("x" * 10_000_000),
         http(200, b"[]"),
@@ -122,7 +121,8 @@ def test_every_turn_has_one_stated_reason_where_all_answers_are_bad(tmp_path: Pa
     reasons = table["unscored_reason"].to_list()
     assert table["label"].null_count() == table["genuine"].null_count() == 12
     assert [reason.startswith("judge error: ") for reason in reasons] == [True] * 6 + [False] * 6
-    assert "label and genuine are at odds; asked again: label and genuine" in reasons[8]
+    keys = "the object's keys are not rationale, label and genuine"
+    assert reasons[8] == f"{keys}; asked again: {keys}"
     held = read_journal(tmp_path / "journal/judges/j/d").records
     raw = [r["reply"] for r in held.values() if r["outcome"] == "unscored"]
     assert len(raw) <= 6 and all(len(reply) < 5_000 for reply in raw)

@@ -1,18 +1,23 @@
 """Keys of endpoints: read from the environment, and kept out of all that is written."""
 
 import os
+import re
+from base64 import b64encode
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
-from urllib.parse import quote
 
 from userturn.errors import UserError
+
+SHORTEST_KEY = 8  # characters: a shorter one would be found inside ordinary words
+PRINTABLE = re.compile(r"[!-~]+")
 
 
 def read_key(name: str, settings: Mapping[str, Any]) -> str | None:
     """Return the key of a judge from the environment; None where its entry names no variable.
 
     Raises:
-        UserError: the variable is not set.
+        UserError: the variable is not set, or holds no key.
     """
     variable = settings.get("key_variable")
     if variable is None:
@@ -23,11 +28,44 @@ def read_key(name: str, settings: Mapping[str, Any]) -> str | None:
             f"judge '{name}' needs the environment variable {variable}, which is not set; export "
             "it, or leave the judge out of run.judges"
         )
+    if len(key) < SHORTEST_KEY or not PRINTABLE.fullmatch(key):
+        raise UserError(
+            f"judge '{name}': the environment variable {variable} holds no key: found {len(key)} "
+            f"characters, expected at least {SHORTEST_KEY} and no space or line break among them; "
+            "export the key, or leave `key_variable` out where the endpoint wants none"
+        )
     return key
 
 
 def without_key(text: str, key: str | None) -> str:
-    """Return a text in which the key, plain or as in a URL, is replaced."""
-    if key is None:
-        return text
-    return text.replace(key, "[key]").replace(quote(key, safe=""), "[key]")
+    """Return a text in which the key is replaced, however it is encoded.
+
+    Found are the key itself, its characters escaped as in JSON, URLs and HTML, mixed as they come,
+    and its base64 and hexadecimal forms, alone or inside a longer encoded text.
+    """
+    return text if key is None else _forms(key).sub("[key]", text)
+
+
+@lru_cache(maxsize=8)
+def _forms(key: str) -> re.Pattern[str]:
+    """Return the expression that finds a key in every form."""
+    escaped = "".join(map(_character, key))
+    hexadecimal = f"(?i:{key.encode().hex()})"
+    return re.compile("|".join([escaped, hexadecimal, *map(re.escape, _base64(key))]))
+
+
+def _character(character: str) -> str:
+    code = ord(character)
+    in_html = f"&#(?:0*{code}|[xX]0*(?i:{code:x}));"
+    return rf"(?:\\*{re.escape(character)}|\\+u00(?i:{code:02x})|%(?:25)*(?i:{code:02x})|{in_html})"
+
+
+def _base64(key: str) -> list[str]:
+    """Return the base64 of a key at each of the three places where it may begin in a text."""
+    found = []
+    for n_before in range(3):
+        data = b"\0" * n_before + key.encode()
+        whole = len(data) * 8 // 6  # characters that no following byte changes
+        text = b64encode(data).decode()[-(-n_before * 8 // 6) : whole]
+        found += [text, text.replace("+", "-").replace("/", "_")]
+    return found

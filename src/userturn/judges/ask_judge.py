@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from userturn.judges.budget import Account, CapReachedError, cap_reached
 from userturn.judges.decisions import Decisions, Record, only_writer
 from userturn.judges.http_client import Endpoint, EndpointError
-from userturn.judges.parse_reply import Reply, UnclearReplyError
+from userturn.judges.parse_reply import Reply, UnclearReplyError, without_surrogates
 from userturn.judges.prompt import Question
 from userturn.logs import Progress
 from userturn.storage.journal import Writer
@@ -16,15 +16,20 @@ Read = Callable[[Reply], Record]
 """Returns what a reply says, or raises UnclearReplyError."""
 
 REPAIR = (
-    "That reply cannot be used: {reason}. Reply again, with the one JSON object that was asked "
-    "for and nothing else."
+    "\n\nAn earlier reply to this could not be used: {reason}. Reply with the one JSON object that "
+    "is asked for and nothing else."
 )
 
 
 def repaired(question: Question, reason: str) -> Question:
-    """Return a question put once more, with what was wrong with the first reply."""
-    message = {"role": "user", "content": REPAIR.format(reason=reason)}
-    return Question(question.key, (*question.messages, message))
+    """Return a question put once more, with what was wrong with the first reply.
+
+    That is added to the last message: chat templates of some families take no two messages of the
+    user in a row, and others no empty message of the assistant.
+    """
+    *before, last = question.messages
+    again = {"role": last["role"], "content": last["content"] + REPAIR.format(reason=reason)}
+    return Question(question.key, (*before, again))
 
 
 def record_of(key: str, reply: Reply, read: Read, endpoint: Endpoint) -> Record:
@@ -38,7 +43,11 @@ def record_of(key: str, reply: Reply, read: Read, endpoint: Endpoint) -> Record:
         outcome, words = ("unscored", reply.refusal) if error.final else ("unclear", None)
         raw = endpoint.redacted(words or reply.raw)
         return {"key": key, "outcome": outcome, "reason": str(error), "reply": raw}
-    texts = {name: endpoint.redacted(v) for name, v in said.items() if isinstance(v, str)}
+    texts = {
+        name: endpoint.redacted(without_surrogates(value))
+        for name, value in said.items()
+        if isinstance(value, str) and name != "label"  # a label is the rubric's own word
+    }
     return {"key": key, "outcome": "ok", "said": said | texts}
 
 
@@ -107,14 +116,14 @@ class Asker:
         read: reads its replies.
         journal: of the judge and dataset.
         account: of the judge and cell.
-        unclear: first replies that could not be read, by key, with the reason.
+        decisions: of the journal, about the keys of all questions.
     """
 
     endpoint: Endpoint
     read: Read
     journal: Writer
     account: Account
-    unclear: dict[str, str] = field(default_factory=dict)
+    decisions: Decisions
     _n_running: int = 0
     _failure: BaseException | None = None
     _freed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -145,7 +154,7 @@ class Asker:
     async def _settle(self, question: Question, progress: Progress) -> None:
         try:
             record = await self._decide(question)
-            self.journal.append(record)
+            self._keep(record)
             if record["outcome"] == "ok":
                 self.account.decided()
             progress.add(0)
@@ -157,18 +166,15 @@ class Asker:
             self._freed.set()
 
     async def _decide(self, question: Question) -> Record:
-        first = self.unclear.get(question.key)
-        return await decide(self._reply_to, question, first, self.journal.append)
+        reason = self.decisions.reason_of_first(question.key)
+        return await decide(self._reply_to, question, reason, self._keep)
+
+    def _keep(self, record: Record) -> None:
+        self.journal.append(self.decisions.in_round(record))
 
     async def _reply_to(self, question: Question) -> Record:
         reply = await self.endpoint.complete(list(question.messages), self.account)
         return record_of(question.key, reply, self.read, self.endpoint)
-
-
-def _first_reasons(decisions: Decisions, keys: Iterable[str]) -> dict[str, str]:
-    """Return why the first reply to each question could not be read, where nothing came after."""
-    found = ((key, decisions.get(key)) for key in keys)
-    return {key: d.reason or "" for key, d in found if d is not None and d.outcome == "unclear"}
 
 
 async def ask_missing(
@@ -195,7 +201,7 @@ async def ask_missing(
     with only_writer(decisions.folder):
         decisions.refresh()  # another cell may have asked the same
         missing = {key for key in decisions.wanted if not decisions.is_finished(key)}
-        unclear, progress = _first_reasons(decisions, missing), Progress(what, len(missing))
+        progress = Progress(what, len(missing))
 
         def asked_once() -> Iterator[Question]:
             for question in questions:
@@ -204,7 +210,7 @@ async def ask_missing(
                     yield question
 
         with Writer(decisions.folder) as journal, account:
-            asker = Asker(endpoint, read, journal, account, unclear)
+            asker = Asker(endpoint, read, journal, account, decisions)
             try:
                 await asker.ask(asked_once(), progress)
             except CapReachedError:

@@ -1,10 +1,13 @@
 """What a judge's journal holds: one decision a question, whatever was tried before.
 
 Of one key any decision stands before a reply that could not be read, and that before an error. A
-line `void` takes back the one line that it names, so that its question is asked again; the order
-of the files does not matter.
+line `void` takes back the one unscored line whose checksum it names, so that its question is asked
+again. Replies that cannot be read carry the round in which they came, the number of lines that were
+taken back before, so that a judge that says the same again writes another line. The order of the
+files does not matter.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +20,7 @@ Record = dict[str, Any]
 
 KEY_BEGINS = BODY + len('"key":"')
 KEY_ENDS = KEY_BEGINS + 64
-RANKS = {"ok": 2, "unclear": 1, "error": 0}  # which of two lines about a key stands
+RANKS = {"ok": 1, "error": 0}  # which of two lines about a key stands
 
 
 class Decision(NamedTuple):
@@ -58,7 +61,9 @@ class Decisions:
         self._standing: dict[str, Decision | None] = dict.fromkeys(wanted)
         self._offsets: dict[Path, int] = {}
         self._unscored: dict[str, dict[str, Decision]] = {}
+        self._first: dict[str, dict[int, Decision]] = {}
         self._voided: set[str] = set()
+        self._rounds: Counter[str] = Counter()
         self.refresh()
 
     @property
@@ -78,11 +83,15 @@ class Decisions:
     def _take(self, record: Record, checksum: str) -> None:
         key, outcome = record["key"], record["outcome"]
         if outcome == "void":
+            self._rounds[key] += record["voids"] not in self._voided
             self._voided.add(record["voids"])
             return
         decision = decision_of(record)
         if outcome == "unscored":
             self._unscored.setdefault(key, {})[checksum] = decision
+            return
+        if outcome == "unclear":
+            self._first.setdefault(key, {})[record.get("round", 0)] = decision
             return
         there = self._standing.get(key)
         if there is None or RANKS[outcome] > RANKS[there.outcome]:
@@ -92,13 +101,22 @@ class Decisions:
         """Return what stands about a key, or None where nothing does."""
         found = self._standing.get(key)
         lines = self._unscored.get(key, {})
-        if not lines or (found is not None and found.outcome == "ok"):
+        if found is not None and found.outcome == "ok":
             return found
         standing = [lines[checksum] for checksum in lines if checksum not in self._voided]
-        if standing:
-            return standing[-1]
-        # A first reply that could not be read belongs to the round that was taken back.
-        return None if found is None or found.outcome == "unclear" else found
+        first = self._first.get(key, {}).get(self._rounds[key])
+        return standing[-1] if standing else first or found
+
+    def reason_of_first(self, key: str) -> str | None:
+        """Return why a first reply could not be read, where nothing came after it; else None."""
+        found = self.get(key)
+        return found.reason or "" if found is not None and found.outcome == "unclear" else None
+
+    def in_round(self, record: Record) -> Record:
+        """Return a record with the round in which it came, where that is not the first."""
+        number = self._rounds[record["key"]]
+        is_open = record["outcome"] in ("unclear", "unscored")
+        return record | {"round": number} if is_open and number else record
 
     def is_finished(self, key: str) -> bool:
         """Tell whether a question need not be asked any more."""

@@ -5,10 +5,12 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from userturn.judges.verdict import GENUINE, REFUSED
+from userturn.judges.verdict import REFUSED
 
-# A text may hold one object, alone or in one code fence behind other words.
-FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?```", re.DOTALL)
+# The whole text is one object, bare or in one code fence. A fence among other words may quote what
+# the judged turn says, so it never counts.
+FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n?```", re.DOTALL)
+SURROGATE = re.compile("[\ud800-\udfff]")
 THOUGHT = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
 
 
@@ -37,12 +39,17 @@ class Reply(NamedTuple):
     raw: str = ""
 
 
+def without_surrogates(text: str) -> str:
+    """Return a text that can be written as UTF-8: half a character becomes U+FFFD."""
+    return SURROGATE.sub("\ufffd", text)
+
+
 def read_reply(body: bytes) -> tuple[Reply, dict[str, Any]]:
     """Return the reply and the usage of tokens in the body of a chat completion.
 
     A body that is none gives a reply without content, and no usage.
     """
-    raw = body.decode(errors="replace")
+    raw = without_surrogates(body.decode(errors="replace"))
     try:
         parsed = json.loads(body)
         choice = parsed["choices"][0]
@@ -51,8 +58,8 @@ def read_reply(body: bytes) -> tuple[Reply, dict[str, Any]]:
         usage = parsed.get("usage")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return Reply(None, None, None, raw), {}
-    text = content if isinstance(content, str) else None
-    said = refusal if isinstance(refusal, str) and refusal else None
+    text = without_surrogates(content) if isinstance(content, str) else None
+    said = without_surrogates(refusal) if isinstance(refusal, str) and refusal else None
     kept = text if text is not None else raw
     reply = Reply(text, said, str(choice.get("finish_reason")), kept)
     return reply, usage if isinstance(usage, dict) else {}
@@ -87,8 +94,8 @@ def read_object(reply: Reply) -> dict[str, Any]:
         raise UnclearReplyError("the reply was cut off at its length limit")
     text = THOUGHT.sub("", reply.content).strip()
     found = _object(text)
-    if found is None and len(fenced := FENCED.findall(text)) == 1:
-        found = _object(fenced[0])
+    if found is None and (fenced := FENCED.fullmatch(text)):
+        found = _object(fenced[1])
     if not isinstance(found, dict):
         raise UnclearReplyError("the reply is not one JSON object")
     return found
@@ -97,19 +104,17 @@ def read_object(reply: Reply) -> dict[str, Any]:
 def read_verdict(reply: Reply, labels: Sequence[str]) -> dict[str, str]:
     """Return label and rationale of a reply.
 
+    The boolean `genuine` is asked for and follows from the label, so the label alone counts.
+
     Raises:
         UnclearReplyError: the reply does not say one label clearly.
     """
     found = read_object(reply)
-    if set(found) != {"rationale", "label", "genuine"}:
+    if set(found) | {"genuine"} != {"rationale", "label", "genuine"}:
         raise UnclearReplyError("the object's keys are not rationale, label and genuine")
-    rationale, label, genuine = found["rationale"], found["label"], found["genuine"]
+    rationale, label = found["rationale"], found["label"]
     if not isinstance(rationale, str):
         raise UnclearReplyError("the rationale is not text")
     if label not in labels:
         raise UnclearReplyError("the label is none of the rubric's")
-    if not isinstance(genuine, bool):
-        raise UnclearReplyError("genuine is neither true nor false")
-    if genuine != (label == GENUINE):
-        raise UnclearReplyError("label and genuine are at odds")
     return {"label": label, "rationale": rationale}
