@@ -182,7 +182,9 @@ def test_broken_endpoint_stops_the_cell_and_keeps_what_was_got(tmp_path: Path) -
 
     turns = [f"Turn {i}?" for i in range(200)]
     with judge_server(answer) as server:
-        with pytest.raises(UserError, match="questions in a row ended in an error"):
+        with pytest.raises(
+            UserError, match=r"20 questions in a row .* the first: status 400: closed"
+        ):
             verdicts_of(judge(tmp_path, server.url, concurrency=1), cell(tmp_path, *turns))
         assert len(server.asked) == 5 + 20
     held = read_journal(tmp_path / "journal/judges/j/d").records

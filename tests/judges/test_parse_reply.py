@@ -75,7 +75,8 @@ def test_object_that_is_not_as_asked_for_is_no_verdict(text: str) -> None:
 
 @pytest.mark.parametrize("where", ["content", "refusal"])
 def test_half_a_character_is_replaced_and_can_be_written(where: str) -> None:
-    body = '{"choices": [{"message": {"content": "x", "%s": "a\\ud800b"}}]}' % where
+    body = '{"choices": [{"message": {"content": "x", "WHERE": "a\\ud800b"}}]}'
+    body = body.replace("WHERE", where)
     reply, _ = read_reply(body.encode())
     text = reply.content if where == "content" else reply.refusal
     assert text == "a\ufffdb" and json.dumps(text).encode()

@@ -39,10 +39,9 @@ def settings(url: str, **changes: Any) -> dict[str, Any]:
 
 def judge(results: Path, url: str, cap: float | None = None, **changes: Any) -> Judge:
     """Return a judge of a study."""
-    share = changes.pop("max_error_share", 1.0)
-    return Judge(
-        "j", settings(url, **changes), results, results / "journal/costs", {"j": PRICE}, cap, share
-    )
+    shares = [changes.pop(f"max_{what}_share", 1.0) for what in ("error", "unscored")]
+    accounts = results / "journal/costs"
+    return Judge("j", settings(url, **changes), results, accounts, {"j": PRICE}, cap, *shares)
 
 
 def cell(results: Path, *turns: str, name: str = "cells/m/d/t0/none") -> CellToJudge:

@@ -5,6 +5,7 @@ ask_judge.py: looks each question up in the judge's journal, or asks it.
 batch_api.py: many questions in one file, through the Batch API.
 budget.py: counts every request before it is sent and stops at the cap.
 check_entries.py: refuses judges that cannot be asked for what the configuration wants.
+decide.py: one question becomes one record: a reply that counts, one repair, or why not.
 decisions.py: the judge's journal: one decision per question.
 endpoint.py: `kind: endpoint`: verdicts of a language model behind an API.
 endpoint_verdicts.py: looks up a cell's verdicts in the journal and asks for the rest.

@@ -1,87 +1,20 @@
 """Questions become decisions: found in a judge's journal, or asked for, and noted as they come."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from userturn.errors import UserError
 from userturn.judges.budget import Account, CapReachedError, cap_reached
+from userturn.judges.decide import Read, decide, record_of
 from userturn.judges.decisions import Decisions, Record, only_writer
-from userturn.judges.http_client import Endpoint, EndpointError
-from userturn.judges.parse_reply import Reply, UnclearReplyError, without_surrogates
+from userturn.judges.http_client import Endpoint
 from userturn.judges.prompt import Question
+from userturn.judges.verdict import REFUSED, TOO_LONG
 from userturn.logs import Progress
 from userturn.storage.journal import Writer
 
-Read = Callable[[Reply], Record]
-"""Returns what a reply says, or raises UnclearReplyError."""
-
-REPAIR = (
-    "\n\nAn earlier reply to this could not be used: {reason}. Reply with the one JSON object that "
-    "is asked for and nothing else."
-)
-
-
-def repaired(question: Question, reason: str) -> Question:
-    """Return a question put once more, with what was wrong with the first reply.
-
-    That is added to the last message: chat templates of some families take no two messages of the
-    user in a row, and others no empty message of the assistant.
-    """
-    *before, last = question.messages
-    again = {"role": last["role"], "content": last["content"] + REPAIR.format(reason=reason)}
-    return Question(question.key, (*before, again))
-
-
-def record_of(key: str, reply: Reply, read: Read, endpoint: Endpoint) -> Record:
-    """Return the journal's record of a reply, without the endpoint's key in any of its texts.
-
-    Its outcome is `ok`, `unscored` where asking again is no use, else `unclear`.
-    """
-    try:
-        said = read(reply)
-    except UnclearReplyError as error:
-        outcome, words = ("unscored", reply.refusal) if error.final else ("unclear", None)
-        raw = endpoint.redacted(words or reply.raw)
-        return {"key": key, "outcome": outcome, "reason": str(error), "reply": raw}
-    texts = {
-        name: endpoint.redacted(without_surrogates(value))
-        for name, value in said.items()
-        if isinstance(value, str) and name != "label"  # a label is the rubric's own word
-    }
-    return {"key": key, "outcome": "ok", "said": said | texts}
-
-
-async def decide(
-    reply_to: Callable[[Question], Awaitable[Record]],
-    question: Question,
-    first_reason: str | None,
-    keep_first: Callable[[Record], None],
-) -> Record:
-    """Return the record of one question: decided, unscored after one repair, or an error.
-
-    Args:
-        reply_to: asks, and returns the record of the reply.
-        question: to be decided.
-        first_reason: why a first reply could not be read, where one came before; else None.
-        keep_first: is given the first reply where that cannot be read.
-    """
-    try:
-        if first_reason is None:
-            first = await reply_to(question)
-            if first["outcome"] != "unclear":
-                return first
-            keep_first(first)
-            first_reason = str(first["reason"])
-        second = await reply_to(repaired(question, first_reason))
-    except EndpointError as error:
-        return {"key": question.key, "outcome": "error", "reason": str(error)}
-    return second if second["outcome"] == "ok" else left_open(second, first_reason)
-
-
-def left_open(second: Record, first_reason: str) -> Record:
-    """Return the record of a question whose second reply cannot be read either."""
-    why = f"{first_reason}; asked again: {second['reason']}"
-    return second | {"outcome": "unscored", "reason": why}
+BROKEN_AFTER = 20  # questions in a row that ended without a usable reply
 
 
 async def ask_without_journal(
@@ -107,6 +40,10 @@ async def ask_without_journal(
             return list(await asyncio.gather(*map(settle, questions)))
 
 
+class BrokenEndpointError(UserError):
+    """An endpoint that gives no usable reply any more."""
+
+
 @dataclass
 class Asker:
     """Asks one judge for what the journal of a dataset lacks.
@@ -125,6 +62,7 @@ class Asker:
     account: Account
     decisions: Decisions
     _n_running: int = 0
+    _unusable: list[str] = field(default_factory=list)
     _failure: BaseException | None = None
     _freed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -158,12 +96,26 @@ class Asker:
             if record["outcome"] == "ok":
                 self.account.decided()
             progress.add(0)
-            self.endpoint.check()
+            self._check(record)
         except Exception as error:
             self._failure = self._failure or error
         finally:
             self._n_running -= 1
             self._freed.set()
+
+    def _check(self, record: Record) -> None:
+        """Refuse to go on where many questions in a row ended without a usable reply."""
+        if record["outcome"] == "ok" or record["reason"] in (REFUSED, TOO_LONG):
+            self._unusable.clear()
+            return
+        self._unusable.append(record["reason"])
+        if len(self._unusable) >= BROKEN_AFTER:
+            raise BrokenEndpointError(
+                f"the endpoint '{self.endpoint.url}' is broken: {len(self._unusable)} questions in "
+                f"a row ended without a usable reply; the first: {self._unusable[0]}; correct the "
+                "judge's entry or what it names and run the same command again, after "
+                "`userturn rejudge` where replies could not be read"
+            )
 
     async def _decide(self, question: Question) -> Record:
         reason = self.decisions.reason_of_first(question.key)

@@ -15,8 +15,8 @@ from typing import Any
 
 from userturn.errors import UserError
 from userturn.judges.api_keys import without_key
-from userturn.judges.ask_judge import Read, record_of, repaired
 from userturn.judges.budget import Account, CapReachedError, cap_reached
+from userturn.judges.decide import Read, record_of, repaired
 from userturn.judges.decisions import Decisions, Record, only_writer
 from userturn.judges.http_client import Endpoint
 from userturn.judges.parse_reply import read_reply

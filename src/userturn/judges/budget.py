@@ -12,7 +12,7 @@ import socket
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -58,6 +58,7 @@ class Account:
     prices: Mapping[str, Price] = field(default_factory=dict)
     spent: Spent = field(default_factory=Spent)
     in_flight: Spent = field(default_factory=Spent)
+    reserved: Spent = field(default_factory=Spent)
     allowance: float = 0.0
     _number: int = 0
     _descriptor: int | None = None
@@ -98,7 +99,8 @@ class Account:
 
     def _most(self, extra: Spent) -> float:
         """Return the most money that this account and some more requests may come to."""
-        return money(self.spent + self.in_flight + extra, self.price or {"input": 0, "output": 0})
+        known = self.spent + self.in_flight + self.reserved
+        return money(known + extra, self.price or {"input": 0, "output": 0})
 
     def send(self, most: Spent) -> bool:
         """Note a request about to be sent, at most so large; False where the cap forbids it.
@@ -135,26 +137,38 @@ class Account:
             self._write()
             return True
 
-    def settle(self, most: Spent, usage: Mapping[str, Any] | None) -> None:
+    def settle(
+        self, most: Spent, usage: Mapping[str, Any] | None, n_bytes_received: int = 0
+    ) -> None:
         """Note how a request ended.
 
         Args:
             most: what it was sent with.
             usage: tokens as the endpoint counts them; empty where the reply told none, None
                 where the endpoint refused the request, so that nothing was billed.
+            n_bytes_received: of the reply, which bound its tokens where the endpoint went beyond
+                the limit that it was given.
         """
         self.in_flight -= most
-        self.bill(most, usage)
+        self.bill(most, usage, n_bytes_received)
 
-    def bill(self, most: Spent, usage: Mapping[str, Any] | None) -> None:
+    def bill(self, most: Spent, usage: Mapping[str, Any] | None, n_bytes_received: int = 0) -> None:
         """Note the cost of a request, as `settle` does, whether or not it was noted before."""
-        if usage is None:
-            self.spent += Spent(n_requests=1)
-        elif not usage:
-            self.spent += most
-        else:
-            self.spent += metered(usage)
+        counted = Spent(n_requests=1) if usage is None else metered(usage, most)
+        if counted is None:
+            n_written = max(most.output_tokens, n_bytes_received)
+            counted = replace(most, output_tokens=n_written)
+        self.spent += counted
         self._write()
+
+    def reserve(self, most: Spent) -> None:
+        """Keep money aside for requests that are out, in a batch: not noted, but claimed.
+
+        A negative amount gives it back.
+        """
+        self.reserved += most
+        if most.n_requests > 0:
+            self.allows(Spent())
 
     def unsend(self, most: Spent) -> None:
         """Take back a request that never left this machine."""

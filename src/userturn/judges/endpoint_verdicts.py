@@ -10,9 +10,10 @@ from typing import Any
 
 from userturn.errors import UserError
 from userturn.judges.api_keys import read_key
-from userturn.judges.ask_judge import Read, ask_missing, ask_without_journal
+from userturn.judges.ask_judge import ask_missing, ask_without_journal
 from userturn.judges.batch_api import LARGEST_BATCH, ask_by_batch
 from userturn.judges.budget import Account
+from userturn.judges.decide import Read
 from userturn.judges.decisions import Decision, Decisions, Record, decision_of
 from userturn.judges.http_client import Endpoint
 from userturn.judges.judge import CellToJudge, Judge
@@ -129,6 +130,7 @@ def endpoint_verdicts(
         reasons += [verdict.unscored_reason for verdict in verdicts]
         yield part, verdicts
     check_error_share(judge, cell.name(judge.results), reasons)
+    check_unscored_share(judge, cell.name(judge.results), reasons)
 
 
 def verdicts_in_journal(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> list[Verdict]:
@@ -178,4 +180,20 @@ def check_error_share(judge: Judge, what: str, reasons: Sequence[str | None]) ->
             f"judge {judge.name}: {what}: {len(errors)} of {len(reasons)} questions ended in an "
             f"error, max_error_share allows {judge.max_error_share:g}; the first: {errors[0]}; the "
             "other decisions are in the journal: run the same command again to ask for the rest"
+        )
+
+
+def check_unscored_share(judge: Judge, what: str, reasons: Sequence[str | None]) -> None:
+    """Refuse a cell of which the judge could decide too little.
+
+    Raises:
+        UserError: the share of questions without a decision is over `max_unscored_share`.
+    """
+    found = [reason for reason in reasons if reason is not None]
+    if len(found) > judge.max_unscored_share * len(reasons):
+        raise UserError(
+            f"judge {judge.name}: {what}: {len(found)} of {len(reasons)} questions ended without a "
+            f"verdict, max_unscored_share allows {judge.max_unscored_share:g}; the first: "
+            f"{found[0]}; correct the judge's entry, or raise max_unscored_share, and run the same "
+            f"command again; `userturn rejudge {judge.name}` has it asked again"
         )

@@ -7,6 +7,7 @@ an import of 2 s where this costs 0.3 ms, and reads a body of any size. The wire
 import asyncio
 import json
 import random
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,30 +17,31 @@ from typing import Any, Self
 
 import aiohttp
 
-from userturn.errors import UserError
 from userturn.judges.api_keys import without_key
 from userturn.judges.budget import Account
-from userturn.judges.parse_reply import Reply, read_reply
+from userturn.judges.endpoint import TOKEN_LIMITS
+from userturn.judges.parse_reply import Reply, error_in, is_too_long, read_reply
 from userturn.judges.prompt import Message
 from userturn.judges.rate_limit import Pace
-from userturn.judges.usage import at_most
+from userturn.judges.usage import UNLIMITED, at_most
+from userturn.logs import say
 
 LARGEST_BODY = 1_000_000  # bytes that are read of a reply
 KEPT = 4_000  # characters that are kept of a reply that cannot be read, and 300 of an error
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two attempts
 LONGEST_RETRY_AFTER = 300.0
 TIMEOUTS = 3  # attempts that may end in one: each may have been billed
-BROKEN_AFTER = 20  # questions in a row that ended in an error
-TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")
-UNLIMITED = 128_000  # tokens that a reply without a limit may have
+LONG_WAIT = 30.0  # seconds that are said before they are waited
+TRY_AGAIN = (408, 409, 425)  # beside 429 and 5xx
+HERE = re.compile(r"https?://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?:[:/]|$)")
 
 
 class EndpointError(Exception):
     """A question that ended without a reply; its text says why."""
 
 
-class BrokenEndpointError(UserError):
-    """An endpoint that answers nothing any more."""
+class TooLongError(EndpointError):
+    """A question that is longer than the judge's context."""
 
 
 class _RetriableError(Exception):
@@ -69,7 +71,6 @@ class Endpoint:
     response_format: Mapping[str, Any] | None
     key: str | None
     pace: Pace
-    n_failed_in_a_row: int = 0
     _session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -82,6 +83,7 @@ class Endpoint:
             timeout=aiohttp.ClientTimeout(total=self.settings["timeout"]),
             headers=headers,
             auto_decompress=True,
+            trust_env=not self.is_here,  # proxies of the environment, and what they are not for
         )
         return self
 
@@ -89,6 +91,11 @@ class Endpoint:
         """Close all connections."""
         if self._session is not None:
             await self._session.close()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the endpoint is on this machine, which no proxy could reach."""
+        return HERE.match(self.url) is not None
 
     @cached_property
     def fixed(self) -> dict[str, Any]:
@@ -108,18 +115,6 @@ class Endpoint:
         text = without_key(text, self.key)
         return text if len(text) <= length else f"{text[:length]}[…]"
 
-    def check(self) -> None:
-        """Refuse to go on where the endpoint is plainly broken.
-
-        Raises:
-            BrokenEndpointError: many questions in a row ended in an error.
-        """
-        if self.n_failed_in_a_row >= BROKEN_AFTER:
-            raise BrokenEndpointError(
-                f"the endpoint '{self.url}' is broken: {self.n_failed_in_a_row} questions in a row "
-                "ended in an error"
-            )
-
     async def complete(self, messages: list[Message], account: Account) -> Reply:
         """Return the reply to a conversation, after as many attempts as the entry allows.
 
@@ -136,15 +131,13 @@ class Endpoint:
             except _RetriableError as error:
                 n_timeouts += isinstance(error, _TimedOutError)
                 if attempt == self.settings["attempts"] or n_timeouts == TIMEOUTS:
-                    self.n_failed_in_a_row += 1
                     raise EndpointError(f"{error}, after {attempt} attempts") from None
                 wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempt - 1))
-                await asyncio.sleep(max(error.retry_after, random.uniform(wait / 2, wait)))
-            except EndpointError:
-                self.n_failed_in_a_row += 1
-                raise
+                wait = max(error.retry_after, random.uniform(wait / 2, wait))
+                if wait > LONG_WAIT:
+                    say(f"the endpoint '{self.url}' is asked again in {wait:.0f} s: {error}")
+                await asyncio.sleep(wait)
             else:
-                self.n_failed_in_a_row = 0
                 return reply
         raise AssertionError("an entry allows one attempt at least")
 
@@ -156,12 +149,13 @@ class Endpoint:
             await asyncio.sleep(0.02)  # until something in flight has ended
         began, was_sent = time.monotonic(), True
         usage: dict[str, Any] | None = {}
+        received = b""
         try:
             async with self._session.post(
                 f"{self.url}/chat/completions", data=body, allow_redirects=False
             ) as response:
                 received, is_whole = await _bounded_body(response.content)
-                if response.status != 200:
+                if not 200 <= response.status < 300:
                     usage = None
                     self._refuse(response, received)
         except (aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
@@ -177,28 +171,28 @@ class Endpoint:
         else:
             self.pace.answered(time.monotonic() - began)
             if not is_whole:
-                return Reply(
-                    None, None, None, self.redacted(received[:KEPT].decode(errors="replace"))
-                )
+                return Reply(None, None, None, self.redacted(received.decode(errors="replace")))
+            if (told := error_in(received)) is not None:
+                raise _RetriableError(f"an error in a reply: {self.redacted(told, 300)}")
             reply, usage = read_reply(received)
             return reply._replace(raw=self.redacted(reply.raw))
         finally:
             if was_sent:
-                account.settle(most, usage)
+                account.settle(most, usage, len(received))
             else:
                 account.unsend(most)
 
     def _refuse(self, response: aiohttp.ClientResponse, received: bytes) -> None:
-        """Raise the error of a status: 429 and 5xx may be tried again, others never."""
-        text = self.redacted(received[:KEPT].decode(errors="replace"), 300)
-        reason = f"status {response.status}: {text}"
-        if response.status == 429 and b"insufficient_quota" not in received:
-            retry_after = _retry_after(response.headers.get("Retry-After"))
+        """Raise the error of a status: 408, 409, 425, 429 and 5xx may be tried again."""
+        whole = received.decode(errors="replace")
+        reason = f"status {response.status}: {self.redacted(whole, 300)}"
+        retry_after = _retry_after(response.headers.get("Retry-After"))
+        if response.status == 429 and "insufficient_quota" not in whole:
             self.pace.slowed(retry_after)
             raise _RetriableError(reason, retry_after)
-        if response.status >= 500:
-            raise _RetriableError(reason, _retry_after(response.headers.get("Retry-After")))
-        raise EndpointError(reason)
+        if response.status >= 500 or response.status in TRY_AGAIN:
+            raise _RetriableError(reason, retry_after)
+        raise TooLongError(reason) if is_too_long(whole) else EndpointError(reason)
 
 
 async def _bounded_body(stream: aiohttp.StreamReader) -> tuple[bytes, bool]:

@@ -28,6 +28,7 @@ class Judge:
         prices: of all judges that have one, by name.
         cap: money that all judges together may never pass, or None.
         max_error_share: of a cell.
+        max_unscored_share: of a cell, errors included.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Judge:
     prices: Mapping[str, Price]
     cap: float | None
     max_error_share: float
+    max_unscored_share: float = 1.0
 
     def journal(self, dataset: str) -> Path:
         """Return the journal of all that this judge was asked about a dataset's cells."""

@@ -10,6 +10,12 @@ from userturn.judges.verdict import REFUSED
 # The whole text is one object, bare or in one code fence. A fence among other words may quote what
 # the judged turn says, so it never counts.
 FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n?```", re.DOTALL)
+TOO_MANY_TOKENS = re.compile(
+    r"context_length_exceeded|maximum context length|context (?:window|size|length)|"
+    r"(?:prompt|input|request) is too long|too many (?:input )?tokens|"
+    r"longer than the maximum model length",
+    re.IGNORECASE,
+)
 SURROGATE = re.compile("[\ud800-\udfff]")
 THOUGHT = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
 
@@ -63,6 +69,22 @@ def read_reply(body: bytes) -> tuple[Reply, dict[str, Any]]:
     kept = text if text is not None else raw
     reply = Reply(text, said, str(choice.get("finish_reason")), kept)
     return reply, usage if isinstance(usage, dict) else {}
+
+
+def error_in(body: bytes) -> str | None:
+    """Return the error that a gateway sent in place of a completion, as JSON; None for none."""
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(parsed, dict) or parsed.get("choices") or not parsed.get("error"):
+        return None
+    return without_surrogates(json.dumps(parsed["error"], ensure_ascii=False))
+
+
+def is_too_long(text: str) -> bool:
+    """Tell whether an endpoint refused a request for being longer than the model's context."""
+    return TOO_MANY_TOKENS.search(text) is not None
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,6 +5,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 MILLION = 1e6
+UNLIMITED = 128_000  # tokens that a reply without a limit may have
+# A count beyond these is taken for a mistake: a token has a byte or more, and a system prompt that
+# an endpoint adds is shorter.
+TOKENS_PER_BYTE, TOKENS_OF_A_HIDDEN_PROMPT = 10, 10_000
 
 Price = Mapping[str, float]
 
@@ -15,8 +19,9 @@ class Spent:
 
     Attributes:
         n_requests: sent, the failed ones included.
-        n_unmetered: of them, those whose reply told no tokens though they may have been billed:
-            a timeout, a broken connection, a kill. Their tokens count as many as they can be.
+        n_unmetered: of them, those whose reply told no tokens, or none that can be, though they
+            may have been billed: a timeout, a broken connection, a kill. They count as many tokens
+            as they can have.
         n_verdicts: questions that ended with a decision.
         input_tokens: read by the judge, cached ones included.
         cached_tokens: of them, those that the endpoint had in its cache.
@@ -53,13 +58,27 @@ def at_most(n_bytes: int, max_output: int) -> Spent:
     return Spent(1, 1, 0, n_bytes, 0, max_output)
 
 
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and value >= 0 else 0
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and value >= 0 else None
 
 
-def metered(usage: Mapping[str, Any]) -> Spent:
-    """Return one request with the tokens that an endpoint counted."""
-    details = usage.get("prompt_tokens_details") or {}
-    n_read = _count(usage.get("prompt_tokens"))
-    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else 0
-    return Spent(1, 0, 0, n_read, min(cached, n_read), _count(usage.get("completion_tokens")))
+def metered(usage: Mapping[str, Any], most: Spent) -> Spent | None:
+    """Return one request with the tokens that an endpoint counted; None where it did not count.
+
+    What cannot be a count is none: no whole numbers, nothing read, or far more than was sent. What
+    `total_tokens` has beyond the other two is output: some gateways leave reasoning out.
+
+    Args:
+        usage: as the reply holds it.
+        most: what the request was sent with.
+    """
+    n_read, n_written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    if not n_read or n_written is None:
+        return None
+    n_written = max(n_written, (_count(usage.get("total_tokens")) or 0) - n_read)
+    most_read = TOKENS_OF_A_HIDDEN_PROMPT + TOKENS_PER_BYTE * most.input_tokens
+    if n_read > most_read or n_written > max(UNLIMITED, most.output_tokens):
+        return None
+    details = usage.get("prompt_tokens_details")
+    cached = _count(details.get("cached_tokens")) if isinstance(details, Mapping) else None
+    return Spent(1, 0, 0, n_read, min(cached or 0, n_read), n_written)

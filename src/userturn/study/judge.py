@@ -10,9 +10,15 @@ def judge_of(grid: Grid, name: str) -> Judge:
         judge: entry["price"] for judge, entry in grid.config["judges"].items() if "price" in entry
     }
     config = grid.config
-    cap, share = config["max_cost"], config["max_error_share"]
     return Judge(
-        name, grid.all_judges[name], grid.results, grid.accounts_folder, prices, cap, share
+        name,
+        grid.all_judges[name],
+        grid.results,
+        grid.accounts_folder,
+        prices,
+        config["max_cost"],
+        config["max_error_share"],
+        config.get("max_unscored_share", 1.0),  # a study from before there was such a limit
     )
 
 

@@ -1,0 +1,83 @@
+"""One question becomes one record: a reply that counts, one repair, or why it stays open."""
+
+from collections.abc import Awaitable, Callable
+
+from userturn.judges.decisions import Record
+from userturn.judges.http_client import Endpoint, EndpointError, TooLongError
+from userturn.judges.parse_reply import Reply, UnclearReplyError, without_surrogates
+from userturn.judges.prompt import Question
+from userturn.judges.verdict import TOO_LONG
+
+Read = Callable[[Reply], Record]
+"""Returns what a reply says, or raises UnclearReplyError."""
+
+REPAIR = (
+    "\n\nAn earlier reply to this could not be used: {reason}. Reply with the one JSON object that "
+    "is asked for and nothing else."
+)
+
+
+def repaired(question: Question, reason: str) -> Question:
+    """Return a question put once more, with what was wrong with the first reply.
+
+    That is added to the last message: chat templates of some families take no two messages of the
+    user in a row, and others no empty message of the assistant.
+    """
+    *before, last = question.messages
+    again = {"role": last["role"], "content": last["content"] + REPAIR.format(reason=reason)}
+    return Question(question.key, (*before, again))
+
+
+def record_of(key: str, reply: Reply, read: Read, endpoint: Endpoint) -> Record:
+    """Return the journal's record of a reply, without the endpoint's key in any of its texts.
+
+    Its outcome is `ok`, `unscored` where asking again is no use, else `unclear`.
+    """
+    try:
+        said = read(reply)
+    except UnclearReplyError as error:
+        outcome, words = ("unscored", reply.refusal) if error.final else ("unclear", None)
+        raw = endpoint.redacted(words or reply.raw)
+        return {"key": key, "outcome": outcome, "reason": str(error), "reply": raw}
+    texts = {
+        name: endpoint.redacted(without_surrogates(value))
+        for name, value in said.items()
+        if isinstance(value, str) and name != "label"  # a label is the rubric's own word
+    }
+    return {"key": key, "outcome": "ok", "said": said | texts}
+
+
+async def decide(
+    reply_to: Callable[[Question], Awaitable[Record]],
+    question: Question,
+    first_reason: str | None,
+    keep_first: Callable[[Record], None],
+) -> Record:
+    """Return the record of one question: decided, unscored after one repair, or an error.
+
+    Args:
+        reply_to: asks, and returns the record of the reply.
+        question: to be decided.
+        first_reason: why a first reply could not be read, where one came before; else None.
+        keep_first: is given the first reply where that cannot be read.
+    """
+    try:
+        if first_reason is None:
+            first = await reply_to(question)
+            if first["outcome"] != "unclear":
+                return first
+            keep_first(first)
+            first_reason = str(first["reason"])
+        second = await reply_to(repaired(question, first_reason))
+    except TooLongError as error:
+        said = {"reason": TOO_LONG, "reply": str(error)}
+        return {"key": question.key, "outcome": "unscored", **said}
+    except EndpointError as error:
+        return {"key": question.key, "outcome": "error", "reason": str(error)}
+    return second if second["outcome"] == "ok" else left_open(second, first_reason)
+
+
+def left_open(second: Record, first_reason: str) -> Record:
+    """Return the record of a question whose second reply cannot be read either."""
+    why = f"{first_reason}; asked again: {second['reason']}"
+    return second | {"outcome": "unscored", "reason": why}
