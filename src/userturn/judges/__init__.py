@@ -3,6 +3,8 @@
 api_keys.py: keys of endpoints, read from the environment and kept out of every file.
 ask_judge.py: looks each question up in the judge's journal, or asks it.
 batch_api.py: many questions in one file, through the Batch API.
+batch_notes.py: what is noted of each batch, so that a killed job finds it again.
+batch_replies.py: the lines of a batch's output.
 budget.py: counts every request before it is sent and stops at the cap.
 check_entries.py: refuses judges that cannot be asked for what the configuration wants.
 decide.py: one question becomes one record: a reply that counts, one repair, or why not.

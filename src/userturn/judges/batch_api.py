@@ -2,7 +2,7 @@
 
 Each step is noted beside the journal before the next: the file that was uploaded, the batch made of
 it, and that its replies are in the journal. A job that was killed finds its batch again, by its
-noted id or by its file, and submits nothing twice.
+noted id or by its file, submits nothing twice, and counts no reply twice.
 """
 
 import json
@@ -10,23 +10,27 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from userturn.errors import UserError
 from userturn.judges.api_keys import without_key
+from userturn.judges.batch_notes import BatchNotes, OpenBatch
+from userturn.judges.batch_replies import BatchReply, keys_collected, read_lines
 from userturn.judges.budget import Account, CapReachedError, cap_reached
-from userturn.judges.decide import Read, record_of, repaired
+from userturn.judges.decide import Read, left_open, record_of, repaired
 from userturn.judges.decisions import Decisions, Record, only_writer
 from userturn.judges.http_client import Endpoint
-from userturn.judges.parse_reply import read_reply
+from userturn.judges.parse_reply import is_too_long, read_reply
 from userturn.judges.prompt import Question
 from userturn.judges.usage import Spent, at_most
+from userturn.judges.verdict import TOO_LONG
 from userturn.logs import say
-from userturn.storage.journal import Writer, read_journal
+from userturn.storage.journal import Writer
 
-LARGEST_BATCH = 20_000  # questions; the API takes 50,000 and 200 MB
+LARGEST_BATCH = 20_000  # questions; the API takes 50,000
+LARGEST_FILE = 190_000_000  # bytes; the API takes 200 MB
 FIRST_POLL, LONGEST_POLL = 1.0, 60.0  # seconds between two looks at a batch
+RETRIES = 6  # of what only reads
 ENDED = ("completed", "failed", "expired", "cancelled")
 ROUNDS = 2  # all questions, then once more those whose reply could not be read
 PATH = "/v1/chat/completions"
@@ -37,46 +41,33 @@ class Batches:
     """The batches of one judge and dataset.
 
     Attributes:
-        client: of the openai package.
+        client: of the openai package; it submits.
+        reader: the same, trying again what only reads.
         endpoint: what a request looks like, and how texts lose the key.
         read: reads a reply.
         decisions: of the journal.
         account: of the judge and cell.
+        notes: of the steps of all batches.
     """
 
     client: Any
+    reader: Any
     endpoint: Endpoint
     read: Read
     decisions: Decisions
     account: Account
+    notes: BatchNotes
 
-    @property
-    def notes(self) -> Path:
-        """Where the steps of all batches are noted."""
-        return self.decisions.folder / "batches"
+    def line(self, question: Question) -> bytes:
+        """Return a file's line for a question, or for its repair where a first reply is there."""
+        reason = self.decisions.reason_of_first(question.key)
+        asked = question if reason is None else repaired(question, reason)
+        body = {**self.endpoint.fixed, "messages": list(asked.messages)}
+        request = {"custom_id": question.key, "method": "POST", "url": PATH, "body": body}
+        return json.dumps(request).encode()
 
-    def note(self, step: str, file: str, batch: str | None = None) -> None:
-        """Note one step of the batch that an uploaded file makes."""
-        with Writer(self.notes) as writer:
-            writer.append({"key": f"{file} {step}", "outcome": step, "file": file, "batch": batch})
-
-    def open_files(self) -> dict[str, str | None]:
-        """Return the uploaded files whose replies are not in the journal, with their batches."""
-        found = read_journal(self.notes).records.values()
-        batches = {note["file"]: note["batch"] for note in found if note["outcome"] == "created"}
-        collected = {note["file"] for note in found if note["outcome"] == "collected"}
-        uploaded = {note["file"] for note in found if note["outcome"] == "uploaded"}
-        return {file: batches.get(file) for file in sorted(uploaded - collected)}
-
-    def body(self, question: Question) -> dict[str, Any]:
-        """Return the request of a question, or of its repair where a first reply was unclear."""
-        found = self.decisions.get(question.key)
-        is_repair = found is not None and found.outcome == "unclear"
-        asked = repaired(question, found.reason or "") if found and is_repair else question
-        return {**self.endpoint.fixed, "messages": list(asked.messages)}
-
-    def submit(self, questions: Iterable[Question]) -> int:
-        """Upload questions and make them a batch; return how many, as the hard cap allows.
+    def submit(self, questions: Iterable[Question], are_repairs: bool) -> int:
+        """Upload questions and make them a batch; return how many, as cap and API allow.
 
         Raises:
             CapReachedError: the cap allows none.
@@ -84,11 +75,9 @@ class Batches:
         lines: list[bytes] = []
         most = Spent()
         for question in questions:
-            body = self.body(question)
-            request = {"custom_id": question.key, "method": "POST", "url": PATH, "body": body}
-            line = json.dumps(request).encode()
+            line = self.line(question)
             more = most + at_most(len(line), self.endpoint.max_output)
-            if not self.account.allows(more):
+            if not self.account.allows(more) or more.input_tokens > LARGEST_FILE:
                 break
             most = more
             lines.append(line)
@@ -96,74 +85,130 @@ class Batches:
             raise CapReachedError
         content = ("questions.jsonl", b"\n".join(lines) + b"\n")
         file = self.client.files.create(file=content, purpose="batch").id
-        self.note("uploaded", file)
+        self.account.reserve(most)
+        made = OpenBatch(file, None, are_repairs, most, max(map(len, lines)))
+        self.notes.uploaded(made)
         self.create(file)
         return len(lines)
 
     def create(self, file: str) -> str:
         """Return the batch of an uploaded file: one that is there already, else a new one."""
-        made = self.client.batches.list(limit=100)
+        made = self.reader.batches.list(limit=100)
         batch = next((b.id for b in made if b.input_file_id == file), None)
         if batch is None:
             batch = self.client.batches.create(
                 input_file_id=file, endpoint=PATH, completion_window="24h"
             ).id
-        self.note("created", file, batch)
+        self.notes.created(file, batch)
         return str(batch)
 
-    def collect(self, file: str, batch: str) -> None:
-        """Wait for a batch and put its replies into the journal."""
-        wait = FIRST_POLL
-        while (state := self.client.batches.retrieve(batch)).status not in ENDED:
-            say(f"batch {batch}: {state.status}, looking again in {wait:.0f} s")
-            time.sleep(wait)
-            wait = min(LONGEST_POLL, wait * 2)
-        with Writer(self.decisions.folder) as journal:
-            for output in filter(None, (state.output_file_id, state.error_file_id)):
-                for line in self.client.files.content(output).iter_lines():
-                    if line:
-                        journal.append(self.record(json.loads(line)))
-        self.note("collected", file, batch)
-        self.decisions.refresh()
+    def wait(self, batch: str) -> Any:
+        """Return the state of a batch that has ended; None where the API has none of that name."""
+        import openai
 
-    def record(self, line: Mapping[str, Any]) -> Record:
-        """Return the journal's record of one line of a batch's output, and settle its cost."""
-        key, response = line["custom_id"], line.get("response") or {}
-        if response.get("status_code") != 200:
-            self.account.bill(Spent(), None)
-            why = json.dumps(line.get("error") or response.get("body"))
-            text = self.endpoint.redacted(f"batch: {why}", 300)
-            return {"key": key, "outcome": "error", "reason": text}
-        reply, usage = read_reply(json.dumps(response["body"]).encode())
-        self.account.bill(Spent(1, 1), usage)
-        record = record_of(key, reply, self.read, self.endpoint)
-        if record["outcome"] == "ok":
-            self.account.decided()
-        found = self.decisions.get(key)
-        is_second = found is not None and found.outcome == "unclear"
-        if record["outcome"] == "unclear" and is_second:
-            return record | {"outcome": "unscored"}
-        return record
+        wait = FIRST_POLL
+        try:
+            while (state := self.reader.batches.retrieve(batch)).status not in ENDED:
+                say(f"batch {batch}: {state.status}, looking again in {wait:.0f} s")
+                time.sleep(wait)
+                wait = min(LONGEST_POLL, wait * 2)
+        except openai.NotFoundError:
+            return None
+        return state
+
+    def collect(self, one: OpenBatch) -> None:
+        """Wait for a batch and put its replies into the journal.
+
+        Raises:
+            UserError: the API refused the batch; it is not waited for again.
+        """
+        batch = one.batch or self.create(one.file)
+        state = self.wait(batch)
+        if state is None:
+            say(
+                f"batch {batch} is gone; it counts as large as it can have been, and is asked again"
+            )
+            self.account.bill(one.most, {})
+        else:
+            self.put_into_journal(one, batch, state)
+        self.notes.collected(one.file, batch)
+        self.account.reserve(Spent() - one.most)
+        self.decisions.refresh()
+        if state is not None and state.status == "failed":
+            raise UserError(
+                f"the batch {batch} was refused: {self.endpoint.redacted(_errors(state), 300)}; "
+                "correct what that names and run the same command again: the questions then go "
+                "out in a new file"
+            )
+
+    def put_into_journal(self, one: OpenBatch, batch: str, state: Any) -> None:
+        """Append a record for each reply of a batch that the journal does not hold yet."""
+        outputs = filter(None, (state.output_file_id, state.error_file_id))
+        contents = [self.reader.files.content(output).content for output in outputs]
+        replies, n_bad = read_lines(contents)
+        there = keys_collected(self.decisions.folder, batch)
+        about = Decisions(self.decisions.folder, [reply.key for reply in replies])
+        most = at_most(one.largest, self.endpoint.max_output)
+        with Writer(self.decisions.folder) as journal:
+            for reply in replies:
+                if reply.key not in there:
+                    record, usage = self.record(reply, one, about)
+                    self.account.bill(most, usage, len(reply.body))
+                    if record["outcome"] == "ok":
+                        self.account.decided()
+                    journal.append(about.in_round(record) | {"of_batch": batch})
+        if n_bad:
+            say(f"batch {batch}: {n_bad} lines cannot be read; their questions are asked again")
+        for _ in range(n_bad):
+            self.account.bill(most, {})
+
+    def record(
+        self, reply: BatchReply, one: OpenBatch, about: Decisions
+    ) -> tuple[Record, Mapping[str, Any] | None]:
+        """Return the journal's record of a reply, and its usage, None where nothing was billed."""
+        if reply.status != 200:
+            text = self.endpoint.redacted(f"batch: status {reply.status}: {reply.text}", 300)
+            if is_too_long(reply.text):
+                return {
+                    "key": reply.key, "outcome": "unscored", "reason": TOO_LONG, "reply": text
+                }, None  # fmt: skip
+            return {"key": reply.key, "outcome": "error", "reason": text}, None
+        said, usage = read_reply(reply.body)
+        record = record_of(reply.key, said, self.read, self.endpoint)
+        if one.are_repairs and record["outcome"] != "ok":
+            first = about.reason_of_first(reply.key) or "the first reply could not be read"
+            record = left_open(record, first)
+        return record, usage
 
     def collect_open(self) -> None:
         """Wait for every batch whose replies are not in the journal."""
-        for file, batch in self.open_files().items():
-            self.collect(file, batch or self.create(file))
+        for one in self.notes.open():
+            self.collect(one)
 
     def ask(self, questions: Sequence[Question], what: str) -> None:
-        """Have questions answered, a batch after the other.
+        """Have questions answered, a batch after the other, first questions and repairs apart.
 
         Raises:
             UserError: the hard cap forbids another request.
         """
-        left = questions
+        left = list(questions)
         while left:
+            is_repair = {q.key: self.decisions.reason_of_first(q.key) is not None for q in left}
+            kind = is_repair[left[0].key]
+            alike = [q for q in left if is_repair[q.key] == kind][:LARGEST_BATCH]
             try:
-                n = self.submit(left[:LARGEST_BATCH])
+                n = self.submit(alike, kind)
             except CapReachedError:
                 raise cap_reached(what, self.account.cap, len(left)) from None
-            left = left[n:]
+            sent = {question.key for question in alike[:n]}
+            left = [question for question in left if question.key not in sent]
             self.collect_open()
+
+
+def _errors(state: Any) -> str:
+    """Return the API's reasons for refusing a batch."""
+    found = getattr(getattr(state, "errors", None), "data", None) or []
+    return "; ".join(str(error.message) for error in found) or "the API gives no reason"
 
 
 @contextmanager
@@ -200,15 +245,19 @@ def ask_by_batch(
         what: is asked about, for messages.
 
     Raises:
-        UserError: the API cannot be used, or the hard cap forbids another request.
+        UserError: the API cannot be used or refuses a batch, or the hard cap forbids a request.
     """
     import openai
 
     key = endpoint.key or "none"  # the client wants one
-    client = openai.OpenAI(api_key=key, base_url=endpoint.url, max_retries=0)
-    batches = Batches(client, endpoint, read, decisions, account)
+    transport = openai.DefaultHttpxClient(trust_env=not endpoint.is_here)
+    client = openai.OpenAI(api_key=key, base_url=endpoint.url, max_retries=0, http_client=transport)
+    reader, notes = client.with_options(max_retries=RETRIES), BatchNotes(decisions.folder)
+    batches = Batches(client, reader, endpoint, read, decisions, account, notes)
     with only_writer(decisions.folder), account, _told(endpoint.key):
         decisions.refresh()
+        for one in notes.open():
+            account.reserve(one.most)
         batches.collect_open()
         wanted = {question.key: question for question in questions}
         for _ in range(ROUNDS):

@@ -21,6 +21,7 @@ from userturn.judges.parse_reply import Reply, read_verdict
 from userturn.judges.prompt import JudgePrompt, Question, ask_about_turn, load_prompt
 from userturn.judges.rate_limit import Pace
 from userturn.judges.verdict import ERROR, UserTurn, Verdict, verdict_schema
+from userturn.logs import say
 from userturn.storage.parquet import PART
 
 
@@ -100,11 +101,15 @@ async def ask_judge(
     Raises:
         UserError: the endpoint is broken, or the hard cap forbids another request.
     """
+    if account.cap is not None and account.price is None:
+        say(f"{what}: no price in the judge's entry, so max_cost does not stop it")
     if endpoint.settings["batch"]:
         ask_by_batch(endpoint, read, decisions, account, questions, what)
     else:
         async with endpoint:
             await ask_missing(endpoint, read, decisions, account, questions, what)
+    if n := account.spent.n_unmetered:
+        say(f"{what}: {n} replies told no tokens; each counts as many as it can have")
 
 
 def endpoint_verdicts(

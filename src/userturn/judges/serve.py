@@ -56,6 +56,7 @@ def _free_port() -> int:
 
 def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
     deadline = time.monotonic() + PATIENCE
+    directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # past any proxy
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise UserError(
@@ -63,7 +64,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
                 "last lines are in this rule's log"
             )
         try:
-            with urllib.request.urlopen(f"{url}/models", timeout=5):
+            with directly.open(f"{url}/models", timeout=5):
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(1)

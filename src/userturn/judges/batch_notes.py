@@ -1,0 +1,73 @@
+"""What is noted of each batch beside a judge's journal, so that a killed job finds it again."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from userturn.judges.usage import Spent
+from userturn.storage.journal import Writer, read_journal
+
+UNKNOWN_REQUEST = 100_000  # bytes, for a file that was noted without the size of its requests
+
+
+@dataclass(frozen=True)
+class OpenBatch:
+    """A batch whose replies are not all in the journal.
+
+    Attributes:
+        file: that was uploaded.
+        batch: made of it; None where none is noted.
+        are_repairs: whether its questions are put for the second time.
+        most: what all its requests together may cost.
+        largest: bytes of its longest request.
+    """
+
+    file: str
+    batch: str | None
+    are_repairs: bool = False
+    most: Spent = field(default_factory=Spent)
+    largest: int = UNKNOWN_REQUEST
+
+
+class BatchNotes:
+    """The notes of one judge and dataset."""
+
+    def __init__(self, journal: Path) -> None:
+        """Take the folder of the judge's journal."""
+        self.folder = journal / "batches"
+
+    def _note(self, step: str, file: str, batch: str | None, **more: Any) -> None:
+        with Writer(self.folder) as writer:
+            key = f"{file} {step}"
+            writer.append({"key": key, "outcome": step, "file": file, "batch": batch, **more})
+
+    def uploaded(self, one: OpenBatch) -> None:
+        """Note a file that was uploaded."""
+        sizes = {"most": vars(one.most), "largest": one.largest}
+        self._note("uploaded", one.file, None, are_repairs=one.are_repairs, **sizes)
+
+    def created(self, file: str, batch: str) -> None:
+        """Note the batch that was made of a file."""
+        self._note("created", file, batch)
+
+    def collected(self, file: str, batch: str) -> None:
+        """Note that nothing more will come of a batch."""
+        self._note("collected", file, batch)
+
+    def open(self) -> list[OpenBatch]:
+        """Return the batches that are not collected, by the names of their files."""
+        found = list(read_journal(self.folder).records.values())
+        batches = {note["file"]: note["batch"] for note in found if note["outcome"] == "created"}
+        collected = {note["file"] for note in found if note["outcome"] == "collected"}
+        uploaded = {note["file"]: note for note in found if note["outcome"] == "uploaded"}
+        return [
+            OpenBatch(
+                file,
+                batches.get(file),
+                note.get("are_repairs", False),
+                Spent(**note.get("most", {})),
+                note.get("largest", UNKNOWN_REQUEST),
+            )
+            for file, note in sorted(uploaded.items())
+            if file not in collected
+        ]

@@ -1,0 +1,60 @@
+"""The lines of a batch's output, and which of them a journal holds already."""
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from userturn.storage.journal import decode_line
+
+KEY = re.compile(r"[0-9a-f]{64}")
+
+
+class BatchReply(NamedTuple):
+    """One reply of a batch.
+
+    Attributes:
+        key: of the question.
+        status: of the response, 0 where there is none.
+        body: of the response.
+        text: what the API says where the status is not 200.
+    """
+
+    key: str
+    status: int
+    body: bytes
+    text: str
+
+
+def _read_line(line: bytes) -> BatchReply | None:
+    try:
+        parsed: Any = json.loads(line)
+        key, response = parsed["custom_id"], parsed.get("response") or {}
+        status, body = response.get("status_code", 0), response.get("body")
+        text = json.dumps(parsed.get("error") or body)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
+    if not isinstance(key, str) or not KEY.fullmatch(key) or not isinstance(status, int):
+        return None
+    return BatchReply(key, status, json.dumps(body).encode(), text)
+
+
+def read_lines(contents: Iterable[bytes]) -> tuple[list[BatchReply], int]:
+    """Return the replies in the files of a batch's output, and how many lines hold none."""
+    lines = [line for content in contents for line in content.splitlines() if line.strip()]
+    found = [reply for line in lines if (reply := _read_line(line)) is not None]
+    return found, len(lines) - len(found)
+
+
+def keys_collected(journal: Path, batch: str) -> set[str]:
+    """Return the keys of the questions whose replies out of a batch are in a journal."""
+    name = batch.encode()
+    keys = set()
+    for path in sorted(journal.glob("*.jsonl")):
+        with path.open("rb") as file:
+            for line in file:
+                record = decode_line(line) if name in line else None
+                if record is not None and record.get("of_batch") == batch:
+                    keys.add(str(record["key"]))
+    return keys
