@@ -107,6 +107,7 @@ def test_rejudge_asks_again_exactly_what_was_unscored(
     monkeypatch.setenv("CANARY_KEY", KEY)
     with judge_server(lambda asked: completion("?" if asked.number % 3 else GENUINE)) as server:
         add_judge(study, entry(server, concurrency=1))
+        change_study(study, max_unscored_share=1.0)
         run(study, "--until", "judge")
         verdicts = [pl.read_parquet(p) for p in study.rglob("verdicts/canary.parquet")]
         n_unscored = len({t for v in verdicts for t in v.filter(pl.col("label").is_null())["item"]})

@@ -7,7 +7,7 @@ noted id or by its file, submits nothing twice, and counts no reply twice.
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,15 +15,13 @@ from typing import Any
 from userturn.errors import UserError
 from userturn.judges.api_keys import without_key
 from userturn.judges.batch_notes import BatchNotes, OpenBatch
-from userturn.judges.batch_replies import BatchReply, keys_collected, read_lines
+from userturn.judges.batch_replies import keys_collected, read_lines, record_of_reply
 from userturn.judges.budget import Account, CapReachedError, cap_reached
-from userturn.judges.decide import Read, left_open, record_of, repaired
-from userturn.judges.decisions import Decisions, Record, only_writer
+from userturn.judges.decide import Read, repaired
+from userturn.judges.decisions import Decisions, only_writer
 from userturn.judges.http_client import Endpoint
-from userturn.judges.parse_reply import is_too_long, read_reply
 from userturn.judges.prompt import Question
 from userturn.judges.usage import Spent, at_most
-from userturn.judges.verdict import TOO_LONG
 from userturn.logs import say
 from userturn.storage.journal import Writer
 
@@ -150,35 +148,17 @@ class Batches:
         about = Decisions(self.decisions.folder, [reply.key for reply in replies])
         most = at_most(one.largest, self.endpoint.max_output)
         with Writer(self.decisions.folder) as journal:
-            for reply in replies:
-                if reply.key not in there:
-                    record, usage = self.record(reply, one, about)
-                    self.account.bill(most, usage, len(reply.body))
-                    if record["outcome"] == "ok":
-                        self.account.decided()
-                    journal.append(about.in_round(record) | {"of_batch": batch})
+            for reply in (reply for reply in replies if reply.key not in there):
+                first = about.reason_of_first(reply.key) if one.are_repairs else None
+                record, usage = record_of_reply(reply, self.endpoint, self.read, first)
+                self.account.bill(most, usage, len(reply.body))
+                if record["outcome"] == "ok":
+                    self.account.decided()
+                journal.append(about.in_round(record) | {"of_batch": batch})
         if n_bad:
             say(f"batch {batch}: {n_bad} lines cannot be read; their questions are asked again")
         for _ in range(n_bad):
             self.account.bill(most, {})
-
-    def record(
-        self, reply: BatchReply, one: OpenBatch, about: Decisions
-    ) -> tuple[Record, Mapping[str, Any] | None]:
-        """Return the journal's record of a reply, and its usage, None where nothing was billed."""
-        if reply.status != 200:
-            text = self.endpoint.redacted(f"batch: status {reply.status}: {reply.text}", 300)
-            if is_too_long(reply.text):
-                return {
-                    "key": reply.key, "outcome": "unscored", "reason": TOO_LONG, "reply": text
-                }, None  # fmt: skip
-            return {"key": reply.key, "outcome": "error", "reason": text}, None
-        said, usage = read_reply(reply.body)
-        record = record_of(reply.key, said, self.read, self.endpoint)
-        if one.are_repairs and record["outcome"] != "ok":
-            first = about.reason_of_first(reply.key) or "the first reply could not be read"
-            record = left_open(record, first)
-        return record, usage
 
     def collect_open(self) -> None:
         """Wait for every batch whose replies are not in the journal."""

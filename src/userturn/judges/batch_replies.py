@@ -1,11 +1,16 @@
-"""The lines of a batch's output, and which of them a journal holds already."""
+"""The lines of a batch's output: read, made records, and which a journal holds already."""
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from userturn.judges.decide import Read, left_open, record_of
+from userturn.judges.decisions import Record
+from userturn.judges.http_client import Endpoint
+from userturn.judges.parse_reply import is_too_long, read_reply
+from userturn.judges.verdict import TOO_LONG
 from userturn.storage.journal import decode_line
 
 KEY = re.compile(r"[0-9a-f]{64}")
@@ -45,6 +50,30 @@ def read_lines(contents: Iterable[bytes]) -> tuple[list[BatchReply], int]:
     lines = [line for content in contents for line in content.splitlines() if line.strip()]
     found = [reply for line in lines if (reply := _read_line(line)) is not None]
     return found, len(lines) - len(found)
+
+
+def record_of_reply(
+    reply: BatchReply, endpoint: Endpoint, read: Read, first_reason: str | None
+) -> tuple[Record, Mapping[str, Any] | None]:
+    """Return the journal's record of a reply, and its usage, None where nothing was billed.
+
+    Args:
+        reply: of a batch.
+        endpoint: whose key stays out of the record.
+        read: reads what the reply says.
+        first_reason: why the first reply could not be read, where this one is to a repair.
+    """
+    if reply.status != 200:
+        text = endpoint.redacted(f"batch: status {reply.status}: {reply.text}", 300)
+        if is_too_long(reply.text):
+            said = {"reason": TOO_LONG, "reply": text}
+            return {"key": reply.key, "outcome": "unscored", **said}, None
+        return {"key": reply.key, "outcome": "error", "reason": text}, None
+    parsed, usage = read_reply(reply.body)
+    record = record_of(reply.key, parsed, read, endpoint)
+    if first_reason is not None and record["outcome"] != "ok":
+        record = left_open(record, first_reason)
+    return record, usage
 
 
 def keys_collected(journal: Path, batch: str) -> set[str]:
