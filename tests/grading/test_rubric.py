@@ -51,7 +51,7 @@ def test_only_the_mean_over_answers_is_clipped() -> None:
     ("reply", "met"),
     [
         ('{"explanation": "ok", "criteria_met": true}', True),
-        ('Here:\n```json\n{"explanation": "{}", "criteria_met": false}\n```', False),
+        ('```json\n{"explanation": "{}", "criteria_met": false}\n```', False),
         ('{"criteria_met": "true"}', None),
         ('{"explanation": "ok"}', None),
         ("[true]", None),
