@@ -2,7 +2,7 @@
 
 from snakemake.utils import min_version
 
-from userturn.workflow.artifacts import FIGURES, TABLES
+from userturn.workflow.registry import FIGURES, TABLES
 from userturn.workflow.startup import WILDCARDS, begin, open_study
 
 min_version("9.0")
@@ -19,7 +19,7 @@ wildcard_constraints:
     **WILDCARDS,
 
 
-STAGES = "data training generation grading judges controls humans aggregate figures report audit"
+STAGES = "data training generation grading judges controls humans tables figures report audit"
 
 
 rule all:

@@ -23,8 +23,8 @@ import polars as pl
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+
 from tests.support.made_up_results import sentence
-from userturn.audit.check_tables import COMPARED
 from userturn.audit.run import audit
 from userturn.config.load import load_config
 from userturn.generation.collect import collect_answers, collect_user_turns
@@ -46,13 +46,11 @@ from userturn.study.inputs import RecordedContents
 from userturn.study.judge import judge_of
 from userturn.study.model_description import read_description, request_identity
 from userturn.study.record import StudyRecord
-from userturn.tables.analyse import analyse
-from userturn.tables.controls import tabulate_controls
-from userturn.tables.costs import tabulate_costs
-from userturn.tables.paper_comparison import compare_with_paper
-from userturn.tables.rates import summarise, tabulate
-from userturn.workflow.artifacts import ANALYSED
+from userturn.tables.material import Material, make_tables
+from userturn.tables.rates import summarise
+from userturn.workflow.registry import paths_of, tables_of
 from userturn.workflow.study import Study
+from userturn.workflow.tables import INPUTS, identity_of, inputs_of
 
 MODELS = [f"model-{number}b" for number in range(1, 11)]
 DATASETS = [f"dataset-{number}" for number in range(1, 6)]
@@ -171,24 +169,12 @@ def write_tables(grid: Grid, study: Study) -> None:
     def at(paths: Iterable[str]) -> list[str]:
         return [str(results / path.removeprefix("results/")) for path in paths]
 
-    counted = [
-        str(tables / f"{n}.{e}")
-        for n in ("rates", "accuracy", "health")
-        for e in ("parquet", "csv")
-    ]
-    tabulate(at(study.summaries), at(study.grades), study.identity, *counted)
-    paths = {name: [str(tables / f"{name}.parquet")] for name in ANALYSED}
-    verdicts, grades = at(study.all_verdicts), at(study.grades)
-    analyse(grid, study.analysis_identity, verdicts, grades, paths)
-    controls = [str(tables / f"controls.{end}") for end in ("parquet", "csv")]
-    tabulate_controls([], study.controls.identity, *controls)
-    compared = {name: str(tables / f"{name}.parquet") for name in COMPARED}
-    anchors = [str(tables / "anchors.parquet")]
-    compare_with_paper(compared, study.primary_judge, study.shown_identity, anchors)
-    costs = [tables / name for name in ("costs.parquet", "judges.parquet", "judges.csv")]
-    rates = str(tables / "rates.parquet")
-    of_costs = ({}, study.judges.identity, rates, controls[0], grid.accounts_folder)
-    tabulate_costs(*of_costs, *map(str, costs))  # type: ignore[arg-type]
+    for rule in INPUTS:
+        if rule == "compare_with_people":
+            continue
+        paths = {name: at(found) for name, found in inputs_of(study, rule).items()}
+        made = {name: at(paths_of(name)) for name in tables_of(rule)}
+        make_tables(Material(grid, paths), identity_of(study, rule), made)
     note(results, "tables", tables.iterdir(), map(Path, at(study.summaries)))
 
 

@@ -50,25 +50,3 @@ use rule judge as judge_controls with:
     localrule: True  # not inherited
     params:
         identity=study.controls.verdicts_identity,
-
-
-rule tabulate_controls:
-    """Count how many human turns each judge calls genuine and how many failures it catches."""
-    input:
-        verdicts=study.controls.verdicts,
-    output:
-        controls="results/tables/controls.parquet",
-        controls_csv=report(
-            "results/tables/controls.csv",
-            caption="../data/captions/controls.rst",
-            category="Tables",
-        ),
-    log:
-        "logs/tabulate_controls.log",
-    localrule: True
-    conda:
-        "../envs/analysis.yaml"
-    params:
-        identity=study.controls.identity,
-    script:
-        "../scripts/tabulate_controls.py"

@@ -1,36 +1,50 @@
-"""Tables as pictures."""
+"""Tables as pictures. `userturn.workflow.registry` says which figure is drawn from which tables."""
+
+from userturn.workflow.registry import figures_of
+from userturn.workflow.tables import identity_of, tables_drawn
+
+
+def figure_files(figure):
+    """Return the files of a figure: Vega-Lite, SVG and PNG."""
+    svg = report(
+        f"results/figures/{figure}.svg",
+        caption=f"../data/captions/{figure}.rst",
+        category="Figures",
+    )
+    return [f"results/figures/{figure}.vl.json", svg, f"results/figures/{figure}.png"]
 
 
 rule draw_figures:
     """Draw every figure, from the verdicts of the primary judge."""
     input:
-        rates="results/tables/rates.parquet",
-        accuracy="results/tables/accuracy.parquet",
-        health="results/tables/health.parquet",
-        families="results/tables/families.parquet",
-        contrasts="results/tables/contrasts.parquet",
-        failure_profiles="results/tables/failure_profiles.parquet",
+        **tables_drawn("draw_figures"),
     output:
-        **{
-            figure: [
-                f"results/figures/{figure}.vl.json",
-                report(
-                    f"results/figures/{figure}.svg",
-                    caption=f"../data/captions/{figure}.rst",
-                    category="Figures",
-                ),
-                f"results/figures/{figure}.png",
-            ]
-            for figure in FIGURES
-            if figure != "confusion"  # by rules/humans.smk
-        },
+        **{figure: figure_files(figure) for figure in figures_of("draw_figures")},
     log:
         "logs/draw_figures.log",
     localrule: True
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=study.shown_identity,
+        identity=identity_of(study, "draw_figures"),
         judge=study.primary_judge,
     script:
         "../scripts/draw_figures.py"
+
+
+rule draw_confusion:
+    """Draw which labels each judge gives to what people call what."""
+    input:
+        confusion="results/tables/confusion.parquet",
+        rubric="data/rubric.yaml",
+    output:
+        confusion_figure=figure_files("confusion"),
+    log:
+        "logs/draw_confusion.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=identity_of(study, "draw_confusion"),
+    script:
+        "../scripts/draw_confusion.py"

@@ -39,22 +39,3 @@ rule train:
         identity=study.training.identity,
     script:
         "../scripts/train.py"
-
-
-rule measure_training_overlap:
-    """Count the evaluation items that stand in training data, exactly or nearly."""
-    input:
-        data=study.training.data,
-        datasets=study.training.evaluated,
-    output:
-        table="results/tables/training_overlap.parquet",
-        csv="results/tables/training_overlap.csv",
-    log:
-        "logs/measure_training_overlap.log",
-    localrule: True
-    conda:
-        "../envs/analysis.yaml"
-    params:
-        identity=study.training.overlap_identity,
-    script:
-        "../scripts/measure_training_overlap.py"

@@ -2,14 +2,12 @@
 
 from userturn.provenance.job_record import recorded
 from userturn.study.grid import Grid
-from userturn.tables.analyse import analyse
+from userturn.tables.material import Material, make_tables
 
 if __name__ == "__main__":
     with recorded(snakemake):
-        analyse(
-            grid=Grid(snakemake.config),
+        make_tables(
+            Material(Grid(snakemake.config), dict(snakemake.input.items())),
             identity=snakemake.params.identity,
-            paths_to_verdicts=snakemake.input.verdicts,
-            paths_to_grades=snakemake.input.grades,
             paths_to_tables=dict(snakemake.output.items()),
         )

@@ -1,13 +1,13 @@
 """Put what the paper publishes beside what this study has."""
 
 from userturn.provenance.job_record import recorded
-from userturn.tables.paper_comparison import compare_with_paper
+from userturn.study.grid import Grid
+from userturn.tables.material import Material, make_tables
 
 if __name__ == "__main__":
     with recorded(snakemake):
-        compare_with_paper(
-            paths_to_tables=dict(snakemake.input.items()),
-            judge=snakemake.params.judge,
+        make_tables(
+            Material(Grid(snakemake.config), dict(snakemake.input.items())),
             identity=snakemake.params.identity,
-            paths_to_anchors=snakemake.output.anchors,
+            paths_to_tables=dict(snakemake.output.items()),
         )

@@ -9,7 +9,5 @@ if __name__ == "__main__":
             identity=snakemake.params.identity,
             path_to_confusion=snakemake.input.confusion,
             path_to_rubric=snakemake.input.rubric,
-            path_to_vega_lite=snakemake.output.vega_lite,
-            path_to_svg=snakemake.output.svg,
-            path_to_png=snakemake.output.png,
+            paths_to_figure=snakemake.output.confusion_figure,
         )

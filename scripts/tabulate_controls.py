@@ -1,13 +1,13 @@
 """Count how many human turns each judge calls genuine and how many failures it catches."""
 
 from userturn.provenance.job_record import recorded
-from userturn.tables.controls import tabulate_controls
+from userturn.study.grid import Grid
+from userturn.tables.material import Material, make_tables
 
 if __name__ == "__main__":
     with recorded(snakemake):
-        tabulate_controls(
-            paths_to_verdicts=snakemake.input.verdicts,
+        make_tables(
+            Material(Grid(snakemake.config), dict(snakemake.input.items())),
             identity=snakemake.params.identity,
-            path_to_controls=snakemake.output.controls,
-            path_to_controls_csv=snakemake.output.controls_csv,
+            paths_to_tables=dict(snakemake.output.items()),
         )

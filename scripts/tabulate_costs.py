@@ -2,17 +2,12 @@
 
 from userturn.provenance.job_record import recorded
 from userturn.study.grid import Grid
-from userturn.tables.costs import tabulate_costs
+from userturn.tables.material import Material, make_tables
 
 if __name__ == "__main__":
     with recorded(snakemake):
-        tabulate_costs(
-            prices=snakemake.params.prices,
+        make_tables(
+            Material(Grid(snakemake.config), dict(snakemake.input.items())),
             identity=snakemake.params.identity,
-            path_to_rates=snakemake.input.rates,
-            path_to_controls=snakemake.input.controls,
-            folder_of_accounts=Grid(snakemake.config).accounts_folder,
-            path_to_costs=snakemake.output.costs,
-            path_to_judges=snakemake.output.judges,
-            path_to_judges_csv=snakemake.output.judges_csv,
+            paths_to_tables=dict(snakemake.output.items()),
         )

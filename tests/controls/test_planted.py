@@ -18,7 +18,8 @@ from userturn.errors import UserError
 from userturn.judges.judge import Judge
 from userturn.judges.judge_cell import judge_cell
 from userturn.study.grid import Grid
-from userturn.tables.controls import measure_judges, tabulate_controls
+from userturn.tables.controls import measure_judges
+from userturn.tables.material import Material, make_tables
 from userturn.workflow.controls import ControlGrid
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,7 +119,7 @@ def test_controls_go_through_the_judge_and_into_the_table(tmp_path: Path) -> Non
             path_to_user_turns=str(tmp_path / "turns"),
             path_to_verdicts=paths[-1],
         )
-    tabulate_controls(paths, "identity", tmp_path / "c.parquet", tmp_path / "c.csv")
+    tabulate_controls(paths, tmp_path)
     table = pl.read_parquet(tmp_path / "c.parquet").filter(pl.col("dataset") == "all")
     assert table["control"].to_list() == list(LABELS)
     assert table["n_turns"].to_list() == [1] + [2] * (6 + 7)
@@ -158,8 +159,14 @@ def test_a_row_over_all_datasets_stands_before_each() -> None:
 
 
 def test_a_study_without_controls_has_an_empty_table(tmp_path: Path) -> None:
-    tabulate_controls([], "identity", tmp_path / "c.parquet", tmp_path / "c.csv")
+    tabulate_controls([], tmp_path)
     assert pl.read_parquet(tmp_path / "c.parquet").height == 0
+
+
+def tabulate_controls(paths: list[str], folder: Path) -> None:
+    made = {"controls": [str(folder / "c.parquet"), str(folder / "c.csv")]}
+    material = Material(Grid(CONFIG), {"control_verdicts": paths})
+    make_tables(material, "identity", made)
 
 
 def control_grid(monkeypatch: pytest.MonkeyPatch, **controls: Any) -> ControlGrid:

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from userturn.figures.accuracy_and_followup import accuracy_and_followup
-from userturn.figures.draw import grid_overview
 from userturn.figures.failure_profiles import failure_profiles
+from userturn.figures.grid_overview import grid_overview
 from userturn.figures.perturbation_effects import perturbation_effects
 from userturn.figures.rates_by_temperature import rates_by_temperature
 from userturn.figures.theme import ceiling, save

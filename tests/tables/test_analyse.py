@@ -1,6 +1,7 @@
 """Tables of a whole study, recomputed by plain Python, and what becomes of degenerate cells."""
 
 from collections import defaultdict
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,30 +14,34 @@ from userturn.cli.compare import compare_studies
 from userturn.errors import UserError
 from userturn.storage.parquet import write_markdown
 from userturn.tables.accuracy import accuracy
-from userturn.tables.analyse import analysed
-from userturn.tables.item_counts import count_items
-from userturn.tables.paper_comparison import anchors
-from userturn.tables.print_layout import PRINTED
+from userturn.tables.anchors import anchors
+from userturn.tables.material import Material
+from userturn.workflow.registry import tables_of
 
 LABELS = ("generic", "genuine_followup")
 
 
-def grid(models: dict[str, Any], perturbations: dict[str, Any] | None = None) -> Any:
+def grid(models: dict[str, Any], n_resamples: int = 200) -> Any:
     plain = {name: {"operator": name} for name in ("none", "truncate", "header_only")}
     return SimpleNamespace(
         models=models,
         entries=models,
         contents=SimpleNamespace(recipes={}),
         datasets=[],
-        perturbations=perturbations or plain,
-        config={"seed": 1},
+        perturbations=plain,
+        config={"seed": 1, "statistics": {"resamples": n_resamples}},
     )
 
 
-def tables_of(results: Path, models: dict[str, Any]) -> dict[str, pl.DataFrame]:
-    paths = [str(path) for path in results.glob("cells/*/*/*/*/verdicts/*.parquet")]
-    grades = pl.concat([pl.read_parquet(p) for p in sorted(results.glob("grades/*/*.parquet"))])
-    return analysed(count_items(paths), grades, grid(models), 200)
+def tables_from(study: Any, verdicts: list[str], grades: list[str]) -> dict[str, pl.DataFrame]:
+    material = Material(study, {"verdicts": verdicts, "grades": grades})
+    return {name: material.table(name) for name in tables_of("analyse")}
+
+
+def tables_in(results: Path, models: dict[str, Any]) -> dict[str, pl.DataFrame]:
+    verdicts = [str(path) for path in results.glob("cells/*/*/*/*/verdicts/*.parquet")]
+    grades = [str(path) for path in results.glob("grades/*/*.parquet")]
+    return tables_from(grid(models), verdicts, grades)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +70,7 @@ MODELS: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def tables(results: Path) -> dict[str, pl.DataFrame]:
-    return tables_of(results, MODELS)
+    return tables_in(results, MODELS)
 
 
 def verdicts(results: Path) -> list[dict[str, Any]]:
@@ -215,7 +220,7 @@ def test_analysing_twice_is_equal_and_more_models_change_no_row(
     (tmp_path / "grades").mkdir()
     for part in ("cells", "grades"):
         (tmp_path / part / "glm-4.7").symlink_to(results / part / "glm-4.7")
-    small = tables_of(tmp_path, {"glm-4.7": MODELS["glm-4.7"]})
+    small = tables_in(tmp_path, {"glm-4.7": MODELS["glm-4.7"]})
     keys = ["pooled_rates", "failure_profiles", "temperature_response"]
     for name in keys:
         mine = tables[name].filter(pl.col("model") == "glm-4.7")
@@ -243,7 +248,9 @@ def degenerate(folder: Path, cells: dict[str, list[bool | None]]) -> dict[str, p
     grades = pl.DataFrame(
         {"model": "m-1b", "dataset": "d", "item": [str(i) for i in range(n)], "correct": True}
     ).with_columns(correct_loose=pl.lit(None, dtype=pl.Boolean))
-    return analysed(count_items(paths), grades, grid({"m-1b": {}}), 100)
+    path_to_grades = str(folder / "grades.parquet")
+    grades.write_parquet(path_to_grades)
+    return tables_from(grid({"m-1b": {}}, n_resamples=100), paths, [path_to_grades])
 
 
 @pytest.mark.parametrize(
@@ -267,8 +274,9 @@ def test_degenerate_cells_have_reasons_and_never_a_nan(
         assert not any(floats[column].is_nan().any() for column in floats.columns), name
         if "estimate" in table.columns and "reason" in table.columns:
             assert table.filter(pl.col("estimate").is_null(), pl.col("reason").is_null()).is_empty()
-        if name in PRINTED:
-            write_markdown(PRINTED[name](table), tmp_path / "printed.md")
+        printed = getattr(import_module(f"userturn.tables.{name}"), "printed", None)
+        if printed is not None:
+            write_markdown(printed(table), tmp_path / "printed.md")
             assert "nan" not in (tmp_path / "printed.md").read_text().lower()
 
 

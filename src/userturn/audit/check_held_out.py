@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import polars as pl
 
 from userturn.storage.parquet import Schema
-from userturn.tables.held_out import ALL
+from userturn.study.cells import ALL
 
 FINDINGS: Schema = {"model": pl.String, "dataset": pl.String, "finding": pl.String}
 

@@ -3,7 +3,7 @@
 The functions of the pipeline make each table again, in a temporary folder.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,24 +17,10 @@ from userturn.audit.table_diff import difference
 from userturn.provenance.study_files import Files
 from userturn.study.inputs import RUBRIC
 from userturn.study.record import StudyRecord
-from userturn.tables.analyse import analyse
-from userturn.tables.compare_with_people import compare_with_people
-from userturn.tables.controls import tabulate_controls
-from userturn.tables.costs import tabulate_costs
-from userturn.tables.paper_comparison import compare_with_paper
-from userturn.tables.rates import tabulate
-from userturn.workflow.artifacts import ANALYSED
+from userturn.tables.material import Material, make_tables
+from userturn.workflow.registry import tables_of
 from userturn.workflow.study import Study
-
-COMPARED = (
-    "rates",
-    "accuracy",
-    "families",
-    "pooled_rates",
-    "failure_profiles",
-    "contrasts",
-    "post_training",
-)
+from userturn.workflow.tables import INPUTS, inputs_of
 
 
 @dataclass(frozen=True)
@@ -54,76 +40,20 @@ class Remaking:
         """Return where a file is made again."""
         return str(self.folder / name)
 
-    def tables(self, names: Sequence[str]) -> dict[str, str]:
-        """Return where some tables are, by their names."""
-        return {name: str(self.files.at(f"results/tables/{name}.parquet")) for name in names}
+
+def _remake(here: Remaking, rule: str) -> None:
+    """Make the tables of a rule again."""
+    paths = {name: here.at(found) for name, found in inputs_of(here.study, rule).items()}
+    if "rubric" in paths:
+        rubric = Path(here.to("rubric.yaml"))
+        rubric.write_text(here.record.contents.texts[RUBRIC])
+        paths["rubric"] = [str(rubric)]
+    made = {name: [here.to(f"{name}.parquet")] for name in tables_of(rule)}
+    make_tables(Material(here.study.grid, paths), "", made)
 
 
-def _counted(here: Remaking) -> None:
-    names = ("rates", "accuracy", "health")
-    paths = {f"path_to_{name}": here.to(f"{name}.parquet") for name in names}
-    copies = {f"path_to_{name}_csv": here.to(f"{name}.csv") for name in names}
-    summaries, grades = here.at(here.study.summaries), here.at(here.study.grades)
-    tabulate(summaries, grades, "", **paths, **copies)
-
-
-def _analysed(here: Remaking) -> None:
-    verdicts, grades = here.at(here.study.all_verdicts), here.at(here.study.grades)
-    paths = {name: [here.to(f"{name}.parquet")] for name in ANALYSED}
-    analyse(here.study.grid, "", verdicts, grades, paths)
-
-
-def _controlled(here: Remaking) -> None:
-    verdicts = here.at(here.study.controls.verdicts)
-    tabulate_controls(verdicts, "", here.to("controls.parquet"), here.to("controls.csv"))
-
-
-def _compared(here: Remaking) -> None:
-    study = here.study
-    paths = [here.to("anchors.parquet")]
-    compare_with_paper(here.tables(COMPARED), study.primary_judge, "", paths)
-
-
-def _costed(here: Remaking) -> None:
-    study, tables = here.study, here.tables(["rates", "controls"])
-    tabulate_costs(
-        study.judges.prices,
-        "",
-        tables["rates"],
-        tables["controls"],
-        study.grid.accounts_folder,
-        here.to("costs.parquet"),
-        here.to("judges.parquet"),
-        here.to("judges.csv"),
-    )
-
-
-def _labelled(here: Remaking) -> None:
-    study, humans = here.study, here.study.humans
-    turns, verdicts = here.at(study.all_user_turns), here.at(study.all_verdicts)
-    labels, keys = here.at(humans.annotations), here.at(humans.keys)
-    rubric = Path(here.to("rubric.yaml"))
-    rubric.write_text(here.record.contents.texts[RUBRIC])
-    names = ("agreement", "confusion", "disagreements", "corrected_rates")
-    paths = {name: [here.to(f"{name}.parquet")] for name in names}
-    items = here.at(humans.items)
-    compare_with_people(humans, "", turns, verdicts, labels, keys, items, str(rubric), paths)
-
-
-# What makes tables, and what they are made of.
-MAKERS: list[tuple[Callable[[Remaking], None], Callable[[Study], list[str]]]] = [
-    (_counted, lambda study: study.summaries + study.grades),
-    (_analysed, lambda study: study.all_verdicts + study.grades),
-    (_controlled, lambda study: study.controls.verdicts),
-    (_compared, lambda _: [f"results/tables/{name}.parquet" for name in COMPARED]),
-    (_costed, lambda _: [f"results/tables/{name}.parquet" for name in ("rates", "controls")]),
-    (_labelled, lambda study: _of_labels(study)),
-]
-
-
-def _of_labels(study: Study) -> list[str]:
-    people = study.humans.annotations + study.humans.keys + study.humans.items
-    return study.all_user_turns + study.all_verdicts + people
+def _made_of(study: Study, rule: str) -> set[str]:
+    return {path for found in inputs_of(study, rule).values() for path in found} - {RUBRIC}
 
 
 def check_tables(
@@ -139,11 +69,12 @@ def check_tables(
     """
     with TemporaryDirectory(prefix="userturn-") as folder:
         here = Remaking(files, record, study, Path(folder))
-        for make, made_of in MAKERS:
+        for rule in INPUTS:
             # Costs are counted in accounts that lie beside the journals.
-            if broken.isdisjoint(made_of(study)) and (make is not _costed or files.has_journals):
+            can_be_made = files.has_journals or "costs" not in tables_of(rule)
+            if can_be_made and broken.isdisjoint(_made_of(study, rule)):
                 with suppress(*FAULTS):  # found with the rows
-                    make(here)
+                    _remake(here, rule)
         return [*_held(here, broken), *_copies(files, broken)]
 
 

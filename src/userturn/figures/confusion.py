@@ -47,10 +47,8 @@ def draw_confusion(
     identity: str,
     path_to_confusion: str,
     path_to_rubric: str,
-    path_to_vega_lite: str,
-    path_to_svg: str,
-    path_to_png: str,
+    paths_to_figure: Sequence[str],
 ) -> None:
     """Draw the confusion of judges and people."""
     chart = confusion_figure(pl.read_parquet(path_to_confusion), list(read_rubric(path_to_rubric)))
-    save(chart, identity, path_to_vega_lite, path_to_svg, path_to_png)
+    save(chart, identity, *map(str, paths_to_figure))

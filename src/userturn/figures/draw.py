@@ -4,26 +4,12 @@ Each figure is written as Vega-Lite JSON (for tests and the report), SVG and PNG
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from importlib import import_module
 
 import polars as pl
 
-from userturn.figures.accuracy_and_followup import accuracy_and_followup
-from userturn.figures.failure_profiles import failure_profiles
-from userturn.figures.grid_overview import grid_overview
-from userturn.figures.perturbation_effects import perturbation_effects
-from userturn.figures.rates_by_temperature import rates_by_temperature
-from userturn.figures.theme import (
-    save,
-)
-
-FIGURES: dict[str, tuple[Any, Sequence[str]]] = {
-    "accuracy_and_followup": (accuracy_and_followup, ["rates", "accuracy"]),
-    "rates_by_temperature": (rates_by_temperature, ["rates"]),
-    "perturbation_effects": (perturbation_effects, ["contrasts"]),
-    "failure_profiles": (failure_profiles, ["failure_profiles"]),
-    "grid_overview": (grid_overview, ["health"]),
-}
+from userturn.figures.theme import save
+from userturn.workflow.registry import FIGURES
 
 
 def draw_figures(
@@ -46,6 +32,6 @@ def draw_figures(
         for name, table in tables.items()
     }
     for name, paths in paths_to_figures.items():
-        figure, needed = FIGURES[name]
-        chart = figure(*(shown[table] for table in needed), shown["families"], judge)
+        draw = getattr(import_module(f"userturn.figures.{name}"), name)
+        chart = draw(*(shown[table] for table in FIGURES[name].tables), shown["families"], judge)
         save(chart, identity, *map(str, paths))

@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.rows import ALL, ALL_DATASETS, SPACED
+from userturn.figures.rows import ALL_DATASETS, SPACED
 from userturn.figures.theme import (
     INK,
     conditions_in,
@@ -14,6 +14,7 @@ from userturn.figures.theme import (
     titled,
     told_apart,
 )
+from userturn.study.cells import ALL
 
 
 def _datasets(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:

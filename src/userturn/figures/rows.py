@@ -2,11 +2,8 @@
 
 import polars as pl
 
-from userturn.figures.theme import (
-    PLAIN,
-)
+from userturn.study.cells import PLAIN
 
-ALL = "all"
 ALL_DATASETS = "all datasets"
 NOTHING = "no turn was scored"
 SPACED = 26  # pixels between panels whose first and last labels would touch

@@ -8,12 +8,12 @@ import altair as alt
 import polars as pl
 
 from userturn.storage.atomic_files import artifact, written_whole
+from userturn.study.cells import PLAIN
 
 # Okabe and Ito (2008): colours that all kinds of colour vision keep apart.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999"]
 # For grey print: what has a colour has a shape too.
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke"]
-PLAIN = "none"  # the perturbation that changes nothing
 INK, PALE = "#222222", "#E5E5E5"
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
 PIXELS = 2  # of the PNG for one of the screen

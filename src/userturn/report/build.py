@@ -19,7 +19,7 @@ from userturn.humans.task_page import Labels, read_rubric
 from userturn.report.explorer import OUTCOMES, people_without_names, write_explorer
 from userturn.report.explorer_prompts import ROWS, WRITERS
 from userturn.report.headline import LIMITS, Tables, headline
-from userturn.report.table_layout import TABLES, shown_table
+from userturn.report.table_layout import shown_table, shown_tables
 from userturn.storage.atomic_files import write_text
 from userturn.storage.parquet import read_tables
 from userturn.study.grid import Grid
@@ -56,7 +56,7 @@ def table_or_title(
     name: str, tables: Tables, captions: Mapping[str, str], judge: str
 ) -> dict[str, Any]:
     """Return a table as the page takes it, or no more than its title where it is not there."""
-    place = {"name": name, "title": TABLES[name].title, "about": captions.get(name, "")}
+    place = {"name": name, "title": shown_tables()[name].title, "about": captions.get(name, "")}
     return place | shown_table(name, tables[name], judge) if name in tables else place
 
 
@@ -128,7 +128,7 @@ def contents(
     return {
         **laid_out(grid, judge, models, rubric),
         "headline": headline(tables, judge, models),
-        "tables": [table_or_title(name, tables, captions, judge) for name in TABLES],
+        "tables": [table_or_title(name, tables, captions, judge) for name in shown_tables()],
         "rates": rates_of_cells(grid, tables),
     }
 

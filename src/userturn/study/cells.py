@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+ALL = "all"  # what a row of a table is over: every dataset, model or family
+PLAIN = "none"  # the perturbation that changes nothing
+
 
 class Cell(NamedTuple):
     """One part of a grid; temperature as in paths: 0, 0.7, 1."""

@@ -59,6 +59,11 @@ class Grid:
         chosen = config.get("run", {}).get("temperatures", config["temperatures"])
         self.temperatures = {temperature_name(t): float(t) for t in sorted(chosen)}
 
+    @property
+    def prices(self) -> dict[str, Any]:
+        """The prices of the judges of the run that have one, for a million tokens."""
+        return {name: entry["price"] for name, entry in self.judges.items() if "price" in entry}
+
     @cached_property
     def cells(self) -> list[Cell]:
         """All cells, sorted."""

@@ -2,8 +2,7 @@
 
 accuracy.py: share of right answers by model and dataset.
 agreement.py: agreement between judges and people.
-analyse.py: makes every table that needs all verdicts, in one pass over them.
-compare_with_people.py: makes every table that uses people's labels.
+anchors.py: published results beside the study's.
 confusion.py: labels of one rater against labels of another.
 contrasts.py: a condition against its baseline on shared items.
 controls.py: how each judge labels turns of a known kind.
@@ -19,12 +18,14 @@ held_out.py: which datasets a trained model has seen, and rows that fail to say 
 item_association.py: whether right answers and genuine follow-ups go together over items.
 item_counts.py: verdicts counted by item, from which the other tables start.
 judges.py: injection rate, cost and speed of each judge.
-paper_comparison.py: table `anchors`: published results beside the study's.
+material.py: the inputs that tables are made from, and how tables are written.
 pooled_rates.py: rates over several cells.
 pooling.py: pools turns over items, datasets, models and families.
 post_training.py: a trained model against its base.
-print_layout.py: rows and columns of the tables in Markdown and LaTeX.
+print_layout.py: how numbers are printed in Markdown and LaTeX.
+published_results.py: what the paper publishes, and where a study has the same quantity.
 rates.py: rate of each cell and judge, with interval and coverage.
+report_layout.py: how a table says what the report shows of it.
 temperature_response.py: lowest against highest temperature, and where a rise is detected.
 training_overlap.py: items that occur in training data, exactly or nearly.
 """

@@ -4,6 +4,18 @@ import polars as pl
 
 from userturn.grading.grade import mean_score
 from userturn.stats.proportions import wilson
+from userturn.tables.material import Material
+from userturn.tables.report_layout import (
+    INTERVAL,
+    Shown,
+    column,
+    texts,
+)
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    return accuracy(material.grades)
 
 
 def accuracy(grades: pl.DataFrame) -> pl.DataFrame:
@@ -35,3 +47,14 @@ def _wilson_columns(counts: pl.DataFrame, positive: str, n: str, ending: str) ->
         pl.Series(name + ending, [getattr(i, name) for i in intervals], dtype=pl.Float64)
         for name in ("estimate", "lower", "upper")
     ]
+
+
+REPORTED = Shown(
+    "Task accuracy",
+    {},
+    (
+        *texts("model", "dataset"),
+        column("right", "share", "estimate", *INTERVAL),
+        column("graded", "of", "n_graded", "n_items"),
+    ),
+)

@@ -17,9 +17,16 @@ from userturn.judges.verdict import GENUINE
 from userturn.stats.agreement import COEFFICIENTS, Estimate, Ratings, estimate_all
 from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import Schema
+from userturn.study.cells import ALL
+from userturn.tables.material import Material
+from userturn.tables.report_layout import (
+    INTERVAL,
+    Shown,
+    column,
+    texts,
+)
 
 IN_SCALE: Mapping[str, Mapping[str, str]] = {"genuine": {PEOPLE: PEOPLE_GENUINE}, "label": {}}
-ALL = "all"  # the rows over all families
 AGREEMENT_SCHEMA: Schema = {
     "comparison": pl.String,
     "first": pl.String,
@@ -35,6 +42,11 @@ AGREEMENT_SCHEMA: Schema = {
     "upper": pl.Float64,
     "reason": pl.String,
 }
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    return agreement(*material.labelled, material.labels, material.seed)
 
 
 def ratings(table: pl.DataFrame, raters: Sequence[str], scale: Sequence[str]) -> Ratings:
@@ -102,3 +114,15 @@ def agreement(
     have = {comparison.kind for comparison in found}
     rows += [{"comparison": k, "reason": why} for k, why in reasons.items() if k not in have]
     return pl.DataFrame(rows, schema=AGREEMENT_SCHEMA)
+
+
+REPORTED = Shown(
+    "Agreement of people and judges",
+    {"family": "all"},
+    (
+        *texts("comparison", "first", "second", "scale", "weights", "coefficient"),
+        column("agreement", "number", "estimate", *INTERVAL),
+        column("turns", "count", "n_turns"),
+        *texts("reason"),
+    ),
+)

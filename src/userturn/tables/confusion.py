@@ -5,6 +5,7 @@ import polars as pl
 from userturn.humans.labels import PEOPLE
 from userturn.humans.rater_pairs import NO_LABELS, comparisons
 from userturn.storage.parquet import Schema
+from userturn.tables.material import Material
 
 SIDE = 46  # of a square
 CONFUSION_SCHEMA: Schema = {
@@ -18,6 +19,11 @@ CONFUSION_SCHEMA: Schema = {
     "share_of_first": pl.Float64,
     "reason": pl.String,
 }
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    return confusion(*material.labelled)
 
 
 def confusion(labelled: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:

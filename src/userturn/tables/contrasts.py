@@ -6,15 +6,25 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from userturn.config.families import bases
+from userturn.prompts.perturbations import controls_of
 from userturn.stats.bootstrap import clustered_mean, sign_flip_p
 from userturn.stats.multiple_tests import benjamini_hochberg, holm
 from userturn.stats.paired import detectable_difference, mcnemar, newcombe
 from userturn.stats.proportions import Array, Interval
 from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
+from userturn.study.cells import ALL, PLAIN
+from userturn.tables.material import Material
+from userturn.tables.print_layout import number, p_value, percent
+from userturn.tables.report_layout import (
+    INTERVAL,
+    P,
+    Shown,
+    column,
+    texts,
+)
 
-PLAIN = "none"
-ALL = "all"
 ITEM = ["model", "dataset", "temperature", "perturbation", "judge", "item"]
 SHARED = [
     "factor", "condition", "baseline", "scope", "family", "model", "dataset",
@@ -41,6 +51,13 @@ CONTRAST_SCHEMA: Schema = {
     "detectable_difference": pl.Float64,
     "reason": pl.String,
 }
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    grid = material.grid
+    before, controls = bases(grid.models), controls_of(grid.perturbations)
+    return contrasts(material.items, before, controls, material.seed, material.n_resamples)
 
 
 def shares(items: pl.DataFrame) -> pl.DataFrame:
@@ -242,3 +259,33 @@ def contrasts(
     rows = [compare(part.select(columns), seed, n_resamples) for part in tables if part.height]
     all_rows = pl.concat(rows) if rows else pl.DataFrame(schema=CONTRAST_SCHEMA)
     return adjusted(all_rows, controls).select(list(CONTRAST_SCHEMA))
+
+
+def printed(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the confirmatory contrasts."""
+    rows = table.filter(pl.col("correction") == "Holm")
+    return rows.select(
+        "factor",
+        "condition",
+        "baseline",
+        "model",
+        "judge",
+        items="n_items",
+        difference=percent("difference"),
+        p=p_value("p"),
+        **{"p (Holm)": p_value("p_adjusted")},
+        detectable=number("detectable_difference", 3),
+    )
+
+
+REPORTED = Shown(
+    "Contrasts on the same items",
+    {"correction": "Holm"},
+    (
+        *texts("factor", "condition", "baseline", "model", "judge"),
+        column("items", "count", "n_items"),
+        column("change", "change", "difference", *INTERVAL),
+        *P,
+        column("detectable change", "change", "detectable_difference"),
+    ),
+)

@@ -1,6 +1,5 @@
 """Table `controls`: how each judge labels turns of a known kind."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -8,7 +7,10 @@ import polars as pl
 from userturn.controls.schema import LABELS
 from userturn.judges.verdict import GENUINE
 from userturn.stats.proportions import wilson
-from userturn.storage.parquet import Schema, write_csv, write_table
+from userturn.storage.parquet import Schema
+from userturn.study.cells import ALL
+from userturn.tables.material import Material
+from userturn.tables.report_layout import INTERVAL, Shown, column, texts
 
 CONTROLS_SCHEMA: Schema = {
     "control": pl.String,
@@ -27,7 +29,12 @@ CONTROLS_SCHEMA: Schema = {
     "coverage": pl.Float64,
 }
 
-ALL = "all"  # the row over all datasets
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    if not material.paths["control_verdicts"]:
+        return pl.DataFrame(schema=CONTROLS_SCHEMA)
+    return measure_judges(material.read("control_verdicts"))
 
 
 def measure(verdicts: pl.DataFrame) -> dict[str, Any]:
@@ -64,14 +71,13 @@ def measure_judges(verdicts: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=CONTROLS_SCHEMA)
 
 
-def tabulate_controls(
-    paths_to_verdicts: Sequence[str],
-    identity: str,
-    path_to_controls: str,
-    path_to_controls_csv: str,
-) -> None:
-    """Write how each judge did on each control as Parquet and CSV."""
-    tables = [pl.read_parquet(path) for path in sorted(paths_to_verdicts)]
-    controls = measure_judges(pl.concat(tables)) if tables else pl.DataFrame(schema=CONTROLS_SCHEMA)
-    write_table(controls, path_to_controls, identity)
-    write_csv(controls, path_to_controls_csv)
+REPORTED = Shown(
+    "What the judges are worth: turns of a known kind",
+    {"dataset": "all"},
+    (
+        *texts("control", "label", "judge"),
+        column("judged rightly", "share", "estimate", *INTERVAL),
+        column("of scored", "of", "n_right", "n_scored"),
+        column("turns", "count", "n_turns"),
+    ),
+)

@@ -24,6 +24,14 @@ from userturn.stats.prediction_powered import (
 from userturn.stats.proportions import wilson
 from userturn.storage.parquet import Schema
 from userturn.tables.item_counts import CELL
+from userturn.tables.material import Material
+from userturn.tables.report_layout import (
+    INTERVAL,
+    TEMPERATURE,
+    Shown,
+    column,
+    texts,
+)
 
 COORDINATES = ["family", *CELL]
 SCOPES = {"cell": COORDINATES, "model": ["family", "model"], "family": ["family"], "all": []}
@@ -49,6 +57,13 @@ RATES_SCHEMA: Schema = {
 }
 NO_LABELS = "no annotations yet"
 NOT_DRAWN = "none of its turns was drawn; name a new round in humans.rounds"
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    annotations, keys = material.annotations_and_keys
+    turns, families = material.user_turns, material.humans.families
+    return corrected_rates(turns, material.verdicts, annotations, keys, families)
 
 
 class Domain(NamedTuple):
@@ -224,3 +239,18 @@ def corrected_rates(
     if annotations.is_empty():
         return table.with_columns(reason=pl.lit(NO_LABELS))
     return table
+
+
+REPORTED = Shown(
+    "Rates corrected by people's labels",
+    {},
+    (
+        *texts("scope", "family", "model", "dataset"),
+        TEMPERATURE,
+        *texts("perturbation", "judge"),
+        column("labelled", "of", "n_labelled", "n_turns"),
+        column("judge alone", "share", *(f"plain_{n}" for n in ("estimate", *INTERVAL))),
+        column("corrected", "share", "estimate", *INTERVAL),
+        *texts("reason"),
+    ),
+)

@@ -10,8 +10,18 @@ from userturn.stats.bootstrap import clustered_mean
 from userturn.stats.proportions import Interval
 from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
-from userturn.tables.contrasts import ALL, PLAIN
+from userturn.study.cells import ALL, PLAIN
 from userturn.tables.decoupling import LIMITS, with_adjusted
+from userturn.tables.material import Material
+from userturn.tables.print_layout import number, p_value
+from userturn.tables.report_layout import (
+    INTERVAL,
+    TEMPERATURE,
+    P,
+    Shown,
+    column,
+    texts,
+)
 
 CORRELATION_SCHEMA: Schema = {
     "x": pl.String,
@@ -37,6 +47,12 @@ PAIRS = [
     ("size", "follow-up", "size", "followup_estimate"),
     ("size", "accuracy", "size", "accuracy_estimate"),
 ]
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    beside = material.table("decoupling")
+    return correlations(beside, material.items, material.seed, material.n_resamples)
 
 
 def _correlate(
@@ -116,3 +132,35 @@ def _slope(group: pl.DataFrame, n_resamples: int, rng: np.random.Generator) -> I
         return None
     counts = values["count"].cast(pl.Float64).to_numpy()
     return clustered_mean(values["slope"].to_numpy(), counts, n_resamples, rng)
+
+
+def printed(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the rank correlations over all graded datasets."""
+    interval = pl.format("[{}, {}]", pl.col("lower").round(2), pl.col("upper").round(2))
+    return table.filter(pl.col("dataset") == ALL).select(
+        "x",
+        "y",
+        "family",
+        number("temperature", 1),
+        "judge",
+        models="n_models",
+        spearman=number("estimate"),
+        interval=interval.fill_null("–"),
+        p=p_value("p"),
+        reason=pl.col("reason").fill_null(""),
+    )
+
+
+REPORTED = Shown(
+    "What goes with what, over models",
+    {"dataset": "all"},
+    (
+        *texts("x", "y", "family"),
+        TEMPERATURE,
+        *texts("judge"),
+        column("models", "count", "n_models"),
+        column("correlation", "number", "estimate", *INTERVAL),
+        *P,
+        *texts("reason"),
+    ),
+)

@@ -3,11 +3,26 @@
 import polars as pl
 
 from userturn.stats.multiple_tests import benjamini_hochberg
-from userturn.tables.contrasts import ALL, PLAIN
+from userturn.study.cells import ALL, PLAIN
+from userturn.tables.material import Material
 from userturn.tables.pooling import pool
+from userturn.tables.print_layout import at_lowest_temperature, number, percent
+from userturn.tables.report_layout import (
+    INTERVAL,
+    LOWEST,
+    Shown,
+    column,
+    texts,
+)
 
 MODEL = ["model", "family", "size", "active_size"]
 LIMITS = ("estimate", "lower", "upper")
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    members = material.table("families")
+    return decoupling(material.items, material.grades, members, material.seed, material.n_resamples)
 
 
 def _with_all(items: pl.DataFrame, by: list[str], positive: str, seed: int, n: int) -> pl.DataFrame:
@@ -61,3 +76,32 @@ def with_adjusted(table: pl.DataFrame, within: list[str]) -> pl.DataFrame:
         untested = part.filter(pl.col("p").is_null())
         parts.append(pl.concat([tested.with_columns(p), untested]))
     return pl.concat(parts) if parts else table
+
+
+def printed(table: pl.DataFrame) -> pl.DataFrame:
+    """Return accuracy beside the follow-up rate at the lowest temperature."""
+    return at_lowest_temperature(table).select(
+        "family",
+        "model",
+        number("size"),
+        "dataset",
+        "judge",
+        **{
+            "accuracy %": percent(*(f"accuracy_{n}" for n in ("estimate", "lower", "upper"))),
+            "follow-up %": percent(*(f"followup_{n}" for n in ("estimate", "lower", "upper"))),
+        },
+    )
+
+
+REPORTED = Shown(
+    "Accuracy beside follow-ups",
+    {"temperature": LOWEST},
+    (
+        *texts("family", "model"),
+        column("parameters, billions", "number", "size"),
+        *texts("dataset", "judge"),
+        column("accuracy", "share", *(f"accuracy_{n}" for n in ("estimate", *INTERVAL))),
+        column("genuine", "share", *(f"followup_{n}" for n in ("estimate", *INTERVAL))),
+        column("scored", "count", "n_scored"),
+    ),
+)

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import polars as pl
 
 from userturn.humans.labels import PEOPLE
+from userturn.humans.rounds import ITEMS_SCHEMA
 from userturn.humans.sample import TURN
 from userturn.judges.verdict import GENUINE
-from userturn.storage.parquet import Schema
+from userturn.storage.parquet import Schema, read_tables
+from userturn.tables.material import Material
 
 DISAGREEMENTS_SCHEMA: Schema = {
     **dict.fromkeys(("round", "id", "family", "model", "dataset"), pl.String),
@@ -19,6 +21,13 @@ DISAGREEMENTS_SCHEMA: Schema = {
     "differ_in_genuine": pl.Boolean,
     **dict.fromkeys(("labels", "rationale", "conversation", "turn", "reason"), pl.String),
 }
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    labelled, _ = material.labelled
+    seen = read_tables(material.paths["blind"], ITEMS_SCHEMA)
+    return disagreements(labelled, material.verdicts, seen, material.humans.private)
 
 
 def disagreements(

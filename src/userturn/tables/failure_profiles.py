@@ -3,8 +3,19 @@
 import polars as pl
 
 from userturn.storage.parquet import Schema
+from userturn.study.cells import ALL, PLAIN
 from userturn.tables.item_counts import LABEL, labels_of
+from userturn.tables.material import Material
 from userturn.tables.pooling import AVERAGES, GROUP, RATE_SCHEMA, SCOPES, pool_scopes
+from userturn.tables.print_layout import at_lowest_temperature, percent
+from userturn.tables.report_layout import (
+    INTERVAL,
+    LOWEST,
+    OVER_DATASETS,
+    Shown,
+    column,
+    texts,
+)
 
 PROFILE_SCHEMA: Schema = (
     dict.fromkeys([*GROUP, "label"], pl.String)
@@ -26,9 +37,37 @@ PROFILE_SCHEMA: Schema = (
 )
 
 
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    return failure_profiles(material.items, material.seed, material.n_resamples)
+
+
 def failure_profiles(items: pl.DataFrame, seed: int, n_resamples: int) -> pl.DataFrame:
     """Return the share of each label among the scored turns, over turns (micro)."""
     positives = [LABEL + label for label in labels_of(items)]
     shares = pool_scopes(items, positives, seed, n_resamples, SCOPES, AVERAGES[:1])
     labelled = shares.with_columns(label=pl.col("counted").str.strip_prefix(LABEL))
     return labelled.select(list(PROFILE_SCHEMA))
+
+
+def printed(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the unperturbed shares of each label at the lowest temperature, a column a label."""
+    if table.is_empty():
+        return table
+    rows = at_lowest_temperature(
+        table.filter(pl.col("dataset") == ALL, pl.col("perturbation") == PLAIN)
+    )
+    keys = ["family", "model", "judge"]
+    shown = rows.select(*keys, "label", share=percent())
+    return shown.pivot("label", index=keys, values="share")
+
+
+REPORTED = Shown(
+    "What the user turns are",
+    OVER_DATASETS | {"temperature": LOWEST},
+    (
+        *texts("family", "model", "judge", "label"),
+        column("share", "share", "estimate", *INTERVAL),
+        column("turns", "of", "n_positive", "n_scored"),
+    ),
+)

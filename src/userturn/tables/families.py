@@ -7,6 +7,12 @@ import polars as pl
 from userturn.config.entries import ModelEntry
 from userturn.config.families import families
 from userturn.storage.parquet import Schema
+from userturn.tables.material import Material
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    return families_table(material.grid.models)
 
 
 def families_table(models: Mapping[str, ModelEntry]) -> pl.DataFrame:

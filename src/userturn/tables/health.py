@@ -3,6 +3,12 @@
 import polars as pl
 
 from userturn.tables.item_counts import CELL
+from userturn.tables.material import Material
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    return health(material.table("rates"))
 
 
 def health(rates: pl.DataFrame) -> pl.DataFrame:

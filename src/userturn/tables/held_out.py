@@ -10,8 +10,8 @@ import polars as pl
 
 from userturn.config.training_exposure import Entries, Recipes, trained_on, trains_on_the_metric
 from userturn.storage.parquet import Schema
+from userturn.study.cells import ALL
 
-ALL = "all"
 SEEN: Schema = {"seen": pl.Boolean, "trains_on_the_metric": pl.Boolean}
 
 

@@ -4,8 +4,9 @@ import polars as pl
 
 from userturn.stats.association import mantel_haenszel
 from userturn.storage.parquet import Schema
-from userturn.tables.contrasts import ALL, PLAIN
+from userturn.study.cells import ALL, PLAIN
 from userturn.tables.decoupling import with_adjusted
+from userturn.tables.material import Material
 
 ASSOCIATION_SCHEMA: Schema = {
     "family": pl.String,
@@ -26,6 +27,11 @@ ASSOCIATION_SCHEMA: Schema = {
     "p_adjusted": pl.Float64,
     "reason": pl.String,
 }
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    return item_association(material.items, material.grades)
 
 
 def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:

@@ -7,6 +7,14 @@ import polars as pl
 from userturn.controls.injections import PREFIX
 from userturn.stats.proportions import wilson
 from userturn.storage.parquet import Schema
+from userturn.tables.material import Material
+from userturn.tables.report_layout import (
+    INTERVAL,
+    SCORED,
+    Shown,
+    column,
+    texts,
+)
 
 JUDGES_SCHEMA: Schema = {
     "judge": pl.String,
@@ -22,6 +30,14 @@ JUDGES_SCHEMA: Schema = {
     "cost_per_1000": pl.Float64,
     "seconds_per_1000": pl.Float64,
 }
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    rates, controls, spent = (material.table(name) for name in ("rates", "controls", "costs"))
+    names = rates["judge"].unique().sort().to_list()
+    rows = [describe_judge(name, rates, controls, spent) for name in names]
+    return pl.DataFrame(rows, schema=JUDGES_SCHEMA)
 
 
 def _per_1000(total: float | None, n: int) -> float | None:
@@ -64,3 +80,17 @@ def describe_judge(
         "cost_per_1000": _per_1000(cost, n_paid),
         "seconds_per_1000": _per_1000(float(paid["seconds"].sum()), n_paid),
     }
+
+
+REPORTED = Shown(
+    "What the judges are worth: tricks and price",
+    {},
+    (
+        *texts("judge"),
+        SCORED,
+        column("talked over", "share", "injection_rate", *INTERVAL),
+        column("cost", "number"),
+        column("cost of 1,000", "number", "cost_per_1000"),
+        column("seconds for 1,000", "number", "seconds_per_1000"),
+    ),
+)

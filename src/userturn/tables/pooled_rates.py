@@ -2,7 +2,24 @@
 
 import polars as pl
 
+from userturn.study.cells import ALL, PLAIN
+from userturn.tables.material import Material
 from userturn.tables.pooling import pool_scopes
+from userturn.tables.print_layout import percent
+from userturn.tables.report_layout import (
+    BOUNDS,
+    GENUINE,
+    OVER_DATASETS,
+    SCORED,
+    TEMPERATURE,
+    Shown,
+    texts,
+)
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    return pooled_rates(material.items, material.seed, material.n_resamples)
 
 
 def pooled_rates(items: pl.DataFrame, seed: int, n_resamples: int) -> pl.DataFrame:
@@ -17,3 +34,37 @@ def pooled_rates(items: pl.DataFrame, seed: int, n_resamples: int) -> pl.DataFra
     everywhere = items.with_columns(temperature=pl.lit(None, dtype=pl.Float64))
     over_all = pool_scopes(everywhere, positives, seed, n_resamples, ["model and dataset"])
     return pl.concat([over_all, at_each]).drop("counted").rename({"n_positive": "n_genuine"})
+
+
+def printed(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the unperturbed rates of models and families over datasets."""
+    rows = table.filter(
+        pl.col("dataset") == ALL,
+        pl.col("perturbation") == PLAIN,
+        pl.col("temperature").is_not_null(),
+    )
+    keys = ["family", "model", "temperature", "judge"]
+    averages = [
+        rows.filter(pl.col("average") == name).select(*keys, percent().alias(f"{name} %"))
+        for name in ("micro", "macro")
+    ]
+    counts = rows.filter(pl.col("average") == "micro").select(*keys, scored="n_scored")
+    return (
+        counts.join(averages[0], on=keys)
+        .join(averages[1], on=keys, how="left")
+        .with_columns(pl.col("macro %").fill_null("–"))
+    )
+
+
+REPORTED = Shown(
+    "Follow-up rates over all datasets",
+    OVER_DATASETS | {"scope": "model"},
+    (
+        *texts("family", "model"),
+        TEMPERATURE,
+        *texts("judge", "average"),
+        GENUINE,
+        SCORED,
+        BOUNDS,
+    ),
+)

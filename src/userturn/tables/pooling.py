@@ -9,9 +9,9 @@ import polars as pl
 from userturn.stats.bootstrap import Patterns, clustered_rate
 from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
+from userturn.study.cells import ALL
 from userturn.tables.item_counts import KEYS, RATE
 
-ALL = "all"
 AVERAGES = ("micro", "macro")
 
 SCOPES = {

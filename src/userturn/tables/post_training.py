@@ -4,14 +4,30 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from userturn.config.families import bases
+from userturn.study.cells import ALL, PLAIN
 from userturn.study.grid import Grid
-from userturn.tables.contrasts import (
-    CONTRAST_SCHEMA,
-    PLAIN,
-    compare,
-    pairs,
-)
+from userturn.tables.contrasts import CONTRAST_SCHEMA, compare, pairs
 from userturn.tables.held_out import mark_seen
+from userturn.tables.material import Material
+from userturn.tables.print_layout import number, p_value, percent
+from userturn.tables.report_layout import (
+    INTERVAL,
+    TEMPERATURE,
+    P,
+    Shown,
+    column,
+    texts,
+)
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    grid, members = material.grid, material.table("families")
+    accuracies = accuracy_contrasts(
+        material.grades, members, bases(grid.models), material.seed, material.n_resamples
+    )
+    return post_training(material.table("contrasts"), accuracies, grid)
 
 
 def accuracy_contrasts(
@@ -55,3 +71,43 @@ def post_training(contrasts: pl.DataFrame, accuracies: pl.DataFrame, grid: Grid)
         return table
     reason = "no model line of this study names its base"
     return pl.DataFrame([{"reason": reason}], schema=table.schema)
+
+
+def printed(table: pl.DataFrame) -> pl.DataFrame:
+    """Return what post-training changes over all datasets, or why there is nothing."""
+    rows = table.filter(pl.col("dataset") == ALL, pl.col("perturbation") == PLAIN)
+    if rows.is_empty():
+        return table.select("reason")
+    return rows.select(
+        "measure",
+        "model",
+        "baseline",
+        "judge",
+        number("temperature", 1),
+        items="n_items",
+        difference=percent("difference"),
+        p=p_value("p"),
+        **{
+            "a dataset was seen": _yes_or_no("seen"),
+            "trained on the metric": _yes_or_no("trains_on_the_metric"),
+        },
+    )
+
+
+def _yes_or_no(column: str) -> pl.Expr:
+    yes = pl.when(column).then(pl.lit("yes")).when(~pl.col(column)).then(pl.lit("no"))
+    return yes.otherwise(pl.lit("not known"))
+
+
+REPORTED = Shown(
+    "What post-training changes",
+    {},
+    (
+        *texts("measure", "model", "baseline", "dataset", "judge"),
+        TEMPERATURE,
+        column("items", "count", "n_items"),
+        column("change", "change", "difference", *INTERVAL),
+        *P,
+        *texts("reason"),
+    ),
+)

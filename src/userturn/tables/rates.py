@@ -9,10 +9,17 @@ from userturn.judges.verdict import REFUSED
 from userturn.stats.bootstrap import Patterns, clustered_rate
 from userturn.stats.proportions import wilson
 from userturn.stats.rng import generator
-from userturn.storage.parquet import Schema, write_csv, write_table
-from userturn.tables.accuracy import accuracy
-from userturn.tables.health import health
+from userturn.storage.parquet import Schema, write_table
 from userturn.tables.item_counts import CELL, RATE
+from userturn.tables.material import Material
+from userturn.tables.report_layout import (
+    BOUNDS,
+    GENUINE,
+    SCORED,
+    TEMPERATURE,
+    Shown,
+    texts,
+)
 
 SUMMARY_SCHEMA: Schema = {
     "model": pl.String,
@@ -34,6 +41,11 @@ SUMMARY_SCHEMA: Schema = {
 }
 
 TURN = [*CELL, "item", "outcome", "finish_reason"]
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    return rates_of(pl.read_parquet(path) for path in sorted(material.paths["summaries"]))
 
 
 def rate(n_genuine: int, n_scored: int, n_turns: int) -> dict[str, Any]:
@@ -122,23 +134,15 @@ def rates_of(summaries: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(summaries).sort(*CELL, "judge")
 
 
-def tabulate(
-    paths_to_summaries: Sequence[str],
-    paths_to_grades: Sequence[str],
-    identity: str,
-    path_to_rates: str,
-    path_to_rates_csv: str,
-    path_to_accuracy: str,
-    path_to_accuracy_csv: str,
-    path_to_health: str,
-    path_to_health_csv: str,
-) -> None:
-    """Write rates and health of all cells, and the accuracy of all models, as Parquet and CSV."""
-    rates = rates_of(pl.read_parquet(path) for path in sorted(paths_to_summaries))
-    write_table(rates, path_to_rates, identity)
-    write_csv(rates, path_to_rates_csv)
-    write_table(health(rates), path_to_health, identity)
-    write_csv(health(rates), path_to_health_csv)
-    grades = accuracy(pl.concat([pl.read_parquet(path) for path in sorted(paths_to_grades)]))
-    write_table(grades, path_to_accuracy, identity)
-    write_csv(grades, path_to_accuracy_csv)
+REPORTED = Shown(
+    "Every cell",
+    {},
+    (
+        *texts("model", "dataset"),
+        TEMPERATURE,
+        *texts("perturbation", "judge"),
+        GENUINE,
+        SCORED,
+        BOUNDS,
+    ),
+)

@@ -5,6 +5,16 @@ import polars as pl
 from userturn.stats.multiple_tests import holm
 from userturn.stats.proportions import CONFIDENCE
 from userturn.storage.parquet import Schema
+from userturn.study.cells import ALL, PLAIN
+from userturn.tables.material import Material
+from userturn.tables.print_layout import number, percent
+from userturn.tables.report_layout import (
+    INTERVAL,
+    OVER_DATASETS,
+    Shown,
+    column,
+    texts,
+)
 
 RESPONSE_KEYS = ["family", "model", "dataset", "perturbation", "judge"]
 RESPONSE_SCHEMA: Schema = {
@@ -23,6 +33,11 @@ RESPONSE_SCHEMA: Schema = {
     "detected_from": pl.Float64,
     "reason": pl.String,
 }
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    return temperature_response(material.table("contrasts"))
 
 
 def temperature_response(contrasts: pl.DataFrame) -> pl.DataFrame:
@@ -59,3 +74,33 @@ def temperature_response(contrasts: pl.DataFrame) -> pl.DataFrame:
             }
         )
     return pl.DataFrame(rows, schema=RESPONSE_SCHEMA).sort(*RESPONSE_KEYS)
+
+
+def printed(table: pl.DataFrame) -> pl.DataFrame:
+    """Return how each model's unperturbed rate over all datasets answers to temperature."""
+    rows = table.filter(pl.col("dataset") == ALL, pl.col("perturbation") == PLAIN)
+    return rows.select(
+        "family",
+        "model",
+        "judge",
+        lowest=pl.format("{}% at {}", (pl.col("rate_lowest") * 100).round(1), "lowest_temperature"),
+        highest=pl.format(
+            "{}% at {}", (pl.col("rate_highest") * 100).round(1), "highest_temperature"
+        ),
+        difference=percent("difference"),
+        **{"detected from": number("detected_from", 2)},
+    )
+
+
+REPORTED = Shown(
+    "What temperature does",
+    OVER_DATASETS,
+    (
+        *texts("family", "model", "judge"),
+        column("rate at the lowest", "share", "rate_lowest"),
+        column("rate at the highest", "share", "rate_highest"),
+        column("change", "change", "difference", *INTERVAL),
+        column("p, Holm", "p", "p_holm"),
+        column("detected from", "number", "detected_from"),
+    ),
+)

@@ -5,8 +5,10 @@ controls.py: for rules/controls.smk.
 humans.py: for rules/humans.smk.
 judges.py: for rules/grading.smk and rules/judges.smk.
 pending.py: what is missing, or not as the configuration asks for it.
+registry.py: every table and figure, and the rule that makes it.
 snakemake_lock.py: removes Snakemake's lock when the process that held it is gone.
 startup.py: how a run begins: lock, configuration, study.
 study.py: for the rules of data, generation, tables, figures and report.
+tables.py: for rules/tables.smk and rules/figures.smk.
 training.py: for rules/training.smk.
 """

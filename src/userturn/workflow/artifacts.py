@@ -1,42 +1,12 @@
 """The artifacts of a study: every file that its configuration asks for, with its identity."""
 
-from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
 from userturn.study.cells import files_of
+from userturn.workflow.registry import FIGURES, TABLES
 from userturn.workflow.study import Study
-
-ANALYSED = (
-    "families",
-    "pooled_rates",
-    "contrasts",
-    "failure_profiles",
-    "temperature_response",
-    "post_training",
-    "decoupling",
-    "correlations",
-    "item_association",
-)
-# Tables and figures of every study, and which identity of the study each carries.
-TABLES = {
-    **dict.fromkeys(("rates", "accuracy", "health"), "identity"),
-    "controls": "controls.identity",
-    **dict.fromkeys(("costs", "judges"), "judges.identity"),
-    **dict.fromkeys(ANALYSED, "analysis_identity"),
-    "anchors": "shown_identity",
-    **dict.fromkeys(
-        ("agreement", "confusion", "disagreements", "corrected_rates"), "humans.identity"
-    ),
-}
-FIGURES = {
-    "accuracy_and_followup": "shown_identity",
-    "rates_by_temperature": "shown_identity",
-    "perturbation_effects": "shown_identity",
-    "failure_profiles": "shown_identity",
-    "grid_overview": "shown_identity",
-    "confusion": "humans.identity",
-}
+from userturn.workflow.tables import identity_of
 
 Identities = dict[str, str | None]
 
@@ -132,8 +102,8 @@ def _controls(study: Study) -> Identities:
 
 
 def _of_the_study(study: Study) -> Identities:
-    tables = {f"results/tables/{name}.parquet": TABLES[name] for name in TABLES}
-    figures = {f"results/figures/{name}.vl.json": FIGURES[name] for name in FIGURES}
+    tables = {f"results/tables/{name}.parquet": TABLES[name].rule for name in TABLES}
+    figures = {f"results/figures/{name}.vl.json": FIGURES[name].rule for name in FIGURES}
     labels = {
         f"results/humans/{name}/annotations.parquet": study.humans.annotations_identity(
             SimpleNamespace(round=name)
@@ -142,7 +112,7 @@ def _of_the_study(study: Study) -> Identities:
     }
     unnamed = [*study.humans.pages, *study.humans.keys, *study.humans.items]
     return {
-        **{path: attrgetter(identity)(study) for path, identity in (tables | figures).items()},
+        **{path: identity_of(study, rule) for path, rule in (tables | figures).items()},
         **labels,
         **dict.fromkeys(unnamed),
         "results/report/index.html": study.report_identity,

@@ -106,8 +106,7 @@ class JudgeGrid:
     @property
     def prices(self) -> dict[str, Any]:
         """The prices of the judges that have one, for a million tokens."""
-        judges = self.grid.judges
-        return {name: entry["price"] for name, entry in judges.items() if "price" in entry}
+        return self.grid.prices
 
     @property
     def identity(self) -> str:

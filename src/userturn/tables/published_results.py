@@ -4,17 +4,15 @@ Only what could be read of the paper stands here: its abstract and fragments of 
 it gives words and no number, the criterion is ours and is said to be.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
 import polars as pl
 
-from userturn.storage.parquet import Schema, write_all
-from userturn.tables.print_layout import PRINTED
+from userturn.study.cells import ALL, PLAIN
 
 NEAR_ZERO = 0.05  # ours: the paper says "near zero" and no number
-ALL, PLAIN = "all", "none"
 Tables = Mapping[str, pl.DataFrame]
 
 
@@ -203,45 +201,3 @@ ANCHORS = [
         _post_training,
     ),
 ]
-SCHEMA: Schema = dict.fromkeys(
-    ["quantity", "published", "this_study", "agree", "criterion", "note", "judge"], pl.String
-)
-AGREE = {True: "yes", False: "no", None: "not comparable"}
-
-
-def anchors(tables: Tables, judge: str) -> pl.DataFrame:
-    """Return each published result beside what this study has, by one judge.
-
-    Args:
-        tables: accuracy, contrasts, failure_profiles, families, pooled_rates, post_training, rates.
-        judge: whose verdicts are compared; the paper's is gpt-5.4-mini.
-    """
-    of_judge = {
-        name: table.filter(pl.col("judge").is_in([judge, "verifier"]))
-        if "judge" in table.columns
-        else table
-        for name, table in tables.items()
-    }
-    rows = []
-    for anchor in ANCHORS:
-        found = anchor.find(of_judge)
-        rows.append(
-            {
-                "quantity": anchor.quantity,
-                "published": anchor.published,
-                "this_study": found.this_study,
-                "agree": AGREE[found.agree],
-                "criterion": anchor.criterion,
-                "note": found.note,
-                "judge": judge,
-            }
-        )
-    return pl.DataFrame(rows, schema=SCHEMA)
-
-
-def compare_with_paper(
-    paths_to_tables: Mapping[str, str], judge: str, identity: str, paths_to_anchors: Sequence[str]
-) -> None:
-    """Write the published anchors beside this study as Parquet, CSV and Markdown."""
-    tables = {name: pl.read_parquet(path) for name, path in paths_to_tables.items()}
-    write_all(anchors(tables, judge), paths_to_anchors, identity, PRINTED["anchors"])

@@ -1,0 +1,73 @@
+"""Table `anchors`: what the paper publishes beside what this study has."""
+
+import polars as pl
+
+from userturn.storage.parquet import Schema
+from userturn.tables.material import Material
+from userturn.tables.published_results import ANCHORS, Tables
+from userturn.tables.report_layout import (
+    Shown,
+    texts,
+)
+from userturn.workflow.tables import COMPARED_WITH_PAPER
+
+SCHEMA: Schema = dict.fromkeys(
+    ["quantity", "published", "this_study", "agree", "criterion", "note", "judge"], pl.String
+)
+AGREE = {True: "yes", False: "no", None: "not comparable"}
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table, by the study's primary judge."""
+    tables = {name: material.table(name) for name in COMPARED_WITH_PAPER}
+    return anchors(tables, material.grid.primary_judge)
+
+
+def anchors(tables: Tables, judge: str) -> pl.DataFrame:
+    """Return each published result beside what this study has, by one judge.
+
+    Args:
+        tables: accuracy, contrasts, failure_profiles, families, pooled_rates, post_training, rates.
+        judge: whose verdicts are compared; the paper's is gpt-5.4-mini.
+    """
+    of_judge = {
+        name: table.filter(pl.col("judge").is_in([judge, "verifier"]))
+        if "judge" in table.columns
+        else table
+        for name, table in tables.items()
+    }
+    rows = []
+    for anchor in ANCHORS:
+        found = anchor.find(of_judge)
+        rows.append(
+            {
+                "quantity": anchor.quantity,
+                "published": anchor.published,
+                "this_study": found.this_study,
+                "agree": AGREE[found.agree],
+                "criterion": anchor.criterion,
+                "note": found.note,
+                "judge": judge,
+            }
+        )
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def printed(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the published anchors beside this study."""
+    return table.select(
+        "quantity",
+        "published",
+        "this_study",
+        "agree",
+        "judge",
+        "criterion",
+        pl.col("note").fill_null(""),
+    )
+
+
+REPORTED = Shown(
+    "Beside the paper",
+    {},
+    texts("quantity", "published", "this_study", "agree", "criterion", "note", "judge"),
+)

@@ -1,0 +1,102 @@
+"""What tables are made from: the inputs of a rule, each read once, and the tables made so far."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+
+import polars as pl
+
+from userturn.humans.labels import VERDICTS, read_annotations_and_keys
+from userturn.humans.rater_pairs import labelled_beside_judges
+from userturn.humans.sample import TURN
+from userturn.humans.task_page import read_rubric
+from userturn.storage.parquet import write_all
+from userturn.study.grid import Grid
+from userturn.tables.item_counts import count_items
+from userturn.workflow.humans import HumanGrid
+
+
+class Material:
+    """The inputs of one rule, for the function `table(material)` of each of its tables."""
+
+    def __init__(self, grid: Grid, paths: Mapping[str, Sequence[str]]) -> None:
+        """Take a study's grid, and the paths of the rule's inputs by name."""
+        self.grid = grid
+        self.paths = paths
+        self.seed = int(grid.config["seed"])
+        self.n_resamples = int(grid.config["statistics"]["resamples"])
+        self._tables: dict[str, pl.DataFrame] = {}
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Return a table of the study: read where it is an input, made once where it is not."""
+        if name not in self._tables:
+            self._tables[name] = (
+                pl.read_parquet(self.paths[name][0])
+                if name in self.paths
+                else import_module(f"userturn.tables.{name}").table(self)
+            )
+        return self._tables[name]
+
+    def read(self, name: str, columns: list[str] | None = None) -> pl.DataFrame:
+        """Return the rows of all files of an input, in the order of their paths."""
+        return pl.concat([pl.read_parquet(p, columns=columns) for p in sorted(self.paths[name])])
+
+    @cached_property
+    def grades(self) -> pl.DataFrame:
+        """The graded answers of all models and datasets."""
+        return self.read("grades")
+
+    @cached_property
+    def items(self) -> pl.DataFrame:
+        """Counts of verdicts by item, cell and judge, with the family of each model."""
+        known = self.table("families").select("model", "family").cast({"model": pl.Categorical})
+        return count_items(self.paths["verdicts"]).join(known, on="model", how="left")
+
+    @cached_property
+    def humans(self) -> HumanGrid:
+        """Model families, and which datasets are private."""
+        return HumanGrid(self.grid)
+
+    @cached_property
+    def user_turns(self) -> pl.DataFrame:
+        """The key columns and outcome of all user turns."""
+        columns = [*TURN, "key", "outcome"]
+        return pl.concat([pl.read_parquet(p, columns=columns) for p in self.paths["user_turns"]])
+
+    @cached_property
+    def verdicts(self) -> pl.DataFrame:
+        """The verdicts of all judges."""
+        return pl.concat([pl.read_parquet(p, columns=VERDICTS) for p in self.paths["verdicts"]])
+
+    @cached_property
+    def annotations_and_keys(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """People's labels, and which turn each of them is of."""
+        return read_annotations_and_keys(self.paths["annotations"], self.paths["round_keys"])
+
+    @cached_property
+    def labelled(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Labelled turns with their weights, and the judges' labels of them."""
+        families = self.humans.families
+        return labelled_beside_judges(
+            self.user_turns, self.verdicts, *self.annotations_and_keys, families
+        )
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The labels of the rubric, in its order."""
+        return list(read_rubric(self.paths["rubric"][0]))
+
+
+def make_tables(
+    material: Material, identity: str, paths_to_tables: Mapping[str, Sequence[str]]
+) -> None:
+    """Write tables in the formats that their paths end in.
+
+    Args:
+        material: what they are made from.
+        identity: of the tables.
+        paths_to_tables: by the table's name, a path for each format.
+    """
+    for name, paths in paths_to_tables.items():
+        printed = getattr(import_module(f"userturn.tables.{name}"), "printed", None)
+        write_all(material.table(name), paths, identity, printed)

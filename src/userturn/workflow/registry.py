@@ -1,0 +1,84 @@
+"""Every table and figure of a study: one line each, read by rules, report, audit and export.
+
+A table `x` is made by `userturn/tables/x.py` and a figure `x` is drawn by `userturn/figures/x.py`;
+what they say of themselves (columns, print layout, report columns) is looked up there by name. This
+file is read whenever Snakemake starts, so it imports nothing.
+"""
+
+from typing import NamedTuple
+
+BARE, FULL = (".parquet", ".csv"), (".parquet", ".csv", ".md", ".tex")
+
+# What makes tables and figures: a rule, and the identity of the study that its outputs carry.
+IDENTITIES = {
+    "tabulate": "identity",
+    "analyse": "analysis_identity",
+    "tabulate_controls": "controls.identity",
+    "tabulate_costs": "judges.identity",
+    "compare_with_people": "humans.identity",
+    "compare_with_paper": "shown_identity",
+    "draw_figures": "shown_identity",
+    "draw_confusion": "humans.identity",
+}
+
+
+class Table(NamedTuple):
+    """A table: the rule that makes it, and the endings of its files in results/tables."""
+
+    rule: str
+    formats: tuple[str, ...] = BARE
+
+
+class Figure(NamedTuple):
+    """A figure: the rule that draws it, and the tables that it is drawn from."""
+
+    rule: str
+    tables: tuple[str, ...]
+
+
+# In the order of the report.
+TABLES = {
+    "pooled_rates": Table("analyse", FULL),
+    "accuracy": Table("tabulate"),
+    "contrasts": Table("analyse", FULL),
+    "temperature_response": Table("analyse", FULL),
+    "decoupling": Table("analyse", FULL),
+    "correlations": Table("analyse", FULL),
+    "failure_profiles": Table("analyse", FULL),
+    "post_training": Table("analyse", FULL),
+    "controls": Table("tabulate_controls"),
+    "judges": Table("tabulate_costs"),
+    "agreement": Table("compare_with_people"),
+    "corrected_rates": Table("compare_with_people"),
+    "anchors": Table("compare_with_paper", (".parquet", ".csv", ".md")),
+    "rates": Table("tabulate"),
+    "health": Table("tabulate"),
+    "costs": Table("tabulate_costs", (".parquet",)),
+    "families": Table("analyse"),
+    "item_association": Table("analyse"),
+    "confusion": Table("compare_with_people"),
+    "disagreements": Table("compare_with_people"),
+}
+FIGURES = {
+    "accuracy_and_followup": Figure("draw_figures", ("rates", "accuracy")),
+    "rates_by_temperature": Figure("draw_figures", ("rates",)),
+    "perturbation_effects": Figure("draw_figures", ("contrasts",)),
+    "failure_profiles": Figure("draw_figures", ("failure_profiles",)),
+    "grid_overview": Figure("draw_figures", ("health",)),
+    "confusion": Figure("draw_confusion", ("confusion",)),
+}
+
+
+def tables_of(rule: str) -> list[str]:
+    """Return the tables that a rule makes."""
+    return [name for name, table in TABLES.items() if table.rule == rule]
+
+
+def figures_of(rule: str) -> list[str]:
+    """Return the figures that a rule draws."""
+    return [name for name, figure in FIGURES.items() if figure.rule == rule]
+
+
+def paths_of(table: str) -> list[str]:
+    """Return the files of a table, as rules name them."""
+    return [f"results/tables/{table}{ending}" for ending in TABLES[table].formats]
