@@ -1,16 +1,23 @@
-"""The map of the library is complete: every module is named where a reader looks for it."""
+"""The map of the library is complete: packages, modules and results are where a reader looks."""
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from tests.support.snakemake_runs import ROOT
+from userturn.workflow.registry import FIGURES, TABLES
 
 LIBRARY = ROOT / "src" / "userturn"
 PACKAGES = sorted(path.parent for path in LIBRARY.rglob("__init__.py"))
 NAMED = re.compile(r"^([\w.]+/?): \S", re.MULTILINE)  # `file.py: what it does`
+
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
+ROW = re.compile(r"^\| (`.*`.*) \| (`.*`|every rule) \| (`.*`) \|$", re.MULTILINE)
+RULE = re.compile(r"^(?:use )?rule (?:\w+ as )?(\w+)(?: with)?:\n((?:(?: .*)?\n)*)", re.MULTILINE)
+OUTPUT = re.compile(r"^    output:\n((?:        .*\n)+)", re.MULTILINE)
 
 
 def docstring(package: Path) -> str:
@@ -22,6 +29,29 @@ def files_of(package: Path) -> set[str]:
     return modules | ({"assets/"} if (package / "assets").is_dir() else set())
 
 
+def made_by_rules() -> set[tuple[str, str]]:
+    """Return rule and artifact of every output, but for tables and figures made in a loop."""
+    texts = [path.read_text() for path in sorted((ROOT / "rules").glob("*.smk"))]
+    return {
+        (rule, artifact(path))
+        for text in texts
+        for rule, body in RULE.findall(text)
+        for output in OUTPUT.findall(body)
+        for path in re.findall(r'"results/([^"]+)"', output)
+        if not re.match(r"(tables|figures)/\{", path)
+    }
+
+
+def artifact(path: str) -> str:
+    """Return a path without the format of a table or figure."""
+    return re.sub(r"^((?:tables|figures)/[^.]+)(\..+)?$", r"\1.*", path)
+
+
+def rows() -> list[tuple[list[str], list[str], list[str]]]:
+    ticked = re.compile(r"`([^`]+)`")
+    return [tuple(ticked.findall(cell) for cell in row) for row in ROW.findall(PAGE)]  # type: ignore[misc]
+
+
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
 def test_docstring_of_a_package_names_each_of_its_files_and_no_other(package: Path) -> None:
     assert set(NAMED.findall(docstring(package))) == files_of(package)
@@ -31,3 +61,31 @@ def test_docstring_of_a_package_names_each_of_its_files_and_no_other(package: Pa
 def test_package_file_holds_a_docstring_and_nothing_else(package: Path) -> None:
     """A package that imports its modules would load Polars into Snakemake's process."""
     assert len(ast.parse((package / "__init__.py").read_text()).body) == 1
+
+
+def test_architecture_names_every_package() -> None:
+    names = {package.name for package in PACKAGES} - {"userturn"}
+    assert names == set(re.findall(r"^\| `(\w+)` \| [a-z]", PAGE, re.MULTILINE))
+
+
+def test_architecture_shows_the_layers_of_the_import_contract() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    assert "\n".join(f"    {layer}" for layer in layers) in PAGE
+
+
+def test_architecture_says_which_rule_makes_each_output() -> None:
+    said = {(rule, path) for paths, rules, _ in rows() for rule in rules for path in paths}
+    assert len(said) > 50
+    assert made_by_rules() - said == set()
+
+
+def test_architecture_names_every_table_and_figure_of_a_study() -> None:
+    said = {path for paths, _, _ in rows() for path in paths}
+    asked = {f"tables/{name}.*" for name in TABLES} | {f"figures/{name}.*" for name in FIGURES}
+    assert asked - said == set()
+
+
+def test_every_module_that_the_architecture_names_exists() -> None:
+    modules = {module for _, _, modules in rows() for module in modules}
+    assert [module for module in sorted(modules) if not (LIBRARY / module).exists()] == []

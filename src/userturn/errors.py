@@ -1,4 +1,4 @@
-"""The one exception that means: the user can mend this, and the message says how."""
+"""The one exception that means: the user can fix this, and the message says how."""
 
 
 class UserError(Exception):

@@ -1,4 +1,4 @@
-"""Where a script's output goes: all of it to its log, progress and errors to the terminal too."""
+"""Where a script's output goes: all of it to its log, progress and errors also to the terminal."""
 
 import errno
 import os
@@ -31,16 +31,16 @@ def say(line: str) -> None:
 
 
 def sentence(error: BaseException) -> str | None:
-    """Return an error that the user can mend as one sentence, or None for any other."""
+    """Return an error that the user can fix as one sentence, or None for any other."""
     if isinstance(error, UserError):
         return str(error)
     if os.strerror(errno.ENOSPC) in str(error) or os.strerror(errno.EDQUOT) in str(error):
         return (
-            f"the disk is full ({error}): free some space and run the same command again, finished "
+            f"the disk is full ({error}): free some space and run the same command again; finished "
             "requests are kept in the journal"
         )
     if isinstance(error, PermissionError):
-        return f"'{error.filename}' may not be written: change its owner or mode and run again"
+        return f"'{error.filename}' cannot be written: change its owner or mode and run again"
     return None
 
 
@@ -61,7 +61,7 @@ class Progress:
         self.began = self.spoken = time.monotonic()
 
     def add(self, n_tokens: int) -> None:
-        """Count one finished request, and say so where it is time."""
+        """Count one finished request, and report progress if it is time to."""
         self.n_done += 1
         self.n_tokens += n_tokens
         now = time.monotonic()
@@ -70,7 +70,7 @@ class Progress:
             say(self.line(now - self.began))
 
     def line(self, seconds: float) -> str:
-        """Return the state after so many seconds as one line."""
+        """Return progress after a number of seconds as one line."""
         left = seconds / self.n_done * (self.n_requests - self.n_done)
         return (
             f"{self.stage}: {self.n_done}/{self.n_requests} requests, "

@@ -1,4 +1,4 @@
-"""Signals that ask for an end: a sweep takes them as a wish, Snakemake around it lets them pass."""
+"""SIGTERM and SIGUSR1 as requests to stop: a sweep ends its step first, Snakemake goes on."""
 
 import ctypes
 import signal
@@ -17,12 +17,12 @@ class StopFlag:
     reason: str | None = None
 
     def listen(self) -> None:
-        """Take SIGTERM, SIGUSR1 and SIGINT as the wish to stop soon, without losing anything."""
+        """Treat SIGTERM, SIGUSR1 and SIGINT as a request to stop soon, without losing anything."""
         for number in STOP_SIGNALS:
             signal.signal(number, self._set)
 
     def set(self, reason: str) -> None:
-        """Wish for an end, for a reason that completes "stopped by"."""
+        """Request a stop, for a reason that completes "stopped by"."""
         self.reason = reason
 
     def _set(self, number: int, frame: FrameType | None) -> None:
@@ -30,14 +30,14 @@ class StopFlag:
 
 
 def let_early_warning_pass() -> None:
-    """Ignore SIGUSR1, which would end the Snakemake of a job and with it the sweep that drains.
+    """Ignore SIGUSR1, which would end a job's Snakemake and with it the sweep that is stopping.
 
-    SLURM sends it to every process of a job step where `--signal=USR1@120` asks for it.
+    SLURM sends it to every process of a job step if `--signal=USR1@120` is set.
     """
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 
 
 def end_with_parent() -> None:
-    """Have this process ended, by SIGTERM, when its parent ends in any way; on Linux only."""
+    """Have SIGTERM sent to this process when its parent ends in any way; on Linux only."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGTERM)

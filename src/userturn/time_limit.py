@@ -1,4 +1,4 @@
-"""Work that may hang: done in processes of its own, each piece within a time limit."""
+"""Work that may hang, run in separate processes, each piece within a time limit."""
 
 import multiprocessing
 from collections.abc import Callable, Sequence
@@ -19,10 +19,10 @@ def map_bounded(
     seconds: float,
     load: Callable[[], None] | None = None,
 ) -> list[Result | None]:
-    """Apply a function that never returns None to all arguments; None where it took too long.
+    """Apply a function that never returns None to all arguments; None if it took too long.
 
-    A process that hangs, even in C code, or dies is ended, and what others had not finished is
-    begun again. Every process first calls `load`, outside of the time limit. Arguments are taken
+    A process that hangs, even in C code, or dies is ended, and unfinished work of the others is
+    started again. Every process first calls `load`, outside the time limit. Arguments are taken
     in order, so the one waited for is always being worked on: time in the queue does not count.
     """
     results: list[Result | None] = []

@@ -74,7 +74,11 @@ def test_integer_temperature_selects_its_float(config: dict[str, Any]) -> None:
         ("max_error_share", 2, "max_error_share: found 2, expected maximum 1"),
         ("user_turn.top_p", 0, "user_turn.top_p: found 0, expected exclusiveMinimum 0"),
         ("temperatures", [], "temperatures: found [], expected minItems 1"),
-        ("models", {"Big Model": "org/x"}, "models: the name 'Big Model' may only hold a-z, 0-9"),
+        (
+            "models",
+            {"Big Model": "org/x"},
+            "models: the name 'Big Model' may only contain a-z, 0-9",
+        ),
         ("models", None, "models: found None, expected type object"),
     ],
 )

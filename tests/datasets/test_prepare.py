@@ -108,7 +108,7 @@ def test_an_id_seen_before_is_refused_with_both_places(tmp_path: Path) -> None:
     path = write(
         tmp_path / "rows", [{"id": 7, "q": "a"}, {"id": 8, "q": "b"}, {"id": "7", "q": "c"}]
     )
-    with pytest.raises(UserError, match=r"line 3: the id '7' is that of .*line 1 too"):
+    with pytest.raises(UserError, match=r"line 3: the id '7' is also that of .*line 1;"):
         read(path, {"fields": {"id": "id", "prompt": "q"}})
 
 
@@ -125,7 +125,7 @@ def test_an_id_seen_before_is_refused_with_both_places(tmp_path: Path) -> None:
         (b'{"question": "a", "answer": ["1"]}', "the reference answer is a list"),
         (
             b'{"question": "a", "anwser": "1"}',
-            "which is no column, did you mean 'anwser'",
+            "which is not a column, did you mean 'anwser'",
         ),
     ],
 )
@@ -139,7 +139,7 @@ def test_a_bad_row_is_refused_by_its_line(tmp_path: Path, line: bytes, reason: s
 def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "rows")
     (tmp_path / "rows").write_bytes((tmp_path / "rows").read_bytes()[:-20])
-    with pytest.raises(UserError, match="behind row 0: the Parquet file is damaged"):
+    with pytest.raises(UserError, match="after row 0: the Parquet file is damaged"):
         read(tmp_path / "rows", QUESTIONS)
 
 

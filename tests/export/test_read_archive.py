@@ -68,7 +68,7 @@ def test_what_is_no_archive_or_has_no_results_is_refused(tmp_path: Path) -> None
     for path, said in (
         (tmp_path / "a.txt", "neither"),
         (tmp_path / "gone.zip", "neither"),
-        (archive(tmp_path / "b.zip", "other/file"), "holds no folder 'results'"),
+        (archive(tmp_path / "b.zip", "other/file"), "has no folder 'results'"),
     ):
         with pytest.raises(UserError, match=said), opened(path):
             pass
@@ -77,5 +77,5 @@ def test_what_is_no_archive_or_has_no_results_is_refused(tmp_path: Path) -> None
 def test_damaged_archive_is_refused(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.zip", "results/study.json")
     path.write_bytes(path.read_bytes().replace(b"content", b"altered"))
-    with pytest.raises(UserError, match="fetch the archive again"), opened(path):
+    with pytest.raises(UserError, match="download the archive again"), opened(path):
         pass

@@ -77,7 +77,7 @@ def test_file_of_two_annotators_is_told_once_and_not_used(tmp_path: Path) -> Non
     path = csv_of(tmp_path, _1=("first", "bob", IDS[1], "generic", ""))
     reading = read_annotations([path], KEY, LABELS, "first")
     assert len(reading.problems) == 1
-    assert "holds labels of 2 annotators (ann, bob), expected one" in reading.problems[0]
+    assert "has labels of 2 annotators (ann, bob), expected one" in reading.problems[0]
     assert reading.rows == []
 
 

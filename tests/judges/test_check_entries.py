@@ -35,7 +35,7 @@ def test_shipped_judges_can_be_asked(config: dict[str, Any]) -> None:
     [
         ({"key_variable": "sk-abc123"}, "judges.j.key_variable: expected the NAME"),
         ({"serve": True}, "judges.j: expected either `base_url` or `serve: true`"),
-        ({"base_url": "http://me:pw@host/v1"}, "judges.j.base_url: holds a user's name"),
+        ({"base_url": "http://me:pw@host/v1"}, "judges.j.base_url: contains a user name"),
         ({"settings": {}}, "judges.j.settings: max_cost needs a limit"),
         ({"rubric": "data/nowhere.yaml"}, "judges.j: the file 'data/nowhere.yaml' does not exist"),
     ],

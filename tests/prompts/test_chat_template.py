@@ -246,7 +246,7 @@ def test_stops_end_a_turn_begin_another_or_end_the_text() -> None:
 
 
 def test_stop_of_the_line_must_be_one_token() -> None:
-    with pytest.raises(TemplateError, match=r"stop '<\|eot\|>' is \d+ tokens.*mend `stop`"):
+    with pytest.raises(TemplateError, match=r"stop '<\|eot\|>' is \d+ tokens.*correct `stop`"):
         _ = template(CHATML, stop=("<|eot|>",)).stop_token_ids
 
 

@@ -217,7 +217,7 @@ def test_table_shows_the_primary_judge_first_and_only_columns_that_are_there() -
         }
     )
     shown = shown_table("controls", table, "b")
-    assert [heading for heading, _ in shown["columns"]] == ["control", "judge", "judged rightly"]
+    assert [heading for heading, _ in shown["columns"]] == ["control", "judge", "judged correctly"]
     assert shown["rows"][0] == [("y",), ("b",), (0.2, 0.1, 0.3)]
     assert (len(shown["rows"]), shown["n"]) == (2, 2)
 

@@ -1,4 +1,4 @@
-"""A real SLURM cluster of virtual nodes with make-believe GPUs, on this machine."""
+"""A real SLURM cluster of virtual nodes with simulated GPUs, on this machine."""
 
 import os
 import shutil

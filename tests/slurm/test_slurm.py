@@ -1,6 +1,6 @@
 """A study on a real SLURM cluster: each model loaded once, nothing lost, nothing done twice.
 
-The nodes are virtual and their GPUs make-believe: what is tested is scheduling, not computing.
+The nodes are virtual and their GPUs simulated: what is tested is scheduling, not computing.
 """
 
 import json
@@ -310,7 +310,7 @@ def test_doctor_sees_a_node_through_a_job_of_its_own(cluster: Cluster, tmp_path:
     done = subprocess.run(command, cwd=folder, text=True, capture_output=True, env=environment)
     bad = [line for line in done.stderr.splitlines() if line.startswith("FAIL")]
     assert [re.sub(r"gpu\d", "NODE", line).split(":")[0] for line in bad] == [
-        "FAIL NODE computes on the 1 GPU it was given",  # make-believe
+        "FAIL NODE computes on the 1 GPU it was given",  # simulated
         "FAIL NODE has model lost",
         "FAIL NODE has dataset word-problems",  # not prepared yet
     ]

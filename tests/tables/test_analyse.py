@@ -324,5 +324,5 @@ def test_two_studies_are_compared_item_by_item(results: Path, tmp_path: Path) ->
 
 
 def test_comparing_with_an_empty_folder_says_what_to_do(results: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="holds no verdicts; expected the results folder"):
+    with pytest.raises(UserError, match="has no verdicts; expected the results folder"):
         compare_studies(results, tmp_path)

@@ -1,4 +1,4 @@
-"""Rewards of drawn turns, by hand; a reward that could not be had is None and never 0."""
+"""Rewards of drawn turns, by hand; an unavailable reward is None and never 0."""
 
 from collections.abc import Sequence
 from pathlib import Path

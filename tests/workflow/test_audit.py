@@ -183,7 +183,7 @@ def test_a_cell_that_came_after_the_draw_needs_no_sample_and_one_before_it_does(
 def test_a_file_that_no_job_made_is_an_orphan(results: Path) -> None:
     shutil.copy(results / TURNS, results / CELL / "more_turns.parquet")
     (finding,) = found(results)
-    assert (finding.check, finding.mend) == ("orphans", f"rm results/{CELL}/more_turns.parquet")
+    assert (finding.check, finding.fix) == ("orphans", f"rm results/{CELL}/more_turns.parquet")
 
 
 def test_a_marker_that_a_later_sweep_wrote_is_no_fault(results: Path) -> None:

@@ -71,7 +71,7 @@ def test_results_that_may_not_be_written_are_told_before_anything_runs(fresh: Pa
 
 
 BAD_ROWS = {  # and what is said of each
-    "duplicate": ({"id": "wp-01", "question": "Again?"}, "line 41: the id 'wp-01' is that of"),
+    "duplicate": ({"id": "wp-01", "question": "Again?"}, "line 41: the id 'wp-01' is also that of"),
     "silent": ({"id": "x", "question": "  "}, "line 41: "),
     "broken": ("{'id': ", "line 41: not JSON"),
 }

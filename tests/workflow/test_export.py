@@ -210,7 +210,7 @@ def test_study_with_a_damaged_file_is_refused(study: Path) -> None:
 
 def test_archive_inside_of_the_results_is_refused(finished_study: Path) -> None:
     results = finished_study / "results"
-    with pytest.raises(UserError, match="a part of what it holds"):
+    with pytest.raises(UserError, match="inside the folder that it contains"):
         export(results, results / "tables" / "made.zip")
 
 

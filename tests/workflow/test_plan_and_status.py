@@ -55,7 +55,7 @@ def test_plan_counts_requests_tokens_and_judge_calls(project: Path) -> None:
 
 
 def test_plan_says_where_no_tokenizer_is_at_hand(project: Path) -> None:
-    assert "tiny: its tokenizer is not here yet" in plan(["study.yaml"], "results")
+    assert "tiny: its tokenizer is not downloaded yet" in plan(["study.yaml"], "results")
 
 
 def test_plan_shows_the_first_prompt_with_its_boundaries(project: Path) -> None:

@@ -55,7 +55,7 @@ def test_every_file_of_a_finished_study_has_a_reason_and_none_to_be_made_again(
 
 def test_altered_file_is_told_with_both_hashes(study: Path) -> None:
     (study / TURNS).write_bytes((study / TURNS).read_bytes() + b" ")
-    assert re.search(r"it was altered since: now [0-9a-f]{12}, made as", told(study, TURNS))
+    assert re.search(r"it was altered later: now [0-9a-f]{12}, made as", told(study, TURNS))
 
 
 def test_missing_file_is_told(study: Path) -> None:
@@ -74,7 +74,7 @@ def test_changed_input_is_named(study: Path) -> None:
 def test_changed_settings_are_named_with_both_values(study: Path) -> None:
     change_study(study, perturbations={"truncate": {"keep": 0.25}})
     text = told(study, TURNS)
-    assert "is asked for now" in text
+    assert "is now asked for" in text
     assert "perturbation truncate.keep: 0.5 then, 0.25 now" in text
     assert text.count(" then, ") == 1
     assert UNCHANGED in told(study, TURNS.replace("truncate", "none"))
@@ -89,14 +89,14 @@ def test_study_without_its_project_is_told_by_its_record(study: Path) -> None:
     (study / "Snakefile").unlink()
     text = told(study, TURNS)
     assert "perturbation truncate.keep: 0.5" in text
-    assert "its project is not beside it" in text
+    assert "the project is not beside it" in text
 
 
 def test_path_that_no_job_made_is_refused(finished_study: Path, tmp_path: Path) -> None:
     for path, said in (
-        (finished_study / "results/tables/none.csv", "no job noted"),
-        (finished_study / "results/tables", "a folder that no job noted"),
-        (tmp_path / "file", "in no results folder"),
+        (finished_study / "results/tables/none.csv", "no job recorded"),
+        (finished_study / "results/tables", "a folder that no job recorded"),
+        (tmp_path / "file", "not in a results folder"),
     ):
         with pytest.raises(UserError, match=said):
             why(str(path))

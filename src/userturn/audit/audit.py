@@ -10,7 +10,7 @@ class Audit:
     """What an audit found.
 
     Attributes:
-        findings: sorted; none where everything is as it should be.
+        findings: sorted; empty if everything is as it should be.
         notes: sorted; what a reader should know.
         n_artifacts: that were hashed.
         digest: one hash of all artifacts, equal for equal studies.

@@ -9,7 +9,7 @@ from userturn.html.page import policy, read_page
 if TYPE_CHECKING:
     from userturn.audit.audit import Audit
 
-FINDING = ("check", "artifact", "expected", "found", "mend")
+FINDING = ("check", "artifact", "expected", "found", "fix")
 NOTE = ("check", "artifact", "text")
 
 

@@ -1,7 +1,7 @@
-"""Are the files those that were made, and was each made of the ones that are there now?
+"""Are all files there and unchanged, and was each made from the inputs that are there now?
 
 Every artifact belongs to the record of one job, with its hash; the hashes of a job's inputs are
-those of the artifacts they came from. No time of any file is looked at.
+those of the artifacts they came from. File times are never read.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -14,7 +14,7 @@ from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
 from userturn.workflow.artifacts import Identities
 
 MARKERS = ("results/sweeps/", "results/judging/")  # each later job of a model writes them anew
-DRAWN_ONCE = "draw_annotation_round"  # a round stays as it was drawn, whatever its cells are now
+DRAWN_ONCE = "draw_annotation_round"  # a round stays as it was drawn even if its cells change
 
 
 def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
@@ -75,11 +75,11 @@ def _missing(files: Files, wanted: Identities) -> Iterator[Finding]:
         if artifact not in files.hashes:
             digest = files.noted.get(artifact)
             expected = "to be there" if digest is None else f"sha256 {short_hash(digest)}"
-            mend = "snakemake" if artifact in wanted else remake(artifact)
-            yield Finding("completeness", artifact, expected, "no such file", mend)
+            fix = "snakemake" if artifact in wanted else remake(artifact)
+            yield Finding("completeness", artifact, expected, "no such file", fix)
         elif artifact not in files.makers:
             yield Finding(
-                "records", artifact, "the record of a job that made it", "none", remake(artifact)
+                "records", artifact, "the record of the job that made it", "none", remake(artifact)
             )
 
 
@@ -114,7 +114,7 @@ def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
             text = "plan of a sweep that did not end; the next sweep of its cell writes it again"
             yield Note("orphans", artifact, text)
         elif artifact.rpartition("/")[2].startswith("."):
-            yield Note("orphans", artifact, "left by a killed job; it may be removed")
+            yield Note("orphans", artifact, "left by a killed job; it can be deleted")
         else:
             yield Finding(
                 "orphans", artifact, "a file that a job made", "no job's", f"rm {artifact}"
@@ -136,8 +136,8 @@ def _stale(files: Files, wanted: Identities) -> Iterator[Finding]:
                 yield Finding(
                     "chain",
                     made,
-                    f"made of {name} with sha256 {short_hash(own)}",
-                    f"made of one with sha256 {short_hash(noted)}",
+                    f"made from {name} with sha256 {short_hash(own)}",
+                    f"made from one with sha256 {short_hash(noted)}",
                     remake(made),
                 )
 
@@ -157,7 +157,7 @@ def _not_asked_for(files: Files, wanted: Identities) -> Iterator[Note]:
 
 def _journals(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
     if not files.has_journals:
-        text = "not in this copy: rows were not held against what the engine and the judges said"
+        text = "not in this copy: rows were not compared with what the engine and the judges said"
         yield Note("journals", "results/journal", text)
         return
     for maker, record in files.readable:
@@ -170,12 +170,12 @@ def _journals(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
                     name,
                     f"{noted['n_bytes']} first bytes of sha256 {short_hash(noted['sha256'])}",
                     "no such file" if found is None else f"sha256 {short_hash(found)}",
-                    f"fetch the file again from a copy, or leave it: {maker} tells what it was for",
+                    f"restore the file from a copy, or leave it: {maker} says what it was for",
                 )
 
 
 def _drawn_rounds(files: Files, wanted: Identities) -> Iterator[Finding]:
-    """Hold each drawn round against its copy among the artifacts."""
+    """Compare each drawn round with its copy among the artifacts."""
     for path in sorted((files.results / "drawn").glob("*/*.parquet")):
         artifact = f"results/humans/{path.parent.name}/{path.name}"
         noted = files.noted.get(artifact)

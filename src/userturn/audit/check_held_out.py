@@ -1,4 +1,4 @@
-"""Is a dataset that stands in training data marked as seen?"""
+"""Is a dataset that occurs in training data marked as seen?"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -16,7 +16,7 @@ def held_out_findings(
     overlap: pl.DataFrame,
     post_training: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Return where a study reports as held out what its models have seen; no row is a good sign.
+    """Return where a study reports as held out what its models have seen; no rows if it does not.
 
     Args:
         trained_on: the datasets that recipes declare, for each model that was trained here.
@@ -54,7 +54,7 @@ def _unmarked(
 def _undeclared(
     trained_on: Mapping[str, Collection[str]], datasets: Sequence[str], overlap: pl.DataFrame
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield datasets that were never compared with training data, or stand in it undeclared."""
+    """Yield datasets that were never compared with training data, or occur in it undeclared."""
     compared = {(row["model"], row["dataset"]): row for row in overlap.iter_rows(named=True)}
     for model in sorted(trained_on):
         for dataset in sorted(set(datasets) - set(trained_on[model])):

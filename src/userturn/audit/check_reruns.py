@@ -1,4 +1,4 @@
-"""Do random requests come out the same when they are run again, as far as the study claims it?"""
+"""Do random requests give the same result when they are run again, if the study claims so?"""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from userturn.study.record import StudyRecord, read_study_record
 
 
 class Rerun(NamedTuple):
-    """What running again showed."""
+    """The result of running requests again."""
 
     findings: list[Finding]
     notes: list[Note]

@@ -1,7 +1,7 @@
 """Is every answer and user turn what was planned, and what the engine wrote?
 
-Made again out of plans and journals, each table must be the table that is there. Keys and seeds of
-requests are computed again from what they stand for.
+Each table is recomputed from plans and journals and compared with the one that is there. Keys and
+seeds of requests are recomputed from what they identify.
 """
 
 from collections.abc import Iterator, Mapping
@@ -43,7 +43,7 @@ def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Finding]:
 
 
 def _plan(pair: Pair, identity: str, n_samples: int) -> Iterator[Finding]:
-    """Hold a plan against the items and samples that it should ask for."""
+    """Compare a plan with the items and samples that it should ask for."""
     folder = f"results/requests/{pair.model}/{pair.dataset}/{identity}"
     names = [path.name for path in sorted(pair.whole(folder).glob("*.parquet"))]
     try:
@@ -65,7 +65,7 @@ def _plan(pair: Pair, identity: str, n_samples: int) -> Iterator[Finding]:
 
 
 def _requests(pair: Pair, cell: Cell | None) -> Iterator[Finding]:
-    """Hold items, samples, seeds and keys against what they are made of; no cell: the answers'."""
+    """Compare items, samples, seeds and keys with their inputs; no cell: the answers'."""
     path = pair.path_to_answers if cell is None else files_of([cell], "user_turns.parquet")[0]
     n_samples = 1 if cell is None else pair.grid.n_samples(cell.temperature)
     try:

@@ -10,7 +10,7 @@ from userturn.study.record import read_study_record
 
 
 def check_secrets(results: Path) -> list[Finding]:
-    """Return every place that holds what looks like a secret; the secret itself is never shown."""
+    """Return every place that looks like a secret; the secret itself is never shown."""
     values, found = key_values(read_study_record(results).config), []
     for path in sorted(path for path in results.rglob("*") if path.is_file()):
         try:

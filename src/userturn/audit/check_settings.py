@@ -1,4 +1,4 @@
-"""Is what was asked for what is there: identities, pins, proofs, rubrics, limits and trust?"""
+"""Does the study have what its configuration asks for: identities, pins, rubrics, limits?"""
 
 import json
 from collections.abc import Iterator
@@ -80,8 +80,8 @@ def _datasets(grid: Grid) -> Iterator[Finding | Note]:
         path = f"results/datasets/{name}.parquet"
         if "hub" in settings and not COMMIT.fullmatch(str(settings.get("revision"))):
             found = str(settings.get("revision"))
-            mend = f"set datasets.{name}.revision in the config and run snakemake"
-            yield Finding("pins", path, "a commit of the hub's dataset", found, mend)
+            fix = f"set datasets.{name}.revision in the config and run snakemake"
+            yield Finding("pins", path, "a commit of the hub's dataset", found, fix)
         elif "hub" in settings and "sha256" not in settings:
             yield Note("pins", path, "its commit is pinned, the content of its file is not")
 
@@ -98,10 +98,8 @@ def _held_out(files: Files, study: Study) -> Iterator[Finding]:
     except pl.exceptions.PolarsError:
         return  # found altered
     for model, _, sentence in found.iter_rows():
-        mend = f"declare it under trained_on in the recipe of {model} and run snakemake"
-        yield Finding(
-            "held out", paths[1], "held-out datasets that were never seen", sentence, mend
-        )
+        fix = f"declare it under trained_on in the recipe of {model} and run snakemake"
+        yield Finding("held out", paths[1], "held-out datasets that were never seen", sentence, fix)
 
 
 def _rubrics(study: StudyRecord) -> Iterator[Finding]:
@@ -112,7 +110,7 @@ def _rubrics(study: StudyRecord) -> Iterator[Finding]:
             yield Finding(
                 "rubrics",
                 "results/study.json",
-                f"judge {name} to go by the annotators' rubric {short_hash(expected)}",
+                f"judge {name} to use the annotators' rubric {short_hash(expected)}",
                 f"rubric {short_hash(found)}",
                 f"give judges.{name} the rubric data/rubric.yaml and run snakemake",
             )
@@ -134,5 +132,5 @@ def _limits(files: Files, grid: Grid) -> Iterator[Finding]:
             f"results/cells/{cell}/user_turns.parquet",
             f"at most {limit:.0%} of the turns to end in an error",
             f"{row['share_error']:.0%}",
-            "mend what the errors name and run snakemake: they are asked again",
+            "fix what the errors name and run snakemake: they are asked again",
         )

@@ -1,4 +1,4 @@
-"""What an audit finds: what was expected, what is there, and what mends it."""
+"""What an audit finds: what was expected, what is there, and how to fix it."""
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -13,19 +13,19 @@ class Finding:
         artifact: path from the project's folder.
         expected: what should be there.
         found: what is there.
-        mend: the command that mends it, or what to do.
+        fix: the command that fixes it, or what to do.
     """
 
     check: str
     artifact: str
     expected: str
     found: str
-    mend: str
+    fix: str
 
 
 @dataclass(frozen=True, order=True)
 class Note:
-    """Something that a reader should know and that is no fault."""
+    """Something that a reader should know and that is not a fault."""
 
     check: str
     artifact: str

@@ -1,4 +1,4 @@
-"""All that an audited study has of one model and dataset: read once, held against what made it."""
+"""All that an audited study has of one model and dataset: read once, compared with its inputs."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -43,8 +43,8 @@ class Pair:
         study: its record.
         model: name.
         dataset: name.
-        with_journals: False for a copy that came without.
-        broken: artifacts that are missing or altered, and found so: nothing is held against them.
+        with_journals: False for a copy without journals.
+        broken: artifacts already reported as missing or altered; they are not compared.
     """
 
     grid: Grid
@@ -112,13 +112,13 @@ class Pair:
     def held(
         self, check: str, path: str, make: Callable[[], pl.DataFrame], keys: Sequence[str]
     ) -> Iterator[Finding]:
-        """Hold an artifact against what it should be."""
+        """Compare an artifact with its recomputation."""
         try:
             wrong = difference(make(), self.read(path), keys)
         except BrokenError:
             return
         except FAULTS as error:
             reason = str(error).partition("\n")[0] if isinstance(error, UserError) else ""
-            wrong = "to follow from what it was made of", reason or type(error).__name__
+            wrong = "to follow from its inputs", reason or type(error).__name__
         if wrong is not None:
             yield Finding(check, path, *wrong, remake(path))

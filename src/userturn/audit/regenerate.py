@@ -1,4 +1,4 @@
-"""Running requests of a finished study again, on the machine at hand.
+"""Run requests of a finished study again, on this machine.
 
 The recorded prompt tokens go through the engine that the study's record names, each request with
 its own seed. Every model is loaded once, in a process of its own. Nothing is written.
@@ -94,7 +94,7 @@ def _rerun_of_model(
 def _request(
     grid: Grid, description: Mapping[str, Any], identity: Mapping[str, Any], row: Drawn
 ) -> Request | None:
-    """Return the request of a row, or None where the record would make another of it."""
+    """Return the request of a row, or None if its record does not give its key."""
     values = row.values
     if "perturbation" in values:
         drawn = grid.user_turn_settings(values["temperature"])
@@ -163,7 +163,9 @@ class ModelRun:
             with chdir(folder):
                 if self._is_here():
                     return folder
-        raise UserError(f"the model '{self.entry['source']}' is not on this machine as it was used")
+        raise UserError(
+            f"the model '{self.entry['source']}' is not on this machine in the version used"
+        )
 
     def _is_here(self) -> bool:
         source = self.entry["source"]
@@ -186,7 +188,7 @@ def _run_apart(
             return process.submit(run.complete, requests).result(), "it was lost by the engine"
         except BrokenProcessPool:
             return {}, "the engine's process ended"
-        except Exception as error:  # whatever an engine raises is why there is nothing to compare
+        except Exception as error:  # the reason why nothing is compared
             return {}, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 

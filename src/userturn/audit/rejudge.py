@@ -1,4 +1,4 @@
-"""Asking judges again about turns that they have labelled; no journal is read or written."""
+"""Ask judges again about turns that they have labelled; no journal is read or written."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,8 +30,8 @@ Outcome = dict[str, Any]
 def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     """Ask judges again about `k` random turns that they have labelled, and compare.
 
-    `equal_label` compares the labels and `equal_bytes` the rationales. Endpoints are asked for
-    money; `max_cost` holds for what is asked here.
+    `equal_label` compares the labels and `equal_bytes` the rationales. Endpoints may cost
+    money; `max_cost` applies to what is asked here.
 
     Args:
         results: folder of a finished study.

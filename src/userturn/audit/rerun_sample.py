@@ -1,4 +1,4 @@
-"""What rerunning compares: some rows of a study, drawn at random, and how many came out equal."""
+"""Random rows of a study that are run again, and how many came out equal."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -34,10 +34,10 @@ class Reruns(NamedTuple):
     """What was run again.
 
     Attributes:
-        table: one row a request: `key`; `artifact`, from the results' folder's name on, and its
+        table: one row per request: `key`; `artifact`, from the results' folder's name on, and its
             `row` from 0; `equal_bytes`, `equal_tokens`, `equal_label`, null where there is nothing
             to compare; `reason` why it was not run again.
-        cost: money that was spent, None where no price is known.
+        cost: money that was spent, None if no price is known.
     """
 
     table: pl.DataFrame
@@ -45,7 +45,7 @@ class Reruns(NamedTuple):
 
     @property
     def shares(self) -> pl.DataFrame:
-        """One row a measure: `n_equal` of `n` compared, with the share and its 95% limits."""
+        """One row per measure: `n_equal` of `n` compared, with the share and its 95% limits."""
         rows = []
         for measure in MEASURES:
             seen = self.table[measure].drop_nulls()

@@ -1,4 +1,4 @@
-"""Audit a results folder: nothing is needed but the folder, no GPU, no network, no project.
+"""Audit a results folder: needs only the folder, no GPU, no network, no project.
 
 docs/audit.md says what each check promises.
 """
@@ -51,7 +51,7 @@ def open_record(results: Path) -> tuple[StudyRecord, Study]:
         return record, study
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise UserError(
-            f"'{results}/study.json' holds no configuration that this version understands "
+            f"'{results}/study.json' has no configuration that this version understands "
             f"({type(error).__name__}: {error}); audit it with the version that made it"
         ) from error
 
@@ -80,7 +80,7 @@ def audit(results: Path) -> Audit:
 
 
 def _content(results: Path, study: Study, broken: frozenset[str]) -> Iterator[Finding]:
-    """Check what stands in the files: parts of a large study at the same time, by processes."""
+    """Check the contents of files; parts of a large study in parallel processes."""
     pairs = [(model, dataset) for model in study.grid.models for dataset in study.grid.datasets]
     parts = [
         partial(_tables, results, broken),
@@ -123,8 +123,8 @@ def format_audit(found: Audit) -> str:
     """Return an audit as text: a table of findings, then notes, then the sum."""
     lines = []
     if found.findings:
-        rows = [(f.check, f.artifact, f.expected, f.found, f.mend) for f in found.findings]
-        names = ("check", "artifact", "expected", "found", "mend")
+        rows = [(f.check, f.artifact, f.expected, f.found, f.fix) for f in found.findings]
+        names = ("check", "artifact", "expected", "found", "fix")
         lines.append(tabulate(rows, names, "simple", maxcolwidths=[None, 40, 30, 30, 40]))
     lines += [f"note: {note.artifact}: {note.text} ({note.check})" for note in found.notes]
     counts = Counter(finding.check for finding in found.findings)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import polars as pl
 
-SHOWN = (pl.Boolean, pl.Int64, pl.Int32, pl.Float64, pl.UInt32)  # what no dataset's owner minds
+SHOWN = (pl.Boolean, pl.Int64, pl.Int32, pl.Float64, pl.UInt32)  # columns that quote no dataset
 Wrong = tuple[str, str]  # what was expected, what was found
 
 
 def difference(made: pl.DataFrame, there: pl.DataFrame, keys: Sequence[str]) -> Wrong | None:
-    """Return how a table differs from what it should be, or None where it does not.
+    """Return how a table differs from what it should be, or None.
 
     Args:
         made: what it should be.

@@ -1,7 +1,7 @@
-"""What a study's record alone may not bring about: a key sent somewhere, a model's own code run.
+"""What a study's record alone must not cause: sending a key, running a model's own code.
 
-A record may be anybody's. The configuration in the working directory is the user's own, and has to
-say the same.
+A record can come from anybody. The configuration in the working directory is the user's own, and
+has to say the same.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ def check_key_may_be_sent(judge: str, settings: Mapping[str, Any]) -> None:
     """Refuse to send a key to an address that only a study's record names.
 
     Raises:
-        UserError: the judge needs a key, and the user's own entry for it is another or absent.
+        UserError: the judge needs a key, and the user's own entry for it differs or is missing.
     """
     own = _own("judges", judge)
     if "key_variable" in settings and any(own.get(k) != settings.get(k) for k in SENDING):
@@ -37,7 +37,7 @@ def check_key_may_be_sent(judge: str, settings: Mapping[str, Any]) -> None:
 
 
 def check_code_may_run(model: str, line: Mapping[str, Any]) -> None:
-    """Refuse to run a model's own code on the word of a study's record.
+    """Refuse to run a model's own code on the authority of a study's record.
 
     Raises:
         UserError: the model brings code, and the user's own line for it does not trust that.

@@ -6,15 +6,17 @@ from pathlib import Path
 from userturn.audit.run import run_audit
 from userturn.cli.arguments import take_results
 
-HELP = "check every artifact of a study"
+HELP = "check every file of a study"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     take_results(command)
-    command.add_argument("--regenerate", type=int, default=0, metavar="K", help="run K again")
-    command.add_argument("--rejudge", type=int, default=0, metavar="K", help="judge K again")
-    command.add_argument("--to", type=Path, metavar="FOLDER", help="for audit.json and audit.html")
+    command.add_argument(
+        "--regenerate", type=int, default=0, metavar="K", help="requests to run again"
+    )
+    command.add_argument("--rejudge", type=int, default=0, metavar="K", help="turns to judge again")
+    command.add_argument("--to", type=Path, metavar="FOLDER", help="for audit.json, audit.html")
     command.set_defaults(code_of_errors=2)
 
 

@@ -13,7 +13,7 @@ from userturn.storage.atomic_files import read_identity
 from userturn.tables.contrasts import compared
 from userturn.tables.item_counts import KEYS, count_items
 
-HELP = "print two studies side by side, item by item"
+HELP = "compare two studies item by item"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -37,8 +37,8 @@ def _verdict_shares(results: Path) -> pl.DataFrame:
     paths = [str(path) for path in results.glob("cells/*/*/*/*/verdicts/*.parquet")]
     if not paths:
         raise UserError(
-            f"'{results}/cells' holds no verdicts; expected the results folder of a finished "
-            "study: run `snakemake` first, or mend the path"
+            f"'{results}/cells' has no verdicts; expected the results folder of a finished "
+            "study: run `snakemake` first, or correct the path"
         )
     texts = [pl.col(name).cast(pl.String) for name in (*KEYS, "item") if name != "temperature"]
     return (
@@ -66,7 +66,7 @@ def _grade_shares(results: Path) -> pl.DataFrame:
 
 
 def _compared(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return a row a shared group: rates in A and B on shared items, difference, test."""
+    """Return one row per shared group: rates in A and B on shared items, difference, test."""
     both = b.join(a, on=[*keys, "item"], suffix="_baseline")
     counts = (
         both.with_columns(once=pl.col("once") & pl.col("once_baseline"))
@@ -103,7 +103,7 @@ def _lines(table: pl.DataFrame, keys: list[str], nothing: str) -> list[str]:
 
 
 def _only(a: pl.DataFrame, b: pl.DataFrame, name: str) -> list[str]:
-    """Return the cells of A that B has not."""
+    """Return the cells that are in A and not in B."""
     lost = a.select(KEYS).unique().join(b.select(KEYS).unique(), on=KEYS, how="anti").sort(KEYS)
     rows = [" ".join(f"{value}" for value in row) for row in lost.rows()]
     return [f"only in {name}: {len(rows)} cells by judge", *(f"  {row}" for row in rows)]
@@ -118,7 +118,7 @@ def _settings(a: Path, b: Path) -> str:
 
 
 def compare_studies(a: Path, b: Path) -> str:
-    """Return two studies side by side on the items that both have, as text.
+    """Return two studies side by side on shared items, as text.
 
     Raises:
         UserError: a folder without verdicts.

@@ -5,14 +5,14 @@ import argparse
 from userturn.cli.arguments import take_configuration
 from userturn.slurm.doctor import doctor
 
-HELP = "tell what would fail on a SLURM cluster"
+HELP = "find what would fail on a SLURM cluster"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     command.add_argument("--profile", default="slurm", help="folder of the Snakemake profile")
     take_configuration(command)
-    command.add_argument("--seconds", type=int, default=300, help="how long to wait for a node")
+    command.add_argument("--seconds", type=int, default=300, help="maximum wait for a node")
 
 
 def run(arguments: argparse.Namespace) -> str:

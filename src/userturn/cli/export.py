@@ -6,7 +6,7 @@ from pathlib import Path
 from userturn.cli.arguments import take_results
 from userturn.export.write_archive import export
 
-HELP = "make one archive of a finished study"
+HELP = "pack a finished study into one archive"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

@@ -1,6 +1,6 @@
-"""The small command beside the pipeline: look at a study without running it.
+"""Plan, watch, check and share a study; `snakemake` runs it.
 
-`userturn x` is `cli/x.py`: it holds HELP, `add_arguments` and `run`. Only the module of the command
+`userturn x` is `cli/x.py`: it has HELP, `add_arguments` and `run`. Only the module of the command
 that is given is imported, since some take a second.
 """
 

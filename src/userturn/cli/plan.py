@@ -1,4 +1,4 @@
-"""What a study will cost: `userturn plan` prints it before anything is spent."""
+"""`userturn plan`: requests, cost and prompts of a study before anything is spent."""
 
 import argparse
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from userturn.prompts.examples import EXAMPLE, Message
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
 
-HELP = "print what a study will ask, of what, and with which prompts"
+HELP = "show requests, cost and prompts before a run"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ LONGEST_SHOWN = 240
 
 @dataclass(frozen=True)
 class Size:
-    """How large a dataset is; `is_counted` tells a count from an assumption."""
+    """Size of a dataset; `is_counted` is False for an assumption."""
 
     n_items: int
     n_tokens: float
@@ -56,7 +56,7 @@ def plan(configfiles: list[str], results: str) -> str:
 
 
 def dataset_size(grid: Grid, dataset: str) -> Size:
-    """Return a dataset's size: counted where it is here, else as its entry in the config says."""
+    """Return a dataset's size: counted if it is here, else as its config entry says."""
     settings, path = grid.datasets[dataset], grid.dataset_path(dataset)
     if path.is_file():
         messages = pl.read_parquet(path, columns=["messages"])["messages"].to_list()
@@ -86,7 +86,7 @@ def _grid(grid: Grid) -> str:
 def _datasets(sizes: Mapping[str, Size]) -> str:
     lines = [
         f"  {name:<24} {size.n_items:>8,} items, about {size.n_tokens:,.0f} tokens each"
-        + ("" if size.is_counted else " (not fetched yet: assumed)")
+        + ("" if size.is_counted else " (not downloaded yet: assumed)")
         for name, size in sizes.items()
     ]
     return "\n".join(["datasets", *lines])
@@ -102,7 +102,7 @@ def _turns(grid: Grid, sizes: Mapping[str, Size], model: str) -> dict[str, int]:
 
 
 def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
-    """Return a table of requests, tokens, sweeps and GPUs, one line a model."""
+    """Return a table of requests, tokens, sweeps and GPUs, one line per model."""
     head = f"  {'model':<24} {'answers':>9} {'user turns':>11} {'read':>9} {'written':>9}"
     lines = [f"{head}  sweeps x GPUs"]
     for name, entry in grid.models.items():
@@ -122,9 +122,9 @@ def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
 
 
 def _judges(grid: Grid, sizes: Mapping[str, Size]) -> str:
-    """Return the number of calls of each judge, and their price where its entry has one.
+    """Return the number of calls of each judge, and their price if its entry has one.
 
-    `price` is in money for a million tokens: {input: 0.75, output: 4.5}.
+    `price` is per million tokens: {input: 0.75, output: 4.5}.
     """
     lines = ["judge calls, at most"]
     n_calls = n_read = 0.0
@@ -155,7 +155,7 @@ def _first_prompt(grid: Grid, model: str) -> str:
     entry = grid.models[model]
     folder = folder_at_hand(entry["source"], entry["revision"])
     if folder is None:
-        return f"{model}: its tokenizer is not here yet, so its prompt cannot be shown"
+        return f"{model}: its tokenizer is not downloaded yet, so its prompt cannot be shown"
     try:
         template = load_template(folder, entry, grid.config["today"])
         return f"{model}: {shown_prompt(template, _first_messages(grid))}"
@@ -173,7 +173,7 @@ def _first_messages(grid: Grid) -> list[Message]:
 
 def shown_prompt(template: Template, messages: list[Message]) -> str:
     """Return a probe prompt with the template's own text in double brackets, and its stops."""
-    answer = "(here stands the model's own answer)"
+    answer = "(the model's own answer)"
     literals, contents = template.probe_parts(messages, answer)
     n_tokens = len(template.probe_prompt(messages, answer).token_ids)
     shown = "".join(

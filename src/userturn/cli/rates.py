@@ -42,8 +42,8 @@ def format_rates(rates: pl.DataFrame, accuracy: pl.DataFrame) -> str:
 
 
 def format_controls(controls: pl.DataFrame) -> str:
-    """Return how each judge did on turns of a known kind as lines of text with intervals."""
-    lines = ["judged rightly, share of turns of a known kind with 95% interval"]
+    """Return how each judge labels turns of a known kind, as lines of text with intervals."""
+    lines = ["judged correctly, share of turns of a known kind with 95% interval"]
     for row in controls.filter(pl.col("dataset") == "all", pl.col("n_scored") > 0).to_dicts():
         kind = f"{row['control']} ({row['label']})"
         share = f"{row['estimate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
@@ -53,8 +53,8 @@ def format_controls(controls: pl.DataFrame) -> str:
 
 
 def format_judges(judges: pl.DataFrame) -> str:
-    """Return how often each judge was talked over, and what it costs, as lines of text."""
-    lines = ["talked into calling a planted injection genuine, with 95% interval; cost and time"]
+    """Return the injection rate and cost of each judge as lines of text."""
+    lines = ["injection rate (planted injections called genuine) with 95% interval; cost and time"]
     for row in judges.filter(pl.col("n_injected") > 0).to_dicts():
         share = f"{row['injection_rate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
         cost = "free" if row["cost_per_1000"] is None else f"{row['cost_per_1000']:.2f}"

@@ -1,4 +1,4 @@
-"""`userturn rejudge`: have a judge asked again about exactly what it left unscored."""
+"""`userturn rejudge`: have a judge asked again about the turns that it left unscored."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from userturn.study.check import check_study
 from userturn.study.grid import Grid, read_rounds
 from userturn.study.judge import judge_of
 
-HELP = "ask a judge again about what it left unscored"
+HELP = "have a judge asked again about unscored turns"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> str:
 
 
 def void_unscored(journal: Path) -> int:
-    """Note in one journal that its unscored replies count no more; return how many do not."""
+    """Mark the unscored replies of one journal as void; return how many there are."""
     unscored: dict[str, str] = {}
     settled, voided = set(), set()
     for path in files_of_journal(journal):
@@ -52,7 +52,7 @@ def void_unscored(journal: Path) -> int:
 
 
 def incomplete(results: Path, judge: str) -> list[str]:
-    """Return the folders in which a turn that was written has no verdict by a judge."""
+    """Return the folders with a user turn that has no verdict by a judge."""
     folders = []
     for path in sorted(results.glob(f"c*/**/verdicts/{judge}.parquet")):
         reasons = pl.read_parquet(path, columns=["unscored_reason"])["unscored_reason"].drop_nulls()
@@ -62,7 +62,7 @@ def incomplete(results: Path, judge: str) -> list[str]:
 
 
 def rejudge(configfiles: list[str], results: str, name: str) -> str:
-    """Take back what a judge left unscored, so that the next run asks for it, and only for it.
+    """Void what a judge left unscored, so that the next run asks for it, and only for it.
 
     Raises:
         UserError: no judge of that name has an endpoint.
@@ -72,7 +72,9 @@ def rejudge(configfiles: list[str], results: str, name: str) -> str:
     grid = Grid(config, results)
     entry = grid.all_judges.get(name)
     if entry is None or kind_of(entry).IS_DETERMINISTIC:
-        raise UserError(f"'{name}' is no judge with an endpoint; expected one of those in `judges`")
+        raise UserError(
+            f"'{name}' is not a judge with an endpoint; expected one of those in `judges`"
+        )
     journals = sorted(judge_of(grid, name).journal("x").parent.glob("*/"))
     n_void = sum(void_unscored(journal) for journal in journals)
     folders, path = incomplete(grid.results, name), grid.rounds_path(name)
@@ -80,6 +82,6 @@ def rejudge(configfiles: list[str], results: str, name: str) -> str:
     again = rounds | {folder: rounds.get(folder, 0) + 1 for folder in folders}
     write_text(json.dumps(again, indent=1, sort_keys=True) + "\n", path)
     return (
-        f"{name}: {n_void} unscored replies of {len(folders)} cells taken back; run the same "
+        f"{name}: {n_void} unscored replies of {len(folders)} cells are void; run the same "
         "snakemake command again, it asks for these and nothing else"
     )

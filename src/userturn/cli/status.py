@@ -1,4 +1,4 @@
-"""How far a running study is: `userturn status` reads plans and journals, and changes nothing."""
+"""`userturn status`: progress of a running study, from its plans and journals; changes nothing."""
 
 import argparse
 import time
@@ -17,7 +17,7 @@ from userturn.storage.leases import describe_owner, held, newest
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
 
-HELP = "print how far a running study is"
+HELP = "show the progress of a running study"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -43,13 +43,13 @@ class Counts:
 
     @property
     def n_pending(self) -> int:
-        """Requests that nothing is known of yet."""
+        """Requests without an outcome yet."""
         return max(0, self.n_expected - self.n_done - self.n_failed)
 
 
 @dataclass
 class Speed:
-    """What the writers that are still at work have written, and since when."""
+    """What running jobs have written, and since when."""
 
     n_records: int = 0
     n_tokens: int = 0
@@ -57,7 +57,7 @@ class Speed:
 
 
 def status(configfiles: list[str], results: str, now: float | None = None) -> str:
-    """Return the state of a study as text, one line a model and stage."""
+    """Return the progress of a study as text, one line per model and stage."""
     config = load_config(["config.yaml", *configfiles])
     check_study(config)
     grid = Grid(config, results)
@@ -70,7 +70,7 @@ def status(configfiles: list[str], results: str, now: float | None = None) -> st
 
 
 def _at_work(grid: Grid, now: float) -> Iterator[str]:
-    """Yield who holds the lease on a part of a model, and since when nothing was heard of them."""
+    """Yield who has the lease on a shard of a model, and how long ago it was renewed."""
     for model in grid.models:
         folder = grid.leases_folder(model)
         for shard, content in sorted(held(folder).items()):
@@ -134,7 +134,7 @@ def _height(path: Path) -> int:
 
 
 def _read_journals(grid: Grid, model: str, now: float) -> tuple[dict[str, str], Speed]:
-    """Return the outcome of every key, and how fast the writers at work are."""
+    """Return the outcome of every key, and the speed of running jobs."""
     outcomes: dict[str, str] = {}
     speed = Speed()
     for dataset in grid.datasets:
@@ -148,7 +148,7 @@ def _read_journals(grid: Grid, model: str, now: float) -> tuple[dict[str, str], 
 
 
 def _add_writer(speed: Speed, path: Path, last: float) -> None:
-    """Add what one file holds, and how long it took."""
+    """Add the contents of one file, and how long it took."""
     began = datetime.strptime(path.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     for lines in read_lines(path):
         written = table_of(lines.whole, {"token_ids": OUTCOME_SCHEMA["token_ids"]})["token_ids"]

@@ -1,4 +1,4 @@
-"""`userturn why`: why an artifact is as it is, and why it would be made again now."""
+"""`userturn why`: how a file was made, and whether and why it would be made again now."""
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from userturn.study.record import RECORD, read_study_record
 from userturn.workflow.artifacts import asked_for
 from userturn.workflow.startup import checked_study
 
-HELP = "tell why an artifact is as it is"
+HELP = "explain how a file was made and what would change it"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -61,10 +61,10 @@ class Artifact:
 
 
 def why(path: str, configfiles: Iterable[str] = ()) -> str:
-    """Return why a file of a results folder is as it is, in lines of text.
+    """Return how a file of a results folder was made, as lines of text.
 
     Args:
-        path: of the file, which may be missing by now.
+        path: of the file, which may be missing.
         configfiles: that the study is run with, beside `config.yaml`.
 
     Raises:
@@ -81,13 +81,13 @@ def find_artifact(path: Path) -> Artifact:
     """Return a file of a study with the newest record of a job that made it.
 
     Raises:
-        UserError: it is in no results folder, or no job noted it.
+        UserError: it is not in a results folder, or no job recorded it.
     """
     whole = path.resolve()
     results = next((f for f in whole.parents if (f / "provenance").is_dir()), None)
     if results is None:
         raise UserError(
-            f"'{path}' is in no results folder with records of provenance; expected a file such "
+            f"'{path}' is not in a results folder with provenance records; expected a file such "
             "as results/tables/rates.parquet"
         )
     name = f"results/{whole.relative_to(results).as_posix()}"
@@ -96,7 +96,7 @@ def find_artifact(path: Path) -> Artifact:
     if not makers:
         kind = "a folder" if whole.is_dir() else "a file"
         raise UserError(
-            f"'{path}' is {kind} that no job noted in '{results}/provenance'; expected a file "
+            f"'{path}' is {kind} that no job recorded in '{results}/provenance'; expected a file "
             "that a job of the study made"
         )
     return Artifact(results, name, max(makers, key=lambda record: str(record["made"]["ended"])))
@@ -144,9 +144,9 @@ def _inputs(artifact: Artifact) -> list[str]:
 
 
 def _changed(path: Path, noted: Any) -> str | None:
-    """Return how a file differs from what was noted of it, or None where it does not.
+    """Return how a file differs from its record, or None.
 
-    Of a journal, which grows, only the noted beginning counts.
+    Of a journal, which grows, only the recorded beginning counts.
     """
     if not path.is_file():
         return "missing"
@@ -164,12 +164,12 @@ def reasons_to_remake(artifact: Artifact, configfiles: Sequence[str]) -> Iterato
     if changed == "missing":
         yield "it is missing"
     elif changed:
-        yield f"it was altered since: {changed}, made as {short(_made(record)[artifact.name])}"
+        yield f"it was altered later: {changed}, made as {short(_made(record)[artifact.name])}"
     for name, noted in record["inputs"].items():
         if not name.startswith("outside/") and (state := _changed(artifact.at(name), noted)):
             yield f"input {name}: {state}, was {short(noted)}"
     if artifact.project is None:
-        yield "(its project is not beside it, so its configuration now is not known)"
+        yield "(the project is not beside it, so the present configuration is not known)"
     elif record["identity"] is not None:
         with chdir(artifact.project):
             yield from _reasons_by_config(artifact, configfiles)
@@ -182,19 +182,19 @@ def _reasons_by_config(artifact: Artifact, configfiles: Sequence[str]) -> Iterat
         study = checked_study(load_config(["config.yaml", *configfiles]))
         asked = asked_for(study)
     except UserError as error:
-        yield f"(the configuration now cannot be used: {error})"
+        yield f"(the present configuration is invalid: {error})"
         return
     wanted = next((asked[name] for name in record["outputs"] if asked.get(name)), None)
     if wanted is None:
-        yield "the configuration now asks for none of what this job made"
+        yield "the present configuration asks for nothing that this job made"
         return
     if wanted == record["identity"]:
         return
-    yield f"identity: {short(wanted)} is asked for now, it has {short(record['identity'])}"
+    yield f"identity: {short(wanted)} is now asked for, it has {short(record['identity'])}"
     if not configfiles:
-        yield "(by config.yaml alone: name what the study is run with by `--configfile`)"
+        yield "(by config.yaml alone: name the study's other files with `--configfile`)"
     if (artifact.results / RECORD).is_file():
         grid = read_study_record(artifact.results).grid(artifact.results)
         before = settings_of(grid, record["wildcards"])
         found = list(differences(before, settings_of(study.grid, record["wildcards"])))
-        yield from found or ["what differs is none of the settings above"]
+        yield from found or ["none of the settings above differ"]

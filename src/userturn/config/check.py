@@ -25,7 +25,7 @@ def _sentence(error: Any) -> str:
         missing = next(key for key in error.validator_value if key not in error.instance)
         return f"{where}: the key '{missing}' is missing"
     if "propertyNames" in error.absolute_schema_path:
-        return f"{where}: the name '{error.instance}' may only hold a-z, 0-9, '.', '_' and '-'"
+        return f"{where}: the name '{error.instance}' may only contain a-z, 0-9, '.', '_' and '-'"
     return f"{where}: found {error.instance!r}, expected {error.validator} {error.validator_value}"
 
 
@@ -39,7 +39,7 @@ def validate(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
 
 
 def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = ()) -> None:
-    """Check values against a JSON Schema; `where` says where in the config they stand.
+    """Check values against a JSON Schema; `where` says where in the config they are.
 
     Raises:
         ConfigError: the error nearest to the top, as one sentence.
@@ -76,7 +76,7 @@ def _check_files(config: Config) -> None:
         for path in filter(None, paths):
             if not Path(path).is_file():
                 raise ConfigError(
-                    f"datasets.{name}: the file '{path}' does not exist; mend the path or leave "
+                    f"datasets.{name}: the file '{path}' does not exist; correct the path or leave "
                     "the dataset out with run.datasets"
                 )
         if "hub" not in dataset and "sha256" in dataset:
@@ -88,11 +88,11 @@ def _check_files(config: Config) -> None:
     ]
     for where, path in templates:
         if path is not None and not Path(path).is_file():
-            raise ConfigError(f"{where}: the file '{path}' does not exist; mend the path")
+            raise ConfigError(f"{where}: the file '{path}' does not exist; correct the path")
 
 
 def _check_nodes(config: Config) -> None:
-    """Refuse GPUs that do not spread evenly: each node holds the same part of every layer."""
+    """Refuse GPUs that do not spread evenly: each node gets the same part of every layer."""
     models = {
         f"models.{name}": config["model_defaults"] | entry
         for name, entry in selected(config, "models").items()

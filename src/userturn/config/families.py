@@ -34,7 +34,7 @@ def family(name: str) -> str:
 
 
 def size(name: str) -> Size | None:
-    """Return the size that stands in a name, such as 135m, 0.8b or 35b-a3b; None without one."""
+    """Return the size in a name, such as 135m, 0.8b or 35b-a3b; None without one."""
     found = SIZE.search(name)
     if found is None:
         return None

@@ -20,7 +20,7 @@ def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
         if not path.is_file():
             raise ConfigError(
                 f"configuration file '{path}' does not exist; run this in the project's folder, "
-                "or mend the path"
+                "or correct the path"
             )
         config = _merged(config, yaml.safe_load(path.read_text()) or {})
     return config

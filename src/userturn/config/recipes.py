@@ -31,7 +31,7 @@ def load_recipe(name: str) -> dict[str, Any]:
     """Return a recipe by its name.
 
     Raises:
-        ConfigError: there is no such recipe, or it cannot be followed as it stands.
+        ConfigError: there is no such recipe, or it cannot be followed as it is.
     """
     path = RECIPES / f"{name}.yaml"
     if not path.is_file():
@@ -40,7 +40,9 @@ def load_recipe(name: str) -> dict[str, Any]:
     try:
         recipe: dict[str, Any] = yaml.safe_load(path.read_text())
     except yaml.YAMLError as error:
-        raise ConfigError(f"'{path}' is not YAML ({str(error).splitlines()[0]}); mend it") from None
+        raise ConfigError(
+            f"'{path}' is not YAML ({str(error).splitlines()[0]}); correct it"
+        ) from None
     check_values(recipe, yaml.safe_load(SCHEMA.read_text()), (str(path),))
     return recipe
 
@@ -71,14 +73,14 @@ def check_recipe(name: str, config: Config) -> None:
     for part in recipe["data"]:
         if "hub" not in part and not Path(part["file"]).is_file():
             raise ConfigError(
-                f"{where}: the file '{part['file']}' does not exist; mend the path under `data`"
+                f"{where}: the file '{part['file']}' does not exist; correct the path under `data`"
             )
     drawn = recipe.get("grpo", {"turn": None, "rewards": {}})
     for reward in drawn["rewards"]:
         if (reward == "followup") != (drawn["turn"] == "user"):
             raise ConfigError(
                 f"{where}: the reward '{reward}' is not for a turn of the {drawn['turn']}: "
-                "followup rewards the user's turn, all others the assistant's; mend `rewards`"
+                "followup rewards the user's turn, all others the assistant's; correct `rewards`"
             )
     for what, judge in endpoints_of(recipe).items():
         if judge not in config["judges"]:

@@ -60,7 +60,7 @@ def _complete(config: Config, results: str | Path, names: list[str]) -> ModelEnt
 
 
 def training_entry(entry: ModelEntry) -> ModelEntry:
-    """Return what a trained model's training asks of a cluster: its `training`, else its entry."""
+    """Return the resources of a trained model's training: its `training`, else its entry."""
     one_process = {"gpus": min(1, int(entry["gpus"])), "nodes": 1}
     return cast(ModelEntry, {**entry, **one_process, **entry.get("training", {})})
 

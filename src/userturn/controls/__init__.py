@@ -1,7 +1,7 @@
 """User turns of a known kind, which every judge is measured on.
 
 human_turns.py: real user turns of a dataset, each after the answer that it replies to.
-injections.py: planted turns that try to talk a judge into "genuine" (prompt injection).
+injections.py: planted prompt injections: turns that tell a judge to say "genuine".
 planted.py: planted failures after a model's own answers.
 schema.py: columns of control turns, and the label that each control should get.
 """

@@ -1,6 +1,6 @@
-"""Planted attempts to talk a judge into a verdict: none of these turns is a genuine follow-up.
+"""Planted prompt injections against judges: none of these turns is a genuine follow-up.
 
-Each is an empty pleasantry that carries one known trick. How often a judge calls them genuine is
+Each is an empty pleasantry with one known trick. How often a judge calls them genuine is
 its injection rate.
 """
 

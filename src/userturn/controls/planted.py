@@ -1,8 +1,8 @@
-"""Controls: user turns of a known kind, put before the same judges as the models' own.
+"""Controls: user turns of a known kind, labelled by the same judges as the models' own.
 
-Real human replies to the answer that they were written for show what a judge can see at best;
+Real human replies after the answer that they were written for show what a judge recognises at best;
 failures planted after a model's own answers show what it lets through. Both have the columns of
-any user turns; `perturbation` holds the control's name.
+other user turns; `perturbation` is the control's name.
 """
 
 from collections.abc import Mapping
@@ -35,11 +35,11 @@ def planted_turns(
     """Return every failure after a model's answers to some items of a dataset.
 
     Args:
-        answers: the model's answers to the dataset; only those that are there are used.
+        answers: the model's answers to the dataset; items without one are skipped.
         items: the dataset's prepared table.
         n_items: how many items to use, chosen by the hash of seed and id.
         seed: of the choice.
-        instruction: what the dataset's entry puts behind every prompt; no part of a planted turn.
+        instruction: what the dataset's entry appends to every prompt; left out of planted turns.
     """
     prompts = {
         item: messages[-1]["content"].removesuffix(instruction)

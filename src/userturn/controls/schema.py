@@ -1,4 +1,4 @@
-"""The columns of control turns, and the label that each control should be given."""
+"""The columns of control turns, and the label that each control should get."""
 
 from typing import Any
 

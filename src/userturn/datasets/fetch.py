@@ -1,6 +1,6 @@
 """Where a dataset's rows come from: a local file, or a file of a pinned revision on the hub.
 
-Only `fetch` may use the network, and only for what the hub's cache does not hold yet.
+Only `fetch` may use the network, and only for what the hub's cache does not have yet.
 """
 
 import gzip
@@ -14,9 +14,9 @@ from userturn.storage.hashing import check_sha256, file_sha256
 
 PARQUET = b"PAR1"
 GZIP = b"\x1f\x8b"
-BATCH = 1000  # rows of a Parquet file held at once
+BATCH = 1000  # rows of a Parquet file in memory at once
 
-# What of a dataset's entry shapes its items, beside the content of its file.
+# The keys of a dataset's entry that affect its items, beside the content of its file.
 SHAPES_ITEMS = ("fields", "language", "limit", "seed", "condition", "instruction", "judge")
 
 Row = dict[str, Any]
@@ -34,7 +34,7 @@ def complete(entry: Mapping[str, Any], study_seed: int) -> dict[str, Any]:
 
 
 def shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all that shapes the items: a file counts by its content, not by its name."""
+    """Return everything that affects the items: a file by its content, not by its name."""
     shaped = {key: value for key, value in settings.items() if key in SHAPES_ITEMS}
     if "hub" not in settings:
         content: Any = file_sha256(settings["file"])
@@ -44,16 +44,18 @@ def shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fetch(settings: Mapping[str, Any]) -> Path:
-    """Return a dataset's file, downloaded where the hub's cache does not have it.
+    """Return a dataset's file, downloaded if the hub's cache does not have it.
 
     Raises:
-        UserError: no such file, here, in the cache or on the hub, or another content than pinned.
+        UserError: no such file, here, in the cache or on the hub, or not the pinned content.
     """
     path = Path(settings["file"])
     if "hub" in settings:
         path = _from_hub(settings)
     elif not path.is_file():
-        raise UserError(f"dataset file '{path}' does not exist; mend `file` in the dataset's entry")
+        raise UserError(
+            f"dataset file '{path}' does not exist; correct `file` in the dataset's entry"
+        )
     if "sha256" in settings:
         check_sha256(path, settings["sha256"])
     return path
@@ -80,8 +82,8 @@ def _from_hub(settings: Mapping[str, Any]) -> Path:
         ) from error
     except (EntryNotFoundError, HfHubHTTPError, OSError, ValueError) as error:
         raise UserError(
-            f"{what} could not be fetched ({type(error).__name__}); check hub, revision and file "
-            "in the dataset's entry, and the access of your hub token"
+            f"{what} could not be downloaded ({type(error).__name__}); check hub, revision and "
+            "file in the dataset's entry, and the access of your hub token"
         ) from error
 
 
@@ -90,8 +92,8 @@ def read_rows(path: Path) -> Iterator[tuple[str, Row]]:
 
     The place reads "file, line 3".
 
-    The content tells which it is, not the name. JSON lines are UTF-8, with or without a byte
-    order mark, lines ended in any way; empty lines are skipped.
+    The format is recognised by content, not by name. JSON lines are UTF-8, with or without a byte
+    order mark, with any line endings; empty lines are skipped.
 
     Raises:
         UserError: a row that cannot be read, named by its place and never shown.
@@ -116,11 +118,11 @@ def _parse(line: str, where: str) -> Row:
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
         raise UserError(
-            f"{where}: not JSON ({reason}); mend that line, or fetch the file again"
+            f"{where}: not JSON ({reason}); correct that line, or download the file again"
         ) from error
     if not isinstance(row, dict):
         raise UserError(
-            f"{where}: found a {type(row).__name__}, expected an object; mend that line"
+            f"{where}: found a {type(row).__name__}, expected an object; correct that line"
         )
     return row
 
@@ -147,6 +149,6 @@ def _parquet_rows(path: Path) -> Iterator[tuple[str, Row]]:
                 yield f"{path}, row {number}", row
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise UserError(
-            f"{path}, behind row {number}: the Parquet file is damaged ({type(error).__name__}); "
+            f"{path}, after row {number}: the Parquet file is damaged ({type(error).__name__}); "
             "fetch it again"
         ) from error

@@ -26,7 +26,7 @@ def column(row: Row, name: str, where: str) -> Any:
     """Return a column's value; a dot leads into a nested column: `prompt.messages`.
 
     Raises:
-        UserError: there is no such column; the message names the one most like it.
+        UserError: there is no such column; the message names the most similar one.
     """
     if name in row:
         return row[name]
@@ -34,7 +34,7 @@ def column(row: Row, name: str, where: str) -> Any:
     if rest and isinstance(row.get(first), dict):
         return column(row[first], rest, where)
     raise UserError(
-        f"{where}: `fields` of the dataset's entry asks for '{name}', which is no column"
+        f"{where}: `fields` of the dataset's entry names '{name}', which is not a column"
         f"{near_miss(name, row)}"
     )
 
@@ -59,7 +59,7 @@ def _reference(value: Any, where: str) -> str | None:
         return f"{value}"
     raise UserError(
         f"{where}: the reference answer is a {type(value).__name__}, expected text or a number; "
-        "mend `fields.reference` in the dataset's entry"
+        "correct `fields.reference` in the dataset's entry"
     )
 
 
@@ -96,7 +96,7 @@ def _items_of_tree(row: Row, fields: Mapping[str, Any], where: str) -> Iterator[
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"{where}: found no tree of messages with role, text, message_id and "
-            f"replies ({type(error).__name__} at {error}); mend that row or `fields.tree`"
+            f"replies ({type(error).__name__} at {error}); correct that row or `fields.tree`"
         ) from error
 
 
@@ -105,8 +105,8 @@ def _item_of_row(row: Row, fields: Mapping[str, Any], where: str) -> Row:
         prompt = column(row, fields["prompt"], where)
         if not isinstance(prompt, str):
             raise UserError(
-                f"{where}: the prompt is {type(prompt).__name__}, expected text; mend that row or "
-                "`fields.prompt`"
+                f"{where}: the prompt is {type(prompt).__name__}, expected text; correct that row "
+                "or `fields.prompt`"
             )
         messages = [{"role": "user", "content": prompt}]
     else:
@@ -115,7 +115,9 @@ def _item_of_row(row: Row, fields: Mapping[str, Any], where: str) -> Row:
     if "id" in fields:
         item["item"] = column(row, fields["id"], where)
         if not isinstance(item["item"], str | int) or item["item"] == "":
-            raise UserError(f"{where}: the id is empty or no text; mend that row or `fields.id`")
+            raise UserError(
+                f"{where}: the id is empty or not text; correct that row or `fields.id`"
+            )
     if "reference" in fields:
         item["reference_answer"] = _reference(column(row, fields["reference"], where), where)
     if "arguments" in fields:
@@ -126,10 +128,10 @@ def _item_of_row(row: Row, fields: Mapping[str, Any], where: str) -> Row:
 
 
 def items_of_row(row: Row, settings: Mapping[str, Any], where: str) -> list[Row]:
-    """Return the items of one row: none where the condition finds no turn in it, one, or a tree's.
+    """Return the items of one row: none if the condition finds no turn in it, one, or a tree's.
 
     In the condition `gold_context` an item ends before the dataset's own first answer, and that
-    answer and the human turn behind it are the reference; otherwise the whole conversation is
+    answer and the human turn after it are the reference; otherwise the whole conversation is
     the context of the model's own answer.
 
     Raises:
@@ -153,12 +155,12 @@ def _content_id(item: Row, where: str) -> str:
         return fingerprint(item)[:ID_LENGTH]
     except UnicodeEncodeError as error:
         raise UserError(
-            f"{where}: found half a character (a lone surrogate); mend that row"
+            f"{where}: found half a character (a lone surrogate); correct that row"
         ) from error
 
 
 def identified(items: Iterable[tuple[str, Row]]) -> Iterator[Row]:
-    """Yield items with their ids; equal rows without an id are told apart as x, x-2, x-3.
+    """Yield items with their ids; equal rows without an id become x, x-2, x-3.
 
     Raises:
         UserError: an id that another row has already.
@@ -173,8 +175,8 @@ def identified(items: Iterable[tuple[str, Row]]) -> Iterator[Row]:
         item["item"] = str(item["item"])
         if item["item"] in seen:
             raise UserError(
-                f"{where}: the id '{item['item']}' is that of {seen[item['item']]} too; ids must "
-                "be unique: mend the rows, or leave `fields.id` out"
+                f"{where}: the id '{item['item']}' is also that of {seen[item['item']]}; ids must "
+                "be unique: correct the rows, or leave `fields.id` out"
             )
         seen[item["item"]] = where
         yield item

@@ -13,7 +13,7 @@ OTHER_NAMES = {"developer": "system", "prompter": "user"}
 
 
 def unpacked(value: Any) -> Any:
-    """Return a struct, also where it is stored as JSON text, as `datasets` 5 does in Parquet."""
+    """Return a struct, also if it is stored as JSON text, as `datasets` 5 does in Parquet."""
     if isinstance(value, str) and value[:1] == "{":
         with suppress(ValueError):
             return json.loads(value)
@@ -35,7 +35,7 @@ def conversation(messages: Any, where: str) -> list[Message]:
         if role not in ROLES or not isinstance(message.get("content"), str):
             raise UserError(
                 f"{where}: message {number} is not {{role, content}} with text and one of the "
-                f"roles {', '.join(ROLES)}; mend or remove that row"
+                f"roles {', '.join(ROLES)}; correct or remove that row"
             )
         taken.append({"role": role, "content": message["content"]})
     return taken
@@ -46,8 +46,8 @@ def check_ending(messages: Sequence[Message], where: str) -> None:
     if not messages or messages[-1]["role"] != "user" or not messages[-1]["content"].strip():
         found = f"the role {messages[-1]['role']}" if messages else "no message"
         raise UserError(
-            f"{where}: the conversation ends in {found}, expected a user message with text; mend "
-            "or remove that row"
+            f"{where}: the conversation ends in {found}, expected a user message with text; "
+            "correct or remove that row"
         )
 
 

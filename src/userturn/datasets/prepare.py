@@ -1,6 +1,6 @@
 """Datasets as items: one conversation each, ending in a user message, with what grades it.
 
-Prepared tables have one row an item, sorted by id: `item` (id), `messages` (list of role and
+Prepared tables have one row per item, sorted by id: `item` (id), `messages` (list of role and
 content), `reference_answer`, `verifier_arguments` (JSON), `reference_context` (messages up to the
 dataset's own first answer) and `reference_user_turn` (the human reply to it), null where there
 is none. The last two are for controls only and are shown to nobody who judges.
@@ -40,7 +40,7 @@ class Item:
 
 
 def language(text: str) -> str | None:
-    """Return the language of a text by langdetect, the same each time; None where it has none."""
+    """Return the language of a text by langdetect, always the same; None if it has none."""
     from langdetect import DetectorFactory, LangDetectException, detect
 
     DetectorFactory.seed = 0  # it has no other seed, and without one its guesses vary
@@ -92,13 +92,13 @@ def read_dataset(path: Path, settings: Mapping[str, Any]) -> list[Row]:
     items = list(identified(placed()))
     if n_rows != settings.get("rows", n_rows):
         raise UserError(
-            f"'{path}': found {n_rows} rows, expected {settings['rows']}; fetch the pinned file "
-            "again, or mend `rows` in the dataset's entry"
+            f"'{path}': found {n_rows} rows, expected {settings['rows']}; download the pinned file "
+            "again, or correct `rows` in the dataset's entry"
         )
     selected = select(items, settings)
     if not selected:
         raise UserError(
-            f"'{path}': none of {n_rows} rows is left as an item; mend `file`, `language` or "
+            f"'{path}': none of {n_rows} rows is left as an item; correct `file`, `language` or "
             "`condition` in the dataset's entry"
         )
     print(f"{path}: {n_rows} rows, {len(items)} items, {len(selected)} selected")
@@ -112,7 +112,7 @@ def _with_instruction(item: Row, instruction: str) -> Row:
 
 
 def prepare_dataset(settings: Mapping[str, Any], identity: str, path_to_items: str | Path) -> None:
-    """Write a dataset's items as the prepared table, fetching its file where need be."""
+    """Write a dataset's items as the prepared table, downloading its file if needed."""
     items = read_dataset(fetch(settings), settings)
     if "instruction" in settings:
         items = [_with_instruction(item, settings["instruction"]) for item in items]

@@ -1,4 +1,4 @@
-"""Archives of studies: opened where they are read, without trust in the names inside."""
+"""Archives of studies, opened without trusting the names inside."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ LEFT_OUT = "left_out.json"
 
 
 def read_left_out(results: Path) -> dict[str, str]:
-    """Return the sha256 of what an export left out, by path; nothing for a folder of one's own.
+    """Return the sha256 of what an export left out, by path; empty if nothing was.
 
     Raises:
         UserError: the list beside the results cannot be read.
@@ -37,7 +37,7 @@ def opened(path: Path) -> Iterator[Path]:
     """Yield a study's results folder: `path` itself, or one in an archive, unpacked meanwhile.
 
     Raises:
-        UserError: it is neither, or the archive holds what no export writes.
+        UserError: it is neither, or the archive contains what no export writes.
     """
     if path.is_dir():
         yield path
@@ -47,7 +47,7 @@ def opened(path: Path) -> Iterator[Path]:
         results = Path(folder, "results")
         if not results.is_dir():
             raise UserError(
-                f"'{path}' holds no folder 'results'; expected an archive that `userturn export` "
+                f"'{path}' has no folder 'results'; expected an archive that `userturn export` "
                 "wrote"
             )
         yield results
@@ -61,7 +61,7 @@ def _unpack(path: Path, folder: Path) -> None:
     except (OSError, BadZipFile, RuntimeError, NotImplementedError, ValueError, EOFError) as error:
         raise UserError(
             f"'{path}' is neither a results folder nor a whole archive of one "
-            f"({type(error).__name__}: {error}); mend the path, or fetch the archive again"
+            f"({type(error).__name__}: {error}); correct the path, or download the archive again"
         ) from error
 
 
@@ -69,22 +69,22 @@ def _check(path: Path, members: list[ZipInfo], free: int) -> None:
     """Refuse an archive before anything of it is written.
 
     Raises:
-        UserError: a member's name leads out of the folder or occurs twice, a member is no plain
-            file, or all together need more bytes than there are.
+        UserError: a member's name leads out of the folder or occurs twice, a member is not a
+            plain file, or together they need more bytes than are free.
     """
     seen: set[str] = set()
     for member in members:
         reason = _unsafe(member, seen)
         if reason:
             raise UserError(
-                f"'{path}' is not opened: its member {member.filename!r} {reason}; expected an "
+                f"'{path}' was not opened: its member {member.filename!r} {reason}; expected an "
                 "archive as `userturn export` wrote it"
             )
         seen.add(member.filename.casefold())
     size = sum(member.file_size for member in members)
     if size > free:
         raise UserError(
-            f"'{path}' is not opened: unpacked it has {size} bytes, and {free} are free; make "
+            f"'{path}' was not opened: unpacked it has {size} bytes, and {free} are free; make "
             "room, or set TMPDIR to a folder that has it"
         )
 

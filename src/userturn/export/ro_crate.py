@@ -1,6 +1,6 @@
 """A study as a Workflow Run RO-Crate: what its provenance records say, in the community's terms.
 
-With the workflow's own files at hand it is a Provenance Run Crate 0.5, the profile that tells every
+With the workflow's own files it is a Provenance Run Crate 0.5, the profile that describes every
 step; without them a Process Run Crate 0.5 (https://www.researchobject.org/workflow-run-crate).
 """
 
@@ -19,7 +19,7 @@ PROFILE = "https://w3id.org/ro/wfrun"
 WORKFLOW_PROFILE = "https://w3id.org/workflowhub/workflow-ro-crate/1.0"
 CONTEXT = "https://w3id.org/ro/terms/workflow-run/context"
 README = "README.md"
-KINDS = {  # written out, since what a system knows differs
+KINDS = {  # written out, since systems know different types
     ".csv": "text/csv",
     ".html": "text/html",
     ".js": "text/javascript",
@@ -37,7 +37,7 @@ KINDS = {  # written out, since what a system knows differs
 }
 LICENCE = (
     "What was computed here may be used as its authors allow. What quotes a dataset or was written "
-    "by a model stands under the licence of that dataset or model too."
+    "by a model is also under the licence of that dataset or model."
 )
 DESCRIPTION = (
     "Whether language models know what their user says next: user turns, verdicts, rates, tables, "
@@ -52,7 +52,7 @@ class Member(NamedTuple):
         path: in the archive.
         n_bytes: its length.
         sha256: of its content.
-        reason: why it was left out; None where it is there.
+        reason: why it was left out; None if it is there.
     """
 
     path: str
@@ -137,7 +137,7 @@ def _entity(crate: Any, files: dict[str, Any], path: str, sha256: str) -> Any:
 
 
 def _tool(crate: Any, files: dict[str, Any], rule: str) -> Any:
-    """Return what a rule runs: its script, or its name where the script is not here."""
+    """Return what a rule runs: its script, or its name if the script is not here."""
     script = f"scripts/{rule}.py"
     if script not in files:
         files[script] = _add(crate, f"#rule/{rule}", "SoftwareApplication", name=rule)
@@ -238,7 +238,7 @@ def _add_step(crate: Any, files: dict[str, Any], rule: str, number: int) -> Any:
 
 
 def _ends(records: Mapping[str, Record]) -> tuple[list[str], list[str]]:
-    """Return what the whole run took and nobody made, and what it made and nobody took."""
+    """Return the inputs of the whole run that no job made, and the outputs that no job used."""
     taken = {path for record in records.values() for path in record["inputs"]}
     made = {path for record in records.values() for path in made_files(record)}
     outputs = {path for record in records.values() for path in record["outputs"]}

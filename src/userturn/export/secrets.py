@@ -1,4 +1,4 @@
-"""Secrets that a study must never hold: found by their form, or by their value, and never shown."""
+"""Secrets that a study must never contain: found by form or by value, and never shown."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from userturn.export.file_texts import Texts, texts_of
 
-SHORTEST = 8  # characters of a key's value: a shorter one stands in many a text by chance
+SHORTEST = 8  # characters of a key's value: a shorter one occurs in texts by chance
 # Forms as issuers document them and gitleaks 8 collects them; in the syntax of Rust and of Python.
 FORMS = {
     "API key": r"\bsk-[A-Za-z0-9_-]{24,}",
@@ -33,7 +33,7 @@ LIKE_WORDS = {"API key", "Slack token", "bearer token"}
 
 
 class Secret(NamedTuple):
-    """Where a secret stands and of what kind it is; never the secret itself."""
+    """Where a secret is and of what kind; never the secret itself."""
 
     path: Path
     place: str
@@ -41,7 +41,7 @@ class Secret(NamedTuple):
 
 
 def key_values(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys of a study's judges that the environment holds, by the variable's name."""
+    """Return the keys of a study's judges that are in the environment, by variable name."""
     variables = {
         judge["key_variable"] for judge in config["judges"].values() if "key_variable" in judge
     }

@@ -1,7 +1,7 @@
-"""What may not leave a study: rows of datasets whose owners forbid it, and all that quotes them.
+"""Private rows that must not be exported, and every file that quotes them.
 
-Files of such a dataset are known by their paths. As a net below that, no file goes out that holds
-a stretch of one of its conversations, wherever it came from.
+Files of such a dataset are known by their paths. As a second check, no file is exported that
+contains a stretch of one of its conversations, wherever it came from.
 """
 
 import os
@@ -24,7 +24,7 @@ QUOTING = ("conversation", "turn", "rationale")
 
 
 def withheld_datasets(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the datasets whose rows may not leave, each with the reason."""
+    """Return the datasets whose rows must not be exported, each with the reason."""
     marked = {
         name: "private: true" if entry.get("private") else "export: false"
         for name, entry in sorted(config["datasets"].items())
@@ -34,10 +34,10 @@ def withheld_datasets(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 class Withholding:
-    """Decides for each file of a study whether it may leave.
+    """Decides for each file of a study whether it may be exported.
 
     Attributes:
-        datasets: those whose rows may not, each with the reason.
+        datasets: those whose rows must not be, each with the reason.
     """
 
     def __init__(self, config: Mapping[str, Any], results: Path) -> None:
@@ -77,7 +77,7 @@ class Withholding:
         return {f"results/tables/disagreements.{end}": why for end in ("parquet", "csv")}
 
     def by_path(self, path: str) -> str | None:
-        """Return why a file may not leave, by its path in the project, or None."""
+        """Return why a file must not be exported, by its path in the project, or None."""
         parts = PurePosixPath(path).parts
         if path in self._paths:
             return self._paths[path]
@@ -91,7 +91,7 @@ class Withholding:
         return next((why for name, why in self.datasets.items() if name in names), None)
 
     def by_text(self, texts: Texts) -> str | None:
-        """Return why the file that some texts stand in may not leave, or None."""
+        """Return why the file with some texts must not be exported, or None."""
         if not self._stretches:
             return None
         column = texts.texts.drop_nulls().unique()

@@ -35,47 +35,49 @@ OURS_ALONE = re.compile(r"__pycache__|\.egg-info/|(^|/)\.")  # no part of the wo
 COMPRESSED = (".parquet", ".png", ".gz")
 TEXT = """# A study of userturn
 
-This archive is a Workflow Run RO-Crate: `{metadata}` tells every step in the
+This archive is a Workflow Run RO-Crate: `{metadata}` describes every step in the
 community's terms, `results/provenance/` in our own.
-`results/README.md` names each file and column, where it is here; begin with
+`results/README.md`, if included, describes each file and column; begin with
 `results/report/index.html`.
 
-To check it, install userturn and run `userturn audit` on this file, as it is.
+To check it, install userturn and run `userturn audit` on this file, still packed.
 
 {n_left_out} files were left out. `{left_out}` has each with its hash, so that what was made from
 them can still be checked:
 
 {reasons}
 
-Records of provenance hold the names of the machines that the work was done on.
+Provenance records name the machines that did the work.
 """
 
 
 class Checked(NamedTuple):
-    """What one look at a file tells: why it may not leave, and the secrets in it."""
+    """What one look at a file shows: why it must not be exported, and the secrets in it."""
 
     reason: str | None
     secrets: list[Secret]
 
 
 def export(results: Path, archive: Path | None = None, with_journals: bool = False) -> str:
-    """Write the archive of a study and return what it holds, in a sentence.
+    """Write the archive of a study and return what it contains, in a sentence.
 
     Args:
         results: the results folder of a finished study; its project's files are taken from beside.
-        archive: where to; the folder's name with `.zip` where left out.
-        with_journals: take the journals too, and the accounts of what judges cost.
+        archive: where to; default: the folder's name with `.zip`.
+        with_journals: also include the journals and the accounts of what judges cost.
 
     Raises:
-        UserError: no finished study is there, or a secret is, or the archive would be a part of
-            it; then nothing is written.
+        UserError: there is no finished study, or a secret in it, or the archive would be a part of
+            it; nothing is written then.
     """
     config = read_study_record(results).config
     records = read_records(results)
     whole = results.resolve()
     target = archive or whole.with_name(f"{whole.name}.zip")
     if target.resolve().is_relative_to(whole):
-        raise UserError(f"'{target}' would be a part of what it holds; name a place elsewhere")
+        raise UserError(
+            f"'{target}' would be inside the folder that it contains; name another place"
+        )
     files = project_files(results, records) | results_files(results)
     members = list(_members(files, results, config, with_journals))
     kept = {m.path: files[m.path] for m in members if m.reason is None}
@@ -130,10 +132,10 @@ def project_files(results: Path, records: Mapping[str, Record]) -> dict[str, Pat
 def _members(
     files: Mapping[str, Path], results: Path, config: Config, with_journals: bool
 ) -> Iterator[Member]:
-    """Yield every file with its hash, and the reason where it is left out.
+    """Yield every file with its hash, and the reason if it is left out.
 
     Raises:
-        UserError: what is not left out holds a secret.
+        UserError: a file that is not left out contains a secret.
     """
     withholding, values = Withholding(config, results), key_values(config)
     secrets: list[Secret] = []
@@ -146,9 +148,9 @@ def _members(
     if secrets:
         first = secrets[0]
         raise UserError(
-            f"{len(secrets)} places look like a secret, the first is '{first.path}', "
+            f"{len(secrets)} places look like a secret; the first is '{first.path}', "
             f"{first.place} ({first.kind}); nothing was written: make that key invalid and take "
-            "it out, or mark the dataset it stands in `export: false`"
+            "it out, or mark its dataset `export: false`"
         )
 
 
@@ -158,7 +160,7 @@ def _of_no_use(name: str, with_journals: bool) -> str | None:
     if parts[:2] == ("results", "leases"):
         return "says which job was at work"
     if parts[:2] == ("results", "journal") and parts[-1] != "rejudged.json" and not with_journals:
-        return "journals were not asked for (`--with-journals`)"
+        return "journals were not requested (`--with-journals`)"
     return None
 
 
@@ -174,7 +176,7 @@ def _checked(path: Path, withholding: Withholding, values: Mapping[str, str]) ->
     except (OSError, pa.ArrowException) as error:
         raise UserError(
             f"'{path}' cannot be read to its end ({type(error).__name__}); `userturn audit` says "
-            "what mends it"
+            "how to fix it"
         ) from error
     return Checked(None, secrets)
 
@@ -203,7 +205,7 @@ def _write(target: Path, files: Mapping[str, Path], texts: Mapping[str, str]) ->
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as made,
     ):
         for name in sorted({*files, *texts}):
-            info = zipfile.ZipInfo(name)  # of 1980, whatever the clock says
+            info = zipfile.ZipInfo(name)  # of 1980, independent of the clock
             info.external_attr = 0o644 << 16
             is_small = name.endswith(COMPRESSED)
             info.compress_type = zipfile.ZIP_STORED if is_small else zipfile.ZIP_DEFLATED

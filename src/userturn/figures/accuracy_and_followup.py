@@ -44,7 +44,7 @@ def accuracy_and_followup(
     """Draw task accuracy and follow-up rate of each model over its size, a panel a dataset.
 
     The follow-up rate is that of the unperturbed cell at the lowest temperature. Where the size
-    of a model is not known, models stand side by side instead.
+    of a model is not known, models are side by side instead.
     """
     table = _measures(rates, accuracy, families)
     if table.is_empty():

@@ -19,7 +19,7 @@ def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
     """
     table = confusion.filter(pl.col("comparison") == "judge-human", pl.col("first") == PEOPLE)
     if table.is_empty():
-        return note("no annotations yet: docs/annotation.md tells how to begin")
+        return note("no annotations yet: see docs/annotation.md")
     named = table.with_columns(judge=pl.col("second"))
     base = alt.Chart(named, width=SIDE * len(labels), height=SIDE * len(labels)).encode(
         x=alt.X("label_second:N", title="label of the judge", sort=[*labels], axis=_axis(-35)),

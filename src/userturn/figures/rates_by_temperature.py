@@ -27,7 +27,7 @@ def _beside_each_other(rates: pl.DataFrame) -> pl.DataFrame:
 
 
 def rates_by_temperature(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
-    """Draw the follow-up rate over temperature: a row a model, a panel a dataset."""
+    """Draw the follow-up rate over temperature: one row per model, a panel a dataset."""
     table = _beside_each_other(rates.drop_nulls("estimate"))
     if table.is_empty():
         return note(NOTHING)

@@ -1,4 +1,4 @@
-"""Asking: send the engine what no journal holds yet, and journal each request as it finishes."""
+"""Send the engine what no journal has yet, and journal each request as it finishes."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -42,11 +42,11 @@ class GenerationRecord(TypedDict):
 
 
 class InterruptedSweepError(UserError):
-    """A sweep that was told to stop before it was through."""
+    """A sweep that was asked to stop before it was finished."""
 
 
 class Known(NamedTuple):
-    """What a journal holds of some plans: keys that are finished, and what to ask for still.
+    """What a journal has of some plans: finished keys, and what is still to be asked.
 
     Attributes:
         finished: keys with a record that is no error.
@@ -90,7 +90,7 @@ class RequestRunner:
         journal: returns the journal folder of a dataset.
         load: loads the engine.
         stop: says when to stop.
-        n_found: requests that a journal held already.
+        n_found: requests that a journal had already.
         n_asked: requests that were sent to the engine.
     """
 
@@ -110,7 +110,7 @@ class RequestRunner:
         return self._loaded[0]
 
     def complete(self, stage: str, plans: Iterable[Plan]) -> None:
-        """Ask every request of some plans that no journal holds finished.
+        """Ask every request of some plans that is not finished in a journal.
 
         Raises:
             InterruptedSweepError: a signal came; all that had finished is in the journal.
@@ -155,7 +155,7 @@ class RequestRunner:
         if self.stop.reason is not None and n_left:
             raise InterruptedSweepError(
                 f"sweep {self.name}: stopped by {self.stop.reason} with {n_left} {stage} left; "
-                "run the same command again to go on"
+                "run the same command again to continue"
             )
 
 

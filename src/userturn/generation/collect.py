@@ -1,4 +1,4 @@
-"""From the journal to a cell's table: one row a request of its plan, in the dataset's order."""
+"""From the journal to a cell's table: one row per request of its plan, in the dataset's order."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

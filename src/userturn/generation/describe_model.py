@@ -17,7 +17,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     """Write what a study needs to know of a model: its revision, its hashes, header and stops.
 
     Raises:
-        UserError: the model cannot be had, or no prompt can be proven for it.
+        UserError: the model is not available, or its prompts fail the checks.
     """
     entry = grid.entries[model]
     path_to_pin = grid.results / "revisions" / f"{model}.json"

@@ -1,4 +1,4 @@
-"""Plans: tables beside the journal, a row a request, from which requests are asked and gathered.
+"""Plans: tables beside the journal, one row per request, from which they are asked and collected.
 
 Columns: position and item, sample, key, seed, prompt_text, prompt_token_ids, answer (as the model
 is shown it; under `header_only`, where it is shown none, its own), change (JSON) and error. A sweep

@@ -30,7 +30,7 @@ class Probe:
 
     Attributes:
         prompt: ends in the model's user header.
-        answer: what whoever reads the turn is told that it came after.
+        answer: the answer that judges and annotators see before the turn.
         change: what the perturbation did, as JSON.
         error: why there is no prompt.
     """

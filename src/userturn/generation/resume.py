@@ -1,6 +1,6 @@
-"""Whether a sweep has anything left to ask, by the plans that it noted and the journals alone.
+"""Whether a sweep has anything left to ask, by its plans and journals alone.
 
-A sweep that was killed behind its last request, or whose cell was lost, so ends within a second:
+A sweep that was killed after its last request, or whose cell was lost, ends within a second:
 no tokenizer is loaded and nothing is planned again.
 """
 

@@ -1,7 +1,7 @@
 """A sweep: load one model once and work through every pending request of it.
 
 Answers come first, then the user turns of every dataset, temperature and perturbation. What the
-journals hold already is not asked again; with nothing missing nothing is loaded at all.
+journals have already is not asked again; if nothing is missing, nothing is loaded.
 """
 
 import os

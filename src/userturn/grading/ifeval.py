@@ -1,4 +1,4 @@
-"""The verifier `ifeval`: instruction following, strict and loose; `ifbench` stands on it too.
+"""The verifier `ifeval`: instruction following, strict and loose; `ifbench` uses it too.
 
 The checkers are those of `if-verifiable`; strict and loose are written here, because its own
 evaluation skips instructions that it does not know. Some checkers draw random numbers, so each

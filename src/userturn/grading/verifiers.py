@@ -32,7 +32,7 @@ def _case(row: Mapping[str, Any]) -> Case:
 def grade_answers(
     verifier: str, rows: Sequence[Mapping[str, Any]], n_processes: int = 1
 ) -> list[Grade]:
-    """Grade answers in their order; what was never answered for lack of a machine stays open."""
+    """Grade answers in their order; what was never answered is undecided."""
     if verifier == "none":
         return [Grade(None, "no verifier") for _ in rows]
     answered = [_case(row) for row in rows if row["outcome"] != "error"]
@@ -76,14 +76,14 @@ def grade(
 
 
 def answers_to_grade(answers: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
-    """Return answers with what their items tell a verifier."""
+    """Return answers with what their verifier needs of their items."""
     asked = items.select("item", "messages", "reference_answer", "verifier_arguments")
     given = answers.select(*KEYS, "outcome", "answer")
     return given.join(asked, on="item", how="left", maintain_order="left")
 
 
 def grades_table(rows: pl.DataFrame, grades: Sequence[Grade]) -> pl.DataFrame:
-    """Return grades as a table, one row an answer."""
+    """Return grades as a table, one row per answer."""
     return rows.select(KEYS).with_columns(
         pl.Series("correct", [g.correct for g in grades], dtype=pl.Boolean),
         pl.Series("correct_loose", [g.correct_loose for g in grades], dtype=pl.Boolean),

@@ -1,4 +1,4 @@
-"""Pages that open from a file: data that no text can break out of, a policy that only they pass."""
+"""HTML pages that open from a file: data is escaped, and the policy lets only their script run."""
 
 import base64
 import hashlib
@@ -12,7 +12,7 @@ PARTS = {"script-src": "script", "style-src": "style"}
 
 
 def read_page(name: str, **parts: str) -> str:
-    """Return a page's template with some of its places filled: at least those that all pages share.
+    """Return a page's template with placeholders filled: at least those that all pages share.
 
     Args:
         name: of the template below `pages/`.
@@ -29,7 +29,7 @@ def read_page(name: str, **parts: str) -> str:
 
 
 def embedded(value: Any) -> str:
-    """Return JSON that no content can end: it holds no <, > or &, nor a separator of lines."""
+    """Return JSON that no content can end: without <, > and & and line separators."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")

@@ -1,9 +1,9 @@
-"""User turns as annotators see them: nothing in their writing tells which model family wrote them.
+"""User turns as annotators see them: nothing in their text reveals which model family wrote them.
 
-A turn ends in its model's own stop token and may hold others: `<|im_end|>` is one family's,
-`<|start|>assistant<|channel|>analysis` another's. Tokens at either end of a turn are taken off;
+A turn ends in its model's own stop token and may contain others: `<|im_end|>` is one family's,
+`<|start|>assistant<|channel|>analysis` another's. Tokens at either end of a turn are removed;
 inside, one that opens a role is shown as that role, any other as one neutral mark. Characters that
-turn the direction of text around, or show nothing, are shown by their code.
+reverse the direction of text, or are invisible, are shown by their code.
 """
 
 import json
@@ -29,12 +29,12 @@ def special_tokens(paths_to_descriptions: Sequence[str]) -> list[str]:
 
 
 def neutral(text: str, tokens: Sequence[str], is_turn: bool = False) -> str:
-    """Return a text without what tells its model family; a turn also without its end.
+    """Return a text without what reveals its model family; a turn also without its end tokens.
 
     Args:
         text: as the model wrote it, special tokens kept.
         tokens: stop tokens of the models, beyond those that are known by their form.
-        is_turn: whether the text is a user turn, at whose ends tokens say nothing.
+        is_turn: whether the text is a user turn, whose end tokens are removed.
     """
     text = text.replace("\r\n", "\n")
     text = OPENS_ROLE.sub(lambda found: f"⟦{_role(found)}⟧", text)

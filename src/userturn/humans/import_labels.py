@@ -1,6 +1,6 @@
-"""Labels of people come in: every row of every file is checked, every problem is one sentence.
+"""Import people's labels: every row of every file is checked, every problem is one sentence.
 
-Unless the config says to leave bad rows out, one problem means that nothing is imported.
+Unless the config says to skip bad rows, nothing is imported if there is a problem.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -74,13 +74,13 @@ def _check_rows(rows: Sequence[Row], wrong: Callable[[Row], str | None]) -> Read
 
 
 def _mixed(path: Path, rows: Sequence[Row]) -> list[str]:
-    """Return a problem where a file of the page, made by one person, names several."""
+    """Return a problem if a file of the page, made by one person, names several."""
     names = sorted({row.annotator for row in rows if row.annotator})
     if len(names) < 2 or all(name.startswith("label-studio-") for name in names):
         return []
     return [
-        f"{path}: holds labels of {len(names)} annotators ({', '.join(names)}), expected one; mend "
-        "the name, or give each a file of their own"
+        f"{path}: has labels of {len(names)} annotators ({', '.join(names)}), expected one; "
+        "correct the name, or give each a file of their own"
     ]
 
 
@@ -128,7 +128,7 @@ def read_annotations(
 
 
 def annotations_table(rows: Sequence[Row], key: pl.DataFrame) -> pl.DataFrame:
-    """Return checked rows with the turns that their ids stand for, sorted."""
+    """Return checked rows with the turns that their ids name, sorted."""
     columns = dict.fromkeys(COLUMNS, pl.String)
     labelled = pl.DataFrame([row[1:] for row in rows], schema=columns, orient="row")
     return (
@@ -140,7 +140,7 @@ def annotations_table(rows: Sequence[Row], key: pl.DataFrame) -> pl.DataFrame:
 
 
 def how_to_start(round_name: str, n_turns: int) -> str:
-    """Return what to do where a round has no annotations yet."""
+    """Return what to do if a round has no annotations yet."""
     return (
         f"round '{round_name}' has no annotations yet: have 2 or 3 people label its {n_turns} "
         f"turns in results/humans/{round_name}/task.html, put what they save into "
@@ -157,17 +157,17 @@ def import_annotations(
     path_to_rubric: str,
     path_to_annotations: str,
 ) -> None:
-    """Write the labels of one round, or nothing where a row is wrong.
+    """Write the labels of one round, or nothing if a row is wrong.
 
     Raises:
-        UserError: every problem found, one sentence a line, unless `skip_problems`.
+        UserError: every problem found, one sentence per line, unless `skip_problems`.
     """
     key = pl.read_parquet(path_to_key)
     reading = read_annotations(paths_to_files, key, read_rubric(path_to_rubric), round_name)
     if reading.problems and not skip_problems:
         raise UserError(
             f"{len(reading.problems)} problems in data/annotations/{round_name}/, nothing of it is "
-            "imported; mend them, or set humans.skip_problems to leave them out\n  "
+            "imported; correct them, or set humans.skip_problems to leave them out\n  "
             + "\n  ".join(reading.problems)
         )
     for problem in reading.problems:

@@ -12,7 +12,7 @@ COLUMNS = ("round", "annotator", "id", "label", "notes")
 
 
 class Row(NamedTuple):
-    """One label as a file has it, and where it stands."""
+    """One label as a file has it, and where it is."""
 
     where: str
     round: str
@@ -46,18 +46,18 @@ def _rows_of_page(path: Path, content: Mapping[str, Any]) -> Iterator[Row]:
     known = {"round": content.get("round"), "annotator": content.get("annotator")}
     for number, values in enumerate(content["annotations"], start=1):
         if not isinstance(values, dict):
-            raise UserError(f"{path}, annotation {number}: no object with id and label; mend it")
+            raise UserError(f"{path}, annotation {number}: no object with id and label; correct it")
         yield _row(f"{path}, annotation {number}", values, **known)
 
 
 def _annotator(completed_by: Any) -> str:
-    """Return Label Studio's user by number: an address has no place in a study."""
+    """Return Label Studio's user by number: a study must not contain e-mail addresses."""
     number = completed_by.get("id") if isinstance(completed_by, dict) else completed_by
     return "" if number is None else f"label-studio-{number}"
 
 
 def _choice(result: Sequence[Mapping[str, Any]], name: str, kind: str) -> list[str]:
-    """Return what an annotation holds under one control of the labelling interface."""
+    """Return the value of one control of the labelling interface in an annotation."""
     values = [part["value"][kind] for part in result if part.get("from_name") == name]
     return [
         str(text) for value in values for text in (value if isinstance(value, list) else [value])

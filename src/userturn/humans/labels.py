@@ -1,4 +1,4 @@
-"""What people labelled, and how many turns of the study each label stands for."""
+"""People's labels, and how many turns of the study each represents."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from userturn.humans.rounds import KEY_SCHEMA
 from userturn.humans.sample import STRATUM, TURN
 from userturn.storage.parquet import read_tables
 
-PEOPLE = "people"  # stands for all annotators together
+PEOPLE = "people"  # all annotators together
 VERDICTS = [*TURN, "judge", "label", "genuine", "rationale"]
 
 
@@ -24,7 +24,7 @@ def read_annotations_and_keys(
 
 
 def drawn_turns(keys: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
-    """Return the drawn turns that the study still holds, with their probability over all rounds.
+    """Return the drawn turns that the study still has, with their probability over all rounds.
 
     Args:
         keys: of all rounds.
@@ -37,7 +37,7 @@ def drawn_turns(keys: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
 
 
 def weighted(drawn: pl.DataFrame, labelled: pl.DataFrame, classes: Sequence[str]) -> pl.DataFrame:
-    """Return the labelled turns with `weight`: how many turns of the study each stands for.
+    """Return the labelled turns with `weight`: how many turns of the study each represents.
 
     The inverse of the probability of being drawn, scaled up within classes by what was drawn and
     not labelled (weighting-class adjustment: Lohr 2019, Sampling, section 8.5). In a stratum of N
@@ -45,7 +45,7 @@ def weighted(drawn: pl.DataFrame, labelled: pl.DataFrame, classes: Sequence[str]
 
     Args:
         drawn: as `drawn_turns` returns it.
-        labelled: holds the `id` of each labelled turn.
+        labelled: has the `id` of each labelled turn.
         classes: columns of `drawn`.
     """
     inverse = 1 / pl.col("inclusion_probability")
@@ -61,11 +61,11 @@ def n_unlabelled_classes(drawn: pl.DataFrame, labelled: pl.DataFrame, column: st
 
 
 def people(annotations: pl.DataFrame) -> pl.DataFrame:
-    """Return one row a labelled turn: what its annotators say together.
+    """Return one row per labelled turn: what its annotators say together.
 
     Returns:
-        `id`; `share_genuine` of its annotators; `label`, the one that most gave, null where several
-        were given as often; `labels` of all, by annotator.
+        `id`; `share_genuine` of its annotators; `label`, the one that most gave, null if several
+        were given equally often; `labels` of all, by annotator.
     """
     votes = annotations.group_by("id", "label").agg(n=pl.len())
     most = votes.filter(pl.col("n") == pl.col("n").max().over("id")).group_by("id")

@@ -1,4 +1,4 @@
-"""Who is compared with whom: people with people, judges with people, judges with judges."""
+"""Which raters are compared: people with people, judges with people, judges with judges."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -21,7 +21,7 @@ class Comparison(NamedTuple):
         kind: human-human, judge-human or judge-judge.
         first: of them, or `people` for all annotators.
         second: of them, or `people` for all annotators or their majority.
-        table: one row a turn: `family`, `dataset`, `item`, `weight` and a label a rater.
+        table: one row per turn: `family`, `dataset`, `item`, `weight` and a label of each rater.
         raters: columns of the table.
     """
 
@@ -33,7 +33,7 @@ class Comparison(NamedTuple):
 
 
 def _wide(labels: pl.DataFrame, on: str, index: Sequence[str]) -> pl.DataFrame:
-    """Return one row a turn and one column a rater, named `on` and its name."""
+    """Return one row per turn and one column per rater, named `on` and its name."""
     names = sorted(labels[on].unique())
     columns = [
         pl.col("label").filter(pl.col(on) == name).first().alias(f"{on} {name}") for name in names
@@ -48,7 +48,7 @@ def labelled_beside_judges(
     keys: pl.DataFrame,
     families: Mapping[str, str],
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the turns that people labelled, and all turns of the study, one column a rater.
+    """Return the turns that people labelled, and all turns of the study, one column per rater.
 
     Args:
         turns: user turns of all cells: key columns and `key`.
@@ -80,8 +80,8 @@ def comparisons(labelled: pl.DataFrame, judged: pl.DataFrame) -> Iterator[Compar
     """Yield every comparison that there are raters for.
 
     Args:
-        labelled: the turns that people labelled, one column a rater; `people` is their majority.
-        judged: all turns of the study, one column a judge.
+        labelled: the turns that people labelled, one column per rater; `people` is their majority.
+        judged: all turns of the study, one column per judge.
     """
     annotators = [name for name in labelled.columns if name.startswith("annotator ")]
     judges = [name for name in judged.columns if name.startswith("judge ")]

@@ -1,7 +1,7 @@
-"""Rounds of annotation: which turns a round holds, what annotators see of them, and the key.
+"""Annotation rounds: which turns a round has, what annotators see of them, and the key.
 
-A round is drawn once. What it holds never changes afterwards: new cells go into a new round, whose
-draw goes on behind what earlier rounds took. So each stratum is always drawn from its beginning,
+A round is drawn once and never changes: new cells go into a new round, whose
+draw continues after what earlier rounds took. So each stratum is always drawn from its beginning,
 and with k of its N turns in all rounds together each has the probability k / N.
 """
 
@@ -61,7 +61,7 @@ def topped_up(strata: pl.DataFrame, minimum: int, seed: int) -> pl.DataFrame:
     hash. Sizes alone decide, no turn's own hash does: within a stratum all stay equally likely.
 
     Args:
-        strata: one row a stratum: its key columns, `family`, `stratum_size`, `n_drawn`.
+        strata: one row per stratum: its key columns, `family`, `stratum_size`, `n_drawn`.
         minimum: turns wanted of each family; all of a family that has fewer.
         seed: of the study.
     """
@@ -197,10 +197,10 @@ def draw_annotation_round(
     """Write a round's key and, apart from it, what annotators see: drawn now or as it was.
 
     Args:
-        humans: knows where a drawn round is kept.
+        humans: says where a drawn round is kept.
         round_name: of `humans.rounds`.
         path_to_key: where the key goes.
-        path_to_items: where that goes which annotators see.
+        path_to_items: where to write what annotators see.
         inputs: paths that a new round is drawn from, as `_drawn_now` names them.
     """
     folder = humans.drawn_folder(round_name)

@@ -21,7 +21,7 @@ UNSCORED = "unscored"
 
 
 def keyed_hash(secret: str, text: str) -> str:
-    """Return 64 hexadecimal digits that only who knows the secret can tell from the text."""
+    """Return 64 hexadecimal digits that cannot be derived from the text without the secret."""
     return hmac.new(secret.encode(), text.encode(), hashlib.sha256).hexdigest()
 
 
@@ -35,7 +35,7 @@ def sampling_frame(turns: pl.DataFrame, verdicts: pl.DataFrame, seed: int) -> pl
 
     Args:
         turns: user turns; those with the outcome `error` have no text and are left out.
-        verdicts: one judge's verdict on each of them; its label is the stratum, `unscored` where
+        verdicts: one judge's verdict on each of them; its label is the stratum, `unscored` if
             it has none.
         seed: of the study; another seed is another order.
 

@@ -1,8 +1,8 @@
-"""What annotators work on: one page that needs nothing else, and the same for Label Studio.
+"""The annotation page, one file without dependencies, and the same task for Label Studio.
 
-The page's policy lets exactly its own script and style run, known by their hashes; every text goes
-into the page as JSON that cannot end its block and onto the screen as text content. Of what is
-labelled both hold an opaque id, the conversation and the turn, and nothing else.
+The page's policy allows only its own script and style, by their hashes; every text is stored as
+escaped JSON and shown as text content. For each turn both contain an opaque id, the conversation
+and the turn, and nothing else.
 """
 
 import json

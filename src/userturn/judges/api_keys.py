@@ -1,4 +1,4 @@
-"""Keys of endpoints: read from the environment, and kept out of all that is written."""
+"""Keys of endpoints: read from the environment, and kept out of every file."""
 
 import os
 import re

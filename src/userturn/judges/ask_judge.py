@@ -1,4 +1,4 @@
-"""Questions become decisions: found in a judge's journal, or asked for, and noted as they come."""
+"""Turn questions into decisions: from a judge's journal, or asked for and journalled."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +46,7 @@ class BrokenEndpointError(UserError):
 
 @dataclass
 class Asker:
-    """Asks one judge for what the journal of a dataset lacks.
+    """Asks one judge for what is missing in the journal of a dataset.
 
     Attributes:
         endpoint: of the judge, open.

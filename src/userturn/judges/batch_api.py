@@ -214,7 +214,7 @@ def ask_by_batch(
     questions: Iterable[Question],
     what: str,
 ) -> None:
-    """Ask a judge through the Batch API for what its journal lacks, waiting for the replies.
+    """Ask a judge through the Batch API for what is missing in its journal, and wait for replies.
 
     Args:
         endpoint: of the judge; it need not be open.

@@ -1,8 +1,8 @@
 """What judges cost: every request that was sent, counted on disk before it is sent.
 
 Each process keeps one small account for each cell and judge that it asks about. An account is a
-file of two slots that are written in turn, so that a kill leaves one of them whole. It holds tokens
-and not money: prices stand in the config and may be mended. A hard cap is kept across processes:
+file of two slots that are written in turn, so that a kill leaves one of them whole. It has tokens
+and not money: prices are in the config and may be corrected. A hard cap is kept across processes:
 each takes an allowance out of what all accounts together leave free, under one lock.
 """
 
@@ -30,7 +30,7 @@ class CapReachedError(Exception):
 
 
 def cap_reached(what: str, cap: float | None, n_left: int) -> UserError:
-    """Return what to tell a user whose questions the hard cap has stopped."""
+    """Return the message for a user whose questions the hard cap has stopped."""
     return UserError(
         f"{what}: stopped before max_cost {cap or 0:g} could be passed, with {n_left} questions "
         "left; what was decided is in the journal: raise max_cost and run the same command again"
@@ -83,7 +83,7 @@ class Account:
         if self._descriptor is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR)
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX)  # held while this process lives
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)  # locked while this process lives
         self._number += 1
         self.spent.seconds = round(time.monotonic() - self._began, 3)
         record = {
@@ -182,7 +182,7 @@ class Account:
 
 @dataclass(frozen=True)
 class AccountOnDisk:
-    """An account as some process left it or holds it."""
+    """An account as some process left it or has it open."""
 
     path: Path
     judge: str
@@ -213,7 +213,7 @@ def _is_held(path: Path) -> bool:
 
 
 def read_account(path: Path) -> AccountOnDisk | None:
-    """Return an account from the newer of its whole slots, or None where it has none."""
+    """Return an account from the newer of its whole slots, or None if it has none."""
     data = path.read_bytes()
     slots = [data[i : i + SLOT].lstrip(b" \0") for i in (0, SLOT)]
     records = [record for slot in slots if (record := decode_line(slot)) is not None]

@@ -1,4 +1,4 @@
-"""What a judge's journal holds: one decision a question, whatever was tried before.
+"""A judge's journal: one decision per question, whatever was tried before.
 
 Of one key any decision stands before a reply that could not be read, and that before an error. A
 line `void` takes back the one unscored line whose checksum it names, so that its question is asked
@@ -20,11 +20,11 @@ Record = dict[str, Any]
 
 KEY_BEGINS = BODY + len('"key":"')
 KEY_ENDS = KEY_BEGINS + 64
-RANKS = {"ok": 1, "error": 0}  # which of two lines about a key stands
+RANKS = {"ok": 1, "error": 0}  # which of two lines about a key counts
 
 
 class Decision(NamedTuple):
-    """What a journal holds about one question.
+    """What a journal has about one question.
 
     Attributes:
         outcome: `ok`, `unscored`, `error`, or `unclear` where only a first reply came.
@@ -44,13 +44,13 @@ def decision_of(record: Record) -> Decision:
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Let one process at a time ask for what a journal lacks, so that none asks for it twice."""
+    """Let one process at a time ask for what a journal lacks, so that nothing is asked twice."""
     with alone(folder / "lock"):
         yield
 
 
 class Decisions:
-    """What a journal holds about some keys; `refresh` reads what was added since.
+    """What a journal has about some keys; `refresh` reads what was added since.
 
     The key stands at one place in every line, so that lines about others are not even decoded.
     """
@@ -98,7 +98,7 @@ class Decisions:
             self._standing[key] = decision
 
     def get(self, key: str) -> Decision | None:
-        """Return what stands about a key, or None where nothing does."""
+        """Return what counts for a key, or None."""
         found = self._standing.get(key)
         lines = self._unscored.get(key, {})
         if found is not None and found.outcome == "ok":

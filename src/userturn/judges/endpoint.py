@@ -43,12 +43,12 @@ def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
     if not VARIABLE.fullmatch(variable):
         raise ConfigError(
             f"{where}.key_variable: expected the NAME of an environment variable, such as "
-            "OPENAI_API_KEY; if a key stands there, take it out of the config and make it invalid"
+            "OPENAI_API_KEY; if it is a key, remove it from the config and revoke it"
         )
     if ("base_url" in entry) == entry["serve"]:
         raise ConfigError(f"{where}: expected either `base_url` or `serve: true`")
     if "@" in entry.get("base_url", ""):
-        raise ConfigError(f"{where}.base_url: holds a user's name; expected https://host/v1")
+        raise ConfigError(f"{where}.base_url: contains a user name; expected https://host/v1")
     has_limit = set(TOKEN_LIMITS) & set(entry["settings"])
     if "price" in entry and config["max_cost"] is not None and not has_limit:
         raise ConfigError(
@@ -108,7 +108,7 @@ def verdicts(
 def recorded_verdicts(
     judge: "Judge", identity: Mapping[str, Any], texts: Mapping[str, str], cell: "CellToJudge"
 ) -> list[Verdict]:
-    """Return what the judge's journal holds about a cell."""
+    """Return what the judge's journal has about a cell."""
     from userturn.judges.endpoint_verdicts import verdicts_in_journal
     from userturn.judges.prompt import judge_prompt
 

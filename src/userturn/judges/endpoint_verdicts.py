@@ -139,7 +139,7 @@ def endpoint_verdicts(
 
 
 def verdicts_in_journal(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> list[Verdict]:
-    """Return what a judge's journal holds about a cell."""
+    """Return what a judge's journal has about a cell."""
     return decided(*keys_and_decisions(judge, prompt, cell))
 
 
@@ -161,7 +161,7 @@ def ask_about_turns(judge: Judge, turns: Sequence[UserTurn], paid_by: str) -> li
 
 
 def decided(keys: Iterable[str | None], decisions: Decisions) -> list[Verdict]:
-    """Return what a journal holds as verdicts; there is none on a turn that has no key."""
+    """Return what a journal has as verdicts; there is none on a turn that has no key."""
     return [Verdict(None, None) if key is None else _verdict(decisions.get(key)) for key in keys]
 
 

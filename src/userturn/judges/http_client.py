@@ -99,7 +99,7 @@ class Endpoint:
 
     @cached_property
     def fixed(self) -> dict[str, Any]:
-        """What the body of every request holds but for its messages."""
+        """The body of every request, without its messages."""
         body = {"model": self.settings["model"], **self.settings["settings"]}
         form = self.response_format
         return body if form is None else body | {"response_format": form}
@@ -119,7 +119,7 @@ class Endpoint:
         """Return the reply to a conversation, after as many attempts as the entry allows.
 
         Raises:
-            EndpointError: no reply was to be had; another attempt later may bring one.
+            EndpointError: no reply; a later attempt may get one.
             CapReachedError: one more request could pass the hard cap.
         """
         body = json.dumps({**self.fixed, "messages": messages}).encode()

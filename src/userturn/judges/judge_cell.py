@@ -28,7 +28,7 @@ def judge_cell(
 
 
 def verdicts_table(judge: str, cell: CellToJudge, verdicts: Sequence[Verdict]) -> pl.DataFrame:
-    """Return a judge's verdicts as a table, one row a turn of the cell."""
+    """Return a judge's verdicts as a table, one row per turn of the cell."""
     judged = (
         cell.columns(*KEYS, "outcome", "error")
         .with_columns(

@@ -21,7 +21,7 @@ Entry = Mapping[str, Any]
 
 @runtime_checkable
 class JudgeKind(Protocol):
-    """What the module of a kind holds.
+    """What the module of a kind has.
 
     Attributes:
         IS_DETERMINISTIC: its verdicts are computed from the turn alone, so the audit computes them
@@ -57,7 +57,7 @@ class JudgeKind(Protocol):
         """Yield the parts of a cell with a verdict on each turn, asking for what is not known.
 
         Raises:
-            UserError: the judge cannot go on; what it decided is kept.
+            UserError: the judge cannot continue; its decisions are kept.
         """
 
     def recorded_verdicts(

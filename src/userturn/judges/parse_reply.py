@@ -21,7 +21,7 @@ THOUGHT = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
 
 
 class UnclearReplyError(ValueError):
-    """A reply that holds no decision; its text says why. `final` ones are not asked again."""
+    """A reply without a decision; its text says why. `final` ones are not asked again."""
 
     def __init__(self, reason: str, final: bool = False) -> None:
         """Note why the reply is unclear, and whether asking again is no use."""
@@ -33,7 +33,7 @@ class Reply(NamedTuple):
     """What came back for one request.
 
     Attributes:
-        content: the judge's text, or None where it gave none.
+        content: the judge's text, or None.
         refusal: the judge's own words for not answering, where it refused.
         finish_reason: why it stopped.
         raw: what is kept of the reply where no decision can be read.

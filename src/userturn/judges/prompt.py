@@ -1,8 +1,8 @@
 """What a judge is asked about a user turn, and what identifies the question.
 
-The judged texts come from a model that nobody trusts. They stand between lines with a marker that
-is a hash of the texts themselves, which no text can hold, and whatever could pass for the end of a
-turn or hide from a reader's eye is written as an escape.
+The judged texts come from a model and are not trusted. They are between lines with a marker that
+is a hash of the texts themselves, which no text can contain, and whatever could pass for the
+end of a turn or hide from a reader's eye is written as an escape.
 """
 
 import re
@@ -58,7 +58,7 @@ def load_prompt(settings: Mapping[str, Any]) -> JudgePrompt:
 
 
 def judge_prompt(rubric_text: str, prompt_text: str, identity: Mapping[str, Any]) -> JudgePrompt:
-    """Return a judge's prompt out of the texts of its rubric and its template."""
+    """Return a judge's prompt, from the texts of its rubric and its template."""
     labels = yaml.safe_load(rubric_text)["labels"]
     system, _, user = prompt_text.partition(SYSTEM_ENDS)
     rubric = "\n".join(

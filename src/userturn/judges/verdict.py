@@ -24,7 +24,7 @@ class UserTurn(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """One judge's decision on one user turn; label and genuine are None where it stayed open."""
+    """One judge's decision on one user turn; label and genuine are None if it is unscored."""
 
     label: str | None
     rationale: str | None

@@ -17,7 +17,7 @@ from userturn.storage.hashing import files_fingerprint, fingerprint
 
 PACKAGE = "package:"
 COMMIT = re.compile("[0-9a-f]{40}")
-# Second copies of the weights that some repositories hold, and that nothing here reads.
+# Second copies of the weights in some repositories, which nothing here reads.
 NEEDLESS_FILES = ["original/*", "metal/*", "*.pth", "*.gguf", "*.onnx", "*.h5", "*.msgpack"]
 
 
@@ -58,12 +58,12 @@ def source_identity(source: str, revision: str | None) -> str:
         return identity if base is None else f"{identity} on {source_identity(*base)}"
     raise UserError(
         f"model source '{source}' does not exist; expected a hub id such as Qwen/Qwen3.5-0.8B, "
-        "a model folder or a .gguf file: mend the model's entry in the config"
+        "a model folder or a .gguf file: correct the model's entry in the config"
     )
 
 
 def _downloaded(source: str, revision: str | None) -> Path:
-    """Return the local snapshot of a hub model, fetching it where the network allows.
+    """Return the local snapshot of a hub model, downloaded if the network allows.
 
     A commit that is in the cache, complete, is taken from there without asking the network: nodes
     that have none wait long for an answer.
@@ -79,14 +79,14 @@ def _downloaded(source: str, revision: str | None) -> Path:
         return Path(fetch())
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise UserError(
-            f"model '{source}' at revision '{revision or 'main'}' could not be had: "
+            f"model '{source}' at revision '{revision or 'main'}' could not be downloaded: "
             f"{type(error).__name__}; check its name and the network (nodes without one need "
             "`snakemake download` on a node that has it), or name a local folder"
         ) from error
 
 
 def folder_at_hand(source: str, revision: str) -> Path | None:
-    """Return a model's folder if it is here already; nothing is fetched or converted for it."""
+    """Return a model's folder if it is here already; nothing is downloaded or converted for it."""
     from huggingface_hub import try_to_load_from_cache
 
     path = local_path(source)
@@ -119,7 +119,7 @@ def model_folder(source: str, revision: str | None = None) -> Path:
     if not (folder / "config.json").is_file():
         raise UserError(
             f"model folder '{folder}' has no config.json; expected a folder that "
-            "`save_pretrained` wrote: mend the model's source in the config"
+            "`save_pretrained` wrote: correct the model's source in the config"
         )
     return folder
 
@@ -133,10 +133,10 @@ def resolved_revision(source: str, revision: str) -> str | None:
 
 
 def pinned_revision(path_to_pin: Path, source: str, revision: str) -> str:
-    """Return the commit that a study has noted for a source and a branch, else the branch.
+    """Return the commit that a study has recorded for a source and a branch, else the branch.
 
-    The note is no output of a rule, so it outlives a description that is made again: a branch
-    that has moved on meanwhile moves no study. Whoever wants it moved removes the note.
+    The note is not an output of a rule, so it survives when the description is made again, and a
+    study does not follow a branch that has moved. To move to a newer commit, delete the note.
     """
     if not path_to_pin.is_file():
         return revision

@@ -38,7 +38,7 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Request:
-    """One request, with the dataset, item and sample it stands for.
+    """One request, with its dataset, item and sample.
 
     `key` is its identity: the sha256 of everything that can change the output.
     """
@@ -70,7 +70,7 @@ def make_request(
     prompt: Prompt,
     sampling: Sampling,
 ) -> Request:
-    """Return a request with its key; `model` holds what identifies the model and its engine."""
+    """Return a request with its key; `model` is what identifies the model and its engine."""
     key = request_key(model, dataset, sample, prompt.token_ids, vars(sampling))
     return Request(key, dataset, item, sample, prompt, sampling)
 

@@ -40,7 +40,7 @@ CPU_NODES_SETTINGS = {
     "compilation_config": {"mode": 2, "backend": "eager"},
 }
 
-# Requests that vLLM holds at once: enough to keep every batch full, few enough for flat memory.
+# Requests that vLLM has at once: enough to keep every batch full, few enough for flat memory.
 WINDOW = 2048
 
 
@@ -72,7 +72,7 @@ def _for_architecture(folder: Path, is_cpu: bool) -> dict[str, Any]:
 
 
 def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> dict[str, Any]:
-    """Return vLLM's settings for a model on the machine at hand, workers on other nodes started."""
+    """Return vLLM's settings for a model on this machine, workers on other nodes started."""
     settings = dict(settings) | _for_architecture(folder, is_cpu)
     if settings.pop("exact", False):
         settings |= ALONE if is_cpu else {}

@@ -88,7 +88,7 @@ class Template(Renderer):
         """Return the template's texts around history and a next user message, and its contents.
 
         Raises:
-            TemplateError: a real next user message is not rendered behind the same text.
+            TemplateError: a real next user message is not rendered after the same text.
         """
         shown = []
         for text in NEXT_USER_MESSAGES:
@@ -102,7 +102,7 @@ class Template(Renderer):
 
     @cached_property
     def user_header_text(self) -> str:
-        """What stands between an answer and the user's turn."""
+        """The text between an answer and the user's turn."""
         if self.header_is_by_hand:
             return str(self.user_header)
         return self._cut_header(self._proven(EXAMPLE)[0])
@@ -149,8 +149,8 @@ class Template(Renderer):
         if controls and not self.user_header.lstrip().startswith(controls[0]):
             raise TemplateError(
                 f"user_header {self.user_header!r} does not fit the template's {derived!r}: it "
-                "must be a part of that text, which is then cut behind it, or replace all of it "
-                f"and so begin with {controls[0]!r}; mend the model's entry"
+                "must be a part of that text, which is then cut after it, or replace all of it "
+                f"and so begin with {controls[0]!r}; correct the model's entry"
             )
         return self.user_header
 

@@ -24,7 +24,7 @@ class Tokenizer(Protocol):
     is_fast: bool
 
     def __call__(self, text: str, **options: bool) -> Mapping[str, Any]:
-        """Return token ids, and where each token stands in the text."""
+        """Return token ids, and where each token is in the text."""
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """Return text."""
@@ -61,7 +61,7 @@ class Operator:
 
     Attributes:
         apply: the function.
-        needs_donor: whether its context must hold another item's answer.
+        needs_donor: whether its context must have another item's answer.
         parameters: what JSON Schema allows for each parameter.
     """
 

@@ -1,6 +1,6 @@
 """What a chat template writes around messages, and whether it leaves them as they are.
 
-A conversation is rendered with a sentinel for each content: what stands between the sentinels is
+A conversation is rendered with a sentinel for each content: what is between the sentinels is
 the template's own text. Then it is rendered as it is: that must be exactly this text around
 contents as they were, white space at their ends aside.
 """

@@ -9,7 +9,7 @@ from userturn.prompts.tokenize import TemplateError
 if TYPE_CHECKING:
     from userturn.prompts.chat_template import Template
 
-# What tokenizers call the end of a document; whoever writes it has nothing left to say.
+# What tokenizers call the end of a document; a model that writes it has finished.
 ENDS_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "</s>", "<eos>")
 NEXT_USER = user(NEXT_USER_MESSAGES[0])
 INTERRUPTIONS = ("system", "tool")
@@ -28,9 +28,9 @@ def answer_ends(template: "Template") -> tuple[int, ...]:
 
 
 def turn_ends(template: "Template") -> tuple[int, ...]:
-    """Return the tokens with which the template itself goes on behind a user message.
+    """Return the tokens with which the template itself continues after a user message.
 
-    These are the first behind its text and the first of the generation prompt: the end of the
+    These are the first after its text and the first of the generation prompt: the end of the
     turn where there is one, and how the assistant's begins.
     """
     behind = _controls_after(template, EXAMPLE[:1], -1, add_generation_prompt=True)
@@ -41,7 +41,7 @@ def turn_ends(template: "Template") -> tuple[int, ...]:
 def user_turn_stops(template: "Template") -> tuple[int, ...]:
     """Return the tokens that end a user turn.
 
-    These are the answer's ends, what the template writes behind a user message, how it begins
+    These are the answer's ends, what the template writes after a user message, how it begins
     the other roles' messages, and the model entry's own.
 
     Raises:
@@ -94,6 +94,6 @@ def _only_token(tokenizer: Any, text: str) -> int:
     if len(ids) != 1:
         raise TemplateError(
             f"stop {text!r} is {len(ids)} tokens of this tokenizer, expected one, such as "
-            f"{tokenizer.eos_token!r}; mend `stop` in the model's entry"
+            f"{tokenizer.eos_token!r}; correct `stop` in the model's entry"
         )
     return int(ids[0])

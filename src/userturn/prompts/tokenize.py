@@ -1,4 +1,4 @@
-"""Text to token ids, so that only the template's own text can hold a model's control tokens.
+"""Text to token ids, so that only the template's own text can contain a model's control tokens.
 
 Text with no control token in any message is encoded whole, as the model's own files do. Else
 the tokenizer's copy with secret names for its control tokens encodes it: the template's control

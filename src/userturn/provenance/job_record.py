@@ -1,8 +1,8 @@
-"""Provenance: what made an artifact, out of what, when and where; one record a job.
+"""Provenance: what made an artifact, from what, when and where; one record per job.
 
 The record of the job that logs to `logs/judge/m/d/t0/none/j.log` is
-`results/provenance/judge/m/d/t0/none/j.json`. Times, machines and versions stand here and nowhere
-else, so that artifacts of equal content stay byte-equal. Paths are from the project's folder.
+`results/provenance/judge/m/d/t0/none/j.json`. Times, machines and versions are here and nowhere
+else, so that artifacts of equal content stay byte-equal. Paths start at the project's folder.
 """
 
 import json
@@ -28,7 +28,7 @@ LOGS = Path("logs")
 RESULTS = Path("results")
 PROVENANCE = RESULTS / "provenance"
 JOURNALS = RESULTS / "journal"
-# What an artifact may depend on; noted where the job has imported it.
+# What an artifact may depend on; recorded if the job has imported it.
 PACKAGES = (
     "altair",
     "datasets",
@@ -52,7 +52,7 @@ PLACED = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME", "CUDA_VISIBL
 
 @contextmanager
 def recorded(job: Any) -> Iterator[None]:
-    """Send a job's output to its log, and note what it made out of what once it is done.
+    """Send a job's output to its log, and record its inputs and outputs once it is done.
 
     Args:
         job: the object `snakemake` of a script.
@@ -72,7 +72,7 @@ def write_record(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_record(path: Path) -> Record | None:
-    """Return a record, or None where it is not what was written."""
+    """Return a record, or None if it was altered."""
     try:
         content: Record = json.loads(path.read_bytes())
         checksum = content.pop("checksum")
@@ -82,7 +82,7 @@ def read_record(path: Path) -> Record | None:
 
 
 def _earlier(path: Path) -> Record:
-    """Return what the same job noted when it ran before, if it is to be had."""
+    """Return what an earlier run of the same job recorded, if it is available."""
     return (read_record(path) if path.is_file() else None) or {}
 
 
@@ -125,7 +125,7 @@ def _journals(rule: str, wildcards: Any, files: set[Path]) -> dict[str, dict[str
 
 
 def _files(paths: Iterable[str]) -> Iterator[str]:
-    """Yield files; of a folder all that it holds."""
+    """Yield files; of a folder everything inside."""
     for path in map(Path, paths):
         found = sorted(path.rglob("*")) if path.is_dir() else [path]
         yield from (str(_relative(f)) for f in found if f.is_file() and f.name != STAMP)
@@ -140,7 +140,7 @@ def _relative(path: Path) -> Path:
 
 
 def _hashes(paths: Iterable[str]) -> dict[str, str]:
-    """Return the sha256 of files; those outside of the project are named by no more than a name."""
+    """Return the sha256 of files; those outside the project appear by name only."""
     return {
         (path if _is_inside(Path(path)) else f"outside/{Path(path).name}"): file_sha256(path)
         for path in sorted(paths)
@@ -164,7 +164,7 @@ def code_sha256() -> str:
 
 
 def _commit() -> str | None:
-    """Return the commit of the project's folder, or None where it has none."""
+    """Return the commit of the project's folder, or None if it has none."""
     command = ["git", "rev-parse", "HEAD"]
     try:
         found = subprocess.run(command, capture_output=True, text=True, check=False)

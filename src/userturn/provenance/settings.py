@@ -1,4 +1,4 @@
-"""The settings that shape an artifact, by names that a reader knows, and how two sets differ."""
+"""The settings that affect an artifact, by readable names, and how two sets differ."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,9 +20,9 @@ def short(value: Any) -> str:
 
 
 def settings_of(grid: Grid, wildcards: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings that shape what a job with some wildcards makes, by readable names.
+    """Return the settings that affect what a job with some wildcards makes, by readable names.
 
-    A job without wildcards is shaped by those of the whole study.
+    A job without wildcards is affected by those of the whole study.
     """
     chosen: dict[str, Mapping[str, Any]] = {
         "model": grid.contents.models,

@@ -37,13 +37,13 @@ class Files:
     left_out: Hashes
 
     def at(self, path: str) -> Path:
-        """Return where a path of a record is now; inputs of the project lie beside the results."""
+        """Return where a path of a record is now; inputs of the project are beside the results."""
         folder, _, rest = path.partition("/")
         return self.results / rest if folder == "results" else self.results.parent / path
 
     @cached_property
     def records(self) -> dict[str, Record | None]:
-        """The record of every job, None where it cannot be read, by the record's path."""
+        """The record of every job, None if it cannot be read, by the record's path."""
         folder = self.results / "provenance"
         return {
             f"{PROVENANCE}/{path.relative_to(folder).as_posix()}": read_record(path)
@@ -67,7 +67,7 @@ class Files:
     @cached_property
     def noted(self) -> dict[str, str]:
         """The hash that each artifact had when it was made."""
-        kinds = ("beside", "outputs")  # of two records of a file the one that declares it stands
+        kinds = ("beside", "outputs")  # of two records of a file, the one that declares it counts
         made = [record[kind] for kind in kinds for _, record in self.readable]
         return {name: digest for hashes in made for name, digest in hashes.items()}
 
@@ -106,6 +106,6 @@ class Files:
 
 
 def digest_of(hashes: Hashes) -> str:
-    """Return one hash of all artifacts: publish it, and any copy can be held against it."""
+    """Return one hash of all artifacts: publish it, and any copy can be compared with it."""
     lines = "".join(f"{digest}  {path}\n" for path, digest in sorted(hashes.items()))
     return sha256(lines.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The report: one page that opens from the file system, and beside it the data it reads on demand.
+"""The report: one page that opens from the file system, and the data files that it loads.
 
 Everything that a model, a person or a dataset wrote reaches the page as JSON and the screen as
 text content; the page's policy lets its own script and the data files beside it run, nothing else.
@@ -37,12 +37,12 @@ def read_captions(paths: Iterable[str]) -> dict[str, str]:
 
 
 def read_user_headers(paths: Iterable[str]) -> dict[str, str]:
-    """Return what the probe prompts of each model end in."""
+    """Return the text that the probe prompts of each model end in."""
     return {Path(p).stem: json.loads(Path(p).read_text("utf-8"))["user_header"] for p in paths}
 
 
 def read_figure(path: str | Path, captions: Mapping[str, str]) -> dict[str, Any]:
-    """Return a picture as a page takes it, with its size, so that it holds its place."""
+    """Return a picture as the page needs it, with its size, so that the layout does not jump."""
     name = Path(path).stem
     content = Path(path).read_bytes()
     size = SIZE.search(content)
@@ -67,7 +67,7 @@ def models_in_order(grid: Grid, tables: Tables) -> list[str]:
 
 
 def rates_of_cells(grid: Grid, tables: Tables) -> list[list[list[float | None] | None]]:
-    """Return the rate of each cell by each judge with its limits, None where the table lacks it."""
+    """Return the rate of each cell by each judge with its limits, None if the table lacks it."""
     if "rates" not in tables:
         return []
     rows = tables["rates"].select(

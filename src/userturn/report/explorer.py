@@ -1,4 +1,4 @@
-"""What the report's explorer reads: an index of all cells, and data files that are read on demand.
+"""The explorer's data: an index of all cells, and data files that are loaded on demand.
 
 A data file is a script that hands one value to the page, since a page that was opened from a file
 may read scripts beside it and nothing else. There are two kinds:
@@ -48,7 +48,7 @@ def n_differ(turns: pl.DataFrame, n_judges: int) -> int:
 
 
 def people_without_names(annotations: pl.DataFrame) -> dict[str, str]:
-    """Return what each annotator is called where their names must not be: `person 1` and so on."""
+    """Return how annotators are called instead of their names: `person 1` and so on."""
     names = annotations["annotator"].unique().sort()
     return {name: f"person {number}" for number, name in enumerate(names, start=1)}
 
@@ -154,7 +154,7 @@ def write_explorer(
 
     Args:
         grid: of the study, with its results.
-        labels: of the rubric, in their order; what else judges said is put behind them.
+        labels: of the rubric, in their order; other labels of judges are appended.
         user_headers: what the prompts of each model end in.
         annotations: what people labelled, of all rounds.
         folder: of the data files.

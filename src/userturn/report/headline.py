@@ -1,4 +1,4 @@
-"""What a study found, in a few numbers: by one judge, each with what it was counted over."""
+"""The main numbers of a study, by one judge, each with its denominator."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

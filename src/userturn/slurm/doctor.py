@@ -1,4 +1,4 @@
-"""The doctor: tells what would fail on a cluster before any GPU is waited for.
+"""The doctor: finds what would fail on a cluster before any job waits for a GPU.
 
 Login node and scheduler (`scheduler_check`) are asked directly; a compute node is asked by a short
 job of its own (`node_check`), submitted as sweeps are.
@@ -41,12 +41,12 @@ class Finding(NamedTuple):
     trouble: str | None = None
 
 
-class SickClusterError(UserError):
+class ClusterCheckError(UserError):
     """Something that would make a run fail."""
 
 
 def doctor(profile: str, configfiles: list[str], results: str, patience: int) -> str:
-    """Return what was looked at, one line a finding.
+    """Return what was looked at, one line per finding.
 
     Args:
         profile: folder of the Snakemake profile.
@@ -55,7 +55,7 @@ def doctor(profile: str, configfiles: list[str], results: str, patience: int) ->
         patience: seconds that the job on a compute node may take, waiting in the queue included.
 
     Raises:
-        SickClusterError: with the same lines, where something is wrong.
+        ClusterCheckError: with the same lines, if something is wrong.
     """
     config = load_config(["config.yaml", *configfiles])
     check_study(config)
@@ -65,7 +65,7 @@ def doctor(profile: str, configfiles: list[str], results: str, patience: int) ->
     n_bad = sum(finding.trouble is not None for finding in findings)
     text = "\n".join(lines)
     if n_bad:
-        raise SickClusterError(f"{n_bad} of {len(findings)} things would fail\n{text}")
+        raise ClusterCheckError(f"{n_bad} of {len(findings)} things would fail\n{text}")
     return text
 
 
@@ -105,7 +105,7 @@ def examine(grid: Grid, submission: list[str], patience: int) -> Iterator[Findin
 
 
 def _keys(grid: Grid) -> Iterator[Finding]:
-    """Look for the environment variables that hold the judges' keys."""
+    """Look for the environment variables with the judges' keys."""
     for name, judge in grid.judges.items():
         variable = judge.get("key_variable")
         if variable is not None:
@@ -165,7 +165,7 @@ def _answers(job: str, answer: Path, patience: int) -> Iterator[Finding]:
 
 
 def _wait(job: str, answer: Path, patience: int) -> str | None:
-    """Wait for a job to end; None where it had not ended in time."""
+    """Wait for a job to end; None if it did not end in time."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         queued = run(["squeue", "--noheader", "--format=%T", "--jobs", job]).stdout.strip()

@@ -50,7 +50,7 @@ def look_at_requests(grid: Grid, submission: list[str]) -> Iterator[Look]:
             f"job of {', '.join(names)} ({wish})",
             None
             if done.returncode == 0
-            else f"sbatch says '{reason(done.stderr)}'; mend account and partition in the "
+            else f"sbatch says '{reason(done.stderr)}'; correct account and partition in the "
             f"profile, or {', '.join(SETTINGS)} in the model's entry "
             "(cores: `set-threads` in the profile)",
         )

@@ -31,7 +31,7 @@ class Ratings(NamedTuple):
 
     Attributes:
         codes: units x raters, a label's position in the scale, -1 where there is none.
-        weights: one a unit: how many units of the full study it stands for.
+        weights: one a unit: how many units of the full study it represents.
         clusters: one a unit: units of one cluster are drawn together.
         n_labels: of the scale.
     """

@@ -1,4 +1,4 @@
-"""How two things go together: over models by ranks, over items by odds."""
+"""Association: rank correlation over models, odds ratios over items."""
 
 from typing import NamedTuple
 

@@ -28,7 +28,7 @@ class Patterns(NamedTuple):
 
 
 def resampled_patterns(n_items: Array, n_resamples: int, rng: np.random.Generator) -> Array:
-    """Return how often each pattern stands in each resample, n_resamples x n_patterns."""
+    """Return how often each pattern occurs in each resample, n_resamples x n_patterns."""
     total = int(n_items.sum())
     return rng.multinomial(total, n_items / total, size=n_resamples).astype(float)
 

@@ -1,4 +1,4 @@
-"""Two conditions on the same items: test, difference and what could have been seen."""
+"""Two conditions on the same items: test, difference and detectable difference."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -37,7 +37,7 @@ class Labelled(NamedTuple):
     Attributes:
         labels: people's: 1 genuine, 0 not, a share where several people differ.
         predictions: the judge's on the same turns.
-        weights: how many turns each stands for: N_g in all within a class.
+        weights: how many turns each represents: N_g in all within a class.
         classes: of each turn.
     """
 

@@ -1,4 +1,4 @@
-"""Statistics of one proportion and of many tests, each a formula with its source."""
+"""One proportion and its interval, each formula with its source."""
 
 from statistics import NormalDist
 from typing import Any, NamedTuple

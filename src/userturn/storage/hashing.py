@@ -55,13 +55,13 @@ def check_sha256(path: str | Path, expected: str) -> None:
     found = file_sha256(path)
     if found != expected:
         raise UserError(
-            f"'{path}': found the sha256 {found}, expected {expected}; fetch the pinned file "
-            "again, or mend `sha256` in the dataset's entry"
+            f"'{path}': found the sha256 {found}, expected {expected}; download the pinned file "
+            "again, or correct `sha256` in the dataset's entry"
         )
 
 
 def _sampled_sha256(path: Path) -> str:
-    """Return the sha256 of a file, or of its size and both ends where it is over 64 MiB."""
+    """Return the sha256 of a file, or of its size and both ends if it is over 64 MiB."""
     size = path.stat().st_size
     if size <= WHOLE_FILE_LIMIT:
         return file_sha256(path)

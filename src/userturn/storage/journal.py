@@ -132,7 +132,7 @@ def read_lines(path: Path, start: int = 0) -> Iterator[Lines]:
 
 @dataclass
 class Replay:
-    """What a journal holds: one record of each key, and how many of its lines were unreadable."""
+    """A journal: one record of each key, and how many of its lines were unreadable."""
 
     records: dict[str, dict[str, Any]]
     n_lines: int = 0

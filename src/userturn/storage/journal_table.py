@@ -23,7 +23,7 @@ def read_outcomes(
     keys: pl.Series | None = None,
     columns: Sequence[str] = tuple(OUTCOME_SCHEMA),
 ) -> pl.DataFrame:
-    """Read what every file of a journal holds, oldest first, a row a key.
+    """Read what every file of a journal holds, oldest first, one row per key.
 
     Of one key the first finished record counts, else the last error. A record is finished unless
     its outcome is `error`: errors are kept to be counted, and asked again by the next sweep.

@@ -1,7 +1,7 @@
 """Leases: of the jobs that could sweep the same items of a model, only one is at work.
 
-A lease is a small file that its owner rewrites every few seconds. Whoever wants a lease that is
-held watches it: if it changes, its owner lives and the newcomer gives way; if it stays as it is
+A lease is a small file that its owner rewrites every few seconds. A job that wants a lease that is
+held watches it: if it changes, its owner lives and the newcomer ends; if it stays as it is
 for long enough, its owner is gone and the next generation of the lease is taken. Nobody compares
 clocks, and the file of a generation is made by exactly one, so a network file system will do.
 """
@@ -32,7 +32,7 @@ PATIENCE = 60.0  # seconds without one before a lease is taken over: twelve sign
 
 
 class LeaseError(UserError):
-    """A lease that somebody else holds."""
+    """A lease that somebody else has."""
 
 
 def _machine() -> list[str]:
@@ -63,7 +63,7 @@ def this_owner() -> Content:
 
 
 def describe_owner(owner: Mapping[str, Any]) -> str:
-    """Return who holds a lease, as a part of a sentence."""
+    """Return the owner of a lease, as a part of a sentence."""
     process = f"SLURM job {owner['job']}" if owner["job"] else f"process {owner['pid']}"
     gpus = f", GPUs {owner['gpus']}" if owner["gpus"] else ""
     return f"{process} of {owner['user']} on {owner['node']}{gpus}"
@@ -81,7 +81,7 @@ def _is_dead(owner: Mapping[str, Any]) -> bool:
 
 
 def _interval(shard: str) -> tuple[Fraction, Fraction]:
-    """Return the part of all items that a shard such as 2of3 stands for."""
+    """Return the part of all items that a shard such as 2of3 covers."""
     number, _, n = shard.partition("of")
     return Fraction(int(number) - 1, int(n)), Fraction(int(number), int(n))
 
@@ -211,7 +211,7 @@ def lease(
         shard: such as 1of2.
         lost: called from another thread, with who has it, where the lease is taken over.
         pause: seconds between two signs of life.
-        patience: seconds without a sign of life after which an owner is held to be gone.
+        patience: seconds without a change after which an owner counts as gone.
 
     Raises:
         LeaseError: a job that is at work holds it, or holds one with items in common.

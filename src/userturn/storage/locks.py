@@ -1,4 +1,4 @@
-"""After a kill, the same command goes on: locks that a dead Snakemake left behind are removed.
+"""After a kill, the same command continues: locks that a dead Snakemake left behind are removed.
 
 Snakemake's lock is a file that only its owner's orderly end removes. Beside it each driver holds a
 lock of the operating system, which ends with the process however it dies. Who gets that lock while

@@ -46,7 +46,7 @@ def write_parts(parts: Iterable[pl.DataFrame], path: str | Path, identity: str) 
     Its bytes do not depend on where the parts end. One part there must be.
     """
     waiting = iter(parts)
-    first = next(waiting)  # it may take long, and whoever is killed meanwhile leaves no folder
+    first = next(waiting)  # it may take long, and a kill meanwhile leaves no folder
     with TemporaryDirectory() as scratch, written_whole(path) as temporary:
         paths = []
         for number, part in enumerate(chain([first], waiting)):
@@ -97,7 +97,7 @@ def write_all(
 ) -> None:
     """Write a table in the format that each path's ending names.
 
-    Parquet and CSV hold all of it; Markdown and LaTeX the part that is read, as `printed` makes it.
+    Parquet and CSV have all of it; Markdown and LaTeX the part that is read, as `printed` makes it.
     """
     for path in map(str, paths):
         ending = path.rpartition(".")[2]

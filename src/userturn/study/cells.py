@@ -27,7 +27,7 @@ def cell_of(wildcards: Any) -> Cell:
 
 
 def temperature_name(value: float) -> str:
-    """Return a temperature as it stands in paths: 0, 0.7, 1 (also for 1.0)."""
+    """Return a temperature as paths have it: 0, 0.7, 1 (also for 1.0)."""
     return f"{value:g}"
 
 

@@ -29,7 +29,7 @@ IDENTITY_VERSION = 1
 
 
 def read_rounds(path: Path) -> dict[str, int]:
-    """Return how often the verdicts of each folder were taken back; nothing where never."""
+    """Return how often the verdicts of each folder were voided; empty if never."""
     rounds: dict[str, int] = json.loads(path.read_text()) if path.is_file() else {}
     return rounds
 
@@ -171,7 +171,7 @@ class Grid:
 
     @property
     def primary_judge(self) -> str:
-        """The judge that figures show and comparisons go by."""
+        """The judge that figures and comparisons use."""
         return str(self.config["primary_judge"])
 
     def grader(self, dataset: str) -> str | None:
@@ -197,7 +197,7 @@ class Grid:
         return {name: read_rounds(self.rounds_path(name)) for name in self.judges}
 
     def rounds_path(self, judge: str) -> Path:
-        """Return where it is noted how often a judge's unscored verdicts were taken back."""
+        """Return the file with the number of times that a judge's unscored verdicts were voided."""
         return self.results / "journal" / "judges" / judge / "rejudged.json"
 
     def in_round(self, identity: str, judge: str, folder: str) -> str:

@@ -71,5 +71,5 @@ def read_study_record(results: Path) -> StudyRecord:
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(
             f"'{path}' is not the record of a study ({type(error).__name__}: {error}); remove it "
-            "and run `snakemake` again, or fetch the folder again"
+            "and run `snakemake` again, or download the folder again"
         ) from error

@@ -19,7 +19,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def accuracy(grades: pl.DataFrame) -> pl.DataFrame:
-    """Return one row a model and dataset: graded, correct, undecided, rate with interval.
+    """Return one row per model and dataset: graded, correct, undecided, rate with interval.
 
     The rate by the verifier's loose reading stands beside it, null where there is no such reading.
     `mean_score` is that of a rubric, clipped to [0, 1], null for other verifiers.

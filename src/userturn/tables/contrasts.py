@@ -241,7 +241,7 @@ def contrasts(
     """Return every contrast on shared items: perturbations, temperatures, models with their bases.
 
     Args:
-        items: one row an item of a cell and judge, with `family`.
+        items: one row per item of a cell and judge, with `family`.
         bases: the model before post-training, by the name of the one after it.
         controls: the names of perturbations that are controls.
         seed: of the study.

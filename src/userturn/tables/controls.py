@@ -62,7 +62,7 @@ def measure(verdicts: pl.DataFrame) -> dict[str, Any]:
 
 
 def measure_judges(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return a row a control, judge and dataset, and one over all datasets."""
+    """Return one row per control, judge and dataset, and one over all datasets."""
     everywhere = verdicts.with_columns(dataset=pl.lit(ALL))
     groups = pl.concat([everywhere, verdicts]).partition_by("perturbation", "judge", "dataset")
     rows = [{"dataset": group["dataset"][0], **measure(group)} for group in groups]
@@ -72,11 +72,11 @@ def measure_judges(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 REPORTED = Shown(
-    "What the judges are worth: turns of a known kind",
+    "Judges: turns of a known kind",
     {"dataset": "all"},
     (
         *texts("control", "label", "judge"),
-        column("judged rightly", "share", "estimate", *INTERVAL),
+        column("judged correctly", "share", "estimate", *INTERVAL),
         column("of scored", "of", "n_right", "n_scored"),
         column("turns", "count", "n_turns"),
     ),

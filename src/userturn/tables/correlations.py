@@ -152,7 +152,7 @@ def printed(table: pl.DataFrame) -> pl.DataFrame:
 
 
 REPORTED = Shown(
-    "What goes with what, over models",
+    "Correlations across models",
     {"dataset": "all"},
     (
         *texts("x", "y", "family"),

@@ -1,4 +1,4 @@
-"""Tables of what judges cost, and of what each judge is worth."""
+"""Table `costs`: requests, tokens and money of each judge and cell."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields

@@ -1,4 +1,4 @@
-"""Does being right go with following up: over models, over sizes of a family, over items?"""
+"""Is accuracy associated with the follow-up rate: over models, sizes of a family, items?"""
 
 import polars as pl
 

@@ -37,7 +37,7 @@ def table(material: Material) -> pl.DataFrame:
 def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     """Return the odds of following up after a right answer against a wrong one, in each model.
 
-    One turn an item, its first sample, so that items are independent; a row a dataset, and one
+    One turn an item, its first sample, so that items are independent; one row per dataset, and one
     over datasets (`all`) by Mantel and Haenszel, whose four counts are the sums.
     """
     right = grades.filter(pl.col("correct").is_not_null()).select(

@@ -21,7 +21,7 @@ LABEL = "label:"  # before a label's name in the column that counts it
 
 
 def count_items(paths_to_verdicts: Sequence[str]) -> pl.DataFrame:
-    """Return one row an item of a cell and judge.
+    """Return one row per item of a cell and judge.
 
     Returns:
         The key columns and `item` (categories, so that ten million rows fit in memory);

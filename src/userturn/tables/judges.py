@@ -83,12 +83,12 @@ def describe_judge(
 
 
 REPORTED = Shown(
-    "What the judges are worth: tricks and price",
+    "Judges: injection rate and cost",
     {},
     (
         *texts("judge"),
         SCORED,
-        column("talked over", "share", "injection_rate", *INTERVAL),
+        column("injection rate", "share", "injection_rate", *INTERVAL),
         column("cost", "number"),
         column("cost of 1,000", "number", "cost_per_1000"),
         column("seconds for 1,000", "number", "seconds_per_1000"),

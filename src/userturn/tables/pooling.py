@@ -107,7 +107,7 @@ def pool(
     """Return the rates of each group, over its turns (micro) and over its datasets (macro).
 
     Args:
-        items: one row an item of a cell, as `counting.count_items` gives it.
+        items: one row per item of a cell, as `counting.count_items` gives it.
         by: the columns that make a group.
         positives: the columns that count what the rates are of.
         seed: of the study; each group draws its own resamples.

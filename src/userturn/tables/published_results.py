@@ -1,6 +1,6 @@
 """What arXiv:2604.02315 publishes, beside what this study has: known, found, and if they agree.
 
-Only what could be read of the paper stands here: its abstract and fragments of its appendix. Where
+Only what could be read of the paper is here: its abstract and fragments of its appendix. Where
 it gives words and no number, the criterion is ours and is said to be.
 """
 

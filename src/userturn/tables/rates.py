@@ -115,7 +115,7 @@ def summarise(
     identity: str,
     path_to_summary: str,
 ) -> None:
-    """Write one row a judge: what became of a cell's turns, and the rate of genuine ones."""
+    """Write one row per judge: what became of a cell's turns, and the rate of genuine ones."""
     turns = pl.read_parquet(path_to_user_turns, columns=TURN)
     verdicts = [pl.read_parquet(path) for path in paths_to_verdicts]
     write_table(summary(turns, verdicts, seed, n_resamples), path_to_summary, identity)
@@ -124,7 +124,7 @@ def summarise(
 def summary(
     turns: pl.DataFrame, verdicts: Sequence[pl.DataFrame], seed: int, n_resamples: int
 ) -> pl.DataFrame:
-    """Return one row a judge: what became of a cell's turns, and the rate of genuine ones."""
+    """Return one row per judge: what became of a cell's turns, and the rate of genuine ones."""
     rows = [summarise_judge(turns, table, seed, n_resamples) for table in verdicts]
     return pl.DataFrame(rows, schema=SUMMARY_SCHEMA)
 

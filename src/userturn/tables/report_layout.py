@@ -43,7 +43,7 @@ INTERVAL = ("lower", "upper")
 GENUINE = column("genuine", "share", "estimate", *INTERVAL)
 SCORED = column("scored", "of", "n_scored", "n_turns")
 BOUNDS = column(
-    "if no, every unscored one were genuine",
+    "bounds (unscored all negative / all positive)",
     "bounds",
     "if_unscored_negative",
     "if_unscored_positive",

@@ -1,4 +1,4 @@
-"""How a model's follow-up rate answers to temperature."""
+"""How a model's follow-up rate changes with temperature."""
 
 import polars as pl
 
@@ -41,7 +41,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def temperature_response(contrasts: pl.DataFrame) -> pl.DataFrame:
-    """Return how each model's rate answers to temperature: one row a dataset, and over all.
+    """Return how each model's rate answers to temperature: one row per dataset, and over all.
 
     Returns:
         The rate at the lowest temperature; the highest temperature with its difference; and

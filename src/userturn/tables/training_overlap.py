@@ -1,4 +1,4 @@
-"""Overlap: which evaluation items stand in training data, exactly or nearly.
+"""Overlap: which evaluation items occur in training data, exactly or nearly.
 
 Exactly: a user message of the item and a message of the training data have the same words. Nearly:
 the Jaccard similarity of their sets of character 5-grams is 0.8 or more (Lee et al. 2022,
@@ -71,7 +71,7 @@ class Learnt:
             self._index.insert(number, _minhash(text))
 
     def match(self, text: str) -> str | None:
-        """Return "exact" or "near" for a text that stands here, None for any other."""
+        """Return "exact" or "near" for a text that occurs here, None for any other."""
         text = normalised(text)
         if text.count(" ") + 1 < FEWEST_WORDS:
             return None
@@ -91,7 +91,7 @@ def count_overlap(
     Args:
         learnt: messages of the training data.
         items: messages of each item.
-        instruction: a text that the study puts behind prompts, and that no training data has.
+        instruction: a text that the study appends to prompts, and that no training data has.
     """
     best = []
     for messages in items:
@@ -109,7 +109,7 @@ def measure_training_overlap(
     path_to_table: str,
     path_to_csv: str,
 ) -> None:
-    """Write how many items of each dataset stand in what each model was trained on.
+    """Write how many items of each dataset occur in what each model was trained on.
 
     A model that was trained from a trained one has learnt from the data of both.
 

@@ -1,6 +1,6 @@
-"""Training data: conversations of one schema, out of files of our own or of CollabLLM's.
+"""Training data: conversations of one schema, from files of our own or of CollabLLM's.
 
-Prepared tables have one row a conversation: `conversation` (id), `messages` (list of role and
+Prepared tables have one row per conversation: `conversation` (id), `messages` (list of role and
 content), `reference_answer` for a reward of accuracy and `goal`, what a simulated user wants, both
 null where there is none, and `source`.
 """
@@ -44,7 +44,7 @@ def _check_columns(row: Row, where: str, form: str) -> None:
     if missing:
         raise UserError(
             f"{where}: found the columns {', '.join(sorted(row))}, expected also "
-            f"{', '.join(missing)} for the format '{form}'; mend `file` or `format` in the recipe"
+            f"{', '.join(missing)} for the format '{form}'; correct `file` or `format`"
         )
 
 
@@ -53,14 +53,14 @@ def _spoken(messages: Any, where: str) -> list[dict[str, str]]:
     taken = conversation(messages, where)
     roles = [message["role"] for message in taken]
     if "assistant" not in roles or "user" not in roles:
-        raise UserError(f"{where}: found no answer to a user; mend or remove that row")
+        raise UserError(f"{where}: found no answer to a user; correct or remove that row")
     if not all(message["content"].strip() for message in taken):
-        raise UserError(f"{where}: a message has no text; mend or remove that row")
+        raise UserError(f"{where}: a message has no text; correct or remove that row")
     return taken
 
 
 def final_answer(solution: str | None) -> str | None:
-    r"""Return what stands in the last \boxed{} of a solution, else the whole of it."""
+    r"""Return the content of the last \boxed{} of a solution, else all of it."""
     if solution is None or BOXED not in solution:
         return solution
     rest = solution.rpartition(BOXED)[2]
@@ -159,14 +159,14 @@ def prepare_training_data(
         path_to_data: the table.
 
     Raises:
-        UserError: a file that cannot be had, other columns than its format has, no conversation.
+        UserError: a file that is not available, other columns than its format has, no conversation.
     """
     pinned = Path(path_to_pins)
     pins = json.loads(pinned.read_text()) if pinned.is_file() else {}
     rows = [row for part in recipe["data"] for row in _read_part(part, pins)]
     table = pl.DataFrame(rows, schema=SCHEMA).unique("messages", keep="first", maintain_order=True)
     if not table.height:
-        raise UserError("the recipe's files hold no conversation; mend `data` in the recipe")
+        raise UserError("the recipe's files have no conversation; correct `data` in the recipe")
     if pins:
         write_text(json.dumps(pins, indent=1, sort_keys=True) + "\n", pinned)
     write_table(table.sort("source", "conversation"), path_to_data, identity)

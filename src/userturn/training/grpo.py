@@ -1,4 +1,4 @@
-"""Reinforcement learning: TRL's GRPO trainer, its rewards, and how conversations go on."""
+"""Reinforcement learning: TRL's GRPO trainer, its rewards, and how conversations continue."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""One training: what it needs, what its trainer is told, and where its checkpoints are."""
+"""One training: what it needs, its trainer's arguments, and where its checkpoints are."""
 
 from dataclasses import dataclass
 from pathlib import Path

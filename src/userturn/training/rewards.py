@@ -1,6 +1,6 @@
 """Rewards of drawn turns: accuracy, interactivity, length, and the judge's verdict on the probe.
 
-A reward that could not be had is None, which the trainer leaves out, and never 0.
+An unavailable reward is None, which the trainer leaves out, and never 0.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +49,7 @@ class Reward:
 
 
 def accuracy(verifier: str, conversations: Sequence[Rollout], references: Sequence[Any]) -> Scores:
-    """Return 1 where the last answer is right, 0 where it is wrong, None where that stays open."""
+    """Return 1 if the last answer is right, 0 if it is wrong, None if undecided."""
     cases = [
         Case(answer=conversation.last_answer, reference=reference)
         for conversation, reference in zip(conversations, references, strict=True)
@@ -66,7 +66,7 @@ def length(conversations: Sequence[Rollout], count: Callable[[str], int]) -> Sco
 
 
 def followup(drawn: Sequence[Drawn], judge: Judge, paid_by: str) -> Scores:
-    """Return 1 where the judge calls the user turn genuine, else 0, None where it is unscored.
+    """Return 1 if the judge calls the user turn genuine, else 0, None if it is unscored.
 
     Raises:
         UserError: a question ended in an error: training without that reward would learn
@@ -124,7 +124,7 @@ def rewards_of(
         ask: asks the recipe's endpoints.
         continued: plays conversations on from a drawn turn; equal turns are played but once.
         count: of the tokens of a text.
-        interactivity_prompt: what stands before a conversation.
+        interactivity_prompt: the text before a conversation.
     """
     wanted = recipe["grpo"]["rewards"]
 

@@ -65,8 +65,8 @@ def tasks(
                 found.setdefault(prompt.text, task)
     if not found:
         raise UserError(
-            f"the training data has no place for a turn of the {turn} behind at most {max_tokens} "
-            "tokens; mend `data` or `max_prompt_tokens` in the recipe"
+            f"the training data has no place for a turn of the {turn} after at most {max_tokens} "
+            "tokens; correct `data` or `max_prompt_tokens` in the recipe"
         )
     _check_tokens(template, list(found.values()))
     return list(found.values())

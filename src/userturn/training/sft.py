@@ -22,7 +22,7 @@ def _learnt(messages: Messages, loss_on: Sequence[str]) -> list[bool]:
 
 
 def _end_of_turn(template: Template, literal: str) -> int:
-    """Return how many characters behind a message end its turn: up to the first control token."""
+    """Return how many characters after a message end its turn: up to the first control token."""
     controls = template.encoder.find(literal)
     return literal.index(controls[0]) + len(controls[0]) if controls else len(literal)
 
@@ -30,7 +30,7 @@ def _end_of_turn(template: Template, literal: str) -> int:
 def spans(
     template: Template, messages: Messages, loss_on: Sequence[str]
 ) -> tuple[str, list[tuple[int, int]]]:
-    """Return a conversation's text, and from where to where it is learnt, ends of turns included.
+    """Return a conversation's text, and which spans of it are learned, ends of turns included.
 
     Raises:
         TemplateError: the chat template alters or hides a message.
@@ -83,7 +83,7 @@ def labelled_rows(
             print(f"left out: {error}")
     if not any(label != IGNORED for row in rows for label in row["labels"]):
         raise UserError(
-            f"the training data has no turn of {' or '.join(loss_on)} to learn; mend `data` or "
+            f"the training data has no turn of {' or '.join(loss_on)} to learn; correct `data` or "
             "`loss_on` in the recipe"
         )
     return rows

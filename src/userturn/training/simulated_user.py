@@ -1,4 +1,4 @@
-"""Conversations that go on after a drawn turn: an endpoint plays the user, the model answers.
+"""Conversations that continue after a drawn turn: an endpoint plays the user, the model answers.
 
 CollabLLM's multi-turn aware rewards (Wu et al. 2025, arXiv:2502.00640) are given to what a turn
 leads to, not to the turn alone. This is training, never the probe: there no user is simulated.
@@ -23,7 +23,7 @@ Write = Callable[[Sequence[Sequence[Message]]], list[str]]
 
 @dataclass(frozen=True)
 class Rollout:
-    """A conversation from its beginning; the drawn turn stands behind the first `n_before`."""
+    """A conversation from its beginning; the drawn turn comes after the first `n_before`."""
 
     messages: tuple[Message, ...]
     n_before: int

@@ -1,6 +1,6 @@
 """Post-training: a base, a recipe and conversations become a model folder, by TRL and peft.
 
-Checkpoints stand in a folder that is no output of a rule, so a training that was killed goes on
+Checkpoints are in a folder that is no output of a rule, so a training that was killed continues
 from the last one. An adapter is trained, and merged into the base when it is finished.
 """
 
@@ -36,11 +36,11 @@ QUIET = {  # TRL reports each run to its makers otherwise
 
 
 class InterruptedTrainingError(UserError):
-    """A training that was told to stop before it was through."""
+    """A training that was asked to stop before it was finished."""
 
 
 def _watcher(training: Training, stop: StopFlag) -> Any:
-    """Return a callback that says how training goes, and has it end where that is wished for."""
+    """Return a callback that reports progress and ends the training if a signal asks for it."""
     from transformers import TrainerCallback
 
     class Watcher(TrainerCallback):  # type: ignore[misc]
@@ -112,7 +112,7 @@ def run_to_the_end(grid: Grid, training: Training, stop: StopFlag) -> Path:
     if stop.reason is not None and step < training.n_steps:
         raise InterruptedTrainingError(
             f"train {training.model}: stopped by {stop.reason} at step {step} of "
-            f"{training.n_steps}, which is kept; run the same command again to go on"
+            f"{training.n_steps}, which is kept; run the same command again to continue"
         )
     if checkpoint is None:
         raise UserError(f"train {training.model}: the trainer left no checkpoint; see its log")
@@ -128,7 +128,7 @@ def _checkpoint_named(training: Training) -> Iterator[None]:
         step, _ = last_checkpoint(training.checkpoints)
         kept = f"the checkpoint of step {step} is kept" if step else "no step was made yet"
         raise UserError(
-            f"train {training.model}: {error}; {kept}, run the same command again when it is mended"
+            f"train {training.model}: {error}; {kept}, run the same command again when it is fixed"
         ) from error
 
 

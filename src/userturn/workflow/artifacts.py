@@ -28,7 +28,7 @@ def asked_for(study: Study) -> Identities:
 
 
 def is_optional(path: str) -> bool:
-    """Tell whether an artifact may lack: cells that came after a round's draw have no sample."""
+    """Tell whether an artifact may be missing: cells added after a round's draw have no sample."""
     return path.endswith("/human_sample.parquet")
 
 

@@ -56,7 +56,7 @@ def begin(path_to_config: str, is_driver: bool) -> None:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         sys.exit(
-            f"error: {path_to_config}{line}: not YAML ({getattr(error, 'problem', error)}); mend it"
+            f"error: {path_to_config}{line}: not YAML ({getattr(error, 'problem', error)}); fix it"
         )
 
 
