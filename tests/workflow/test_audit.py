@@ -13,6 +13,8 @@ from tests.support.snakemake_runs import copy_project
 from userturn.audit.findings import Finding
 from userturn.audit.run import audit
 from userturn.cli.main import main
+from userturn.judges import heuristic
+from userturn.judges.verdict import Verdict
 from userturn.provenance.job_record import read_record, write_record
 from userturn.storage.hashing import file_sha256
 
@@ -365,3 +367,15 @@ def test_altered_inputs_of_the_project_are_found_where_it_is_at_hand(
     rubric = project / "data" / "rubric.yaml"
     rubric.write_text(rubric.read_text().replace("#", "# ", 1) + "\n")
     assert {f.check for f in found(project / "results")} == {"chain"}
+
+
+def test_verdicts_by_earlier_rules_of_a_judge_are_noted_and_not_accused(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heuristic, "VERSION", heuristic.VERSION + 1)
+    monkeypatch.setattr(heuristic, "judge_by_words", lambda *_: Verdict("generic", None))
+    found = audit(results)
+    assert found.findings == []
+    assert [note.artifact for note in found.notes if note.check == "verdicts"] == [
+        "judge heuristic"
+    ]

@@ -6,7 +6,7 @@ from functools import partial
 import polars as pl
 
 from userturn.audit.check_rows import ITEM_KEYS
-from userturn.audit.findings import Finding, remake
+from userturn.audit.findings import Finding, Note, remake
 from userturn.audit.pair import FAULTS, BrokenError, Pair
 from userturn.audit.table_diff import difference
 from userturn.grading.verifiers import answers_to_grade, grade_answers, grades_table
@@ -18,14 +18,20 @@ from userturn.study.cells import Cell, files_of
 from userturn.study.judge import judge_of
 from userturn.tables.rates import TURN, summary
 
+OTHER_RULES = (
+    "its rules have changed since this study was made, so its verdicts are checked by their hashes "
+    "only; run the study again to have them judged by the rules of this version"
+)
 REGRADED = 50  # answers of a model and dataset: a verifier may take milliseconds for each
 
 
-def check_verdicts(pair: Pair, cell: Cell) -> Iterator[Finding]:
+def check_verdicts(pair: Pair, cell: Cell) -> Iterator[Finding | Note]:
     """Yield what is wrong with the verdicts, the human sample and the summary of a cell."""
-    for judge in pair.grid.judges:
-        path = files_of([cell], f"verdicts/{judge}.parquet")[0]
-        if pair.with_journals or kind_of(pair.grid.judges[judge]).IS_DETERMINISTIC:
+    for judge, entry in pair.grid.judges.items():
+        path, kind = files_of([cell], f"verdicts/{judge}.parquet")[0], kind_of(entry)
+        if kind.IS_DETERMINISTIC and pair.study.contents.judges[judge] != kind.identity(entry):
+            yield Note("verdicts", f"judge {judge}", OTHER_RULES)
+        elif pair.with_journals or kind.IS_DETERMINISTIC:
             yield from pair.held("verdicts", path, partial(_verdicts, pair, cell, judge), KEYS)
     sample, sums = files_of([cell], "human_sample.parquet", "summary.parquet")
     if (pair.grid.results / sample.removeprefix("results/")).is_file():

@@ -6,7 +6,7 @@ docs/audit.md says what each check promises.
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
 from functools import partial
@@ -79,10 +79,10 @@ def audit(results: Path) -> Audit:
     )
 
 
-def _content(results: Path, study: Study, broken: frozenset[str]) -> Iterator[Finding]:
+def _content(results: Path, study: Study, broken: frozenset[str]) -> Iterator[Finding | Note]:
     """Check the contents of files; parts of a large study in parallel processes."""
     pairs = [(model, dataset) for model in study.grid.models for dataset in study.grid.datasets]
-    parts = [
+    parts: list[Callable[[], Iterable[Finding | Note]]] = [
         partial(_tables, results, broken),
         partial(check_secrets, results),
         *(partial(_rows, results, broken, *pair) for pair in pairs),
@@ -102,12 +102,12 @@ def _tables(results: Path, broken: frozenset[str]) -> list[Finding]:
     return check_tables(Files(results, read_left_out(results)), record, study, broken)
 
 
-def _rows(results: Path, broken: frozenset[str], model: str, dataset: str) -> list[Finding]:
+def _rows(results: Path, broken: frozenset[str], model: str, dataset: str) -> list[Finding | Note]:
     record = read_study_record(results)
     pair = Pair(
         record.grid(results), record, model, dataset, Files(results, {}).has_journals, broken
     )
-    found = [*check_answers(pair), *check_grades(pair)]
+    found: list[Finding | Note] = [*check_answers(pair), *check_grades(pair)]
     for cell in pair.cells:
         found += [*check_user_turns(pair, cell), *check_verdicts(pair, cell)]
     return found
