@@ -4,6 +4,7 @@ from snakemake.utils import min_version
 
 from userturn.workflow.registry import FIGURES, TABLES
 from userturn.workflow.startup import WILDCARDS, begin, open_study
+from userturn.workflow.wildcards import by_wildcards
 
 min_version("9.0")
 begin("config.yaml", is_driver=workflow.is_main_process)

@@ -134,8 +134,8 @@ def write_pair(results: Path, model: str, dataset: str, n_turns: int) -> None:
     identity = grid.answers_identity(model, dataset)
     write_cell(grid, (model, dataset), identity, grid.answer_settings(model), n_turns)
     collect_answers(grid, model, dataset, str(answers))
-    pair: Any = Cell(model, dataset, "", "")
-    grade("numeric", study.grades_identity(pair), 1, str(answers), str(items), str(grades))
+    graded = study.grading.identity_of(model, dataset)
+    grade("numeric", graded, 1, str(answers), str(items), str(grades))
     note(results, f"grade/{model}/{dataset}", [answers, grades], [items])
     for cell in (cell for cell in grid.cells if cell[:2] == (model, dataset)):
         drawn = grid.user_turn_settings(grid.temperatures[cell.temperature])

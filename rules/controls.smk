@@ -13,7 +13,7 @@ rule take_human_turns:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=study.controls.human_turns_identity,
+        identity=by_wildcards(study.controls.human_turns_identity),
     script:
         "../scripts/take_human_turns.py"
 
@@ -33,14 +33,14 @@ rule plant_failures:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=study.controls.planted_identity,
+        identity=by_wildcards(study.controls.turns_identity),
     script:
         "../scripts/plant_failures.py"
 
 
 use rule judge as judge_controls with:
     input:
-        study.judges.marker_of_controls,
+        by_wildcards(study.judges.marker_of_controls),
         user_turns="results/controls/{model}/{dataset}/user_turns.parquet",
         dataset="results/datasets/{dataset}.parquet",
     output:
@@ -49,4 +49,4 @@ use rule judge as judge_controls with:
         "logs/judge_controls/{model}/{dataset}/{judge}.log",
     localrule: True  # not inherited
     params:
-        identity=study.controls.verdicts_identity,
+        identity=by_wildcards(study.controls.identity_of),

@@ -4,7 +4,7 @@
 rule prepare_dataset:
     """Turn a dataset's file into items of one schema."""
     input:
-        study.source_file,
+        by_wildcards(study.data.source_file),
     output:
         dataset="results/datasets/{dataset}.parquet",
     log:
@@ -13,8 +13,8 @@ rule prepare_dataset:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=study.dataset_identity,
-        rows=study.n_rows,  # another number is checked anew
+        identity=by_wildcards(study.grid.dataset_identity),
+        rows=by_wildcards(study.data.n_rows),  # another number is checked anew
     script:
         "../scripts/prepare_dataset.py"
 
@@ -22,7 +22,7 @@ rule prepare_dataset:
 rule describe_model:
     """Fetch a model once and note its revision, template hashes, user header and stops."""
     input:
-        study.training.folder_of,
+        by_wildcards(study.training.folder_of),
     output:
         description="results/models/{model}.json",
     log:
@@ -31,7 +31,7 @@ rule describe_model:
     conda:
         "../envs/generate.yaml"
     params:
-        identity=study.model_identity,
+        identity=by_wildcards(study.grid.model_fingerprint),
     script:
         "../scripts/describe_model.py"
 
@@ -39,7 +39,7 @@ rule describe_model:
 rule download:
     """Fetch all models and datasets, for nodes without a network: `snakemake download`."""
     input:
-        study.descriptions_of_sources,
-        study.prepared_datasets,
+        study.data.descriptions_of_sources,
+        study.data.prepared,
         study.training.data,
     localrule: True

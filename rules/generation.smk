@@ -4,7 +4,7 @@
 rule sweep:
     """Load one model once and work through every pending request of it."""
     input:
-        datasets=study.pending_datasets,
+        datasets=by_wildcards(study.generation.datasets),
         description="results/models/{model}.json",
     output:
         marker="results/sweeps/{model}/{shard}.json",
@@ -14,11 +14,11 @@ rule sweep:
         "benchmarks/results/sweep/{model}/{shard}.tsv"
     conda:
         "../envs/generate.yaml"
-    threads: study.resources.threads
+    threads: study.generation.resources.threads
     resources:
-        **study.resources.of_job(),
+        **study.generation.resources.of_job(),
     params:
-        pending=study.pending_identities,
+        pending=by_wildcards(study.pending.identities),
     script:
         "../scripts/sweep.py"
 
@@ -26,7 +26,7 @@ rule sweep:
 rule collect_answers:
     """Gather a model's answers to one dataset from the journal."""
     input:
-        study.markers_of_answers,
+        by_wildcards(study.generation.markers_of_answers),
     output:
         answers="results/answers/{model}/{dataset}.parquet",
     log:
@@ -35,7 +35,7 @@ rule collect_answers:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=study.answers_identity,
+        identity=by_wildcards(study.grid.answers_identity),
     script:
         "../scripts/collect_answers.py"
 
@@ -43,7 +43,7 @@ rule collect_answers:
 rule collect_user_turns:
     """Gather one cell's user turns from the journal."""
     input:
-        study.markers_of_cell,
+        by_wildcards(study.generation.markers_of_cell),
     output:
         user_turns="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
     log:
@@ -52,6 +52,6 @@ rule collect_user_turns:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=study.cell_identity,
+        identity=by_wildcards(study.grid.cell_identity),
     script:
         "../scripts/collect_user_turns.py"

@@ -15,9 +15,9 @@ rule grade:
         "../envs/analysis.yaml"
     threads: 2
     resources:
-        judge_requests=study.judges.n_at_once_to_grade,
+        judge_requests=by_wildcards(study.grading.n_at_once),
     params:
-        verifier=study.verifier,
-        identity=study.grades_identity,
+        verifier=by_wildcards(study.grading.verifier),
+        identity=by_wildcards(study.grading.identity_of),
     script:
         "../scripts/grade.py"

@@ -5,7 +5,7 @@ rule sample_for_humans:
     """Order the turns of one cell for the draw, and tell which ones the config wants."""
     input:
         user_turns="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
-        verdicts=study.humans.sampling_verdicts,
+        verdicts=by_wildcards(study.humans.sampling_verdicts),
     output:
         human_sample="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/human_sample.parquet",
     log:
@@ -14,7 +14,7 @@ rule sample_for_humans:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=study.humans.sample_identity,
+        identity=by_wildcards(study.humans.sample_identity),
     script:
         "../scripts/sample_for_humans.py"
 
@@ -22,11 +22,11 @@ rule sample_for_humans:
 rule draw_annotation_round:
     """Draw one round from all cells, once: what annotators see, and apart from it the key."""
     input:
-        samples=study.humans.samples_to_draw,
-        user_turns=study.humans.user_turns_to_draw,
-        datasets=study.humans.datasets_to_draw,
-        models=study.humans.models_to_draw,
-        earlier_keys=study.humans.earlier_keys,
+        samples=by_wildcards(study.humans.samples_to_draw),
+        user_turns=by_wildcards(study.humans.user_turns_to_draw),
+        datasets=by_wildcards(study.humans.datasets_to_draw),
+        models=by_wildcards(study.humans.models_to_draw),
+        earlier_keys=by_wildcards(study.humans.earlier_keys),
     output:
         key="results/humans/{round}/key.parquet",
         blind="results/humans/{round}/items.parquet",
@@ -60,7 +60,7 @@ rule build_annotation:
 rule import_annotations:
     """Check every row that annotators sent back for one round, and take all of them or none."""
     input:
-        files=study.humans.annotation_files,
+        files=by_wildcards(study.humans.annotation_files),
         key="results/humans/{round}/key.parquet",
         rubric="data/rubric.yaml",
     output:
@@ -71,7 +71,7 @@ rule import_annotations:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=study.humans.annotations_identity,
+        identity=by_wildcards(study.humans.annotations_identity),
         skip_problems=config["humans"]["skip_problems"],
     script:
         "../scripts/import_annotations.py"

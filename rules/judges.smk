@@ -8,7 +8,7 @@ onstart:
 rule judge:
     """Have one judge label every user turn of one cell."""
     input:
-        study.judges.marker_of_cell,
+        by_wildcards(study.judges.marker_of_cell),
         user_turns="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
         dataset="results/datasets/{dataset}.parquet",
     output:
@@ -19,9 +19,9 @@ rule judge:
     conda:
         "../envs/judge.yaml"
     resources:
-        judge_requests=study.judges.n_at_once,
+        judge_requests=by_wildcards(study.judges.n_at_once),
     params:
-        identity=study.verdicts_identity,
+        identity=by_wildcards(study.grid.verdicts_identity),
     script:
         "../scripts/judge.py"
 
@@ -29,8 +29,8 @@ rule judge:
 rule serve_judge:
     """Serve a judge's model once and work through every pending cell of it."""
     input:
-        user_turns=study.judges.pending_turns,
-        datasets=study.judges.pending_datasets,
+        user_turns=by_wildcards(study.judges.pending_turns),
+        datasets=by_wildcards(study.judges.pending_datasets),
     output:
         marker="results/judging/{judge}.json",
     log:
@@ -43,6 +43,6 @@ rule serve_judge:
     resources:
         **study.judges.resources.of_job(),
     params:
-        pending=study.judges.pending_identities,
+        pending=by_wildcards(study.judges.pending_identities),
     script:
         "../scripts/serve_judge.py"

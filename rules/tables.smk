@@ -20,7 +20,7 @@ rule summarise:
     """Count one cell's outcomes and verdicts, one row a judge."""
     input:
         user_turns="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
-        verdicts=study.verdicts,
+        verdicts=by_wildcards(study.verdicts),
     output:
         summary="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/summary.parquet",
     log:
@@ -29,7 +29,7 @@ rule summarise:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=study.summary_identity,
+        identity=by_wildcards(study.summary_identity),
     script:
         "../scripts/summarise.py"
 

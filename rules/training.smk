@@ -4,7 +4,7 @@
 rule prepare_training_data:
     """Turn the files of a model's recipe into conversations of one schema."""
     input:
-        study.training.source_files,
+        by_wildcards(study.training.source_files),
     output:
         data="results/training/{model}/data.parquet",
     log:
@@ -13,7 +13,7 @@ rule prepare_training_data:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=study.training.data_identity,
+        identity=by_wildcards(study.training.data_identity),
     script:
         "../scripts/prepare_training_data.py"
 
@@ -21,7 +21,7 @@ rule prepare_training_data:
 rule train:
     """Post-train a base by a recipe, going on from the last checkpoint if there is one."""
     input:
-        study.training.base,
+        by_wildcards(study.training.base),
         data="results/training/{model}/data.parquet",
     output:
         folder=directory("results/training/{model}/model"),
@@ -36,6 +36,6 @@ rule train:
     resources:
         **study.training.resources.of_job(),
     params:
-        identity=study.training.identity,
+        identity=by_wildcards(study.grid.training_identity),
     script:
         "../scripts/train.py"

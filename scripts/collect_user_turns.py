@@ -2,8 +2,8 @@
 
 from userturn.generation.collect import collect_user_turns
 from userturn.provenance.job_record import recorded
-from userturn.study.cells import cell_of
 from userturn.study.grid import Grid
+from userturn.workflow.wildcards import cell_of
 
 if __name__ == "__main__":
     with recorded(snakemake):

@@ -72,7 +72,7 @@ SETTINGS = {
 config['models']['glm-4.7'] = {**config['models']['glm-4.7'], 'constraint': 'nvlink'}
 study = checked_study(config)
 class Job: model = 'glm-4.7'
-print(study.resources.of_job()['constraint'](Job, 1))
+print(study.generation.resources.of_job()['constraint'](Job, 1))
 from userturn.slurm.resources import sbatch_options
 print([o for o in sbatch_options(study.grid.models['glm-4.7']) if 'constraint' in o])
 """,

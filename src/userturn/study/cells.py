@@ -1,7 +1,7 @@
 """Cells: the unit that is finished once and for all, and where its files are."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 ALL = "all"  # what a row of a table is over: every dataset, model or family
 PLAIN = "none"  # the perturbation that changes nothing
@@ -19,11 +19,6 @@ class Cell(NamedTuple):
     def folder(self) -> str:
         """The folder of the cell's files, below results/cells."""
         return f"{self.model}/{self.dataset}/t{self.temperature}/{self.perturbation}"
-
-
-def cell_of(wildcards: Any) -> Cell:
-    """Return the cell that a job's wildcards name."""
-    return Cell(wildcards.model, wildcards.dataset, wildcards.temperature, wildcards.perturbation)
 
 
 def temperature_name(value: float) -> str:

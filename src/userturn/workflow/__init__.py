@@ -2,13 +2,17 @@
 
 artifacts.py: every file that a configuration asks for, with its identity.
 controls.py: for rules/controls.smk.
+data.py: for rules/data.smk.
+generation.py: for rules/generation.smk.
+grading.py: for rules/grading.smk.
 humans.py: for rules/humans.smk.
-judges.py: for rules/grading.smk and rules/judges.smk.
+judges.py: for rules/judges.smk.
 pending.py: what is missing, or not as the configuration asks for it.
 registry.py: every table and figure, and the rule that makes it.
 snakemake_lock.py: removes Snakemake's lock when the process that held it is gone.
 startup.py: how a run begins: lock, configuration, study.
-study.py: for the rules of data, generation, tables, figures and report.
+study.py: what rules ask, an object for each rules file; what report and audit need of it.
 tables.py: for rules/tables.smk and rules/figures.smk.
 training.py: for rules/training.smk.
+wildcards.py: unpacks the wildcards of a job.
 """

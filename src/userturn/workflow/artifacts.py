@@ -1,8 +1,5 @@
 """The artifacts of a study: every file that its configuration asks for, with its identity."""
 
-from types import SimpleNamespace
-from typing import Any
-
 from userturn.study.cells import files_of
 from userturn.workflow.registry import FIGURES, TABLES
 from userturn.workflow.study import Study
@@ -36,7 +33,7 @@ def _sources(study: Study) -> Identities:
     grid = study.grid
     datasets = {
         path: grid.dataset_identity(path.rpartition("/")[2].removesuffix(".parquet"))
-        for path in study.prepared_datasets
+        for path in study.data.prepared
     }
     models = {
         f"results/models/{name}.json": grid.model_fingerprint(name) for name in grid.described
@@ -46,7 +43,7 @@ def _sources(study: Study) -> Identities:
 
 def _training(study: Study) -> Identities:
     data = {
-        f"results/training/{name}/data.parquet": study.training.data_identity_of(name)
+        f"results/training/{name}/data.parquet": study.training.data_identity(name)
         for name in study.training.models
     }
     records = {
@@ -64,9 +61,7 @@ def _answers(study: Study) -> Identities:
         for model, dataset in pairs
     }
     grades = {
-        f"results/grades/{model}/{dataset}.parquet": study.grades_identity(
-            SimpleNamespace(model=model, dataset=dataset)
-        )
+        f"results/grades/{model}/{dataset}.parquet": study.grading.identity_of(model, dataset)
         for model, dataset in pairs
     }
     return {**answers, **grades}
@@ -76,14 +71,13 @@ def _cells(study: Study) -> Identities:
     found: Identities = {}
     sampled = set(study.humans.cells)
     for cell in study.grid.cells:
-        wildcards: Any = SimpleNamespace(**cell._asdict())
         turns, summary, sample = files_of(
             [cell], "user_turns.parquet", "summary.parquet", "human_sample.parquet"
         )
         found[turns] = study.grid.cell_identity(cell)
-        found[summary] = study.summary_identity(wildcards)
+        found[summary] = study.summary_identity(cell)
         if cell in sampled:
-            found[sample] = study.humans.sample_identity(wildcards)
+            found[sample] = study.humans.sample_identity(cell)
         for judge in study.grid.judges:
             path = files_of([cell], f"verdicts/{judge}.parquet")[0]
             found[path] = study.grid.verdicts_identity(cell, judge)
@@ -105,9 +99,7 @@ def _of_the_study(study: Study) -> Identities:
     tables = {f"results/tables/{name}.parquet": TABLES[name].rule for name in TABLES}
     figures = {f"results/figures/{name}.vl.json": FIGURES[name].rule for name in FIGURES}
     labels = {
-        f"results/humans/{name}/annotations.parquet": study.humans.annotations_identity(
-            SimpleNamespace(round=name)
-        )
+        f"results/humans/{name}/annotations.parquet": study.humans.annotations_identity(name)
         for name in study.humans.rounds
     }
     unnamed = [*study.humans.pages, *study.humans.keys, *study.humans.items]

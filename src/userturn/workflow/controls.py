@@ -1,4 +1,4 @@
-"""What rules ask about controls: inputs and params, each by the wildcards of one job."""
+"""What rules/controls.smk asks: inputs and params of controls."""
 
 from typing import Any
 
@@ -39,17 +39,9 @@ class ControlGrid:
         models = self.grid.models if self.n_planted else []
         return human + [(model, dataset) for model in models for dataset in self.grid.datasets]
 
-    def human_turns_identity(self, wildcards: Any) -> str:
+    def human_turns_identity(self, dataset: str) -> str:
         """Return the identity of a dataset's real user turns."""
-        return self.turns_identity(HUMAN, wildcards.dataset)
-
-    def planted_identity(self, wildcards: Any) -> str:
-        """Return the identity of the failures planted after a model's answers to a dataset."""
-        return self.turns_identity(wildcards.model, wildcards.dataset)
-
-    def verdicts_identity(self, wildcards: Any) -> str:
-        """Return the identity of one judge's verdicts on controls."""
-        return self.identity_of(wildcards.model, wildcards.dataset, wildcards.judge)
+        return self.turns_identity(HUMAN, dataset)
 
     @property
     def verdicts(self) -> list[str]:

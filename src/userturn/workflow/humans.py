@@ -1,12 +1,11 @@
-"""What rules ask about people's labels: inputs and params, each by the wildcards of one job."""
+"""What rules/humans.smk asks: rounds of annotation, and the cells that they draw from."""
 
 from pathlib import Path
-from typing import Any
 
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.families import families
 from userturn.storage.hashing import fingerprint
-from userturn.study.cells import Cell, cell_of, files_of, temperature_name
+from userturn.study.cells import Cell, files_of, temperature_name
 from userturn.study.grid import Grid
 from userturn.study.inputs import annotation_files
 
@@ -53,15 +52,15 @@ class HumanGrid:
                 return False
         return True
 
-    def sample_identity(self, wildcards: Any) -> str:
+    def sample_identity(self, cell: Cell) -> str:
         """Return the identity of one cell's human sample."""
         wanted = [self.settings["per_stratum"], self.settings["genuine"], self.grid.config["seed"]]
-        verdicts = self.grid.verdicts_identity(cell_of(wildcards), self.judge)
+        verdicts = self.grid.verdicts_identity(cell, self.judge)
         return fingerprint([HUMANS_VERSION, verdicts, wanted])
 
-    def sampling_verdicts(self, wildcards: Any) -> str:
+    def sampling_verdicts(self, cell: Cell) -> str:
         """Return the verdicts that make the strata of a cell."""
-        return files_of([cell_of(wildcards)], f"verdicts/{self.judge}.parquet")[0]
+        return files_of([cell], f"verdicts/{self.judge}.parquet")[0]
 
     def drawn_folder(self, round_name: str) -> Path:
         """Return where a drawn round is kept: it is no rule's output, so no rerun deletes it."""
@@ -75,41 +74,41 @@ class HumanGrid:
     def _unless_drawn(self, round_name: str, paths: list[str]) -> list[str]:
         return [] if self.is_drawn(round_name) else paths
 
-    def user_turns_to_draw(self, wildcards: Any) -> list[str]:
+    def user_turns_to_draw(self, round_name: str) -> list[str]:
         """Return the user turns that a round shows; none where it is drawn."""
-        return self._unless_drawn(wildcards.round, files_of(self.cells, "user_turns.parquet"))
+        return self._unless_drawn(round_name, files_of(self.cells, "user_turns.parquet"))
 
-    def samples_to_draw(self, wildcards: Any) -> list[str]:
+    def samples_to_draw(self, round_name: str) -> list[str]:
         """Return the human samples that a round is drawn from; none where it is drawn."""
         samples = files_of(self.cells, "human_sample.parquet")
-        return self._unless_drawn(wildcards.round, samples)
+        return self._unless_drawn(round_name, samples)
 
-    def datasets_to_draw(self, wildcards: Any) -> list[str]:
+    def datasets_to_draw(self, round_name: str) -> list[str]:
         """Return the datasets whose conversations a round shows; none where it is drawn."""
         names = sorted({cell.dataset for cell in self.cells})
-        return self._unless_drawn(wildcards.round, [f"results/datasets/{n}.parquet" for n in names])
+        return self._unless_drawn(round_name, [f"results/datasets/{n}.parquet" for n in names])
 
-    def models_to_draw(self, wildcards: Any) -> list[str]:
+    def models_to_draw(self, round_name: str) -> list[str]:
         """Return the descriptions of the models of a round; none where it is drawn."""
         names = sorted({cell.model for cell in self.cells})
-        return self._unless_drawn(wildcards.round, [f"results/models/{n}.json" for n in names])
+        return self._unless_drawn(round_name, [f"results/models/{n}.json" for n in names])
 
-    def earlier_keys(self, wildcards: Any) -> list[str]:
+    def earlier_keys(self, round_name: str) -> list[str]:
         """Return the keys of the rounds before one; none where it is drawn."""
-        earlier = self.rounds[: self.rounds.index(wildcards.round)]
-        return self._unless_drawn(wildcards.round, self._of_rounds("key.parquet", earlier))
+        earlier = self.rounds[: self.rounds.index(round_name)]
+        return self._unless_drawn(round_name, self._of_rounds("key.parquet", earlier))
 
     def _of_rounds(self, file: str, rounds: list[str] | None = None) -> list[str]:
         return [f"results/humans/{n}/{file}" for n in (self.rounds if rounds is None else rounds)]
 
-    def annotation_files(self, wildcards: Any) -> list[str]:
+    def annotation_files(self, round_name: str) -> list[str]:
         """Return the files with labels of a round."""
-        return annotation_files(wildcards.round)
+        return annotation_files(round_name)
 
-    def annotations_identity(self, wildcards: Any) -> str:
+    def annotations_identity(self, round_name: str) -> str:
         """Return the identity of a round's labels: of its files' content and the rubric's."""
         contents = self.grid.contents
-        files = contents.annotations[wildcards.round]
+        files = contents.annotations[round_name]
         skip = self.settings["skip_problems"]
         return fingerprint([HUMANS_VERSION, files, skip, contents.rubric])
 

@@ -1,4 +1,4 @@
-"""What rules ask about judges: inputs, params and resources, by the wildcards of one job."""
+"""What rules/judges.smk asks: inputs, params and resources of judges."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -9,7 +9,7 @@ from userturn.judges.api_keys import read_key
 from userturn.slurm.resources import Resources
 from userturn.storage.atomic_files import read_identity
 from userturn.storage.hashing import fingerprint
-from userturn.study.cells import cell_of
+from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.workflow.controls import ControlGrid
 from userturn.workflow.pending import Pending
@@ -35,14 +35,9 @@ class JudgeGrid:
             except UserError as error:
                 raise SystemExit(f"error: {error}") from None
 
-    def n_at_once(self, wildcards: Any) -> int:
+    def n_at_once(self, judge: str) -> int:
         """Return how many requests a judge may have in flight; none for one without an endpoint."""
-        return int(self.grid.judges[wildcards.judge].get("concurrency", 0))
-
-    def n_at_once_to_grade(self, wildcards: Any) -> int:
-        """Return how many requests a verifier may have in flight; none for one without a judge."""
-        judge = self.grid.grader(wildcards.dataset)
-        return int(self.grid.all_judges[judge]["concurrency"]) if judge else 0
+        return int(self.grid.judges[judge].get("concurrency", 0))
 
     @cached_property
     def _folders(self) -> dict[str, tuple[str, str, Any]]:
@@ -77,27 +72,26 @@ class JudgeGrid:
             if settings.get("serve")
         }
 
-    def pending_turns(self, wildcards: Any) -> list[str]:
+    def pending_turns(self, judge: str) -> list[str]:
         """Return the user turns that a served judge has to judge."""
-        return [f"results/{folder}/user_turns.parquet" for folder in self.pending[wildcards.judge]]
+        return [f"results/{folder}/user_turns.parquet" for folder in self.pending[judge]]
 
-    def pending_datasets(self, wildcards: Any) -> list[str]:
+    def pending_datasets(self, judge: str) -> list[str]:
         """Return the items that those turns belong to."""
-        datasets = {self._folders[folder][1] for folder in self.pending[wildcards.judge]}
+        datasets = {self._folders[folder][1] for folder in self.pending[judge]}
         return [f"results/datasets/{dataset}.parquet" for dataset in sorted(datasets)]
 
-    def pending_identities(self, wildcards: Any) -> list[str]:
+    def pending_identities(self, judge: str) -> list[str]:
         """Return the sorted identities of the verdicts that a served judge has to give."""
-        judge = wildcards.judge
         return sorted(self._identity(folder, judge) for folder in self.pending[judge])
 
-    def marker_of_cell(self, wildcards: Any) -> list[str]:
+    def marker_of_cell(self, cell: Cell, judge: str) -> list[str]:
         """Return the job that serves a judge and that a cell's verdicts wait for, if any."""
-        return self._marker(f"cells/{cell_of(wildcards).folder}", wildcards.judge)
+        return self._marker(f"cells/{cell.folder}", judge)
 
-    def marker_of_controls(self, wildcards: Any) -> list[str]:
+    def marker_of_controls(self, model: str, dataset: str, judge: str) -> list[str]:
         """Return the job that serves a judge and that a control's verdicts wait for, if any."""
-        return self._marker(f"controls/{wildcards.model}/{wildcards.dataset}", wildcards.judge)
+        return self._marker(f"controls/{model}/{dataset}", judge)
 
     def _marker(self, folder: str, judge: str) -> list[str]:
         is_pending = folder in self.pending.get(judge, [])

@@ -1,106 +1,42 @@
-"""What rules ask of the grid: inputs and params, each by the wildcards of one job."""
-
-from typing import Any
+"""What rules ask: one object for each rules file; tables, figures and report ask it itself."""
 
 from userturn.config.families import bases, families
 from userturn.prompts.perturbations import controls_of
-from userturn.slurm.resources import Resources
 from userturn.storage.hashing import fingerprint
-from userturn.study.cells import cell_of, files_of
+from userturn.study.cells import Cell, files_of
 from userturn.study.grid import Grid
 from userturn.study.record import study_record
 from userturn.workflow.controls import ControlGrid
+from userturn.workflow.data import DataGrid
+from userturn.workflow.generation import GenerationGrid
+from userturn.workflow.grading import GradingGrid
 from userturn.workflow.humans import HumanGrid
 from userturn.workflow.judges import JudgeGrid
 from userturn.workflow.pending import Pending
 from userturn.workflow.training import TrainingGrid
 
-GRADES_VERSION = 3
 SUMMARY_VERSION = 2
 ANALYSIS_VERSION = 1
 REPORT_VERSION = 1
 
 
 class Study:
-    """A grid that answers to wildcards."""
+    """A grid as its rules ask for it."""
 
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""
         self.grid = grid
         self.pending = Pending(grid)
         self.controls = ControlGrid(self.grid)
-        self.resources = Resources(self.grid.models)
+        self.data = DataGrid(grid)
+        self.generation = GenerationGrid(grid, self.pending)
+        self.grading = GradingGrid(grid)
         self.training = TrainingGrid(self.grid)
         self.humans = HumanGrid(self.grid)
         self.judges = JudgeGrid(self.grid, self.controls, self.pending)
 
-    def _markers(self, model: str) -> list[str]:
-        return [f"results/sweeps/{model}/{shard}.json" for shard in self.grid.shards(model)]
-
-    def source_file(self, wildcards: Any) -> list[str]:
-        """Return a dataset's local file, or nothing where it comes from the hub."""
-        settings = self.grid.config["datasets"][wildcards.dataset]
-        return [] if "hub" in settings else [settings["file"]]
-
-    def dataset_identity(self, wildcards: Any) -> str:
-        """Return the identity of a dataset's items."""
-        return self.grid.dataset_identity(wildcards.dataset)
-
-    def n_rows(self, wildcards: Any) -> int | None:
-        """Return the rows that a dataset's file is pinned to, if it is."""
-        n: int | None = self.grid.config["datasets"][wildcards.dataset].get("rows")
-        return n
-
-    def model_identity(self, wildcards: Any) -> str:
-        """Return what identifies a model's source and template settings."""
-        return self.grid.model_fingerprint(wildcards.model)
-
-    def pending_datasets(self, wildcards: Any) -> list[str]:
-        """Return the prepared tables that a model's sweep needs."""
-        return [
-            f"results/datasets/{name}.parquet" for name in self.pending.datasets(wildcards.model)
-        ]
-
-    def pending_identities(self, wildcards: Any) -> list[str]:
-        """Return the sorted identities of all that a model's sweep has to fill."""
-        return self.pending.identities(wildcards.model)
-
-    def markers_of_answers(self, wildcards: Any) -> list[str]:
-        """Return the sweeps that answers wait for: none where they are finished."""
-        pending = wildcards.dataset in self.pending.answers[wildcards.model]
-        return self._markers(wildcards.model) if pending else []
-
-    def markers_of_cell(self, wildcards: Any) -> list[str]:
-        """Return the sweeps that a cell's user turns wait for: none where they are finished."""
-        pending = cell_of(wildcards) in self.pending.cells[wildcards.model]
-        return self._markers(wildcards.model) if pending else []
-
-    def answers_identity(self, wildcards: Any) -> str:
-        """Return the identity of a model's answers to a dataset."""
-        return self.grid.answers_identity(wildcards.model, wildcards.dataset)
-
-    def cell_identity(self, wildcards: Any) -> str:
-        """Return the identity of a cell's user turns."""
-        return self.grid.cell_identity(cell_of(wildcards))
-
-    def grades_identity(self, wildcards: Any) -> str:
-        """Return the identity of a model's grades on a dataset."""
-        judge = self.grid.grader(wildcards.dataset)
-        asked = [self.grid.judge_identity(judge)] if judge else []
-        verifier = [self.verifier(wildcards), *asked]
-        return fingerprint([GRADES_VERSION, self.answers_identity(wildcards), *verifier])
-
-    def verifier(self, wildcards: Any) -> str:
-        """Return the verifier of a dataset."""
-        return str(self.grid.datasets[wildcards.dataset]["verifier"])
-
-    def verdicts_identity(self, wildcards: Any) -> str:
-        """Return the identity of one judge's verdicts on a cell."""
-        return self.grid.verdicts_identity(cell_of(wildcards), wildcards.judge)
-
-    def summary_identity(self, wildcards: Any) -> str:
+    def summary_identity(self, cell: Cell) -> str:
         """Return the identity of the summary of a cell by all judges."""
-        cell = cell_of(wildcards)
         identities = [self.grid.verdicts_identity(cell, judge) for judge in self.grid.judges]
         return fingerprint([SUMMARY_VERSION, self._drawing, identities])
 
@@ -116,32 +52,13 @@ class Study:
         verifiers = {name: d["verifier"] for name, d in grid.datasets.items()}
         return fingerprint([grid.verdict_identities, verifiers])
 
-    def verdicts(self, wildcards: Any) -> list[str]:
+    def verdicts(self, cell: Cell) -> list[str]:
         """Return the verdicts of every judge on a cell."""
-        return files_of([cell_of(wildcards)], *self._verdict_files)
+        return files_of([cell], *self._verdict_files)
 
     @property
     def _verdict_files(self) -> list[str]:
         return [f"verdicts/{judge}.parquet" for judge in self.grid.judges]
-
-    @property
-    def descriptions(self) -> list[str]:
-        """What is known of all models."""
-        return [f"results/models/{model}.json" for model in self.grid.models]
-
-    @property
-    def descriptions_of_sources(self) -> list[str]:
-        """What is known of the models that are fetched: those of the run, and bases of trained."""
-        sources = set(self.grid.described) - set(self.grid.trained)
-        return [f"results/models/{model}.json" for model in sorted(sources)]
-
-    @property
-    def prepared_datasets(self) -> list[str]:
-        """The items of all datasets, those of the controls included."""
-        return [
-            f"results/datasets/{dataset}.parquet"
-            for dataset in sorted(self.grid.datasets | self.grid.human_datasets)
-        ]
 
     @property
     def analysis_identity(self) -> str:

@@ -1,6 +1,4 @@
-"""What rules ask about trained models: inputs and params, each by the wildcards of one job."""
-
-from typing import Any
+"""What rules/training.smk asks: models that are trained here, and the bases they need."""
 
 from userturn.config.trained_models import training_entry
 from userturn.config.training_exposure import trained_on
@@ -22,34 +20,23 @@ class TrainingGrid:
         entries = {name: training_entry(grid.entries[name]) for name in self.models}
         self.resources = Resources(entries)
 
-    def _folders(self, model: str) -> list[str]:
+    def folder_of(self, model: str) -> list[str]:
+        """Return the folder of a model that is trained here, nothing for any other."""
         return [f"results/training/{model}/model"] if model in self.models else []
 
-    def folder_of(self, wildcards: Any) -> list[str]:
-        """Return the folder of a model that is trained here, nothing for any other."""
-        return self._folders(wildcards.model)
-
-    def base(self, wildcards: Any) -> list[str]:
+    def base(self, model: str) -> list[str]:
         """Return what a training needs of its base: the description, and a trained one's folder."""
-        base = self.grid.entries[wildcards.model]["base"]
-        return [f"results/models/{base}.json", *self._folders(base)]
+        base = self.grid.entries[model]["base"]
+        return [f"results/models/{base}.json", *self.folder_of(base)]
 
-    def source_files(self, wildcards: Any) -> list[str]:
+    def source_files(self, model: str) -> list[str]:
         """Return the local files of a model's recipe."""
-        parts = self.grid.contents.recipes[wildcards.model]["data"]
+        parts = self.grid.contents.recipes[model]["data"]
         return [part["file"] for part in parts if "hub" not in part]
 
-    def data_identity(self, wildcards: Any) -> str:
-        """Return the identity of a model's training data."""
-        return self.data_identity_of(wildcards.model)
-
-    def data_identity_of(self, model: str) -> str:
+    def data_identity(self, model: str) -> str:
         """Return the identity of a model's training data."""
         return fingerprint([DATA_VERSION, self.grid.contents.training_data[model]])
-
-    def identity(self, wildcards: Any) -> str:
-        """Return the identity of a model's training."""
-        return self.grid.training_identity(wildcards.model)
 
     @property
     def evaluated(self) -> list[str]:

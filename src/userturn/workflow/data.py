@@ -1,0 +1,38 @@
+"""What rules/data.smk asks: the files of datasets, and what is made ready before any GPU."""
+
+from userturn.study.grid import Grid
+
+
+class DataGrid:
+    """The datasets and models of a grid, before anything is generated."""
+
+    def __init__(self, grid: Grid) -> None:
+        """Take the grid of a checked configuration."""
+        self.grid = grid
+
+    def source_file(self, dataset: str) -> list[str]:
+        """Return a dataset's local file, or nothing where it comes from the hub."""
+        settings = self.grid.config["datasets"][dataset]
+        return [] if "hub" in settings else [settings["file"]]
+
+    def n_rows(self, dataset: str) -> int | None:
+        """Return the rows that a dataset's file is pinned to, if it is."""
+        n: int | None = self.grid.config["datasets"][dataset].get("rows")
+        return n
+
+    @property
+    def prepared(self) -> list[str]:
+        """The items of all datasets, those of the controls included."""
+        names = sorted(self.grid.datasets | self.grid.human_datasets)
+        return [f"results/datasets/{name}.parquet" for name in names]
+
+    @property
+    def descriptions(self) -> list[str]:
+        """What is known of all models of the run."""
+        return [f"results/models/{model}.json" for model in self.grid.models]
+
+    @property
+    def descriptions_of_sources(self) -> list[str]:
+        """What is known of the models that are fetched: those of the run, and bases of trained."""
+        sources = set(self.grid.described) - set(self.grid.trained)
+        return [f"results/models/{model}.json" for model in sorted(sources)]

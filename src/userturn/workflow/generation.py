@@ -1,0 +1,31 @@
+"""What rules/generation.smk asks: resources of sweeps, and which sweeps a file waits for."""
+
+from userturn.slurm.resources import Resources
+from userturn.study.cells import Cell
+from userturn.study.grid import Grid
+from userturn.workflow.pending import Pending
+
+
+class GenerationGrid:
+    """The sweeps of a grid."""
+
+    def __init__(self, grid: Grid, pending: Pending) -> None:
+        """Take the grid of a checked configuration, and what of it is pending."""
+        self.grid = grid
+        self.pending = pending
+        self.resources = Resources(grid.models)
+
+    def _markers(self, model: str) -> list[str]:
+        return [f"results/sweeps/{model}/{shard}.json" for shard in self.grid.shards(model)]
+
+    def datasets(self, model: str) -> list[str]:
+        """Return the prepared tables that a model's sweep needs."""
+        return [f"results/datasets/{name}.parquet" for name in self.pending.datasets(model)]
+
+    def markers_of_answers(self, model: str, dataset: str) -> list[str]:
+        """Return the sweeps that answers wait for: none where they are finished."""
+        return self._markers(model) if dataset in self.pending.answers[model] else []
+
+    def markers_of_cell(self, cell: Cell) -> list[str]:
+        """Return the sweeps that a cell's user turns wait for: none where they are finished."""
+        return self._markers(cell.model) if cell in self.pending.cells[cell.model] else []
