@@ -1,7 +1,6 @@
 """Controls: what is planted is what it says, and judges are measured on it."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -192,11 +191,9 @@ def test_each_judge_judges_human_datasets_and_every_model_and_dataset(
 def test_another_number_of_planted_items_changes_no_human_control(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    wildcards = SimpleNamespace(model="smollm", dataset="everyday")
-    human = SimpleNamespace(dataset="oasst_human")
     few, many = control_grid(monkeypatch, planted=5), control_grid(monkeypatch, planted=6)
-    assert few.planted_identity(wildcards) != many.planted_identity(wildcards)
-    assert few.human_turns_identity(human) == many.human_turns_identity(human)
+    assert few.turns_identity("smollm", "everyday") != many.turns_identity("smollm", "everyday")
+    assert few.human_turns_identity("oasst_human") == many.human_turns_identity("oasst_human")
 
 
 def test_an_unknown_human_dataset_is_refused_with_the_near_one(

@@ -1,7 +1,6 @@
 """What people label of a grid: families, private datasets, the chosen part, drawn rounds."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -71,7 +70,6 @@ def test_drawn_round_waits_for_nothing_and_a_new_one_for_its_cells(tmp_path: Pat
     for name in ("key.parquet", "items.parquet"):
         (folder / name).touch()
     grid = humans(tmp_path, rounds=["first", "second"])
-    first, second = (SimpleNamespace(round=name) for name in ("first", "second"))
-    assert grid.samples_to_draw(first) == grid.user_turns_to_draw(first) == []
-    assert grid.earlier_keys(second) == ["results/humans/first/key.parquet"]
-    assert len(grid.samples_to_draw(second)) == len(grid.cells)
+    assert grid.samples_to_draw("first") == grid.user_turns_to_draw("first") == []
+    assert grid.earlier_keys("second") == ["results/humans/first/key.parquet"]
+    assert len(grid.samples_to_draw("second")) == len(grid.cells)
