@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.tiny_families import write_family
 from tests.support.torchvision_beside import write_torchvision
-from userturn.prompts.chat_template import load_template
+from userturn.prompts.load_template import load_template
 
 pytestmark = pytest.mark.slow
 

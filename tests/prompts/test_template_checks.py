@@ -293,15 +293,24 @@ def test_gpt_oss_keeps_quoted_tokens_text(gpt_oss: PreTrainedTokenizerFast) -> N
     )
 
 
-def test_plain_text_template_without_a_turn_s_end_is_refused_until_stops_are_named() -> None:
+def test_plain_text_that_follows_a_user_turn_ends_it() -> None:
     text = (
         "{% for m in messages %}{{ '\n\nHuman: ' if m.role == 'user' else '\n\nAssistant: ' }}"
         "{{ m.content }}{% endfor %}{% if add_generation_prompt %}{{ '\n\nAssistant:' }}{% endif %}"
     )
     tokenizer = families.small_tokenizer(text, ["</s>"], eos_token="</s>")
-    with pytest.raises(TemplateError, match=r"no token ends a user turn: .* `stop`, such as"):
+    made = template(tokenizer)
+    assert made.stop_texts == ("\nHuman:", "Assistant:")
+    assert made.end_texts == ("\nHuman:",)
+    assert "a text ends a user turn: '\\nHuman:' or 'Assistant:'" in prove(made)
+
+
+def test_template_that_writes_nothing_behind_a_user_message_is_refused() -> None:
+    text = "{% for m in messages %}{{ '<|user|>' if m.role == 'user' else '<|bot|>' }}"
+    text += "{{ m.content }}{% endfor %}"
+    tokenizer = families.small_tokenizer(text, ["<|user|>", "<|bot|>", "</s>"], eos_token="</s>")
+    with pytest.raises(TemplateError, match=r"nothing ends a user turn: .*`stop`, such as"):
         prove(template(tokenizer))
-    assert prove(template(tokenizer, stop=("</s>",)))
 
 
 def test_shipped_templates_give_a_true_prefix_or_are_refused() -> None:

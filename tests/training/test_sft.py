@@ -7,7 +7,8 @@ import pytest
 
 from tests.support.tiny_model import write_tiny_model
 from userturn.errors import UserError
-from userturn.prompts.chat_template import Template, load_template
+from userturn.prompts.chat_template import Template
+from userturn.prompts.load_template import load_template
 from userturn.training.rollout_prompts import tasks
 from userturn.training.sft import IGNORED, labelled, labelled_rows
 

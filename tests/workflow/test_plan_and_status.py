@@ -17,8 +17,8 @@ from userturn.cli.plan import plan, shown_prompt
 from userturn.cli.status import status
 from userturn.config.load import load_config
 from userturn.generation.plan_files import PLAN_SCHEMA
-from userturn.prompts.chat_template import load_template
 from userturn.prompts.examples import user
+from userturn.prompts.load_template import load_template
 from userturn.storage.journal import Writer
 from userturn.storage.parquet import write_table
 from userturn.study.grid import Grid

@@ -17,7 +17,7 @@ from userturn.judges.judge_cell import KEYS
 from userturn.models.requests import derive_seed, request_key
 from userturn.storage.hashing import short_hash
 from userturn.study.cells import Cell, files_of
-from userturn.study.model_description import request_identity
+from userturn.study.model_description import request_identity, turn_ends
 
 ITEM_KEYS = ["model", "dataset", "item"]
 
@@ -90,11 +90,9 @@ def _drawn(pair: Pair, cell: Cell | None) -> dict[str, Any]:
     """Return the sampling settings that all requests of a table share: those of `Sampling`."""
     if cell is None:
         drawn = pair.grid.answer_settings(pair.model)
-        stops = pair.description["end_of_answer_token_ids"]
     else:
         drawn = pair.grid.user_turn_settings(pair.grid.temperatures[cell.temperature])
-        stops = pair.description["stop_token_ids"]
-    return {**drawn, "stop_token_ids": tuple(stops)}
+    return {**drawn, **turn_ends(pair.description, "assistant" if cell is None else "user")}
 
 
 def _wrong_request(

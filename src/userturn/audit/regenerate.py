@@ -28,10 +28,11 @@ from userturn.judges.verdict import UserTurn
 from userturn.models.engine import load_engine
 from userturn.models.fetch import folder_at_hand, local_path, model_folder, source_identity
 from userturn.models.requests import Request, Sampling, make_request
-from userturn.prompts.chat_template import Prompt, load_template
+from userturn.prompts.chat_template import Prompt
+from userturn.prompts.load_template import load_template
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
-from userturn.study.model_description import read_description, request_identity
+from userturn.study.model_description import read_description, request_identity, turn_ends
 from userturn.study.record import read_study_record
 
 FINISHED = pl.col("outcome").is_in(["ok", "empty"]) & pl.col("prompt_token_ids").is_not_null()
@@ -97,12 +98,10 @@ def _request(
     """Return the request of a row, or None if its record does not give its key."""
     values = row.values
     if "perturbation" in values:
-        drawn = grid.user_turn_settings(values["temperature"])
-        stops = description["stop_token_ids"]
+        role, drawn = "user", grid.user_turn_settings(values["temperature"])
     else:
-        drawn = grid.answer_settings(values["model"])
-        stops = description["end_of_answer_token_ids"]
-    sampling = Sampling(**drawn, stop_token_ids=tuple(stops), seed=values["seed"])
+        role, drawn = "assistant", grid.answer_settings(values["model"])
+    sampling = Sampling(**drawn, **turn_ends(description, role), seed=values["seed"])
     prompt = Prompt(values["prompt_text"], tuple(values["prompt_token_ids"]))
     sample = values.get("sample", 0)
     request = make_request(identity, values["dataset"], values["item"], sample, prompt, sampling)
@@ -154,7 +153,8 @@ class ModelRun:
         with chdir(self._folder_with_model()):
             folder = model_folder(self.entry["source"], self.revision)
             template = load_template(folder, self.entry, self.today)
-            engine = load_engine(self.engine, folder, self.settings)
+            settings = self.settings | {"reads_text": template.has_stop_texts}
+            engine = load_engine(self.engine, folder, settings)
             finished = [done for done in engine(requests) if done is not None]
             return {request.key: to_record(request, c, template) for request, c in finished}
 

@@ -11,6 +11,7 @@ from userturn.generation.plan_files import Plan, plan_keys, requests_in_order
 from userturn.logs import Progress, say
 from userturn.models.completion import Completion, Engine
 from userturn.models.requests import Request
+from userturn.models.stop_texts import first_stop, up_to_stop
 from userturn.prompts.chat_template import Template
 from userturn.signals import StopFlag
 from userturn.storage.journal import Writer
@@ -60,14 +61,25 @@ class Known(NamedTuple):
 
 
 def to_record(request: Request, completion: Completion, template: Template) -> GenerationRecord:
-    """Return the journal record of a completion; its outcome is ok, empty or error."""
-    ids = list(completion.token_ids)
-    said = ids[:-1] if ids and ids[-1] in request.sampling.stop_token_ids else ids
+    """Return the journal record of a completion; its outcome is ok, empty or error.
+
+    Its token ids are those that the model wrote, up to the one that ends the turn; its text is what
+    they say between the end of the header and the stop.
+    """
+    sampling, ids, reason = request.sampling, list(completion.token_ids), completion.finish_reason
+    if sampling.stop_texts:
+        cut = up_to_stop(ids, sampling.stop_texts, template.decode)
+        ids, reason = (ids, reason) if cut is None else (cut, "stop")
+    said = ids[:-1] if ids and ids[-1] in sampling.stop_token_ids else ids
     text = template.decode(said)
+    stop = first_stop(text, sampling.stop_texts)
+    text = text[:stop].removeprefix(sampling.begins_with)
     if completion.error is not None:
         outcome = "error"
     else:
-        outcome = "empty" if template.is_empty(said, text) else "ok"
+        is_cut = stop is not None or sampling.begins_with
+        is_empty = not text.strip() if is_cut else template.is_empty(said, text)
+        outcome = "empty" if is_empty else "ok"
     return {
         "key": request.key,
         "item": request.item,
@@ -75,7 +87,7 @@ def to_record(request: Request, completion: Completion, template: Template) -> G
         "outcome": outcome,
         "text": text,
         "token_ids": ids,
-        "finish_reason": completion.finish_reason,
+        "finish_reason": reason,
         "error": completion.error,
     }
 

@@ -7,11 +7,13 @@ import polars as pl
 
 from userturn.errors import UserError
 from userturn.generation.plan_files import plan_keys, read_plan
-from userturn.generation.reasoning import split_reasoning
+from userturn.generation.reasoning import read_answer
+from userturn.prompts.answer_form import AnswerForm
 from userturn.storage.journal_table import read_outcomes
 from userturn.storage.parquet import SLICE, write_parts
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
+from userturn.study.model_description import read_description
 
 
 def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
@@ -96,12 +98,18 @@ def answers_of(
 ) -> Iterator[pl.DataFrame]:
     """Yield a model's answers to a dataset, reasoning split off; the rest as for user turns."""
     identity = grid.answers_identity(model, dataset)
+    form = AnswerForm.of(read_description(grid, model))
     for table in _collected(grid, {"model": model, "dataset": dataset}, identity, outcomes):
-        asked = zip(table["text"], table["prompt_text"], strict=True)
-        split = [split_reasoning(text or "", prompt or "") for text, prompt in asked]
+        asked = table.select("text", "prompt_text", "token_ids").iter_rows()
+        split = [
+            read_answer(text or "", prompt or "", ids or (), form) for text, prompt, ids in asked
+        ]
+        faults = pl.Series("fault", [part.error for part in split], dtype=pl.String)
         yield table.drop("change", "sample").with_columns(
             pl.Series("answer", [part.text for part in split], dtype=pl.String),
             pl.Series("reasoning", [part.reasoning for part in split], dtype=pl.String),
+            outcome=pl.when(faults.is_null()).then("outcome").otherwise(pl.lit("error")),
+            error=pl.coalesce("error", faults),
         )
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from userturn.models.fetch import model_folder, pinned_revision, resolved_revision, source_identity
-from userturn.prompts.chat_template import Template, load_template
+from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
+from userturn.prompts.load_template import load_template
 from userturn.prompts.template_checks import prove
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
@@ -49,11 +50,15 @@ def _prompts(template: Template) -> dict[str, Any]:
     names = template.tokenizer.convert_ids_to_tokens
     return {
         "user_header": template.user_header_text,
+        "left_to_the_model": template.left_to_the_model,
         "user_header_is_by_hand": template.header_is_by_hand,
         "stop": names(list(template.stop_token_ids)),
         "stop_token_ids": template.stop_token_ids,
+        "stop_texts": template.stop_texts,
         "end_of_answer": names(list(template.end_token_ids)),
         "end_of_answer_token_ids": template.end_token_ids,
+        "end_of_answer_texts": template.end_texts,
+        "answer_form": template.answer_form.to_json(),
         "template_options": dict(template.options),
         "example_prompt": template.probe_prompt(EXAMPLE[:1], EXAMPLE[1]["content"]).text,
     }

@@ -7,7 +7,8 @@ from typing import Any
 
 from userturn.config.entries import Config, ModelEntry
 from userturn.models.fetch import model_folder
-from userturn.prompts.chat_template import Template, load_template
+from userturn.prompts.chat_template import Template
+from userturn.prompts.load_template import load_template
 from userturn.study.grid import Grid
 from userturn.study.model_description import request_identity
 
@@ -43,13 +44,14 @@ def load_model(grid: Grid, model: str, description: Mapping[str, Any]) -> Loaded
     """
     entry = grid.models[model]
     folder = model_folder(entry["source"], description["revision"])  # the noted commit, no branch
+    template = load_template(folder, entry, grid.config["today"])
     return LoadedModel(
         model,
         entry["max_model_len"],
         folder,
-        load_template(folder, entry, grid.config["today"]),
+        template,
         request_identity(grid, model, description),
-        engine_settings(grid.config, entry),
+        engine_settings(grid.config, entry) | {"reads_text": template.has_stop_texts},
     )
 
 

@@ -58,9 +58,16 @@ class Planner:
     study_seed: int
 
     def sampling(self, role: str, drawn: Mapping[str, Any]) -> Sampling:
-        """Return what all requests of a plan share: `drawn`, and the tokens that end a role."""
-        stops = self.template.stop_token_ids if role == "user" else self.template.end_token_ids
-        return Sampling(**drawn, stop_token_ids=stops, seed=None)
+        """Return what all requests of a plan share: `drawn`, and what ends a turn of a role."""
+        template = self.template
+        if role == "user":
+            tokens, texts = template.stop_token_ids, template.stop_texts
+            begins_with = template.left_to_the_model
+        else:
+            tokens, texts, begins_with = template.end_token_ids, template.end_texts, ""
+        return Sampling(
+            **drawn, stop_token_ids=tokens, seed=None, stop_texts=texts, begins_with=begins_with
+        )
 
     def _request(
         self,

@@ -1,34 +1,67 @@
-"""The model's raw answer, split into its reasoning and what the user would see."""
+"""The model's raw answer: its reasoning, what the user would see, and what stands around it."""
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
+
+from userturn.prompts.answer_form import AnswerForm
 
 FINAL_CHANNEL = re.compile(r"<\|channel\|>final\b[^<]*(?:<\|constrain\|>\w+)?<\|message\|>")
 END_OF_MESSAGE = re.compile(r"<\|(?:end|return|call)\|>")
 CHANNEL = "<|channel|>"
-THINKING = (("<think>", "</think>"), ("[THINK]", "[/THINK]"), ("<seed:think>", "</seed:think>"))
+ANY_FORM = AnswerForm()
 
 
 class Answer(NamedTuple):
-    """What is shown as the answer, and the reasoning before it (None where there is none)."""
+    """What is shown as the answer, the reasoning before it (None where there is none), and a fault.
+
+    An answer with an error is shown to nobody.
+    """
 
     text: str
     reasoning: str | None
+    error: str | None = None
 
 
-def split_reasoning(text: str, prompt: str = "") -> Answer:
-    """Split a raw answer at the end of its thinking, or at harmony's final channel.
+def read_answer(text: str, prompt: str, token_ids: Sequence[int], form: AnswerForm) -> Answer:
+    """Split a raw answer as `split_reasoning` does, and check that no control token is left.
+
+    Args:
+        text: the raw answer, special tokens kept.
+        prompt: the prompt before it.
+        token_ids: that the model wrote: a token that it only quotes, as text, may stay.
+        form: what this model writes around an answer.
+    """
+    answer = split_reasoning(text, prompt, form)
+    written = set(token_ids)
+    left = [
+        token
+        for token, token_id in (form.control_tokens or {}).items()
+        if token_id in written and token in answer.text
+    ]
+    if not left:
+        return answer
+    reason = (
+        f"the answer holds {', '.join(map(repr, left))}, which this model's chat template does not "
+        "write around an answer; leave that item out"
+    )
+    return answer._replace(error=reason)
+
+
+def split_reasoning(text: str, prompt: str = "", form: AnswerForm = ANY_FORM) -> Answer:
+    """Split a raw answer at the end of its reasoning, and take off what stands around it.
 
     An answer that was cut before its reasoning ended has no text, only reasoning.
 
     Args:
         text: the raw answer, special tokens kept.
         prompt: the prompt before it, whose generation prompt may have begun the thinking.
+        form: what this model writes around an answer and its reasoning.
     """
-    for begin, end in THINKING:
+    for begin, end in form.thinking:
         if end in text:
             reasoning, _, answer = text.rpartition(end)
-            return Answer(answer.strip(), _reasoning(reasoning, begin))
+            return Answer(_unwrapped(answer, form)[0], _reasoning(reasoning, begin))
         if text.lstrip().startswith(begin) or prompt.rstrip().endswith(begin):
             return Answer("", _reasoning(text, begin))
     if final := FINAL_CHANNEL.search(text):
@@ -36,7 +69,18 @@ def split_reasoning(text: str, prompt: str = "") -> Answer:
         return Answer(answer.strip(), text[: final.start()].strip() or None)
     if text.lstrip().startswith(CHANNEL):
         return Answer("", text.strip())
-    return Answer(text.strip(), None)
+    return Answer(*_unwrapped(text, form))
+
+
+def _unwrapped(text: str, form: AnswerForm) -> tuple[str, str | None]:
+    """Return an answer without what stands around it, and what stood before that."""
+    for begin, end in form.wrappers:
+        before, found, answer = text.partition(begin)
+        if found:
+            return answer.strip().removesuffix(end).strip(), before.strip() or None
+    if form.reasons_first:
+        return "", text.strip() or None
+    return text.strip(), None
 
 
 def _reasoning(text: str, begin: str) -> str | None:

@@ -14,10 +14,11 @@ from userturn.generation.ask_engine import RequestRunner
 from userturn.generation.loaded_model import LoadedModel, load_model
 from userturn.generation.plan_files import Plan, plan_keys
 from userturn.generation.planner import Planner
-from userturn.generation.reasoning import split_reasoning
+from userturn.generation.reasoning import ANY_FORM, read_answer
 from userturn.generation.resume import n_settled
 from userturn.generation.sweep_plan import PendingPlans
 from userturn.models.engine import load_engine
+from userturn.prompts.answer_form import AnswerForm
 from userturn.signals import StopFlag
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
@@ -26,7 +27,7 @@ from userturn.storage.leases import lease
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
 
-SHOWN = ["item", "prompt_text", "outcome", "text"]
+SHOWN = ["item", "prompt_text", "outcome", "text", "token_ids"]
 
 
 def run_sweep(
@@ -83,22 +84,28 @@ def ask_pending(plans: PendingPlans, runner: RequestRunner) -> None:
     with TemporaryDirectory() as scratch:
         answers = {name: plans.answers(name, Path(scratch)) for name in plans.cells}
         runner.complete("answers", chain.from_iterable(answers.values()))
+        form = runner.template.answer_form
         turns = [
             plan
             for name, asked in answers.items()
-            for plan in plans.user_turns(name, shown_answers(asked, runner.journal(name)))
+            for plan in plans.user_turns(name, shown_answers(asked, runner.journal(name), form))
         ]
     runner.complete("user turns", turns)
 
 
-def shown_answers(plans: Sequence[Plan], journal: Path) -> dict[str, str | None]:
+def shown_answers(
+    plans: Sequence[Plan], journal: Path, form: AnswerForm = ANY_FORM
+) -> dict[str, str | None]:
     """Return by item the answers that the model is shown as its own; None where it has none."""
     keys = plan_keys(plan.path for plan in plans)
-    outcomes = read_outcomes(journal, keys, ["key", "outcome", "text"])
-    shown = {}
+    outcomes = read_outcomes(journal, keys, ["key", "outcome", "text", "token_ids"])
+    shown: dict[str, str | None] = {}
     for asked in chain.from_iterable(plan.slices("item", "key", "prompt_text") for plan in plans):
         rows = asked.join(outcomes, on="key", how="left")
-        for item, prompt, outcome, text in rows.select(SHOWN).iter_rows():
-            is_shown = outcome in ("ok", "empty")
-            shown[item] = split_reasoning(text, prompt).text if is_shown else None
+        for item, prompt, outcome, text, ids in rows.select(SHOWN).iter_rows():
+            if outcome not in ("ok", "empty"):
+                shown[item] = None
+                continue
+            answer = read_answer(text, prompt, ids, form)
+            shown[item] = None if answer.error else answer.text
     return shown

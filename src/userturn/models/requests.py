@@ -11,6 +11,7 @@ from userturn.storage.hashing import canonical_json, fingerprint
 
 KEY_VERSION = 1
 SEED_BITS = 63
+ENTER_IF_SET = ("stop_texts", "begins_with")  # keys of models without them stay as they were
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Sampling:
         max_tokens: length limit of the continuation.
         stop_token_ids: tokens that end it.
         seed: of this request alone.
+        stop_texts: texts that end it, for templates that go on in plain text.
+        begins_with: end of the prompt's header that the model writes itself; no part of its turn.
     """
 
     temperature: float
@@ -34,6 +37,8 @@ class Sampling:
     max_tokens: int
     stop_token_ids: tuple[int, ...]
     seed: int | None
+    stop_texts: tuple[str, ...] = ()
+    begins_with: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,6 @@ def request_key(
             "dataset": dataset,
             "sample": sample,
             "prompt_token_ids": prompt_token_ids,
-            "sampling": dict(sampling),
+            "sampling": {k: v for k, v in sampling.items() if v or k not in ENTER_IF_SET},
         }
     )

@@ -1,22 +1,41 @@
 """The engine transformers: one request at a time, where vLLM does not install."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from userturn.models.completion import Completion, Engine, refusal
 from userturn.models.requests import Request
+from userturn.models.stop_texts import first_stop
+
+
+def _stopping_criteria(tokenizer: Any, n_prompt: int, stop_texts: Sequence[str]) -> list[Any]:
+    """Return what ends a continuation at its first stop text."""
+    if not stop_texts:
+        return []
+
+    def has_stopped(ids: Any, scores: Any, **options: Any) -> bool:
+        said = tokenizer.decode(ids[0, n_prompt:], clean_up_tokenization_spaces=False)
+        return first_stop(said, stop_texts) is not None
+
+    return [has_stopped]
 
 
 def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
     """Load a model into transformers and return its engine, one request at a time."""
     import torch
-    from transformers import AutoModelForCausalLM
+    from transformers import AutoModelForCausalLM, AutoTokenizer
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = AutoModelForCausalLM.from_pretrained(
         folder, dtype=settings["dtype"], trust_remote_code=settings.get("trust_remote_code", False)
     ).to(device)
+    trusts = settings.get("trust_remote_code", False)
+    tokenizer = (
+        AutoTokenizer.from_pretrained(folder, trust_remote_code=trusts)
+        if settings.get("reads_text")
+        else None
+    )
 
     def write(request: Request) -> Completion:
         sampling = request.sampling
@@ -35,9 +54,11 @@ def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
             eos_token_id=list(sampling.stop_token_ids),
             pad_token_id=0,
             do_sample=sampling.temperature > 0,
+            stopping_criteria=_stopping_criteria(tokenizer, ids.shape[1], sampling.stop_texts),
             **(drawn if sampling.temperature > 0 else {}),
         )[0, ids.shape[1] :].tolist()
-        stopped = bool(written) and written[-1] in sampling.stop_token_ids
+        ends = sampling.stop_token_ids
+        stopped = (bool(written) and written[-1] in ends) or len(written) < sampling.max_tokens
         return Completion(tuple(written), "stop" if stopped else "length")
 
     def generate(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] | None]:

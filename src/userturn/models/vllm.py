@@ -55,7 +55,9 @@ def _vllm_parameters(sampling: Sampling) -> Any:
         max_tokens=sampling.max_tokens,
         stop_token_ids=list(sampling.stop_token_ids),
         seed=sampling.seed,
-        detokenize=False,
+        stop=list(sampling.stop_texts),
+        detokenize=bool(sampling.stop_texts),
+        skip_special_tokens=False,
     )
 
 
@@ -80,7 +82,8 @@ def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> di
     if is_cpu:
         settings |= CPU_SETTINGS
         settings["max_num_batched_tokens"] = max(settings["max_model_len"], CPU_BATCHED_TOKENS)
-    settings |= {"model": str(folder), "skip_tokenizer_init": True}
+    reads_text = settings.pop("reads_text", False)  # to stop at texts
+    settings |= {"model": str(folder), "skip_tokenizer_init": not reads_text}
     if settings.get("nnodes", 1) > 1:
         settings |= settings_of_nodes(settings["nnodes"]) | (CPU_NODES_SETTINGS if is_cpu else {})
         start_workers(settings["nnodes"], settings)

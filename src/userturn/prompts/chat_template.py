@@ -4,20 +4,30 @@ The probe prompt is what the renderings of a conversation with different next us
 in common: the history as the model sees it, and the model's own user header.
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import cached_property
-from pathlib import Path
 
-from userturn.config.entries import ModelEntry
-from userturn.prompts.examples import EXAMPLE, NEXT_USER_MESSAGES, Message, user
+from userturn.prompts.answer_form import AnswerForm, answer_form
+from userturn.prompts.examples import (
+    EXAMPLE,
+    NEXT_MESSAGES_BY_BEGINNING,
+    NEXT_USER_MESSAGES,
+    Message,
+    user,
+)
+from userturn.prompts.header import (
+    check_names_the_user,
+    choose_header,
+    is_true_prefix,
+    left_to_the_model,
+)
 from userturn.prompts.render import Renderer
+from userturn.prompts.stop_texts import answer_end_texts, user_turn_stop_texts
 from userturn.prompts.stop_tokens import answer_ends, user_turn_stops
-from userturn.prompts.tokenize import Encoder, TemplateError, find_control_tokens, interleave
+from userturn.prompts.tokenize import TemplateError, interleave
 
-__all__ = ["Message", "Prompt", "Template", "TemplateError", "load_template"]
+__all__ = ["Message", "Prompt", "Template", "TemplateError"]
 
 
 BY_HAND = (
@@ -40,7 +50,7 @@ class Template(Renderer):
 
     Attributes:
         user_header: overrides the text that the probe prompt ends in.
-        stop: further stop tokens of the user turn.
+        stop: further stops of the user turn: tokens, or texts.
         end_of_sequence: end tokens that the model's generation config names.
     """
 
@@ -75,6 +85,18 @@ class Template(Renderer):
         history = [*messages]
         if answer is not None:
             history.append({"role": "assistant", "content": answer})
+        literals, contents = self._with_header(history)
+        header = literals[-1].removesuffix(self.left_to_the_model)
+        if header == literals[-1] and self.left_to_the_model:
+            raise TemplateError(
+                f"the chat template writes {header!r} before this user's turn, which does not end "
+                f"in {self.left_to_the_model!r} as before others; leave that item out"
+            )
+        self._check_item([*literals[:-1], header], literals[-1], contents)
+        return [*literals[:-1], header], contents
+
+    def _with_header(self, history: Sequence[Message]) -> tuple[list[str], list[str]]:
+        """Return the template's texts up to the end of the chosen header, and the contents."""
         if self.header_is_by_hand and history:
             literals, contents = self.split(history)
             return [*literals[:-1], str(self.user_header)], contents
@@ -82,7 +104,30 @@ class Template(Renderer):
             literals, contents = self._proven(history)
         except TemplateError as error:
             raise TemplateError(f"{error}{self._cure()}") from error
-        return [*literals[:-2], self._cut_header(literals)], contents
+        self._check_names_the_user(literals)
+        return [
+            *literals[:-2],
+            choose_header(literals[-2], self.user_header, self.encoder),
+        ], contents
+
+    def _check_item(self, shown: list[str], header: str, contents: list[str]) -> None:
+        """Check an item's own tokens where no control token parts the header from its answer."""
+        if self.encoder.find(shown[-1]) or not contents:
+            return
+        ids = self.encoder.encode(shown, contents)
+        whole = [*shown[:-1], header + self._behind_header]
+        if not is_true_prefix(self.encoder, ids, whole, contents, self._next_messages[:1]):
+            raise TemplateError(
+                "the tokens of this item's prompt do not begin those of a real conversation; leave "
+                "that item out"
+            )
+
+    def _check_names_the_user(self, literals: Sequence[str]) -> None:
+        try:
+            after_answer = self.literals(EXAMPLE)[-1]
+        except TemplateError:
+            after_answer = None
+        check_names_the_user(literals, after_answer)
 
     def _proven(self, history: Sequence[Message]) -> tuple[list[str], list[str]]:
         """Return the template's texts around history and a next user message, and its contents.
@@ -102,10 +147,31 @@ class Template(Renderer):
 
     @cached_property
     def user_header_text(self) -> str:
-        """The text between an answer and the user's turn."""
+        """What the model is shown between an answer and the user's turn."""
+        return self._with_header(EXAMPLE)[0][-1].removesuffix(self.left_to_the_model)
+
+    @cached_property
+    def left_to_the_model(self) -> str:
+        """The end of the header that the model writes itself; empty for most models."""
+        literals, contents = self._with_header(EXAMPLE)
+        messages = self._next_messages
+        return left_to_the_model(self.encoder, literals, contents, self._behind_header, messages)
+
+    @cached_property
+    def _next_messages(self) -> list[str]:
+        """Next user messages of all beginnings, as the template shows them."""
+        texts = list(NEXT_MESSAGES_BY_BEGINNING.values())
         if self.header_is_by_hand:
-            return str(self.user_header)
-        return self._cut_header(self._proven(EXAMPLE)[0])
+            return texts
+        return [self.split([*EXAMPLE, user(text)])[1][-1] for text in texts]
+
+    @cached_property
+    def _behind_header(self) -> str:
+        """What the template writes between the header that the entry cut short and a message."""
+        if self.header_is_by_hand or self.user_header is None:
+            return ""
+        derived = self._proven(EXAMPLE)[0][-2]
+        return derived.rpartition(self.user_header)[2] if self.user_header in derived else ""
 
     @cached_property
     def header_is_by_hand(self) -> bool:
@@ -128,32 +194,6 @@ class Template(Renderer):
             return ""
         return "" if self._is_derivable else f"; {BY_HAND}"
 
-    def _cut_header(self, literals: Sequence[str]) -> str:
-        """Return the text between answer and user turn, with the model entry's override.
-
-        Raises:
-            TemplateError: there is no header, or the override does not fit the derived text.
-        """
-        derived = literals[-2]
-        if not derived.strip() or literals[-3:-2] == [derived]:
-            raise TemplateError(
-                f"the chat template writes {derived!r} before every message, so nothing says that "
-                "the user speaks; such a model has no user header, leave it out"
-            )
-        if self.user_header is None:
-            return derived
-        before, found, _ = derived.rpartition(self.user_header)
-        if found:
-            return before + found
-        controls = self.encoder.find(derived)
-        if controls and not self.user_header.lstrip().startswith(controls[0]):
-            raise TemplateError(
-                f"user_header {self.user_header!r} does not fit the template's {derived!r}: it "
-                "must be a part of that text, which is then cut after it, or replace all of it "
-                f"and so begin with {controls[0]!r}; correct the model's entry"
-            )
-        return self.user_header
-
     def _prompt(self, literals: Sequence[str], contents: Sequence[str]) -> Prompt:
         ids = self.encoder.encode(literals, contents)
         bos = self.tokenizer.bos_token_id
@@ -165,20 +205,24 @@ class Template(Renderer):
         return Prompt(interleave(literals, contents), tuple(ids))
 
     @cached_property
-    def encoder(self) -> Encoder:
-        """Turns the template's text and the messages into token ids."""
-        texts = [str(self.tokenizer.chat_template)]
-        for messages, generation in ((EXAMPLE, False), (EXAMPLE[:1], True)):
-            try:
-                texts.extend(self.literals(messages, generation))
-            except TemplateError:
-                continue
-        return Encoder(self.tokenizer, find_control_tokens(self.tokenizer, texts))
+    def answer_form(self) -> AnswerForm:
+        """What stands around the text of the model's answers."""
+        return answer_form(self)
+
+    @cached_property
+    def end_texts(self) -> tuple[str, ...]:
+        """Texts that end the model's own answer."""
+        return answer_end_texts(self)
+
+    @cached_property
+    def stop_texts(self) -> tuple[str, ...]:
+        """Texts that end a user turn."""
+        return user_turn_stop_texts(self)
 
     @property
-    def control_tokens(self) -> Mapping[str, int]:
-        """Tokens with a meaning of their own, by text: no content may become one of them."""
-        return self.encoder.control_tokens
+    def has_stop_texts(self) -> bool:
+        """Whether an engine has to read what it writes to end turns."""
+        return bool(self.stop_texts or self.end_texts)
 
     @cached_property
     def end_token_ids(self) -> tuple[int, ...]:
@@ -189,61 +233,3 @@ class Template(Renderer):
     def stop_token_ids(self) -> tuple[int, ...]:
         """Tokens that end a user turn: ends of a turn, beginnings of others, the model entry's."""
         return user_turn_stops(self)
-
-    def decode(self, token_ids: Sequence[int]) -> str:
-        """Return the text of token ids, special tokens kept."""
-        return str(
-            self.tokenizer.decode(
-                list(token_ids), skip_special_tokens=False, clean_up_tokenization_spaces=False
-            )
-        )
-
-    def is_empty(self, token_ids: Sequence[int], text: str) -> bool:
-        """Tell whether token ids say nothing: no text but control tokens and white space.
-
-        `text` is what they decode to, which is known already where this is asked.
-        """
-        controls = set(self.control_tokens.values())
-        said = [i for i in token_ids if i not in controls]
-        return not (text if len(said) == len(token_ids) else self.decode(said)).strip()
-
-
-def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
-    """Return the template of a model folder with the choices of the model's entry.
-
-    Raises:
-        TemplateError: the folder has no tokenizer or no chat template.
-    """
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            folder, trust_remote_code=entry.get("trust_remote_code", False)
-        )
-    except (OSError, ValueError, ImportError) as error:
-        raise TemplateError(
-            f"model folder '{folder}' has no tokenizer that transformers can load "
-            f"({str(error).splitlines()[0]}); expected tokenizer.json beside config.json"
-        ) from error
-    if "chat_template" in entry:
-        tokenizer.chat_template = Path(entry["chat_template"]).read_text()
-    if not getattr(tokenizer, "chat_template", None):
-        raise TemplateError(
-            f"model folder '{folder}' has no chat template, so it has no user header; expected "
-            "chat_template.jinja, or `chat_template` in the model's entry: a file with one"
-        )
-    return Template(
-        tokenizer,
-        date.fromisoformat(today),
-        {"enable_thinking": entry["enable_thinking"], **entry.get("template_options", {})},
-        entry.get("user_header"),
-        tuple(entry.get("stop", ())),
-        _end_of_sequence(folder),
-    )
-
-
-def _end_of_sequence(folder: Path) -> tuple[int, ...]:
-    """Return the end tokens that a model folder's generation config names."""
-    path = folder / "generation_config.json"
-    ends = json.loads(path.read_text()).get("eos_token_id") if path.is_file() else None
-    return tuple(ends) if isinstance(ends, list) else () if ends is None else (ends,)

@@ -14,6 +14,14 @@ NEXT_USER_MESSAGES = (
     "Why is that, in short?",
     '12 < 13 & "so on" isn\'t what I meant.\n\nShow `f(x)` for Ünal, step by step',
 )
+# Real messages begin in all these ways: the probe's tokens must begin the tokens of each.
+NEXT_MESSAGES_BY_BEGINNING = {
+    "a letter": NEXT_USER_MESSAGES[0],
+    "a digit": NEXT_USER_MESSAGES[1],
+    "a quote": '"Four" is a number, is it not?',
+    "a line break": "\nAnd what is three and three?",
+    "a non-Latin word": "为什么是四",
+}
 
 
 def user(content: str) -> Message:

@@ -9,10 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cached_property
 from typing import Any
 
-from userturn.prompts.examples import Message
-from userturn.prompts.tokenize import TemplateError, interleave
+from userturn.prompts.examples import EXAMPLE, Message
+from userturn.prompts.tokenize import Encoder, TemplateError, find_control_tokens, interleave
 
 
 def _sentinel(position: int) -> str:
@@ -116,6 +117,39 @@ class Renderer:
                 "`chat_template` that does not"
             )
         return literals, list(match.groups())
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Turns the template's text and the messages into token ids."""
+        texts = [str(self.tokenizer.chat_template)]
+        for messages, generation in ((EXAMPLE, False), (EXAMPLE[:1], True)):
+            try:
+                texts.extend(self.literals(messages, generation))
+            except TemplateError:
+                continue
+        return Encoder(self.tokenizer, find_control_tokens(self.tokenizer, texts))
+
+    @property
+    def control_tokens(self) -> Mapping[str, int]:
+        """Tokens with a meaning of their own, by text: no content may become one of them."""
+        return self.encoder.control_tokens
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Return the text of token ids, special tokens kept."""
+        return str(
+            self.tokenizer.decode(
+                list(token_ids), skip_special_tokens=False, clean_up_tokenization_spaces=False
+            )
+        )
+
+    def is_empty(self, token_ids: Sequence[int], text: str) -> bool:
+        """Tell whether token ids say nothing: no text but control tokens and white space.
+
+        `text` is what they decode to, which is known already where this is asked.
+        """
+        controls = set(self.control_tokens.values())
+        said = [i for i in token_ids if i not in controls]
+        return not (text if len(said) == len(token_ids) else self.decode(said)).strip()
 
 
 def _trimmed(content: str) -> str:

@@ -22,7 +22,7 @@ def answer_ends(template: "Template") -> tuple[int, ...]:
     and the token that ends each of them ends no answer.
     """
     ends = {template.tokenizer.eos_token_id, *template.end_of_sequence} - {None}
-    if not _writes_headers(template):
+    if not template.answer_form.has_special_opening:
         ends.update(_controls_after(template, [*EXAMPLE, NEXT_USER], -2)[:1])
     return tuple(sorted(ends))
 
@@ -43,9 +43,6 @@ def user_turn_stops(template: "Template") -> tuple[int, ...]:
 
     These are the answer's ends, what the template writes after a user message, how it begins
     the other roles' messages, and the model entry's own.
-
-    Raises:
-        TemplateError: a stop of the model's entry is not one token.
     """
     stops: set[int | None] = {*answer_ends(template), *turn_ends(template)}
     stops.update(_controls_after(template, [*EXAMPLE, NEXT_USER], -2)[:2])
@@ -53,7 +50,7 @@ def user_turn_stops(template: "Template") -> tuple[int, ...]:
         message = {"role": role, "content": "Noted."}
         stops.update(_controls_after(template, [*EXAMPLE, message], -2)[:1])
     stops.update(template.control_tokens.get(text) for text in ENDS_OF_TEXT)
-    stops.update(_only_token(template.tokenizer, text) for text in template.stop)
+    stops.update(added_tokens(template.tokenizer).get(text) for text in template.stop)
     return tuple(sorted(i for i in stops if i is not None))
 
 
@@ -71,29 +68,6 @@ def _controls_after(
     return [template.control_tokens[token] for token in template.encoder.find(literal)]
 
 
-def _writes_headers(template: "Template") -> bool:
-    """Tell whether special tokens stand between the generation prompt and an answer in history."""
-    try:
-        prompt = template.literals(EXAMPLE[:1], add_generation_prompt=True)[-1]
-        history = template.literals([*EXAMPLE, NEXT_USER])[1]
-    except TemplateError:
-        return False
-    added = template.tokenizer.added_tokens_decoder.values()
-    special = {token.content for token in added if token.special}
-    rest = history.removeprefix(prompt) if history.startswith(prompt) else ""
-    return any(token in special for token in template.encoder.find(rest))
-
-
-def _only_token(tokenizer: Any, text: str) -> int:
-    """Return the id of a text that is one token.
-
-    Raises:
-        TemplateError: it is not.
-    """
-    ids = list(tokenizer(text, add_special_tokens=False)["input_ids"])
-    if len(ids) != 1:
-        raise TemplateError(
-            f"stop {text!r} is {len(ids)} tokens of this tokenizer, expected one, such as "
-            f"{tokenizer.eos_token!r}; correct `stop` in the model's entry"
-        )
-    return int(ids[0])
+def added_tokens(tokenizer: Any) -> dict[str, int]:
+    """Return the tokens beside the vocabulary's pieces of text, by text."""
+    return {token.content: i for i, token in tokenizer.added_tokens_decoder.items()}

@@ -1,7 +1,7 @@
 """What must hold of a model's template and tokenizer before a study relies on them."""
 
 from userturn.prompts.chat_template import Template
-from userturn.prompts.examples import EXAMPLE
+from userturn.prompts.examples import EXAMPLE, NEXT_MESSAGES_BY_BEGINNING
 from userturn.prompts.stop_tokens import turn_ends
 from userturn.prompts.tokenize import TemplateError, interleave
 
@@ -21,19 +21,34 @@ def prove(template: Template) -> list[str]:
     ]
     if not template.header_is_by_hand:
         proofs.append("two different next user messages are rendered behind history and header")
-    _check_user_turns_end(template)
-    proofs.append("a token ends a user turn")
+    proofs.append(_prove_true_prefix(template))
+    proofs.append(_prove_user_turns_end(template))
     return [*proofs, _prove_tokens(template, answer)]
 
 
-def _check_user_turns_end(template: Template) -> None:
-    if not turn_ends(template) and not template.stop:
-        behind = template.literals(EXAMPLE[:1], add_generation_prompt=True)[-1]
-        raise TemplateError(
-            f"no token ends a user turn: the chat template goes on with {behind!r}, which is plain "
-            f"text; give the model's entry `stop`, such as [{template.tokenizer.eos_token!r}]: the "
-            "tokens that shall end it"
-        )
+def _prove_true_prefix(template: Template) -> str:
+    """Return with which next messages the probe's tokens begin the conversation's."""
+    left = template.left_to_the_model
+    beginnings = ", ".join(NEXT_MESSAGES_BY_BEGINNING)
+    rest = f"; the model itself writes the header's end, {left!r}" if left else ""
+    return f"the probe's tokens begin those of messages that begin with {beginnings}{rest}"
+
+
+def _prove_user_turns_end(template: Template) -> str:
+    """Return what ends a user turn.
+
+    Raises:
+        TemplateError: the template writes nothing behind a user message.
+    """
+    behind = template.literals(EXAMPLE[:1], add_generation_prompt=True)[-1]
+    if template.stop_texts:
+        return f"a text ends a user turn: {' or '.join(map(repr, template.stop_texts))}"
+    if turn_ends(template) or template.stop:
+        return "a token ends a user turn"
+    raise TemplateError(
+        f"nothing ends a user turn: the chat template goes on with {behind!r}; give the model's "
+        f"line `stop`, such as [{template.tokenizer.eos_token!r}]: tokens or texts"
+    )
 
 
 def _prove_tokens(template: Template, answer: str) -> str:

@@ -19,3 +19,17 @@ def request_identity(grid: Grid, model: str, description: Mapping[str, Any]) -> 
     """Return what of a model, as described, and its engine enters the identity of its requests."""
     settings = {"dtype": grid.models[model]["dtype"], "engine": grid.config["engine"]}
     return dict(description["identity"] | settings)
+
+
+def turn_ends(description: Mapping[str, Any], role: str) -> dict[str, Any]:
+    """Return what ends a turn of `assistant` or `user`, and how it begins, as `Sampling` has it."""
+    if role == "assistant":
+        tokens, texts, begins_with = "end_of_answer_token_ids", "end_of_answer_texts", ""
+    else:
+        tokens, texts = "stop_token_ids", "stop_texts"
+        begins_with = description.get("left_to_the_model", "")
+    return {
+        "stop_token_ids": tuple(description[tokens]),
+        "stop_texts": tuple(description.get(texts, ())),
+        "begins_with": begins_with,
+    }

@@ -19,7 +19,7 @@ from userturn.errors import UserError
 from userturn.logs import say
 from userturn.models.convert import merge_adapter
 from userturn.models.fetch import model_folder
-from userturn.prompts.chat_template import load_template
+from userturn.prompts.load_template import load_template
 from userturn.signals import StopFlag
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import file_sha256, fingerprint
