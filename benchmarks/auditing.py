@@ -156,9 +156,8 @@ def judge_and_count(grid: Grid, study: Study, cell: Cell, items: Path) -> None:
         of_cell = str(turns), str(verdicts), str(sample)
         sample_for_humans(grid.config["humans"], seed, study.humans.sample_identity(cell), *of_cell)
         made.append(sample)
-    n_resamples = grid.config["statistics"]["resamples"]
     identity = study.summary_identity(cell)
-    summarise(str(turns), [str(verdicts)], seed, n_resamples, identity, str(sums))
+    summarise(str(turns), [str(verdicts)], identity, str(sums))
     note(grid.results, f"cells/{cell.folder}", made, [items])
 
 

@@ -9,7 +9,5 @@ if __name__ == "__main__":
             identity=snakemake.params.identity,
             path_to_user_turns=snakemake.input.user_turns,
             paths_to_verdicts=snakemake.input.verdicts,
-            seed=snakemake.config["seed"],
-            n_resamples=snakemake.config["statistics"]["resamples"],
             path_to_summary=snakemake.output.summary,
         )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from userturn.config.families import Size, bases, families, family, size
+from userturn.config.families import Size, baselines, families, family, size
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,8 @@ def test_line_wins_over_the_name_and_order_is_family_then_size() -> None:
     ]
 
 
-def test_base_counts_only_where_it_is_in_the_grid() -> None:
-    entries = {"m": {}, "m-sft": {"base": "m"}, "n-sft": {"base": "n"}}
-    assert bases(entries) == {"m-sft": "m"}
+def test_model_trained_from_a_trained_one_has_both_as_baselines() -> None:
+    entries = {"m": {}, "m-sft": {"base": "m"}, "m-rl": {"base": "m-sft"}, "n-sft": {"base": "n"}}
+    assert baselines(entries, entries) == [("m-rl", "m-sft"), ("m-rl", "m"), ("m-sft", "m")]
+    run = {name: entries[name] for name in ("m", "m-rl")}  # the one between is not of the run
+    assert baselines(run, entries) == [("m-rl", "m")]

@@ -15,7 +15,7 @@ from userturn.figures.rates_by_temperature import rates_by_temperature
 from userturn.figures.theme import ceiling, save
 from userturn.tables.families import families_table
 
-FAMILIES = families_table({"m": {}, "a-7b": {}, "a-70b": {}})
+FAMILIES = families_table({"m": {}, "a-7b": {}, "a-70b": {}}, {})
 NUMBERS = {"estimate": pl.Float64, "lower": pl.Float64, "upper": pl.Float64}
 
 

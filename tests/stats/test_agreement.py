@@ -6,6 +6,7 @@ import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from userturn.stats.agreement import COEFFICIENTS, Estimate, Ratings, estimate_all
+from userturn.stats.proportions import wilson
 
 NAMES = tuple(COEFFICIENTS)
 # Gwet 2014, Handbook of Inter-Rater Reliability, table 2.10 (`cac.raw4raters` of R's irrCAC): 12
@@ -98,11 +99,35 @@ def test_bootstrap_draws_items_not_turns() -> None:
     assert estimate_all(copies, ("raw",), np.random.default_rng(0))["raw"] == pytest.approx(once)
 
 
-def test_interval_of_raw_agreement_is_that_of_a_proportion() -> None:
-    # 80 of 100 agree: standard error 0.04, so about 0.72 to 0.88.
+def test_interval_of_raw_agreement_is_wilsons() -> None:
     codes = of_table([[40, 10], [10, 40]])
     found = estimate_all(rated(codes, 2), ("raw",), np.random.default_rng(0))["raw"]
-    assert (found.lower, found.upper) == pytest.approx((0.72, 0.88), abs=0.011)
+    assert found[:3] == pytest.approx(wilson(80, 100))
+
+
+def test_all_agreeing_is_not_certain() -> None:
+    # 27 no and 3 yes, twice: Wilson of 30 in 30 for the share that agrees.
+    found = estimate_all(rated(of_table([[3, 0], [0, 27]]), 2), NAMES, np.random.default_rng(0))
+    assert found["raw"][:3] == pytest.approx(wilson(30, 30))
+    assert all(estimate.upper == estimate.estimate == 1 for estimate in found.values())
+    assert found["gwet_ac1"].lower == pytest.approx(0.88, abs=0.06)
+    for name in ("cohen_kappa", "krippendorff_alpha"):
+        assert 0.3 < found[name].lower < 0.8
+
+
+def test_limits_of_kappa_are_those_of_jeffreys_posterior() -> None:
+    # Another way to the same posterior: gamma draws for the four cells of the table.
+    table = np.array([[12, 3], [4, 21]])
+    g = np.random.default_rng(1).standard_gamma(table + 0.5, (200000, 2, 2))
+    g /= g.sum((1, 2), keepdims=True)
+    observed, expected = g[:, 0, 0] + g[:, 1, 1], (g.sum(1) * g.sum(2)).sum(1)
+    limits = np.quantile((observed - expected) / (1 - expected), [0.025, 0.975])
+    several = [
+        estimate_all(rated(of_table(table.tolist()), 2), NAMES, np.random.default_rng(s))
+        for s in range(20)
+    ]
+    mean = np.mean([found["cohen_kappa"][1:3] for found in several], axis=0)
+    assert mean == pytest.approx(limits, abs=0.02)
 
 
 def test_one_label_only_leaves_chance_corrected_agreement_open_with_a_reason() -> None:

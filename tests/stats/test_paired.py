@@ -5,7 +5,13 @@ import pytest
 from scipy.stats import binom
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
-from userturn.stats.paired import detectable_difference, mcnemar, newcombe
+from userturn.stats.paired import (
+    Shares,
+    detectable_difference,
+    mcnemar,
+    newcombe,
+    paired_difference,
+)
 
 
 @pytest.mark.parametrize(("first", "second"), [(0, 0), (1, 0), (6, 16), (30, 30), (3, 40)])
@@ -50,14 +56,23 @@ def test_newcombe_interval_holds_the_truth_as_often_as_it_says() -> None:
 
 
 def test_detectable_difference_is_detected_with_the_power_asked_for() -> None:
-    # 400 pairs of which 20% differ: McNemar's normal test at that difference has power 0.8.
+    # 400 pairs of which 20% differ: McNemar's exact test at that difference has power 0.8.
     delta = float(detectable_difference(400, 0.2))
     rises = np.random.default_rng(0).multinomial(
         400, [0.1 + delta / 2, 0.1 - delta / 2, 0.8], 20000
     )
     b, c = rises[:, 0], rises[:, 1]
-    power = (np.abs(b - c) / np.sqrt(b + c) > 1.959964).mean()
-    assert power == pytest.approx(0.8, abs=0.03)
+    assert (mcnemar(c, b) < 0.05).mean() == pytest.approx(0.8, abs=0.02)
+
+
+@pytest.mark.parametrize("n_tests", [3, 22, 44])
+def test_detectable_difference_at_holms_level_is_detected_by_holms_first_step(n_tests: int) -> None:
+    level = 0.05 / n_tests
+    delta = float(detectable_difference(1319, 0.1, level))
+    tables = np.random.default_rng(0).multinomial(
+        1319, [0.05 + delta / 2, 0.05 - delta / 2, 0.9], 20000
+    )
+    assert (mcnemar(tables[:, 1], tables[:, 0]) < level).mean() == pytest.approx(0.8, abs=0.02)
 
 
 def test_rise_from_nothing_needs_as_many_items_that_differ() -> None:
@@ -71,3 +86,24 @@ def test_rise_from_nothing_needs_as_many_items_that_differ() -> None:
 def test_nothing_is_detectable_without_pairs() -> None:
     assert np.isnan(detectable_difference(0, 0.5))
     assert float(detectable_difference(1, 0.5)) == 1
+
+
+@pytest.mark.parametrize("n", [5, 6, 30])
+def test_rise_one_way_solves_its_equation_for_few_items_too(n: int) -> None:
+    delta = float(detectable_difference(n, 0.0))
+    assert n * delta == pytest.approx((1.959964 + 0.841621 * (1 - delta) ** 0.5) ** 2)
+
+
+def test_paired_difference_of_one_turn_each_is_newcombes() -> None:
+    before, after = np.array([1.0, 1, 0, 0]), np.array([1.0, 0, 1, 0])
+    for counts in ([59, 6, 16, 80], [0, 0, 3, 9], [5, 0, 0, 5]):
+        found = paired_difference(Shares(before, after, np.array(counts, float), 1, 1))
+        assert list(found) == pytest.approx([float(x) for x in newcombe(*counts)])
+
+
+def test_copies_of_one_turn_say_no_more_than_it() -> None:
+    # Five equal turns of each item, but for the correction for continuity, which shrinks.
+    before, after = np.array([1.0, 1, 0, 0]), np.array([1.0, 0, 1, 0])
+    counts = np.array([590.0, 60, 160, 800])
+    once, five = (paired_difference(Shares(before, after, counts, k, k)) for k in (1, 5))
+    assert list(five) == pytest.approx(list(once), abs=1e-3)

@@ -153,7 +153,7 @@ def write_results(
                 for judge in grid.judges:
                     verdicts = verdicts_of_cell(turns, judge, rng)
                     save(verdicts, folder / "verdicts" / f"{judge}.parquet")
-                    rows.append(summarise_judge(turns, verdicts, seed=0, n_resamples=9))
+                    rows.append(summarise_judge(turns, verdicts))
     save(pl.DataFrame(rows, schema=SUMMARY_SCHEMA), grid.results / "tables" / "rates.parquet")
     for model in grid.models:
         path = grid.results / "models" / f"{model}.json"

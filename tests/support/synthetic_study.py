@@ -64,7 +64,8 @@ def verdicts_of_cell(
     rng = np.random.default_rng([seed, *"".join(map(str, cell)).encode()])
     n = n_items * n_samples
     rate = rate_of(model, temperature, perturbation)
-    failures = np.array(FAILURES[model.partition("-")[0].removesuffix("3.5")]) * (1 - rate)
+    family = model.partition("-")[0].removesuffix("3.5")
+    failures = np.array(FAILURES.get(family, FAILURES["glm"])) * (1 - rate)
     code = rng.choice(6, size=n, p=[*failures, rate])
     scored = rng.random(n) >= 0.02
     table = pl.DataFrame(

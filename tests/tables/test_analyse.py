@@ -46,11 +46,12 @@ def tables_in(results: Path, models: dict[str, Any]) -> dict[str, pl.DataFrame]:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study of three models of a family and one beside it, two samples above temperature 0."""
+    """A study of a family of three, two trained from one of them, and one beside them; two samples
+    above temperature 0."""
     folder = tmp_path_factory.mktemp("study")
     write_study(
         folder,
-        models=["qwen3.5-0.8b", "qwen3.5-2b", "qwen3.5-4b", "glm-4.7"],
+        models=list(MODELS),
         datasets={"gsm8k": 60, "coval": 40},
         temperatures=(0.0, 1.0),
         perturbations=("none", "truncate"),
@@ -62,7 +63,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 MODELS: dict[str, Any] = {
     "qwen3.5-0.8b": {},
-    "qwen3.5-2b": {"base": "qwen3.5-0.8b"},
+    "qwen3.5-2b": {},
+    "qwen3.5-2b-sft": {"base": "qwen3.5-2b", "family": "qwen3.5", "size": "2b"},
+    "qwen3.5-2b-rl": {"base": "qwen3.5-2b-sft", "family": "qwen3.5", "size": "2b"},
     "qwen3.5-4b": {},
     "glm-4.7": {"size": "355b-a32b"},
 }
@@ -91,13 +94,14 @@ def one(table: pl.DataFrame, **values: object) -> dict[str, Any]:
     return rows[0]
 
 
+QWEN = ("qwen3.5-0.8b", "qwen3.5-2b", "qwen3.5-4b")
 PLACE = {"temperature": 1.0, "perturbation": "none", "judge": "other"}
 
 
 def test_pooled_rate_of_a_family_is_that_of_its_turns(
     results: Path, tables: dict[str, pl.DataFrame]
 ) -> None:
-    mine = [v for v in verdicts(results) if v["model"].startswith("qwen") and is_at(v, **PLACE)]
+    mine = [v for v in verdicts(results) if v["model"] in QWEN and is_at(v, **PLACE)]
     scored = [v for v in mine if v["genuine"] is not None]
     genuine = sum(v["genuine"] for v in scored)
     row = one(tables["pooled_rates"], scope="family", family="qwen3.5", average="micro", **PLACE)
@@ -202,8 +206,40 @@ def test_post_training_has_follow_up_and_accuracy_of_the_model_and_its_base(
     rows = tables["post_training"]
     assert set(rows["measure"]) == {"follow-up", "accuracy"}
     assert set(zip(rows["baseline"], rows["condition"], strict=True)) == {
-        ("qwen3.5-0.8b", "qwen3.5-2b")
+        ("qwen3.5-2b", "qwen3.5-2b-sft"),
+        ("qwen3.5-2b-sft", "qwen3.5-2b-rl"),
+        ("qwen3.5-2b", "qwen3.5-2b-rl"),
     }
+
+
+def test_trained_models_are_no_further_sizes_of_their_family(
+    tables: dict[str, pl.DataFrame],
+) -> None:
+    families = dict(tables["families"].select("model", "family").rows())
+    assert families["qwen3.5-2b-rl"] == "qwen3.5, post-trained"
+    place = {"dataset": "all", "temperature": 1.0, "judge": "other", "x": "size", "y": "follow-up"}
+    assert one(tables["correlations"], family="all", **place)["n_models"] == 4  # qwen x 3, glm
+    row = one(tables["contrasts"], scope="family", family="qwen3.5", condition="1.0", **PLACE)
+    assert row["n_items"] <= 100
+
+
+def test_item_of_several_temperatures_is_one_item(
+    results: Path, tables: dict[str, pl.DataFrame]
+) -> None:
+    place = {"model": "glm-4.7", "dataset": "gsm8k", "perturbation": "none", "judge": "other"}
+    row = one(tables["pooled_rates"], temperature=None, average="micro", **place)
+    # 60 items with one turn at 0 and two at 1.
+    assert (row["n_items"], row["n_turns"], row["interval"]) == (60, 180, "Wilson over items")
+
+
+def test_slope_over_datasets_is_the_mean_of_the_datasets_slopes(tmp_path: Path) -> None:
+    models: dict[str, Any] = {f"m-{size}b": {} for size in (1, 2, 4)}
+    datasets = {"gsm8k": 90, "math500": 30}
+    write_study(tmp_path, list(models), datasets, (0.0,), ("none",), seed=3)
+    table = tables_in(tmp_path, models)["correlations"]
+    rows = table.filter(pl.col("family") == "m", pl.col("x") == "size", pl.col("y") == "follow-up")
+    slopes = dict(rows.select("dataset", "slope_per_doubling").rows())
+    assert slopes["all"] == pytest.approx((slopes["gsm8k"] + slopes["math500"]) / 2)
 
 
 def test_p_values_are_adjusted_upwards_and_within_one(tables: dict[str, pl.DataFrame]) -> None:
@@ -319,8 +355,8 @@ def test_two_studies_are_compared_item_by_item(results: Path, tmp_path: Path) ->
     before, after = (sum(x[item] for item in shared) / len(shared) for x in (a, b))
     assert len(lines) == 1
     assert f"{before:6.1%} → {after:6.1%}" in lines[0] and f"{len(shared)} items" in lines[0]
-    # In A only: 4 models x 2 datasets x 2 temperatures x 2 perturbations x 2 judges, less these 2.
-    assert "only in A: 62 cells by judge" in text and "only in B: 0 cells by judge" in text
+    # In A only: 6 models x 2 datasets x 2 temperatures x 2 perturbations x 2 judges, less these 2.
+    assert "only in A: 94 cells by judge" in text and "only in B: 0 cells by judge" in text
 
 
 def test_comparing_with_an_empty_folder_says_what_to_do(results: Path, tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from userturn.stats.bootstrap import Patterns, clustered_rate
-from userturn.stats.rng import generator
+from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.tables.accuracy import accuracy
 from userturn.tables.health import health
 from userturn.tables.rates import rate, summarise_judge
@@ -36,7 +35,7 @@ def verdicts(*genuine: bool | None) -> pl.DataFrame:
 
 
 def summary(turns: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]:
-    return summarise_judge(turns, verdicts, seed=1, n_resamples=200)
+    return summarise_judge(turns, verdicts)
 
 
 def test_summary_counts_outcomes_and_verdicts() -> None:
@@ -108,10 +107,9 @@ def test_several_samples_of_an_item_have_an_interval_over_items() -> None:
     )
     row = summary(turns("ok", "ok", "ok", "ok", "ok", "ok").with_columns(item=both["item"]), both)
     items = Patterns(np.ones(3), np.array([2.0, 2, 2]), np.array([0.0, 1, 2]))
-    rng = generator(1, *CELL.values(), "h")
-    (estimate, lower, upper), method = clustered_rate([items], "micro", 200, rng)
+    (estimate, lower, upper), method = clustered_rate([items], "micro")
     assert (row["estimate"], row["lower"], row["upper"]) == (estimate, lower, upper)
-    assert row["interval"] == method == "bootstrap over items"
+    assert row["interval"] == method == "Wilson over items"
 
 
 def test_health_gives_counts_as_shares_of_all_turns() -> None:

@@ -51,10 +51,7 @@ def _verdicts(pair: Pair, cell: Cell, name: str) -> pl.DataFrame:
 def _summary(pair: Pair, cell: Cell) -> pl.DataFrame:
     names = [f"verdicts/{judge}.parquet" for judge in pair.grid.judges]
     turns, *verdicts = files_of([cell], "user_turns.parquet", *names)
-    config = pair.grid.config
-    n_resamples = config["statistics"]["resamples"]
-    tables = [pair.read(path) for path in verdicts]
-    return summary(pair.read(turns).select(TURN), tables, config["seed"], n_resamples)
+    return summary(pair.read(turns).select(TURN), [pair.read(path) for path in verdicts])
 
 
 def _human_sample(pair: Pair, cell: Cell) -> pl.DataFrame:

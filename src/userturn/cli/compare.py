@@ -8,10 +8,10 @@ import polars as pl
 
 from userturn.errors import UserError
 from userturn.stats.multiple_tests import holm
-from userturn.stats.rng import generator
 from userturn.storage.atomic_files import read_identity
 from userturn.tables.contrasts import compared
 from userturn.tables.item_counts import KEYS, count_items
+from userturn.tables.item_pairs import beside, counted
 
 HELP = "compare two studies item by item"
 
@@ -27,8 +27,6 @@ def run(arguments: argparse.Namespace) -> str:
     return compare_studies(arguments.a, arguments.b)
 
 
-N_RESAMPLES = 2000
-SEED = 0  # of a comparison that belongs to neither study
 GRADE = ["model", "dataset"]
 
 
@@ -47,8 +45,10 @@ def _verdict_shares(results: Path) -> pl.DataFrame:
         .select(
             *texts,
             "temperature",
+            "n_turns",
+            "n_scored",
             share=pl.col("n_genuine") / pl.col("n_scored"),
-            once=pl.col("n_turns") == 1,
+            first=pl.col("first").cast(pl.Float64),
         )
     )
 
@@ -61,22 +61,20 @@ def _grade_shares(results: Path) -> pl.DataFrame:
     tables = [pl.read_parquet(path, columns=columns) for path in paths]
     graded = pl.concat([pl.DataFrame(schema=schema), *tables])
     return graded.drop_nulls("correct").select(
-        *GRADE, "item", share=pl.col("correct").cast(pl.Float64), once=pl.lit(True)
+        *GRADE,
+        "item",
+        n_turns=1,
+        n_scored=1,
+        share=pl.col("correct").cast(pl.Float64),
+        first=pl.col("correct").cast(pl.Float64),
     )
 
 
 def _compared(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return one row per shared group: rates in A and B on shared items, difference, test."""
-    both = b.join(a, on=[*keys, "item"], suffix="_baseline")
-    counts = (
-        both.with_columns(once=pl.col("once") & pl.col("once_baseline"))
-        .group_by(*keys, "share", "share_baseline", "once")
-        .agg(n=pl.len())
-        .sort(pl.all())
-    )
+    counts = counted(beside(b, a, [*keys, "item"]), keys)
     rows: list[dict[str, Any]] = [
-        dict(zip(keys, names, strict=True))
-        | compared(group, N_RESAMPLES, generator(SEED, "compare", *names))
+        dict(zip(keys, names, strict=True)) | compared(group)
         for names, group in counts.partition_by(keys, as_dict=True, maintain_order=True).items()
     ]
     table = pl.DataFrame(rows, infer_schema_length=None)
@@ -91,9 +89,7 @@ def _lines(table: pl.DataFrame, keys: list[str], nothing: str) -> list[str]:
     lines = []
     for row in table.iter_rows(named=True):
         name = " ".join(f"t={row[k]:g}" if k == "temperature" else str(row[k]) for k in keys)
-        limits = "no interval"
-        if row["lower"] is not None:
-            limits = f"[{row['lower']:+6.1%}, {row['upper']:+6.1%}]"
+        limits = f"[{row['lower']:+6.1%}, {row['upper']:+6.1%}]"
         lines.append(
             f"  {name:<66} {row['rate_baseline']:6.1%} → {row['rate_condition']:6.1%}  "
             f"{row['difference']:+6.1%} {limits}  p {row['p']:.3f}, Holm {row['p_adjusted']:.3f}"

@@ -56,7 +56,22 @@ def families(models: Mapping[str, ModelEntry]) -> list[Member]:
     return sorted(members, key=lambda m: (m.family, m.size is None, m.size or 0, m.model))
 
 
-def bases(models: Mapping[str, ModelEntry]) -> dict[str, str]:
-    """Return the model that each post-trained one started from, where both are in the grid."""
-    named = {name: str(entry["base"]) for name, entry in sorted(models.items()) if "base" in entry}
-    return {name: base for name, base in named.items() if base in models}
+def baselines(
+    models: Mapping[str, ModelEntry], entries: Mapping[str, ModelEntry]
+) -> list[tuple[str, str]]:
+    """Return each post-trained model with each model that it came from, nearest first.
+
+    A model trained from a trained one is compared with that and with where both began.
+
+    Args:
+        models: entries of the models of the grid, by name.
+        entries: of all models of the configuration, through which the way down goes.
+    """
+    found = []
+    for name in sorted(models):
+        before = name
+        while "base" in entries[before] and entries[before]["base"] in entries:
+            before = str(entries[before]["base"])
+            if before in models:
+                found.append((name, before))
+    return found

@@ -19,11 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from userturn.stats.proportions import CONFIDENCE
+from userturn.stats.clustered import Patterns, design_effect
+from userturn.stats.proportions import CONFIDENCE, wilson_limits
 
 Floats = npt.NDArray[np.float64]
 N_RESAMPLES = 1000
 FEWEST = 2  # units that an interval needs
+PRIOR = {"gwet_ac1": 1.0, "cohen_kappa": 2.0, "krippendorff_alpha": 2.0}  # units
 
 
 class Ratings(NamedTuple):
@@ -43,7 +45,7 @@ class Ratings(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A coefficient with a percentile interval; None with a reason where it is not defined."""
+    """A coefficient with its 95% limits; None with a reason where it is not defined."""
 
     estimate: float | None
     lower: float | None
@@ -133,44 +135,96 @@ def cluster_sums(ratings: Ratings) -> Sums:
     return found
 
 
-def times_drawn(n: int, generator: np.random.Generator) -> Floats:
-    """Return how often each of n clusters is in each resample of n: resamples x clusters."""
-    chosen = generator.integers(0, n, (N_RESAMPLES, n)) + n * np.arange(N_RESAMPLES)[:, None]
-    return np.bincount(chosen.ravel(), minlength=N_RESAMPLES * n).reshape(-1, n).astype(float)
+def prior_sums(ratings: Ratings) -> Sums:
+    """Return the features of one unit on which two raters agree, and of one on which they do not.
+
+    Each is spread evenly over all labels: half of a unit of either kind twice over is half a unit
+    in each of the four cells of two labels, Jeffreys' prior.
+    """
+    q = ratings.n_labels
+    pairs = np.array([(a, b) for a in range(q) for b in range(q)])
+    each = features(ratings._replace(codes=pairs))
+    agree = (pairs[:, 0] == pairs[:, 1]).astype(float)
+    mix = np.stack([agree / q, (1 - agree) / (q * (q - 1))])
+    return {name: mix @ values for name, values in each.items()}
+
+
+def weighing(ratings: Ratings, generator: np.random.Generator) -> tuple[Sums, Floats]:
+    """Return the sums of clusters and of two prior units, and the weights of both in each draw.
+
+    The Bayesian bootstrap (Rubin 1981, Ann Stat 9:130-134): each cluster weighs a standard
+    exponential, each prior unit a gamma of shape PRIOR / 2. A prior unit counts as one of as many
+    as the design weights are worth (Kish 1965): Σw²/Σw.
+    """
+    sums = cluster_sums(ratings)
+    weights = ratings.weights[(ratings.codes >= 0).sum(1) >= 2]
+    one = float((weights**2).sum() / weights.sum())
+    prior = {name: one * values for name, values in prior_sums(ratings).items()}
+    drawn = generator.standard_exponential((N_RESAMPLES, len(sums["paired"])))
+    return {name: np.vstack([values, prior[name]]) for name, values in sums.items()}, drawn
 
 
 def estimate_all(
     ratings: Ratings, names: Sequence[str], generator: np.random.Generator
 ) -> dict[str, Estimate]:
-    """Return coefficients with 95% percentile intervals of the bootstrap over clusters.
+    """Return coefficients with 95% intervals over clusters that hold for few and for alike units.
 
-    Each resample draws as many clusters as there are, with replacement (Davison and Hinkley 1997,
-    section 3.8).
+    Raw agreement has Wilson's interval at the number of clusters' worth of agreement (`clustered`).
+    The others have the quantiles of the Bayesian bootstrap with a prior: one unit in all for AC1
+    (Jeffreys' for a share, as raw agreement), two for kappa and alpha (Jeffreys' for a table of two
+    labels; for kappa see Lee and Tu 1994, J Comput Graph Stat 3:301-321).
     """
     n_given = (ratings.codes >= 0).sum(1)
     n_pairable = float(n_given[n_given >= 2].sum())
     if n_pairable == 0:
         return {name: Estimate(None, None, None, "no turn was labelled by both") for name in names}
-    sums = cluster_sums(ratings)
-    n = len(sums["paired"])
-    times = times_drawn(n, generator)
-    once = {name: values.sum(0, keepdims=True) for name, values in sums.items()}
-    resampled = {name: times @ values for name, values in sums.items()}
-    return {
-        name: _estimate(
-            float(COEFFICIENTS[name](once, n_pairable)[0]),
-            COEFFICIENTS[name](resampled, n_pairable) if n >= FEWEST else np.empty(0),
-        )
-        for name in names
-    }
+    sums, drawn = weighing(ratings, generator)
+    n = drawn.shape[1]
+    once = {name: values[:n].sum(0, keepdims=True) for name, values in sums.items()}
+    found = {}
+    for name in names:
+        value = float(COEFFICIENTS[name](once, n_pairable)[0])
+        if n < FEWEST or not np.isfinite(value):
+            found[name] = _without_limits(value)
+        elif name == "raw":
+            found[name] = _raw(value, sums, ratings)
+        else:
+            prior = generator.standard_gamma(PRIOR[name] / 2, (N_RESAMPLES, 2))
+            times = np.hstack([drawn, prior])
+            resampled = {key: times @ values for key, values in sums.items()}
+            found[name] = _estimate(value, COEFFICIENTS[name](resampled, n_pairable))
+    return found
 
 
-def _estimate(value: float, resamples: Floats) -> Estimate:
+def _worth(weights: Floats) -> float:
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def _raw(value: float, sums: Sums, ratings: Ratings) -> Estimate:
+    """Return raw agreement with Wilson's limits, weights standing for turns.
+
+    Weights make many turns of the few that people saw, so never more than what the weights are
+    worth (Kish 1965) count: of units, or of clusters where all agree or none does.
+    """
+    n_clusters = len(sums["paired"]) - 2
+    paired, agreeing = sums["paired"][:n_clusters, 0], sums["agreeing"][:n_clusters, 0]
+    seen = paired > 0
+    counted = Patterns(np.ones(int(seen.sum())), paired[seen], agreeing[seen])
+    units = ratings.weights[(ratings.codes >= 0).sum(1) >= 2]
+    most = _worth(paired[seen] if value in (0, 1) else units)
+    worth = min(counted.total_scored / design_effect(counted, 1e-9), most)
+    lower, upper = wilson_limits(value * worth, worth)
+    return Estimate(value, float(lower), float(upper), None)
+
+
+def _without_limits(value: float) -> Estimate:
     if not np.isfinite(value):
         why = "only one label was used, so agreement by chance is certain"
         return Estimate(None, None, None, why)
+    return Estimate(value, None, None, "too few items for an interval")
+
+
+def _estimate(value: float, resamples: Floats) -> Estimate:
     defined = resamples[np.isfinite(resamples)]
-    if len(defined) <= N_RESAMPLES / 2:
-        return Estimate(value, None, None, "too few items for an interval")
     lower, upper = np.quantile(defined, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return Estimate(value, min(float(lower), value), max(float(upper), value), None)

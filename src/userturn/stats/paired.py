@@ -1,13 +1,16 @@
 """Two conditions on the same items: test, difference and detectable difference."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr  # scipy.stats takes seconds to import
 
-from userturn.stats.proportions import CONFIDENCE, Array, quantile_of, wilson_limits
+from userturn.stats.clustered import mean_share
+from userturn.stats.combinations import combine
+from userturn.stats.proportions import CONFIDENCE, Array, Interval, quantile_of, wilson_limits
 
 POWER = 0.8
-STEPS = 50  # of a fixed point that settles in ten
 
 
 def mcnemar(n_first_only: ArrayLike, n_second_only: ArrayLike) -> Array:
@@ -54,21 +57,79 @@ def newcombe(
     return difference, lower, upper
 
 
+class Shares(NamedTuple):
+    """Items of two conditions by their shares of positive turns; arrays of one length.
+
+    Attributes:
+        before: share under the baseline.
+        after: share under the condition.
+        n_items: how many items have these two.
+        turns_before: turns of an item under the baseline, on average.
+        turns_after: under the condition.
+    """
+
+    before: Array
+    after: Array
+    n_items: Array
+    turns_before: float
+    turns_after: float
+
+
+def paired_difference(shares: Shares) -> Interval:
+    """Return the mean change of the items' shares, condition minus baseline, with its limits.
+
+    Newcombe's method 10 (1998, Stat Med 17:2635-2650) carried over from one turn an item to
+    several: limits of both means at the items' worth, and the items' correlation with the
+    correction for continuity, 1/(2 n k) for n items of k turns. With one turn each it is method 10
+    itself.
+    """
+    before, after, n_items = shares.before, shares.after, shares.n_items
+    n = float(n_items.sum())
+    means = [
+        mean_share(before, n_items, shares.turns_before),
+        mean_share(after, n_items, shares.turns_after),
+    ]
+    left, right = before - before @ n_items / n, after - after @ n_items / n
+    covariance = float((left * right) @ n_items) / n
+    if covariance > 0:
+        step = 1 / (2 * n * max(shares.turns_before, shares.turns_after))
+        covariance = max(covariance - step, 0.0)
+    spread = float(np.sqrt((left**2 @ n_items) * (right**2 @ n_items))) / n
+    phi = covariance / spread if spread > 1e-12 else 0.0
+    return combine(means, np.array([-1.0, 1.0]), np.array([[1.0, phi], [phi, 1.0]]))
+
+
+def _detectable(pairs: Array, psi: Array, z1: float, z2: float) -> Array:
+    """Return Connor's smallest difference, at most 1."""
+    root = pairs * z1**2 * psi - (pairs + z2**2) * psi * (z1**2 - z2**2)
+    delta = (z1 * np.sqrt(pairs * psi) + np.sqrt(np.maximum(root, 0))) / (pairs + z2**2)
+    # All change in one direction, ψ = δ: n (1 - s²) = (z1 + z2 s)² with s = √(1 - δ).
+    inside = z1**2 * z2**2 + (pairs + z2**2) * (pairs - z1**2)
+    s = (np.sqrt(np.maximum(inside, 0)) - z1 * z2) / (pairs + z2**2)
+    one_way = np.where(pairs > z1**2, 1 - np.maximum(s, 0) ** 2, 1.0)
+    return np.asarray(np.minimum(np.where(delta >= psi, np.maximum(one_way, psi), delta), 1.0))
+
+
 def detectable_difference(
-    n: ArrayLike, discordant: ArrayLike, confidence: float = CONFIDENCE, power: float = POWER
+    n: ArrayLike, discordant: ArrayLike, level: float = 1 - CONFIDENCE, power: float = POWER
 ) -> Array:
     """Return the smallest difference that n pairs show with the power asked for.
 
     Connor 1987, Biometrics 43:207-211, solved for the difference δ: with ψ the share of items that
-    differ, n δ² = (z₁√ψ + z₂√(ψ - δ²))². A net change needs as many items that differ: where δ
-    is not below ψ, ψ = δ is taken, a change in one direction. At most 1; nan without items.
+    differ, n δ² = (z₁√ψ + z₂√(ψ - δ²))². The exact test is stricter than the normal one of that
+    formula, so 1/δ pairs are taken off (the correction of Fleiss, Tytun and Ury 1980, Biometrics
+    36:343-346, for pairs). A net change needs as many items that differ: where δ is not below ψ,
+    ψ = δ is taken, a change in one direction, uncorrected. At most 1; nan without items.
+
+    Args:
+        n: pairs.
+        discordant: ψ.
+        level: of the two-sided test: 0.05, or that divided by the tests of a family.
+        power: asked for.
     """
     pairs, psi = np.asarray(n, dtype=float), np.asarray(discordant, dtype=float)
-    z1, z2 = quantile_of(confidence), quantile_of(2 * power - 1)
+    z1, z2 = quantile_of(1 - level), quantile_of(2 * power - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        root = pairs * z1**2 * psi - (pairs + z2**2) * psi * (z1**2 - z2**2)
-        delta = (z1 * np.sqrt(pairs * psi) + np.sqrt(np.maximum(root, 0))) / (pairs + z2**2)
-        one_way = np.ones_like(pairs)
-        for _ in range(STEPS):
-            one_way = np.minimum((z1 + z2 * np.sqrt(1 - one_way)) ** 2 / pairs, 1.0)
-    return np.where(pairs > 0, np.where(delta >= psi, np.maximum(one_way, psi), delta), np.nan)
+        plain = _detectable(pairs, psi, z1, z2)
+        found = _detectable(np.maximum(pairs - 1 / plain, 1e-9), psi, z1, z2)
+    return np.where(pairs > 0, np.where(plain > psi, plain, found), np.nan)

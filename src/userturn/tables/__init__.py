@@ -16,6 +16,7 @@ families.py: family, size and base of each model.
 health.py: empty, cut, failed and unscored turns of each cell.
 held_out.py: which datasets a trained model has seen, and rows that fail to say so.
 item_association.py: whether right answers and genuine follow-ups go together over items.
+item_pairs.py: items under two conditions beside each other, with their shares.
 item_counts.py: verdicts counted by item, from which the other tables start.
 judges.py: injection rate, cost and speed of each judge.
 material.py: the inputs that tables are made from, and how tables are written.

@@ -35,16 +35,21 @@ def confusion(labelled: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
         if kind == "judge-human":
             first, second, raters = second, first, raters[::-1]
         pairs = table.drop_nulls(raters).group_by(
-            pl.col(raters[0]).alias("label_first"), pl.col(raters[1]).alias("label_second")
+            pl.col(raters[0]).alias("label_first"),
+            pl.col(raters[1]).alias("label_second"),
+            maintain_order=True,
         )
-        counts = pairs.agg(n=pl.len(), weight=pl.sum("weight")).with_columns(
+        # Sums of floats depend on their order, and threads add up parts of a group.
+        total = pl.col("weight").sort().sum()
+        counted = pairs.agg(n=pl.len(), weight=total)
+        counts = counted.sort("label_first", "label_second").with_columns(
             comparison=pl.lit(kind),
             first=pl.lit(first),
             second=pl.lit(second),
-            share_of_first=pl.col("weight") / pl.col("weight").sum().over("label_first"),
+            share_of_first=pl.col("weight") / total.over("label_first"),
             reason=pl.lit(None, pl.String),
         )
-        tables.append(counts.sort("label_first", "label_second"))
+        tables.append(counts)
     if "judge-human" not in {table["comparison"][0] for table in tables if table.height}:
         nothing = pl.DataFrame({"comparison": ["judge-human"], "reason": [NO_LABELS]})
         tables.append(nothing)

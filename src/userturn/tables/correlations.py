@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 
 from userturn.stats.association import spearman
-from userturn.stats.bootstrap import clustered_mean
+from userturn.stats.clustered import mean_share
+from userturn.stats.combinations import combine
 from userturn.stats.proportions import Interval
 from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
@@ -68,11 +69,13 @@ def correlations(
 ) -> pl.DataFrame:
     """Return Spearman's correlation over all models, and within each family over size.
 
-    Size with follow-up also has the slope of the rate for each doubling of the parameters.
+    Size with follow-up also has the slope of the rate for each doubling of the parameters. Models
+    that name a base are left out of what is over all models: they are no further models of it.
     """
     keys = ["family", "dataset", "temperature", "judge"]
-    table = pl.concat([decoupling.with_columns(family=pl.lit(ALL)), decoupling])
-    slopes = size_slopes(items, decoupling, seed, n_resamples)
+    original = decoupling.filter(pl.col("base").is_null()).with_columns(family=pl.lit(ALL))
+    table = pl.concat([original, decoupling])
+    slopes = size_slopes(items, decoupling)
     rows = []
     for names, group in sorted(table.partition_by(keys, as_dict=True).items()):
         for x, y, first, second in PAIRS:
@@ -87,51 +90,70 @@ def correlations(
 
 
 def size_slopes(
-    items: pl.DataFrame, decoupling: pl.DataFrame, seed: int, n_resamples: int
+    items: pl.DataFrame, decoupling: pl.DataFrame
 ) -> dict[tuple[object, ...], Interval]:
     """Return the slope of the follow-up rate over log2 of size within each family.
 
-    The least-squares slope over models is the mean over items of each item's own slope, where
-    every item was scored for every model: only such items count, and they are what is resampled.
-    Families with fewer than three sizes, and families without any change, have no slope.
+    Over datasets (`all`) it is the mean of the datasets' slopes, as the rates are. Families with
+    fewer than three sizes have no slope.
     """
     sizes = decoupling.select("model", "size").unique().drop_nulls()
     plain = items.filter(pl.col("perturbation") == PLAIN, pl.col("n_scored") > 0)
     table = plain.select(
         pl.col("model", "family", "dataset", "judge", "item").cast(pl.String),
         "temperature",
+        "n_scored",
         share=pl.col("n_genuine") / pl.col("n_scored"),
     ).join(sizes.with_columns(pl.col("model").cast(pl.String)), on="model")
-    found: dict[tuple[object, ...], Interval] = {}
     keys = ["family", "dataset", "temperature", "judge"]
-    known = set(decoupling["dataset"].unique()) - {ALL}
-    table = table.filter(pl.col("dataset").is_in(sorted(known)))
-    pooled = table.with_columns(item=pl.format("{}/{}", "dataset", "item"), dataset=pl.lit(ALL))
-    for part in (table, pooled):
-        for names, group in sorted(part.partition_by(keys, as_dict=True).items()):
-            slope = _slope(group, n_resamples, generator(seed, "slope", *names))
-            if slope is not None:
-                found[names] = slope
-    return found
+    known = sorted(set(decoupling["dataset"].unique()) - {ALL})
+    parts = table.filter(pl.col("dataset").is_in(known)).partition_by(keys, as_dict=True)
+    found: dict[tuple[object, ...], Interval] = {}
+    for (family, dataset, *rest), group in sorted(parts.items()):
+        slope = _slope(group)
+        if slope is not None:
+            found[family, dataset, *rest] = slope
+    over: dict[tuple[object, ...], list[Interval]] = {}
+    for (family, _, *rest), slope in found.items():
+        over.setdefault((family, ALL, *rest), []).append(slope)
+    return found | {key: _mean(slopes) for key, slopes in over.items()}
 
 
-def _slope(group: pl.DataFrame, n_resamples: int, rng: np.random.Generator) -> Interval | None:
-    models = group.select("model", x=pl.col("size").log(2)).unique()
-    if models["x"].n_unique() < 3:
+def _mean(slopes: list[Interval]) -> Interval:
+    return combine(slopes, np.full(len(slopes), 1 / len(slopes)))
+
+
+def _slope(group: pl.DataFrame) -> Interval | None:
+    """Return the least-squares slope of the models' rates over log2 of size.
+
+    A sum of the rates with fixed weights: its limits are put together from those of the rates
+    (`combinations`), with the correlations that items bring, as every model had the same ones.
+    """
+    sizes = group.select("model", "size").unique().sort("size", "model")
+    x = np.log2(sizes["size"].to_numpy())
+    if len(np.unique(x)) < 3:
         return None
-    x = models["x"] - models["x"].mean()
-    weights = models.select("model", weight=x / (x**2).sum())
-    slopes = (
-        group.join(weights, on="model")
-        .group_by("item")
-        .agg(n=pl.len(), slope=(pl.col("weight") * pl.col("share")).sum().round(9))
-        .filter(pl.col("n") == models.height)["slope"]
-    )
-    values = slopes.value_counts().sort("slope")
-    if values.height < 2:
+    wide = group.sort("item").pivot("model", index="item", values=["share", "n_scored"])
+    wide = wide.drop_nulls()
+    if wide.is_empty():
         return None
-    counts = values["count"].cast(pl.Float64).to_numpy()
-    return clustered_mean(values["slope"].to_numpy(), counts, n_resamples, rng)
+    names = sizes["model"].to_list()
+    shares = wide.select(f"share_{name}" for name in names).to_numpy()
+    turns = wide.select(f"n_scored_{name}" for name in names).mean().row(0)
+    once = np.ones(len(shares))
+    rates = [mean_share(shares[:, i], once, turns[i]) for i in range(len(names))]
+    deviations = x - x.mean()
+    return combine(rates, deviations / (deviations @ deviations), _correlations(shares))
+
+
+def _correlations(columns: np.ndarray) -> np.ndarray:
+    """Return the correlations of columns; a column that never changes goes with none."""
+    centred = columns - columns.mean(0)
+    norms = np.sqrt((centred**2).sum(0))
+    scaled = np.divide(centred, norms, out=np.zeros_like(centred), where=norms > 1e-12)
+    related = scaled.T @ scaled
+    np.fill_diagonal(related, 1.0)
+    return np.asarray(related)
 
 
 def printed(table: pl.DataFrame) -> pl.DataFrame:

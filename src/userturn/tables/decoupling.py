@@ -15,27 +15,25 @@ from userturn.tables.report_layout import (
     texts,
 )
 
-MODEL = ["model", "family", "size", "active_size"]
+MODEL = ["model", "family", "size", "active_size", "base"]
 LIMITS = ("estimate", "lower", "upper")
 
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
     members = material.table("families")
-    return decoupling(material.items, material.grades, members, material.seed, material.n_resamples)
+    return decoupling(material.items, material.grades, members)
 
 
-def _with_all(items: pl.DataFrame, by: list[str], positive: str, seed: int, n: int) -> pl.DataFrame:
+def _with_all(items: pl.DataFrame, by: list[str], positive: str) -> pl.DataFrame:
     """Return rates of each dataset, and over datasets (macro where there are several)."""
-    each = pool(items, [*by, "dataset"], [positive], seed, n)
-    both = pool(items, by, [positive], seed, n).with_columns(dataset=pl.lit(ALL))
+    each = pool(items, [*by, "dataset"], [positive])
+    both = pool(items, by, [positive]).with_columns(dataset=pl.lit(ALL))
     wide = (pl.col("average") == "macro") | (pl.col("n_datasets") == 1)
     return pl.concat([each, both.filter(wide).select(each.columns)])
 
 
-def decoupling(
-    items: pl.DataFrame, grades: pl.DataFrame, families: pl.DataFrame, seed: int, n_resamples: int
-) -> pl.DataFrame:
+def decoupling(items: pl.DataFrame, grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
     """Return accuracy beside the unperturbed follow-up rate of each model, dataset, temperature.
 
     The dataset `all` is the mean over the datasets that are graded, for both alike.
@@ -49,13 +47,13 @@ def decoupling(
         n_scored=1,
         n_correct=pl.col("correct").cast(pl.Int32),
     )
-    accuracy = _with_all(answers, ["model"], "n_correct", seed, n_resamples)
+    accuracy = _with_all(answers, ["model"], "n_correct")
     plain = items.filter(pl.col("perturbation") == PLAIN)
     turns = plain.filter(
         pl.col("dataset").cast(pl.String).is_in(graded["dataset"].unique().to_list())
     )
     by = ["model", "temperature", "judge"]
-    followup = _with_all(turns, by, "n_genuine", seed, n_resamples)
+    followup = _with_all(turns, by, "n_genuine")
     renamed = {name: f"accuracy_{name}" for name in LIMITS}
     left = accuracy.select("model", "dataset", *LIMITS, n_graded="n_scored").rename(renamed)
     renamed = {name: f"followup_{name}" for name in LIMITS}

@@ -39,13 +39,13 @@ PROFILE_SCHEMA: Schema = (
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    return failure_profiles(material.items, material.seed, material.n_resamples)
+    return failure_profiles(material.items)
 
 
-def failure_profiles(items: pl.DataFrame, seed: int, n_resamples: int) -> pl.DataFrame:
+def failure_profiles(items: pl.DataFrame) -> pl.DataFrame:
     """Return the share of each label among the scored turns, over turns (micro)."""
     positives = [LABEL + label for label in labels_of(items)]
-    shares = pool_scopes(items, positives, seed, n_resamples, SCOPES, AVERAGES[:1])
+    shares = pool_scopes(items, positives, SCOPES, AVERAGES[:1])
     labelled = shares.with_columns(label=pl.col("counted").str.strip_prefix(LABEL))
     return labelled.select(list(PROFILE_SCHEMA))
 

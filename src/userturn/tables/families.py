@@ -1,6 +1,7 @@
 """Table `families`: family, size and base of each model."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
@@ -12,11 +13,37 @@ from userturn.tables.material import Material
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    return families_table(material.grid.models)
+    return families_table(material.grid.models, material.grid.contents.recipes)
 
 
-def families_table(models: Mapping[str, ModelEntry]) -> pl.DataFrame:
-    """Return `model`, `family`, `size` and `active_size` of all models, as `families` does."""
-    sizes: Schema = {"size": pl.Float64, "active_size": pl.Float64}
-    schema: Schema = {"model": pl.String, "family": pl.String, **sizes}
-    return pl.DataFrame(families(models), schema=schema, orient="row")
+POST_TRAINED = "{}, post-trained"  # a family of its own: no further size of its base's
+FAMILIES_SCHEMA: Schema = {
+    "model": pl.String,
+    "family": pl.String,
+    "size": pl.Float64,
+    "active_size": pl.Float64,
+    "base": pl.String,
+    "method": pl.String,
+}
+
+
+def families_table(
+    models: Mapping[str, ModelEntry], recipes: Mapping[str, Mapping[str, Any]]
+) -> pl.DataFrame:
+    """Return family, size, base and training method of all models, as `config.families` reads them.
+
+    A model that names its base is of the family `<family>, post-trained`: pools, slopes and
+    correlations over a family speak of the models as their makers trained them.
+
+    Args:
+        models: complete entries by name.
+        recipes: of the models that are trained here; the method of others is null.
+    """
+    rows = []
+    for name, family, size, active in families(models):
+        base = models[name].get("base")
+        shown = family if base is None else POST_TRAINED.format(family)
+        rows.append((name, shown, size, active, base, recipes.get(name, {}).get("method")))
+    return pl.DataFrame(rows, schema=FAMILIES_SCHEMA, orient="row").sort(
+        pl.col("base").is_not_null(), maintain_order=True
+    )

@@ -56,6 +56,7 @@ def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
         n_wrong_genuine=(~r & g).sum(),
         n_wrong_not=(~r & ~g).sum(),
     )
+    cells = cells.sort(keys)  # the datasets of `all` are added up in this order
     rows = []
     for table in (cells, cells.with_columns(dataset=pl.lit(ALL))):
         for names, group in sorted(table.partition_by(keys, as_dict=True).items()):

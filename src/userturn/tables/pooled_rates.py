@@ -19,20 +19,18 @@ from userturn.tables.report_layout import (
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    return pooled_rates(material.items, material.seed, material.n_resamples)
+    return pooled_rates(material.items)
 
 
-def pooled_rates(items: pl.DataFrame, seed: int, n_resamples: int) -> pl.DataFrame:
+def pooled_rates(items: pl.DataFrame) -> pl.DataFrame:
     """Return the rates of models over datasets, and of families, and over all temperatures.
 
     A temperature of null stands for all of them together.
     """
     positives = ["n_genuine"]
-    at_each = pool_scopes(
-        items, positives, seed, n_resamples, ["model", "family and dataset", "family"]
-    )
+    at_each = pool_scopes(items, positives, ["model", "family and dataset", "family"])
     everywhere = items.with_columns(temperature=pl.lit(None, dtype=pl.Float64))
-    over_all = pool_scopes(everywhere, positives, seed, n_resamples, ["model and dataset"])
+    over_all = pool_scopes(everywhere, positives, ["model and dataset"])
     return pl.concat([over_all, at_each]).drop("counted").rename({"n_positive": "n_genuine"})
 
 

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.stats.bootstrap import Patterns, clustered_rate
-from userturn.stats.rng import generator
+from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
-from userturn.tables.item_counts import KEYS, RATE
+from userturn.tables.item_counts import RATE
 
 AVERAGES = ("micro", "macro")
 
@@ -41,8 +40,6 @@ def per_item(items: pl.DataFrame, keys: Sequence[str], positives: Sequence[str])
     An item that several cells of a group share is one item, with the turns of all of them.
     """
     counts = ["n_turns", "n_scored", *positives]
-    if set(KEYS) <= set(keys):
-        return items.select(*keys, *counts)
     return items.group_by(*keys, "item").agg(pl.col(counts).sum())
 
 
@@ -50,7 +47,7 @@ def patterns(items: pl.DataFrame, keys: Sequence[str], positive: str) -> pl.Data
     """Return how many items of each group have the same counts, sorted."""
     counted = [*keys, "n_turns", "n_scored", pl.col(positive).alias("n_positive")]
     counts = items.select(counted).group_by(pl.all()).agg(n_items=pl.len())
-    # Categories sort by their text, so that the draws of a resample do not depend on the reading.
+    # Categories sort by their text: sums do not depend on the order of the reading.
     texts = [pl.col(key).cast(pl.String) for key in keys if key != "temperature"]
     return counts.with_columns(texts).sort(*keys, "n_turns", "n_scored", "n_positive")
 
@@ -74,14 +71,12 @@ def _bounds(datasets: Sequence[pl.DataFrame], average: str) -> dict[str, float]:
     }
 
 
-def _rate(
-    datasets: Sequence[pl.DataFrame], average: str, n_resamples: int, rng: np.random.Generator
-) -> dict[str, Any]:
+def _rate(datasets: Sequence[pl.DataFrame], average: str) -> dict[str, Any]:
     columns = ("n_items", "n_scored", "n_positive")
     arrays = [
         Patterns(*(d[name].cast(pl.Float64).to_numpy() for name in columns)) for d in datasets
     ]
-    interval, method = clustered_rate(arrays, average, n_resamples, rng)
+    interval, method = clustered_rate(arrays, average)
     table = pl.concat(datasets)
     seen = interval.estimate is not None
     return {
@@ -100,8 +95,6 @@ def pool(
     items: pl.DataFrame,
     by: Sequence[str],
     positives: Sequence[str],
-    seed: int,
-    n_resamples: int,
     averages: Sequence[str] = AVERAGES,
 ) -> pl.DataFrame:
     """Return the rates of each group, over its turns (micro) and over its datasets (macro).
@@ -110,8 +103,6 @@ def pool(
         items: one row per item of a cell, as `counting.count_items` gives it.
         by: the columns that make a group.
         positives: the columns that count what the rates are of.
-        seed: of the study; each group draws its own resamples.
-        n_resamples: bootstrap resamples.
         averages: `micro`, or both.
 
     Returns:
@@ -126,8 +117,7 @@ def pool(
         for names, group in table.partition_by(by, as_dict=True, maintain_order=True).items():
             datasets = group.partition_by("dataset", maintain_order=True)
             for average in averages[: len(datasets)]:
-                rng = generator(seed, counted, average, *names)
-                row = _rate(datasets, average, n_resamples, rng)
+                row = _rate(datasets, average)
                 rows.append(dict(zip(by, names, strict=True)) | {"counted": counted, **row})
     schema: Schema = {
         name: pl.Float64 if name == "temperature" else pl.String for name in (*by, "counted")
@@ -138,8 +128,6 @@ def pool(
 def pool_scopes(
     items: pl.DataFrame,
     positives: Sequence[str],
-    seed: int,
-    n_resamples: int,
     scopes: Iterable[str],
     averages: Sequence[str] = AVERAGES,
 ) -> pl.DataFrame:
@@ -147,7 +135,7 @@ def pool_scopes(
     tables = []
     for scope in scopes:
         by = [*SCOPES[scope], "temperature", "perturbation", "judge"]
-        table = pool(items, by, positives, seed, n_resamples, averages)
+        table = pool(items, by, positives, averages)
         table = table.with_columns(scope=pl.lit(scope))
         missing = [name for name in ("model", "dataset") if name not in by]
         tables.append(table.with_columns(pl.lit(ALL).alias(name) for name in missing))

@@ -1,14 +1,15 @@
-"""Table `post_training`: what training changes, on the same items as the base model."""
+"""Table `post_training`: what training changes, on the same items as the models before it."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import polars as pl
 
-from userturn.config.families import bases
+from userturn.config.families import baselines
 from userturn.study.cells import ALL, PLAIN
 from userturn.study.grid import Grid
-from userturn.tables.contrasts import CONTRAST_SCHEMA, compare, pairs
+from userturn.tables.contrasts import COMPARED_SCHEMA, adjusted, compare
 from userturn.tables.held_out import mark_seen
+from userturn.tables.item_pairs import PAIRED, pairs
 from userturn.tables.material import Material
 from userturn.tables.print_layout import number, p_value, percent
 from userturn.tables.report_layout import (
@@ -24,17 +25,17 @@ from userturn.tables.report_layout import (
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
     grid, members = material.grid, material.table("families")
-    accuracies = accuracy_contrasts(
-        material.grades, members, bases(grid.models), material.seed, material.n_resamples
-    )
-    return post_training(material.table("contrasts"), accuracies, grid)
+    before = baselines(grid.models, grid.entries)
+    accuracies = accuracy_contrasts(material.grades, members, before)
+    return post_training(material.table("contrasts"), accuracies, members, grid)
 
 
 def accuracy_contrasts(
-    grades: pl.DataFrame, families: pl.DataFrame, bases: Mapping[str, str], seed: int, n: int
+    grades: pl.DataFrame, families: pl.DataFrame, baselines: Sequence[tuple[str, str]]
 ) -> pl.DataFrame:
-    """Return how the accuracy of each post-trained model differs from its base's."""
+    """Return how the accuracy of each post-trained model differs from that of its baselines."""
     graded = grades.filter(pl.col("correct").is_not_null()).join(families, on="model")
+    correct = pl.col("correct").cast(pl.Float64)
     shares = graded.select(
         "model",
         "dataset",
@@ -43,21 +44,27 @@ def accuracy_contrasts(
         temperature=pl.lit(None, dtype=pl.Float64),
         perturbation=pl.lit(PLAIN),
         judge=pl.lit("verifier"),
-        share=pl.col("correct").cast(pl.Float64),
-        once=True,
+        n_turns=1,
+        n_scored=1,
+        share=correct,
+        first=correct,
     )
-    tables = [pl.DataFrame(schema=CONTRAST_SCHEMA)]
-    for after, before in bases.items():
+    tables = [pl.DataFrame(schema=COMPARED_SCHEMA)]
+    for after, before in baselines:
         two = shares.filter(pl.col("model").is_in([after, before]))
         paired = pairs(two, "model", before, ["dataset", "item"])
-        tables.append(compare(paired, seed, n))
-    return pl.concat(tables)
+        tables.append(compare(paired.select(PAIRED)))
+    return adjusted(pl.concat(tables), [])
 
 
-def post_training(contrasts: pl.DataFrame, accuracies: pl.DataFrame, grid: Grid) -> pl.DataFrame:
+def post_training(
+    contrasts: pl.DataFrame, accuracies: pl.DataFrame, families: pl.DataFrame, grid: Grid
+) -> pl.DataFrame:
     """Return what post-training changes in follow-ups and in accuracy, on shared items.
 
-    `seen` and `trains_on_the_metric` say how each is to be read; see `held_out.mark_seen`.
+    A model trained from a trained one has rows against that and against where both began. `method`
+    is how it was trained; `seen` and `trains_on_the_metric` say how each row is to be read
+    (`held_out.mark_seen`).
     """
     followups = contrasts.filter(pl.col("factor") == "model")
     table = pl.concat(
@@ -66,7 +73,10 @@ def post_training(contrasts: pl.DataFrame, accuracies: pl.DataFrame, grid: Grid)
             accuracies.select(pl.lit("accuracy").alias("measure"), pl.all()),
         ]
     ).filter(pl.col("scope") != "family")
+    methods = families.select("model", "method")
+    table = table.join(methods, on="model", how="left", maintain_order="left")
     table = mark_seen(table, grid.entries, grid.contents.recipes, grid.datasets)
+    table = table.with_columns(reason=pl.lit(None, dtype=pl.String))
     if table.height:
         return table
     reason = "no model line of this study names its base"
@@ -85,7 +95,7 @@ def printed(table: pl.DataFrame) -> pl.DataFrame:
         "judge",
         number("temperature", 1),
         items="n_items",
-        difference=percent("difference"),
+        **{"difference, points": percent("difference")},
         p=p_value("p"),
         **{
             "a dataset was seen": _yes_or_no("seen"),

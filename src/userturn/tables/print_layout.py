@@ -14,6 +14,16 @@ def percent(estimate: str = "estimate", lower: str = "lower", upper: str = "uppe
     return interval.fill_null("–")
 
 
+def points(name: str) -> pl.Expr:
+    """Return a difference of shares in points of percent; a dash where there is none."""
+    return number_of(pl.col(name) * 100, 1)
+
+
+def number_of(value: pl.Expr, digits: int) -> pl.Expr:
+    """Return numbers with so many digits; a dash where there is none."""
+    return value.round(digits).cast(pl.String).fill_null("–")
+
+
 def p_value(name: str) -> pl.Expr:
     """Return p-values with three digits, and as <0.001 below."""
     p = pl.col(name)
@@ -23,7 +33,7 @@ def p_value(name: str) -> pl.Expr:
 
 def number(name: str, digits: int = 2) -> pl.Expr:
     """Return numbers with so many digits; a dash where there is none."""
-    return pl.col(name).round(digits).cast(pl.String).fill_null("–")
+    return number_of(pl.col(name), digits)
 
 
 def at_lowest_temperature(table: pl.DataFrame) -> pl.DataFrame:

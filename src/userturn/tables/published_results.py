@@ -150,9 +150,9 @@ def _post_training(tables: Tables) -> Found:
         pl.col("perturbation") == PLAIN,
         pl.col("baseline") == "qwen3.5-2b",
     )
-    if rows.is_empty():
-        return _missing("model that was post-trained from qwen3.5-2b")
-    parts = [f"{row['model']} {row['difference']:+.1%}" for row in rows.iter_rows(named=True)]
+    if not {"sft", "grpo"} <= set(rows["method"]):
+        return _missing("two models that SFT and RL made of qwen3.5-2b")
+    parts = [f"{r['model']} {r['difference']:+.1%}" for r in rows.iter_rows(named=True)]
     risen = (rows["difference"] > 0) & (rows["p_adjusted"] < 0.05)
     return Found("; ".join(parts), bool(risen.all()))
 

@@ -6,9 +6,8 @@ from typing import Any
 import polars as pl
 
 from userturn.judges.verdict import REFUSED
-from userturn.stats.bootstrap import Patterns, clustered_rate
+from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.stats.proportions import wilson
-from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema, write_table
 from userturn.tables.item_counts import CELL, RATE
 from userturn.tables.material import Material
@@ -67,24 +66,21 @@ def rate(n_genuine: int, n_scored: int, n_turns: int) -> dict[str, Any]:
     }
 
 
-def clustered_limits(verdicts: pl.DataFrame, seed: int, n_resamples: int) -> dict[str, Any]:
-    """Return the interval of a cell whose items have several samples: items are resampled."""
+def clustered_limits(verdicts: pl.DataFrame) -> dict[str, Any]:
+    """Return the interval of a cell whose items have several samples."""
     items = verdicts.group_by("item").agg(
         n_scored=pl.col("genuine").count(), n_positive=pl.col("genuine").sum()
     )
     counts = items.group_by("n_scored", "n_positive").agg(n=pl.len()).sort(pl.all())
     names = ("n", "n_scored", "n_positive")
     patterns = Patterns(*(counts[name].cast(pl.Float64).to_numpy() for name in names))
-    rng = generator(seed, *verdicts.select(*CELL, "judge").row(0))
-    interval, method = clustered_rate([patterns], "micro", n_resamples, rng)
+    interval, method = clustered_rate([patterns], "micro")
     seen = interval.estimate is not None
     limits = {"lower": interval.lower, "upper": interval.upper}
     return {**limits, "interval": method if seen else None}
 
 
-def summarise_judge(
-    turns: pl.DataFrame, verdicts: pl.DataFrame, seed: int, n_resamples: int
-) -> dict[str, Any]:
+def summarise_judge(turns: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]:
     """Return the counts and the rate of one cell by one judge."""
     refused = verdicts["unscored_reason"].cast(pl.String).str.contains(REFUSED, literal=True)
     several = verdicts.height and turns["item"].n_unique() < turns.height
@@ -103,29 +99,25 @@ def summarise_judge(
         "n_refused": int(refused.sum()),
         "n_genuine": n_genuine,
         **rate(n_genuine, n_scored, turns.height),
-        **(clustered_limits(verdicts, seed, n_resamples) if several else {}),
+        **(clustered_limits(verdicts) if several else {}),
     }
 
 
 def summarise(
     path_to_user_turns: str,
     paths_to_verdicts: Sequence[str],
-    seed: int,
-    n_resamples: int,
     identity: str,
     path_to_summary: str,
 ) -> None:
     """Write one row per judge: what became of a cell's turns, and the rate of genuine ones."""
     turns = pl.read_parquet(path_to_user_turns, columns=TURN)
     verdicts = [pl.read_parquet(path) for path in paths_to_verdicts]
-    write_table(summary(turns, verdicts, seed, n_resamples), path_to_summary, identity)
+    write_table(summary(turns, verdicts), path_to_summary, identity)
 
 
-def summary(
-    turns: pl.DataFrame, verdicts: Sequence[pl.DataFrame], seed: int, n_resamples: int
-) -> pl.DataFrame:
+def summary(turns: pl.DataFrame, verdicts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Return one row per judge: what became of a cell's turns, and the rate of genuine ones."""
-    rows = [summarise_judge(turns, table, seed, n_resamples) for table in verdicts]
+    rows = [summarise_judge(turns, table) for table in verdicts]
     return pl.DataFrame(rows, schema=SUMMARY_SCHEMA)
 
 

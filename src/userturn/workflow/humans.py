@@ -10,6 +10,7 @@ from userturn.study.grid import Grid
 from userturn.study.inputs import annotation_files
 
 HUMANS_VERSION = 1
+TABLES_VERSION = 2  # of what people's labels go into
 
 
 class HumanGrid:
@@ -137,4 +138,4 @@ class HumanGrid:
         """The identity of the tables that people's labels go into."""
         seed = self.grid.config["seed"]
         names = [self.rounds, self.families, self.private, seed, self.grid.contents.rubric]
-        return fingerprint([HUMANS_VERSION, self.grid.verdict_identities, names])
+        return fingerprint([TABLES_VERSION, self.grid.verdict_identities, names])

@@ -1,6 +1,6 @@
 """What rules ask: one object for each rules file; tables, figures and report ask it itself."""
 
-from userturn.config.families import bases, families
+from userturn.config.families import baselines, families
 from userturn.prompts.perturbations import controls_of
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, files_of
@@ -15,8 +15,8 @@ from userturn.workflow.judges import JudgeGrid
 from userturn.workflow.pending import Pending
 from userturn.workflow.training import TrainingGrid
 
-SUMMARY_VERSION = 2
-ANALYSIS_VERSION = 1
+SUMMARY_VERSION = 3
+ANALYSIS_VERSION = 2
 REPORT_VERSION = 1
 
 
@@ -38,7 +38,7 @@ class Study:
     def summary_identity(self, cell: Cell) -> str:
         """Return the identity of the summary of a cell by all judges."""
         identities = [self.grid.verdicts_identity(cell, judge) for judge in self.grid.judges]
-        return fingerprint([SUMMARY_VERSION, self._drawing, identities])
+        return fingerprint([SUMMARY_VERSION, identities])
 
     @property
     def _drawing(self) -> list[int]:
@@ -69,7 +69,7 @@ class Study:
                 "version": ANALYSIS_VERSION,
                 "study": self.identity,
                 "families": families(grid.models),
-                "bases": bases(grid.models),
+                "baselines": baselines(grid.models, grid.entries),
                 "trained_on": self.training.declared,
                 "controls": controls_of(grid.perturbations),
                 "drawing": self._drawing,

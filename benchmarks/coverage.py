@@ -1,0 +1,136 @@
+"""How often intervals hold the truth and tests reject what is true, where they may not.
+
+From the project's folder: `python -m benchmarks.coverage 2000`, in replications; it prints the
+table of docs/methods.md. Truth is known, since everything is drawn here.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from benchmarks.coverage_of_tests import agreements, associations, corrected, families
+from benchmarks.simulated import PAPER, Array, Generator, Result, held, items, patterns
+from userturn.stats.clustered import clustered_rate
+from userturn.stats.paired import Shares, mcnemar, newcombe, paired_difference
+from userturn.stats.proportions import wilson_limits
+from userturn.stats.sign_flips import sign_flip_p
+
+Regime = tuple[int, float, float | None]  # items, rate, correlation of an item's turns
+GREEDY: tuple[Regime, ...] = (
+    (30, 0.05, None),
+    (100, 0.05, None),
+    (100, 0.02, 0.3),
+    (300, 0.02, 0.3),
+)
+
+
+def rates(rng: Generator, n: int) -> Iterator[Result]:
+    """Yield the coverage of rates: one turn an item, several, alike ones, several datasets."""
+    for size, rate in ((10, 0.05), (30, 0.02), (30, 0.5), (1319, 0.002)):
+        lower, upper = wilson_limits(rng.binomial(size, rate, n), size)
+        found = held(list(zip(lower, np.full(n, rate), upper, strict=True)))
+        yield Result("Wilson", f"{size} items, rate {rate}", 0.95, *found)
+    several = ((10, 0.1, 0.5), (10, 0.5, 0.9), (30, 0.05, 0.3), (100, 0.02, 0.5), (300, 0.22, 0.9))
+    for size, rate, alike in several:
+        limits = []
+        for _ in range(n):
+            drawn = rng.binomial(5, items(rng, size, rate, alike))
+            interval, _ = clustered_rate([patterns(5, drawn)], "micro")
+            limits.append((interval.lower, rate, interval.upper))
+        where = f"{size} items of 5 turns, rate {rate}, correlation {alike}"
+        yield Result("rate over items", where, 0.95, *held(limits))
+    mixed = {
+        "1,319 items at .01 and 10 at .05": [(1319, 0.01), (10, 0.05)],
+        "the paper's datasets, at .002 and .005": [
+            (size, 0.002 if i % 2 else 0.005) for i, size in enumerate(PAPER)
+        ],
+        "60 items at .3 and 40 at 0": [(60, 0.3), (40, 0.0)],
+    }
+    for where, datasets in mixed.items():
+        truth, limits = float(np.mean([rate for _, rate in datasets])), []
+        for _ in range(n):
+            drawn = [patterns(1, rng.random(size) < rate) for size, rate in datasets]
+            interval, _ = clustered_rate(drawn, "macro")
+            limits.append((interval.lower, truth, interval.upper))
+        yield Result("macro rate", where, 0.95, *held(limits))
+
+
+def shares_of(before: Array, after: Array, turns: tuple[int, int]) -> Shares:
+    """Return items by their shares under two conditions."""
+    return Shares(before / turns[0], after / turns[1], np.ones(len(before)), *turns)
+
+
+def paired(rng: Generator, n: int) -> Iterator[Result]:
+    """Yield coverage of the difference and false rejections: equal rates, greedy and sampled."""
+    for size, rate, alike in ((30, 0.05, 0), (300, 0.02, 0.8), (1319, 0.1, 0.5)):
+        chance = items(rng, size * n, rate, alike).reshape(n, size)
+        first, second = rng.random((2, n, size)) < chance
+        table = [(first & second), (first & ~second), (~first & second), (~first & ~second)]
+        counts = [part.sum(1) for part in table]
+        _, lower, upper = newcombe(*counts)
+        found = held(list(zip(lower, np.zeros(n), upper, strict=True)))
+        where = f"{size} items, rates {rate}, correlation {alike}"
+        yield Result("difference, one turn each", where, 0.95, *found)
+        false = float((mcnemar(counts[1], counts[2]) < 0.05).mean())
+        yield Result("exact McNemar, false rejections", where, 0.05, false)
+    for size, rate, alike in GREEDY:
+        where = f"{size} items, rate {rate}, " + (
+            "greedy by item, sampled by chance" if alike is None else f"correlation {alike}"
+        )
+        yield from _several(rng, n, (size, rate, alike), (1, 5), f"greedy and 5 samples: {where}")
+    for size, rate, alike in ((10, 0.1, 0.3), (30, 0.1, 0.3), (300, 0.02, 0.5)):
+        where = f"5 and 5 samples: {size} items, rate {rate}, correlation {alike}"
+        yield from _several(rng, n, (size, rate, alike), (5, 5), where)
+
+
+def _several(
+    rng: Generator,
+    n: int,
+    regime: tuple[int, float, float | None],
+    turns: tuple[int, int],
+    where: str,
+) -> Iterator[Result]:
+    size, rate, alike = regime
+    limits, rises, falls = [], 0, 0
+    for _ in range(n):
+        if alike is None:  # a share of items is always genuine, greedily; the others when sampled
+            before = (rng.random(size) < rate).astype(int)
+            chance = np.where(before == 1, 0.0, rate / (1 - rate))
+        else:
+            chance = items(rng, size, rate, alike)
+            before = rng.binomial(turns[0], chance)
+        samples = rng.random((turns[1], size)) < chance
+        after = samples.sum(0)
+        found = paired_difference(shares_of(before, after, turns))
+        limits.append((found.lower, 0.0, found.upper))
+        change = samples[0] - before if turns[0] == 1 else (after - before) / 5
+        p = sign_flip_p(change.astype(float), np.ones(size))
+        rises += p < 0.05 and change.sum() > 0
+        falls += p < 0.05 and change.sum() < 0
+    yield Result("difference, several turns", where, 0.95, *held(limits))
+    yield Result("its test, false rises", where, 0.025, rises / n)
+    yield Result("its test, false falls", where, 0.025, falls / n)
+
+
+SUITE: list[Callable[[Generator, int], Iterator[Result]]] = [
+    rates, paired, agreements, families, associations, corrected,
+]  # fmt: skip
+
+
+def suite(n: int, seed: int = 0) -> list[Result]:
+    """Return every regime's result, over n replications each."""
+    return [result for part in SUITE for result in part(np.random.default_rng(seed), n)]
+
+
+def table(results: list[Result]) -> str:
+    """Return results as a Markdown table."""
+    lines = ["| statistic | regime | nominal | attained | mean width |", "|---|---|---|---|---|"]
+    for r in results:
+        width = "" if r.width is None else f"{r.width:.3f}"
+        lines.append(f"| {r.statistic} | {r.regime} | {r.nominal} | {r.attained:.3f} | {width} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table(suite(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)))

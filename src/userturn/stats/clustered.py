@@ -1,0 +1,133 @@
+"""Rates of items that have several turns each: Wilson's limits at the items' worth of turns.
+
+Items with the same counts are exchangeable, so they come counted, as patterns. Nothing is drawn:
+equal counts have equal limits in every table.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from userturn.stats.proportions import CONFIDENCE, Array, Interval, wilson, wilson_limits
+
+
+class Patterns(NamedTuple):
+    """Items of one dataset, counted by what was seen of them; arrays of one length."""
+
+    n_items: Array
+    n_scored: Array
+    n_positive: Array
+
+    @property
+    def seen(self) -> "Patterns":
+        """The items of which some turn was scored."""
+        kept = self.n_scored > 0
+        return Patterns(*(values[kept] for values in self))
+
+    @property
+    def total_scored(self) -> float:
+        """How many turns were scored."""
+        return float(self.n_items @ self.n_scored)
+
+    @property
+    def total_positive(self) -> float:
+        """How many of them are positive."""
+        return float(self.n_items @ self.n_positive)
+
+
+def design_effect(patterns: Patterns, least: float = 1.0) -> float:
+    """Return how much wider a rate is since turns share items: variance over items, over turns.
+
+    The variance of a ratio linearised (Kish 1965, Survey Sampling, section 6.3), with half an item
+    of either kind added, all positive and none (as Jeffreys' prior adds half a turn): where every
+    turn is alike it is the number of turns of an item, and where each item has one turn it is 1.
+
+    Args:
+        patterns: items of which some turn was scored.
+        least: the effect is never below; shares of items, of k turns each, may go down to 1/k.
+    """
+    n, m, y = patterns
+    mean = patterns.total_scored / n.sum()
+    turns = patterns.total_scored + mean
+    rate = (patterns.total_positive + mean / 2) / turns
+    spread = float(n @ (y - rate * m) ** 2) + mean**2 * ((1 - rate) ** 2 + rate**2) / 2
+    return max(least, float(spread / (turns * rate * (1 - rate))))
+
+
+def _one_dataset(patterns: Patterns, confidence: float) -> Interval:
+    """Return a rate with Wilson's limits at as many turns as its items are worth.
+
+    The score interval at an effective sample size: Dean and Pagano 2015, J Surv Stat Methodol
+    3:484-503, doi:10.1093/jssam/smv024.
+    """
+    scored, positive = patterns.total_scored, patterns.total_positive
+    worth = scored / design_effect(patterns)
+    # Share first, or a rate of all turns would miss 1 by a hair.
+    lower, upper = wilson_limits(positive / scored * worth, worth, confidence)
+    return Interval(positive / scored, float(lower), float(upper))
+
+
+def _mean_of_datasets(datasets: Sequence[Patterns], confidence: float) -> Interval:
+    """Return the mean of the datasets' rates; half an item of either kind is in each variance."""
+    rates, variances = [], []
+    for patterns in datasets:
+        mean = patterns.total_scored / patterns.n_items.sum()
+        turns = patterns.total_scored + mean
+        rate = (patterns.total_positive + mean / 2) / turns
+        rates.append(rate)
+        variances.append(rate * (1 - rate) * design_effect(patterns) / turns)
+    middle = float(np.mean(rates))
+    worth = middle * (1 - middle) * len(datasets) ** 2 / sum(variances)
+    estimate = float(np.mean([p.total_positive / p.total_scored for p in datasets]))
+    lower, upper = wilson_limits(estimate * worth, worth, confidence)
+    return Interval(estimate, float(lower), float(upper))
+
+
+def mean_share(
+    shares: Array, n_items: Array, turns: float, confidence: float = CONFIDENCE
+) -> Interval:
+    """Return the mean share of items with Wilson's limits at as many items as they are worth.
+
+    Args:
+        shares: the distinct shares of positive turns.
+        n_items: how many items have each.
+        turns: of an item, on average: several that differ are worth more than one.
+        confidence: of the interval.
+    """
+    n = float(n_items.sum())
+    mean = float(shares @ n_items) / n
+    worth = n / design_effect(Patterns(n_items, np.ones_like(shares), shares), 1 / turns)
+    lower, upper = wilson_limits(mean * worth, worth, confidence)
+    return Interval(mean, float(lower), float(upper))
+
+
+def _together(datasets: Sequence[Patterns]) -> Patterns:
+    return Patterns(*(np.concatenate(columns) for columns in zip(*datasets, strict=True)))
+
+
+def clustered_rate(
+    datasets: Sequence[Patterns], average: str, confidence: float = CONFIDENCE
+) -> tuple[Interval, str]:
+    """Return a rate over datasets with its interval, and which interval it is.
+
+    `micro` puts all turns together: Wilson's interval where each item was scored once, else with as
+    many turns as the items are worth. `macro` is the mean of the datasets' rates, with Wilson's
+    interval at as many turns as give its variance: a dataset at 0 or 1 is not certain.
+
+    Args:
+        datasets: the patterns of each dataset.
+        average: `micro` weighs turns equally, `macro` datasets.
+        confidence: of the interval.
+    """
+    seen = [found for patterns in datasets if len((found := patterns.seen).n_items)]
+    if not seen:
+        return Interval(None, None, None), "none"
+    once = all(patterns.n_scored.max() <= 1 for patterns in seen)
+    if average == "macro" and len(seen) > 1:
+        return _mean_of_datasets(seen, confidence), "Wilson over datasets"
+    all_of_them = _together(seen)
+    if once:
+        n_positive, n_scored = round(all_of_them.total_positive), round(all_of_them.total_scored)
+        return wilson(n_positive, n_scored, confidence), "Wilson"
+    return _one_dataset(all_of_them, confidence), "Wilson over items"

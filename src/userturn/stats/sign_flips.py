@@ -1,0 +1,62 @@
+"""The exact test of paired differences by flipping their signs."""
+
+from math import gcd
+
+import numpy as np
+
+from userturn.stats.proportions import Array
+
+GRID = 2520  # shares of up to ten turns, and of their differences, are whole multiples of 1/2520
+LONGEST = 2**20  # points of the distribution; finer changes are rounded until it fits
+NEGLIGIBLE = 1e-18
+SMALLEST = 1e-12  # what the Fourier transform's rounding leaves of a p-value
+
+
+def _whole(values: Array, n_items: Array) -> tuple[np.ndarray, float]:
+    """Return changes as whole numbers of steps, and how many steps all of them make."""
+    for scale in (GRID, LONGEST / max(4 * float(np.abs(values) @ n_items), 1e-9)):
+        steps = np.rint(values * scale).astype(int)
+        steps = steps // (gcd(*np.abs(steps).tolist()) or 1)
+        reach = float(np.abs(steps) @ n_items)
+        if reach <= LONGEST / 4:
+            break
+    return steps, reach
+
+
+def _spectrum(sizes: np.ndarray, counts: np.ndarray, n_points: int) -> Array:
+    """Return the characteristic function of the sum of flipped steps, at half of its points."""
+    found = np.zeros(n_points // 2 + 1)
+    alive, values = np.arange(len(found)), np.ones(len(found))
+    for place in np.argsort(-counts, kind="stable"):
+        angles = 2 * np.pi / n_points * alive * float(sizes[place])
+        values = values * np.cos(angles) ** int(counts[place])
+        kept = np.abs(values) > NEGLIGIBLE  # with many items nearly nothing, so it stays cheap
+        alive, values = alive[kept], values[kept]
+    found[alive] = values
+    return found
+
+
+def sign_flip_p(values: Array, n_items: Array) -> float:
+    """Return the exact two-sided p that the items' paired differences are symmetric about 0.
+
+    Under the hypothesis each difference may as well have the other sign (Fisher 1935, The Design
+    of Experiments, section 21). The distribution of the sum over all 2ⁿ flips is found by its
+    characteristic function Π cos(ω dᵢ), on a lattice (Pagano and Tritchler 1983, JASA 78:435-440).
+    With differences of -1, 0 and 1 it is McNemar's exact test. A change is rounded to 1/2520, or
+    coarser where a million lattice points would not hold the sum: still an exact test.
+
+    Args:
+        values: the distinct differences.
+        n_items: how many items have each.
+    """
+    steps, reach = _whole(values, n_items)
+    if reach == 0:
+        return 1.0
+    observed = abs(float(steps @ n_items))
+    n_points = 1 << int(2 * reach + 1).bit_length()
+    sizes, place = np.unique(np.abs(steps), return_inverse=True)
+    counts = np.bincount(place, weights=n_items)
+    chances = np.fft.irfft(_spectrum(sizes, counts, n_points), n_points)
+    first = round(observed)
+    tail = float(chances[first : int(reach) + 1].sum())
+    return float(min(1.0, max(2 * tail, SMALLEST))) if first else 1.0

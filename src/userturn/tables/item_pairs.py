@@ -1,0 +1,100 @@
+"""Items under two conditions beside each other, counted by their shares of genuine turns."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+ITEM = ["model", "dataset", "temperature", "perturbation", "judge", "item"]
+SHARED = [
+    "factor", "condition", "baseline", "scope", "family", "model", "dataset",
+    "temperature", "perturbation", "judge",
+]  # fmt: skip
+# How many turns an item has under the two conditions.
+ONE, EQUAL, UNEQUAL = "one each", "as many each", "not as many each"
+SEEN = ["n_turns", "n_scored", "share", "first"]
+PATTERN = ["share", "share_baseline", "first", "first_baseline", "design"]
+# The columns that `scoped` reads of pairs.
+PAIRED = [name for name in SHARED if name != "scope"] + [
+    "item", *PATTERN, "n_scored", "n_scored_baseline"
+]  # fmt: skip
+
+
+def shares(items: pl.DataFrame) -> pl.DataFrame:
+    """Return the share of genuine turns of each item that was scored, and its first sample's."""
+    return items.filter(pl.col("n_scored") > 0).select(
+        *ITEM,
+        "family",
+        "n_turns",
+        "n_scored",
+        share=pl.col("n_genuine") / pl.col("n_scored"),
+        first=pl.col("first").cast(pl.Float64),
+    )
+
+
+def pairs(shares: pl.DataFrame, factor: str, baseline: Any, blocks: Sequence[str]) -> pl.DataFrame:
+    """Return items under a condition beside the same items under the baseline.
+
+    Args:
+        shares: as `shares` gives them.
+        factor: the column in which the two differ.
+        baseline: its value in the baseline.
+        blocks: what they have in common, `item` among it.
+    """
+    others = shares.filter(pl.col(factor) != baseline)
+    return beside(others, shares.filter(pl.col(factor) == baseline), blocks).with_columns(
+        factor=pl.lit(factor),
+        condition=pl.col(factor).cast(pl.String),
+        baseline=pl.lit(str(baseline)),
+    )
+
+
+def beside(after: pl.DataFrame, before: pl.DataFrame, blocks: Sequence[str]) -> pl.DataFrame:
+    """Return the shares of items beside those of the same items before, ending in `_baseline`.
+
+    First samples count only where both have one; `design` says if an item has one turn in each,
+    as many in both, or not.
+    """
+    both = pl.col("first").is_not_null() & pl.col("first_baseline").is_not_null()
+    n, n_before = pl.col("n_turns"), pl.col("n_turns_baseline")
+    return after.join(before.select(*blocks, *SEEN), on=blocks, suffix="_baseline").with_columns(
+        pl.when(both).then(pl.col("first", "first_baseline")),
+        design=pl.when((n == 1) & (n_before == 1))
+        .then(pl.lit(ONE))
+        .when(n == n_before)
+        .then(pl.lit(EQUAL))
+        .otherwise(pl.lit(UNEQUAL)),
+    )
+
+
+def counted(paired: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return how many pairs of each group have the same shares, sorted."""
+    table = paired.group_by(*keys, *PATTERN).agg(
+        pl.col("n_scored", "n_scored_baseline").sum(), n=pl.len()
+    )
+    return table.sort(*keys, *PATTERN)
+
+
+def scoped(paired: pl.DataFrame, scope: str, pooled: Mapping[str, str]) -> pl.DataFrame:
+    """Return pairs counted by their shares, within a scope; `pooled` columns become `all`.
+
+    An item that several models of a family share counts once, with its mean over them.
+    """
+    texts = [
+        pl.col(name).cast(pl.String) for name in SHARED if name not in ("temperature", "scope")
+    ]
+    table = paired.with_columns(*texts, scope=pl.lit(scope), source=pl.col("dataset"))
+    table = table.with_columns(pl.lit(value).alias(name) for name, value in pooled.items())
+    if "model" in pooled:
+        several = pl.when(pl.len() == 1).then(pl.lit(ONE)).otherwise(pl.lit(EQUAL))
+        # Turns are added as whole numbers and shares rounded, so that no order of sums shows.
+        table = table.group_by(*SHARED, "source", "item").agg(
+            pl.col("share", "share_baseline", "first", "first_baseline").mean().round(9),
+            pl.col("n_scored", "n_scored_baseline").sum(),
+            design=pl.when((pl.col("design") == UNEQUAL).any())
+            .then(pl.lit(UNEQUAL))
+            .when((pl.col("design") == ONE).all())
+            .then(several)
+            .otherwise(pl.lit(EQUAL)),
+        )
+    return counted(table, SHARED)

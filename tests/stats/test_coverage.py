@@ -1,0 +1,33 @@
+"""Intervals and tests hold what they promise in the hard regimes, at fixed seeds.
+
+200 replications a regime: the standard error of a coverage of 0.95 is 0.015, so what is less than
+0.9 is no chance. `benchmarks/coverage.py` has the full suite.
+"""
+
+import pytest
+
+from benchmarks.coverage import Result, suite
+
+# Ten items at a rate of .05 have six different intervals, so Wilson's coverage jumps about: 0.914.
+COARSE = ("10 items, rate 0.05", "1,319 items at .01 and 10 at .05")
+
+
+@pytest.fixture(scope="module")
+def results() -> list[Result]:
+    return suite(200, seed=1)
+
+
+def test_intervals_hold_the_truth_in_every_regime(results: list[Result]) -> None:
+    low = {r for r in results if r.nominal == 0.95 and r.attained < 0.9 and r.regime not in COARSE}
+    assert low == set()
+    assert all(r.attained > 0.85 for r in results if r.regime in COARSE)
+
+
+def test_no_test_rejects_what_is_true_more_often_than_it_says(results: list[Result]) -> None:
+    assert [r for r in results if r.nominal < 0.1 and r.attained > r.nominal + 0.03] == []
+
+
+def test_detectable_differences_are_detected(results: list[Result]) -> None:
+    powers = [r.attained for r in results if r.statistic.startswith("power")]
+    assert len(powers) == 4
+    assert min(powers) > 0.76
