@@ -1,13 +1,14 @@
 """What docs/extending.md says of each extension is enough: it is done in a scratch copy."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.snakemake_runs import ROOT, copy_project
+from tests.support.snakemake_runs import ROOT, copy_project, run
 
 pytestmark = pytest.mark.slow
 
@@ -167,3 +168,49 @@ def run(arguments):
     assert python(project, call.format(["greet", "you"])) == "hello you\n"
     listed = "from userturn.cli.main import parser; print(parser().format_help())"
     assert "say hello" in python(project, listed)
+
+
+def audited(study: Path) -> str:
+    """Return what an audit by the copy's library says, findings or none."""
+    environment = os.environ | {"PYTHONPATH": f"{study / 'src'}{os.pathsep}{ROOT}"}
+    command = [
+        sys.executable,
+        "-c",
+        "from userturn.cli.main import main; main(['audit', 'results'])",
+    ]
+    done = subprocess.run(command, cwd=study, env=environment, text=True, capture_output=True)
+    return done.stdout + done.stderr
+
+
+def test_a_table_and_a_figure_are_a_file_a_line_and_a_caption_each(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subprocess.run(["cp", "-r", str(ROOT / "src"), str(study / "src")], check=True)
+    registry = study / "src/userturn/workflow/registry.py"
+    module = study / "src/userturn/tables/coverage.py"
+    shutil.copy(ROOT / "tests/support/coverage_table.py", module)
+    change(registry, "\nTABLES = {\n", '\nTABLES = {\n    "coverage": Table("tabulate", FULL),\n')
+    (study / "data/captions/coverage.rst").write_text("Turns with a verdict.\n")
+    figure = ROOT / "tests/support/turns_figure.py"
+    shutil.copy(figure, study / "src/userturn/figures/turns.py")
+    line = '"turns": Figure("draw_figures", ("health",)),'
+    change(registry, "\nFIGURES = {\n", f"\nFIGURES = {{\n    {line}\n")
+    (study / "data/captions/turns.rst").write_text("Turns of each model.\n")
+
+    monkeypatch.setenv("PYTHONPATH", f"{study / 'src'}{os.pathsep}{ROOT}")
+    run(study)
+    results = study / "results"
+    assert (results / "tables/coverage.csv").read_text().startswith("judge,n_turns,n_scored\n")
+    printed = [(results / f"tables/coverage.{end}").read_text() for end in ("md", "tex")]
+    assert all("scored" in text for text in printed)
+    assert (results / "figures/turns.svg").read_text().startswith("<svg")
+    page = (results / "report/index.html").read_text()
+    assert '"title":"Coverage"' in page and "Turns with a verdict." in page
+    assert "Turns of each model." in page
+    assert "no finding" in audited(study)
+
+    change(module, ".sum())", ".max())")
+    assert "results/tables/coverage.parquet" in audited(study)
+    change(module, ".max())", ".sum())")
+    (results / "figures/turns.svg").unlink()
+    assert "results/figures/turns.svg" in audited(study)

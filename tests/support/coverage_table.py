@@ -1,0 +1,23 @@
+"""Table `coverage`: how many turns each judge gave a verdict on."""
+
+import polars as pl
+
+from userturn.storage.parquet import Schema
+from userturn.tables.material import Material
+from userturn.tables.report_layout import Shown, column, texts
+
+SCHEMA: Schema = {"judge": pl.String, "n_turns": pl.Int64, "n_scored": pl.Int64}
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    counts = material.table("rates").group_by("judge").agg(pl.col("n_turns", "n_scored").sum())
+    return counts.sort("judge")
+
+
+def printed(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the judges with their counts."""
+    return table.select("judge", scored=pl.format("{} of {}", "n_scored", "n_turns"))
+
+
+REPORTED = Shown("Coverage", {}, (*texts("judge"), column("scored", "of", "n_scored", "n_turns")))

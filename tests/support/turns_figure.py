@@ -1,0 +1,14 @@
+"""Figure `turns`: turns of each cell."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from userturn.figures.theme import titled
+
+
+def turns(health: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
+    """Draw how many turns each model has."""
+    bars = alt.Chart(health).mark_bar().encode(x="sum(n_turns):Q", y="model:N")
+    return bars.properties(title=titled("Turns", judge))
