@@ -196,5 +196,5 @@ def check_perturbations(config: Config) -> None:
         if "texts" in settings and not Path(settings["texts"]).is_file():
             raise ConfigError(
                 f"perturbations.{name}.texts: the file '{settings['texts']}' does not exist; "
-                "mend the path"
+                "correct the path"
             )

@@ -110,8 +110,8 @@ def _keys(grid: Grid) -> Iterator[Finding]:
         variable = judge.get("key_variable")
         if variable is not None:
             here = bool(os.environ.get(variable))
-            mend = f"{variable} is not set; export it in the shell that starts Snakemake"
-            yield Finding(f"key of judge {name}", None if here else mend)
+            fix = f"{variable} is not set; export it in the shell that starts Snakemake"
+            yield Finding(f"key of judge {name}", None if here else fix)
 
 
 def _node(grid: Grid, submission: list[str], patience: int) -> Iterator[Finding]:
