@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from tests.support.snakemake_runs import copy_project
+from userturn.audit import run
 from userturn.audit.findings import Finding
 from userturn.audit.run import audit
 from userturn.cli.main import main
@@ -17,6 +18,7 @@ from userturn.judges import heuristic
 from userturn.judges.verdict import Verdict
 from userturn.provenance.job_record import read_record, write_record
 from userturn.storage.hashing import file_sha256
+from userturn.workflow import study as study_module
 
 pytestmark = pytest.mark.slow
 
@@ -379,3 +381,14 @@ def test_verdicts_by_earlier_rules_of_a_judge_are_noted_and_not_accused(
     assert [note.artifact for note in found.notes if note.check == "verdicts"] == [
         "judge heuristic"
     ]
+
+
+def test_what_another_version_made_is_said_beside_its_findings(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_module, "ANALYSIS_VERSION", 0)
+    monkeypatch.setattr(run, "code_sha256", lambda: "f" * 64)
+    found = audit(results)
+    assert {finding.check for finding in found.findings} == {"identities"}
+    assert [note.check for note in found.notes] == ["code"]
+    assert "made by another version of userturn (" in found.notes[0].text

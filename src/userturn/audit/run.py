@@ -29,6 +29,7 @@ from userturn.audit.pair import Pair
 from userturn.errors import UserError
 from userturn.export.read_archive import opened, read_left_out
 from userturn.logs import say
+from userturn.provenance.job_record import code_sha256
 from userturn.provenance.study_files import Files, digest_of
 from userturn.storage.atomic_files import write_text
 from userturn.study.record import StudyRecord, read_study_record
@@ -71,12 +72,28 @@ def audit(results: Path) -> Audit:
     broken = frozenset(altered | files.left_out.keys())
     found += check_settings(files, record, study, wanted)
     found += _content(results, study, broken)
+    if any(isinstance(item, Finding) for item in found):
+        found += _other_code(files)
     return Audit(
         sorted({item for item in found if isinstance(item, Finding)}),
         sorted({item for item in found if isinstance(item, Note)}),
         len(files.present),
         digest_of({path: files.hashes[path] for path in files.known}),
     )
+
+
+def _other_code(files: Files) -> Iterator[Note]:
+    """Yield which other code made the study: what differs may follow from that."""
+    made = [record["made"] for _, record in files.readable]
+    others = {m["commit"] or "of no commit" for m in made if m["code_sha256"] != code_sha256()}
+    if others:
+        yield Note(
+            "code",
+            "results",
+            f"made by another version of userturn ({', '.join(sorted(others))}), so identities and "
+            "tables may differ without anybody having altered them; run `snakemake` to make them "
+            "again, which asks no model, or audit with that version",
+        )
 
 
 def _content(results: Path, study: Study, broken: frozenset[str]) -> Iterator[Finding | Note]:
