@@ -90,18 +90,27 @@ def swept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return Swept(run, model, folder / "results")
 
 
-def test_every_request_is_answered(swept: Swept) -> None:
-    for name in ("answers", "none", "shuffled_answer"):
-        assert set(swept.table(name)["outcome"]) <= {"ok", "empty"}
+def written(swept: Swept, name: str) -> pl.DataFrame:
+    """Return the user turns that were written: random weights put control tokens into answers."""
+    return swept.table(name).filter(pl.col("outcome") != "error")
+
+
+def test_only_an_answer_with_control_tokens_of_its_own_is_an_error(swept: Swept) -> None:
+    answers = swept.table("answers")
+    wrong = answers.filter(pl.col("outcome") == "error")
+    assert all("chat template does not write" in error for error in wrong["error"])
+    assert wrong.height < answers.height
+    turns = swept.table("none")
+    assert set(turns.filter(pl.col("outcome") == "error")["item"]) == set(wrong["item"])
 
 
 def test_every_probe_prompt_ends_in_the_family_s_user_header(swept: Swept) -> None:
-    assert all(text.endswith(swept.run.end) for text in swept.table("none")["prompt_text"])
+    assert all(text.endswith(swept.run.end) for text in written(swept, "none")["prompt_text"])
 
 
 def test_turn_that_stopped_ends_in_a_stop_token_and_holds_no_other(swept: Swept) -> None:
     stops = set(swept.description["stop_token_ids"])
-    turns = swept.table("none").vstack(swept.table("shuffled_answer"))
+    turns = written(swept, "none").vstack(written(swept, "shuffled_answer"))
     for ids, reason in turns.select("token_ids", "finish_reason").iter_rows():
         assert (ids[-1] in stops) == (reason == "stop")
         assert not stops & set(ids[:-1])
@@ -112,7 +121,7 @@ def test_special_tokens_are_kept_in_text_and_ids(swept: Swept) -> None:
     template = load_template(swept.model, ENTRY, "2026-04-02")
     stops = set(template.stop_token_ids)
     special = {i for t, i in template.control_tokens.items() if i not in stops}
-    turns = swept.table("none").vstack(swept.table("shuffled_answer"))
+    turns = written(swept, "none").vstack(written(swept, "shuffled_answer"))
     n_kept = 0
     for ids, text in turns.select("token_ids", "text").iter_rows():
         said = ids[:-1] if ids[-1] in stops else ids
@@ -120,13 +129,13 @@ def test_special_tokens_are_kept_in_text_and_ids(swept: Swept) -> None:
         kept = template.tokenizer.convert_ids_to_tokens([i for i in said if i in special])
         assert all(token in text for token in kept)
         n_kept += len(kept)
-    assert n_kept > 0
+    assert n_kept > 0 or turns.height < N_ENOUGH_TO_STOP
 
 
 def test_shuffled_answer_is_another_item_s_own(swept: Swept) -> None:
     answers = dict(swept.table("answers").select("item", "answer").iter_rows())
     for item, shown, change in (
-        swept.table("shuffled_answer").select("item", "answer", "change").iter_rows()
+        written(swept, "shuffled_answer").select("item", "answer", "change").iter_rows()
     ):
         donor = json.loads(change)["donor"]
         assert donor != item

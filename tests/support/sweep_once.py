@@ -35,7 +35,8 @@ def study(folder: str, engine: str, dtype: str, limit: int, user_header: str) ->
     config["run"] = {"temperatures": [1.0], "perturbations": ["none", "shuffled_answer"]}
     config["answer"] |= {"temperature": 1.0, "max_tokens": 24}
     config["user_turn"] |= {"max_tokens": 48}
-    return config | {"engine": engine}
+    # Random weights write control tokens into their answers, which are errors then.
+    return config | {"engine": engine, "max_error_share": 1}
 
 
 def main(
