@@ -20,7 +20,9 @@ wildcard_constraints:
     **WILDCARDS,
 
 
-STAGES = "data training generation grading judges controls humans tables figures report audit"
+STAGES = """
+    data training generation grading judges controls humans tables figures report audit
+""".split()
 
 
 rule all:
@@ -32,6 +34,6 @@ rule all:
         "results/study.json",
 
 
-for stage in STAGES.split():
+for stage in ["common", *STAGES]:
 
     include: f"rules/{stage}.smk"

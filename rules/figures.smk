@@ -4,16 +4,6 @@ from userturn.workflow.registry import figures_of
 from userturn.workflow.tables import identity_of, tables_drawn
 
 
-def figure_files(figure):
-    """Return the files of a figure: Vega-Lite, SVG and PNG."""
-    svg = report(
-        f"results/figures/{figure}.svg",
-        caption=f"../data/captions/{figure}.rst",
-        category="Figures",
-    )
-    return [f"results/figures/{figure}.vl.json", svg, f"results/figures/{figure}.png"]
-
-
 rule draw_figures:
     """Draw every figure, from the verdicts of the primary judge."""
     input:

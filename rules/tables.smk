@@ -1,19 +1,6 @@
 """Every table of results/tables. `userturn.workflow.registry` says which rule makes which."""
 
-from userturn.workflow.registry import paths_of, tables_of
 from userturn.workflow.tables import identity_of, inputs_of
-
-
-def table_files(rule):
-    """Return the outputs of a rule that makes tables: by table, a file for each format."""
-
-    def shown(path):
-        caption = f"data/captions/{Path(path).stem}.rst"
-        if not path.endswith(".csv") or not Path(caption).is_file():
-            return path
-        return report(path, caption=f"../{caption}", category="Tables")
-
-    return {name: [shown(path) for path in paths_of(name)] for name in tables_of(rule)}
 
 
 rule summarise:

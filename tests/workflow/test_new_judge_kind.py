@@ -59,8 +59,8 @@ def add_kind(project: Path) -> None:
     schema = project / "config.schema.yaml"
     text = schema.read_text()
     changed = re.sub(
-        r"kind: \{enum: \[(.*?)\]\}\n( +)",
-        r"kind: {enum: [\1, question_mark]}\n\2mark: {type: string}\n\2",
+        r"kind: \{enum: \[(.*?)\](.*)\}\n( +)",
+        r"kind: {enum: [\1, question_mark]\2}\n\3mark: {type: string}\n\3",
         text,
     )
     assert changed != text

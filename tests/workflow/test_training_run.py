@@ -53,7 +53,7 @@ def test_endpoint_that_is_down_ends_training_in_a_sentence_and_its_checkpoint_is
     found: dict[str, Any],
 ) -> None:
     said = found["broken"]["said"]
-    assert said.startswith("train probed: the endpoint 'other', asked for followup, gave no reply")
+    assert said.startswith("train probed: the judge 'other', asked for followup, gave no reply")
     assert "the checkpoint of step 1 is kept, run the same command again" in said
     assert found["broken"]["step"] == 1
 

@@ -1,0 +1,25 @@
+"""The outputs of rules that make tables and figures, and their places in Snakemake's report."""
+
+from userturn.workflow.registry import paths_of, tables_of
+
+
+def table_files(rule):
+    """Return the files of the tables that a rule makes, by table, one for each format."""
+
+    def shown(path):
+        caption = f"data/captions/{Path(path).stem}.rst"
+        if not path.endswith(".csv") or not Path(caption).is_file():
+            return path
+        return report(path, caption=f"../{caption}", category="Tables")
+
+    return {name: [shown(path) for path in paths_of(name)] for name in tables_of(rule)}
+
+
+def figure_files(figure):
+    """Return the files of a figure: Vega-Lite, SVG and PNG."""
+    svg = report(
+        f"results/figures/{figure}.svg",
+        caption=f"../data/captions/{figure}.rst",
+        category="Figures",
+    )
+    return [f"results/figures/{figure}.vl.json", svg, f"results/figures/{figure}.png"]
