@@ -36,7 +36,7 @@ RUN_ELSEWHERE = {
     "userturn audit results.zip --regenerate 20 --rejudge 20": "test_rerun_samples.py",
     "snakemake download": "needs the hub; its dry run is here",
     "snakemake --cores all": "make demo, with a profile",
-    "userturn compare A B": "test_a_study_is_compared_with_itself, tests/tables/test_analyse.py",
+    "userturn compare A B": "test_a_study_is_compared_with_itself, tests/tables/test_material.py",
     "snakemake --profile slurm": "needs a cluster; its dry run is here",
     "snakemake --unlock": "Snakemake's own",
     "make demo-judge": "loads vLLM's server for minutes; tests/judges/test_serve.py runs its like",
