@@ -21,50 +21,59 @@ def _stopping_criteria(tokenizer: Any, n_prompt: int, stop_texts: Sequence[str])
     return [has_stopped]
 
 
+def _written(
+    model: Any, tokenizer: Any, request: Request, settings: Mapping[str, Any]
+) -> Completion:
+    """Return what a model writes after one prompt.
+
+    Raises:
+        ValueError: the prompt leaves no room.
+    """
+    import torch
+
+    sampling = request.sampling
+    ids = torch.tensor([request.prompt.token_ids], device=model.device)
+    if len(request.prompt.token_ids) >= settings["max_model_len"]:
+        raise ValueError("the prompt is longer than max_model_len")
+    torch.manual_seed(sampling.seed or 0)
+    drawn = {
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "top_k": sampling.top_k,
+    }
+    written = model.generate(
+        ids,
+        max_new_tokens=sampling.max_tokens,
+        eos_token_id=list(sampling.stop_token_ids),
+        pad_token_id=0,
+        do_sample=sampling.temperature > 0,
+        stopping_criteria=_stopping_criteria(tokenizer, ids.shape[1], sampling.stop_texts),
+        **(drawn if sampling.temperature > 0 else {}),
+    )[0, ids.shape[1] :].tolist()
+    ends = sampling.stop_token_ids
+    stopped = (bool(written) and written[-1] in ends) or len(written) < sampling.max_tokens
+    return Completion(tuple(written), "stop" if stopped else "length")
+
+
 def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
     """Load a model into transformers and return its engine, one request at a time."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = AutoModelForCausalLM.from_pretrained(
-        folder, dtype=settings["dtype"], trust_remote_code=settings.get("trust_remote_code", False)
-    ).to(device)
     trusts = settings.get("trust_remote_code", False)
+    model = AutoModelForCausalLM.from_pretrained(
+        folder, dtype=settings["dtype"], trust_remote_code=trusts
+    ).to("cuda" if torch.cuda.is_available() else "cpu")
     tokenizer = (
         AutoTokenizer.from_pretrained(folder, trust_remote_code=trusts)
         if settings.get("reads_text")
         else None
     )
 
-    def write(request: Request) -> Completion:
-        sampling = request.sampling
-        ids = torch.tensor([request.prompt.token_ids], device=device)
-        if len(request.prompt.token_ids) >= settings["max_model_len"]:
-            raise ValueError("the prompt is longer than max_model_len")
-        torch.manual_seed(sampling.seed or 0)
-        drawn = {
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "top_k": sampling.top_k,
-        }
-        written = model.generate(
-            ids,
-            max_new_tokens=sampling.max_tokens,
-            eos_token_id=list(sampling.stop_token_ids),
-            pad_token_id=0,
-            do_sample=sampling.temperature > 0,
-            stopping_criteria=_stopping_criteria(tokenizer, ids.shape[1], sampling.stop_texts),
-            **(drawn if sampling.temperature > 0 else {}),
-        )[0, ids.shape[1] :].tolist()
-        ends = sampling.stop_token_ids
-        stopped = (bool(written) and written[-1] in ends) or len(written) < sampling.max_tokens
-        return Completion(tuple(written), "stop" if stopped else "length")
-
     def generate(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] | None]:
         for request in requests:
             try:
-                yield request, write(request)
+                yield request, _written(model, tokenizer, request, settings)
             except ValueError as error:
                 yield request, refusal(error)
 
