@@ -54,6 +54,15 @@ def test_labelling_all_turns_leaves_the_plain_wilson_interval_nearly() -> None:
     assert (found.estimate, found.lower, found.upper) == pytest.approx(wilson(30, 100), abs=2e-3)
 
 
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+def test_labelling_all_turns_of_a_rate_at_its_end_leaves_the_plain_wilson_interval(
+    rate: float,
+) -> None:
+    labels = np.full(40, rate)
+    found = corrected_rate(labels, Labelled(labels, labels, np.ones(40), labels))
+    assert (found.lower, found.upper) == pytest.approx(wilson(int(40 * rate), 40)[1:])
+
+
 def test_good_judge_makes_the_interval_narrower_than_labels_alone() -> None:
     generator = np.random.default_rng(0)
     truth = (generator.random(2000) < 0.4).astype(float)

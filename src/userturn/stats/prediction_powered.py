@@ -122,7 +122,9 @@ def corrected_rate(
         spread = c.var_label - 2 * power * c.covariance + power**2 * c.var_prediction
         variance += c.share**2 * c.rest * max(0.0, spread) / c.worth
     smoothed = float(np.clip(sum(c.share * c.middle for c in classes), 0, 1))
-    worth = smoothed * (1 - smoothed) / variance  # so many turns, each labelled, know as much
+    # So many turns, each labelled, know as much; no sample knows more than all turns do.
+    most = n / design_effect
+    worth = min(most, smoothed * (1 - smoothed) / variance) if variance > 0 else most
     lower, upper = wilson_limits(middle * worth, worth)
     return Corrected(middle, of_turns, float(variance), float(lower), float(upper), power)
 

@@ -19,6 +19,7 @@ item_association.py: whether right answers and genuine follow-ups go together ov
 item_pairs.py: items under two conditions beside each other, with their shares.
 item_counts.py: verdicts counted by item, from which the other tables start.
 judges.py: injection rate, cost and speed of each judge.
+label_domain.py: turns by one judge, what was drawn of them, and what people labelled.
 material.py: the inputs that tables are made from, and how tables are written.
 pooled_rates.py: rates over several cells.
 pooling.py: pools turns over items, datasets, models and families.

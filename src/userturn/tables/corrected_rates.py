@@ -1,29 +1,17 @@
 """Corrected rates of cells, pools of cells and contrasts, beside the judges' plain rates."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-import numpy as np
 import polars as pl
 
-from userturn.humans.labels import (
-    drawn_turns,
-    n_unlabelled_classes,
-    people,
-    weighted,
-)
+from userturn.humans.labels import drawn_turns, people
 from userturn.humans.sample import TURN
-from userturn.stats.prediction_powered import (
-    Corrected,
-    Floats,
-    Labelled,
-    contrast,
-    corrected_rate,
-    design_effect,
-)
-from userturn.stats.proportions import wilson
+from userturn.stats.prediction_powered import contrast
 from userturn.storage.parquet import Schema
+from userturn.study.cells import PLAIN
 from userturn.tables.item_counts import CELL
+from userturn.tables.label_domain import ITEM, NO_LABELS, Domain, correlation
 from userturn.tables.material import Material
 from userturn.tables.report_layout import (
     INTERVAL,
@@ -34,8 +22,17 @@ from userturn.tables.report_layout import (
 )
 
 COORDINATES = ["family", *CELL]
-SCOPES = {"cell": COORDINATES, "model": ["family", "model"], "family": ["family"], "all": []}
-RATES_SCHEMA: Schema = {
+OVER_DATASETS = [name for name in COORDINATES if name != "dataset"]
+# Every pool keeps perturbations apart: they are no samples of one rate.
+SCOPES = {
+    "cell": COORDINATES,
+    "model and temperature": OVER_DATASETS,
+    "model": ["family", "model", "perturbation"],
+    "family": ["family", "perturbation"],
+    "all": ["perturbation"],
+}
+CONTRASTS = {"contrast": COORDINATES, "contrast over datasets": OVER_DATASETS}
+SCHEMA: Schema = {
     "scope": pl.String,
     "family": pl.String,
     "model": pl.String,
@@ -55,8 +52,6 @@ RATES_SCHEMA: Schema = {
     "tuning": pl.Float64,
     "reason": pl.String,
 }
-NO_LABELS = "no annotations yet"
-NOT_DRAWN = "none of its turns was drawn; name a new round in humans.rounds"
 
 
 def table(material: Material) -> pl.DataFrame:
@@ -64,80 +59,6 @@ def table(material: Material) -> pl.DataFrame:
     annotations, keys = material.annotations_and_keys
     turns, families = material.user_turns, material.humans.families
     return corrected_rates(turns, material.verdicts, annotations, keys, families)
-
-
-class Domain(NamedTuple):
-    """Some cells' turns by one judge, what was drawn of them, and what people labelled."""
-
-    turns: pl.DataFrame  # family, keys, item; `genuine` of the judge, null where it has no label
-    drawn: pl.DataFrame
-    labelled: pl.DataFrame  # id, share_genuine
-
-    def part(self, turns: pl.DataFrame, drawn: pl.DataFrame) -> "Domain":
-        """Return the part of the domain that some of its turns make up."""
-        ids = drawn["id"].to_list()
-        return Domain(turns, drawn, self.labelled.filter(pl.col("id").is_in(ids)))
-
-    def of_items(self, items: Sequence[str]) -> "Domain":
-        """Return the part of the domain that some items make up."""
-        chosen = pl.col("item").is_in(items)
-        return self.part(self.turns.filter(chosen), self.drawn.filter(chosen))
-
-    def parts(self, by: Sequence[str]) -> dict[tuple[Any, ...], "Domain"]:
-        """Return the parts that the values of some columns make, by value and sorted."""
-        if not by:
-            return {(): self} if self.turns.height else {}
-        turns, drawn = (t.partition_by(by, as_dict=True) for t in (self.turns, self.drawn))
-        nothing = self.drawn.clear()
-        return {v: self.part(turns[v], drawn.get(v, nothing)) for v in sorted(turns)}
-
-    @property
-    def predictions(self) -> Floats:
-        """The judge's labels as numbers; 0 where it has none."""
-        return self.turns["genuine"].fill_null(False).cast(pl.Float64).to_numpy()
-
-    @property
-    def reason(self) -> str | None:
-        """Why the rate of this domain cannot be corrected, if it cannot."""
-        if self.drawn.is_empty():
-            return NOT_DRAWN
-        if self.labelled.is_empty():
-            return NO_LABELS
-        if self.drawn["judge"].n_unique() > 1:
-            return "its rounds were drawn by the labels of different judges"
-        n_open = n_unlabelled_classes(self.drawn, self.labelled, "stratum")
-        return f"nobody has labelled a turn of {n_open} of its strata yet" if n_open else None
-
-    def sample(self) -> Labelled:
-        """Return what people labelled, with the judge's labels and design weights."""
-        table = (
-            weighted(self.drawn, self.labelled, ["stratum"])
-            .join(self.labelled, on="id")
-            .join(self.turns.select(*TURN, "genuine"), on=TURN, maintain_order="left")
-        )
-        return Labelled(
-            table["share_genuine"].to_numpy(),
-            table["genuine"].fill_null(False).cast(pl.Float64).to_numpy(),
-            table["weight"].to_numpy(),
-            table["stratum"].to_numpy(),
-        )
-
-    def corrected(self) -> Corrected:
-        """Return the corrected rate of a domain that has no reason against it."""
-        clusters = self.turns.select(pl.concat_str("dataset", "item", separator="\n")).to_series()
-        predictions = self.predictions
-        effect = design_effect(predictions, clusters.to_numpy())
-        return corrected_rate(predictions, self.sample(), effect)
-
-    def counts(self) -> dict[str, Any]:
-        """Return the counts and the plain rate, with Wilson's limits."""
-        n_scored = self.turns["genuine"].count()
-        plain = wilson(int(self.turns["genuine"].sum()), n_scored)
-        return {
-            "n_turns": self.turns.height,
-            "n_labelled": self.labelled.height,
-            **{f"plain_{name}": value for name, value in plain._asdict().items()},
-        }
 
 
 def _rate(domain: Domain) -> dict[str, Any]:
@@ -149,40 +70,32 @@ def _rate(domain: Domain) -> dict[str, Any]:
     return {**domain.counts(), **rate}
 
 
+def _drawn_cells(domain: Domain) -> Domain:
+    """Return the part of a domain that pools are of: the cells that turns were drawn of."""
+    turns = domain.turns.join(domain.drawn, on=CELL, how="semi", maintain_order="left")
+    return domain.part(turns, domain.drawn)
+
+
 def _rates(domain: Domain, scope: str) -> list[dict[str, Any]]:
-    """Return a row for each group of a scope; pools hold only cells that turns were drawn of."""
+    """Return a row for each group of a scope."""
     by = SCOPES[scope]
-    if scope != "cell":
-        turns = domain.turns.join(domain.drawn, on=CELL, how="semi", maintain_order="left")
-        domain = domain.part(turns, domain.drawn)
     return [
         {"scope": scope, **dict(zip(by, values, strict=True)), **_rate(part)}
         for values, part in domain.parts(by).items()
     ]
 
 
-def correlation(first: pl.DataFrame, second: pl.DataFrame) -> float:
-    """Return the correlation of the judge's labels of two cells over items; 0 where undefined."""
-    share = pl.col("genuine").cast(pl.Float64).mean()
-    left, right = (table.group_by("item").agg(share) for table in (first, second))
-    both = left.join(right, on="item").drop_nulls().sort("item")
-    values = both.select("genuine", "genuine_right").to_numpy()
-    if len(values) < 2 or (values.std(axis=0) == 0).any():
-        return 0.0
-    return float(np.corrcoef(values.T)[0, 1])
-
-
-def _contrast(cell: Domain, base: Domain) -> dict[str, Any]:
-    """Return the difference of two cells' rates on the items that both have."""
-    shared = sorted(set(cell.turns["item"]) & set(base.turns["item"]))
-    first, second = cell.of_items(shared), base.of_items(shared)
+def _contrast(condition: Domain, base: Domain) -> dict[str, Any]:
+    """Return the difference of two domains' rates on the items that both have."""
+    shared = condition.turns.select(ITEM).unique().join(base.turns, on=ITEM, how="semi")
+    first, second = condition.of_items(shared), base.of_items(shared)
     counts = [first.counts(), second.counts()]
     row: dict[str, Any] = {name: sum(c[name] for c in counts) for name in ("n_turns", "n_labelled")}
     plain = [c["plain_estimate"] for c in counts]
     if None not in plain:
         row["plain_estimate"] = plain[0] - plain[1]
-    if not shared:
-        return row | {"reason": "the two cells share no item"}
+    if shared.is_empty():
+        return row | {"reason": "the two share no item"}
     reason = first.reason or second.reason
     if reason:
         return row | {"reason": reason}
@@ -191,21 +104,29 @@ def _contrast(cell: Domain, base: Domain) -> dict[str, Any]:
     return row | dict(zip(("estimate", "lower", "upper"), limits, strict=True))
 
 
-def _contrasts(domain: Domain) -> list[dict[str, Any]]:
-    """Return a row for each cell against the unperturbed and against the coolest one."""
-    cells = domain.parts(COORDINATES)
+def _contrasts(domain: Domain, scope: str) -> list[dict[str, Any]]:
+    """Return a row for each group against the unperturbed and against the coolest one."""
+    by = CONTRASTS[scope]
+    groups = domain.parts(by)
     coolest = min(domain.turns["temperature"], default=0.0)
     rows = []
-    for values, part in cells.items():
-        cell = dict(zip(COORDINATES, values, strict=True))
-        for name, value in (("perturbation", "none"), ("temperature", coolest)):
-            base = cells.get(tuple((cell | {name: value}).values()))
-            if base is not None and cell[name] != value:
+    for values, part in groups.items():
+        group = dict(zip(by, values, strict=True))
+        for name, value in (("perturbation", PLAIN), ("temperature", coolest)):
+            base = groups.get(tuple((group | {name: value}).values()))
+            if base is not None and group[name] != value:
                 against = f"{name} {value}" if isinstance(value, str) else f"{name} {value:g}"
-                rows.append(
-                    {"scope": "contrast", **cell, "against": against, **_contrast(part, base)}
-                )
+                found = _contrast(part, base)
+                rows.append({"scope": scope, **group, "against": against, **found})
     return rows
+
+
+def _of_judge(domain: Domain) -> list[dict[str, Any]]:
+    """Return the rows of one judge: rates of every scope, then contrasts."""
+    pools = _drawn_cells(domain)
+    rows = [row for scope in SCOPES for row in _rates(domain if scope == "cell" else pools, scope)]
+    over = {"contrast": domain, "contrast over datasets": pools}
+    return rows + [row for scope in CONTRASTS for row in _contrasts(over[scope], scope)]
 
 
 def corrected_rates(
@@ -232,10 +153,9 @@ def corrected_rates(
     for judge in sorted(verdicts["judge"].unique()):
         of_judge = verdicts.filter(pl.col("judge") == judge).select(*TURN, "genuine")
         judged = frame.join(of_judge, on=TURN, how="left", maintain_order="left")
-        domain = Domain(judged, drawn, labelled)
-        found = [row for scope in SCOPES for row in _rates(domain, scope)] + _contrasts(domain)
+        found = _of_judge(Domain(judged, drawn, labelled))
         rows += [{"judge": judge, **row} for row in found]
-    table = pl.DataFrame(rows, schema=RATES_SCHEMA)
+    table = pl.DataFrame(rows, schema=SCHEMA)
     if annotations.is_empty():
         return table.with_columns(reason=pl.lit(NO_LABELS))
     return table
@@ -247,7 +167,7 @@ REPORTED = Shown(
     (
         *texts("scope", "family", "model", "dataset"),
         TEMPERATURE,
-        *texts("perturbation", "judge"),
+        *texts("perturbation", "against", "judge"),
         column("labelled", "of", "n_labelled", "n_turns"),
         column("judge alone", "share", *(f"plain_{n}" for n in ("estimate", *INTERVAL))),
         column("corrected", "share", "estimate", *INTERVAL),

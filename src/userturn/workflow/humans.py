@@ -10,7 +10,7 @@ from userturn.study.grid import Grid
 from userturn.study.inputs import annotation_files
 
 HUMANS_VERSION = 1
-TABLES_VERSION = 2  # of what people's labels go into
+TABLES_VERSION = 3  # of what people's labels go into
 
 
 class HumanGrid:

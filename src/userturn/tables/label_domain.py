@@ -1,0 +1,118 @@
+"""A domain: some cells' turns by one judge, what was drawn of them, and what people labelled."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from userturn.humans.labels import n_unlabelled_classes, weighted
+from userturn.humans.sample import TURN
+from userturn.stats.clustered import Patterns, clustered_rate
+from userturn.stats.prediction_powered import (
+    Corrected,
+    Floats,
+    Labelled,
+    corrected_rate,
+    design_effect,
+)
+from userturn.stats.proportions import Interval
+
+ITEM = ["dataset", "item"]
+NO_LABELS = "no annotations yet"
+NOT_DRAWN = "none of its turns was drawn; name a new round in humans.rounds"
+
+
+class Domain(NamedTuple):
+    """Some cells' turns by one judge, what was drawn of them, and what people labelled."""
+
+    turns: pl.DataFrame  # family, keys, item; `genuine` of the judge, null where it has no label
+    drawn: pl.DataFrame
+    labelled: pl.DataFrame  # id, share_genuine
+
+    def part(self, turns: pl.DataFrame, drawn: pl.DataFrame) -> "Domain":
+        """Return the part of the domain that some of its turns make up."""
+        ids = drawn["id"].to_list()
+        return Domain(turns, drawn, self.labelled.filter(pl.col("id").is_in(ids)))
+
+    def of_items(self, items: pl.DataFrame) -> "Domain":
+        """Return the part of the domain that some items make up, each with its dataset."""
+        turns, drawn = (
+            t.join(items, on=ITEM, how="semi", maintain_order="left")
+            for t in (self.turns, self.drawn)
+        )
+        return self.part(turns, drawn)
+
+    def parts(self, by: Sequence[str]) -> dict[tuple[Any, ...], "Domain"]:
+        """Return the parts that the values of some columns make, by value and sorted."""
+        if not by:
+            return {(): self} if self.turns.height else {}
+        turns, drawn = (t.partition_by(by, as_dict=True) for t in (self.turns, self.drawn))
+        nothing = self.drawn.clear()
+        return {v: self.part(turns[v], drawn.get(v, nothing)) for v in sorted(turns)}
+
+    @property
+    def predictions(self) -> Floats:
+        """The judge's labels as numbers; 0 where it has none."""
+        return self.turns["genuine"].fill_null(False).cast(pl.Float64).to_numpy()
+
+    @property
+    def reason(self) -> str | None:
+        """Why the rate of this domain cannot be corrected, if it cannot."""
+        if self.drawn.is_empty():
+            return NOT_DRAWN
+        if self.labelled.is_empty():
+            return NO_LABELS
+        if self.drawn["judge"].n_unique() > 1:
+            return "its rounds were drawn by the labels of different judges"
+        n_open = n_unlabelled_classes(self.drawn, self.labelled, "stratum")
+        return f"nobody has labelled a turn of {n_open} of its strata yet" if n_open else None
+
+    def sample(self) -> Labelled:
+        """Return what people labelled, with the judge's labels and design weights."""
+        table = (
+            weighted(self.drawn, self.labelled, ["stratum"])
+            .join(self.labelled, on="id")
+            .join(self.turns.select(*TURN, "genuine"), on=TURN, maintain_order="left")
+        )
+        return Labelled(
+            table["share_genuine"].to_numpy(),
+            table["genuine"].fill_null(False).cast(pl.Float64).to_numpy(),
+            table["weight"].to_numpy(),
+            table["stratum"].to_numpy(),
+        )
+
+    def corrected(self) -> Corrected:
+        """Return the corrected rate of a domain that has no reason against it."""
+        clusters = self.turns.select(pl.concat_str(ITEM, separator="\n")).to_series()
+        predictions = self.predictions
+        effect = design_effect(predictions, clusters.to_numpy())
+        return corrected_rate(predictions, self.sample(), effect)
+
+    def plain(self) -> Interval:
+        """Return the judge's own rate, with the limits that `tables/rates` has."""
+        genuine = pl.col("genuine")
+        items = self.turns.group_by(ITEM).agg(y=genuine.sum(), m=genuine.count())
+        counts = items.group_by("m", "y").agg(n=pl.len()).sort("m", "y")
+        arrays = (counts[name].cast(pl.Float64).to_numpy() for name in ("n", "m", "y"))
+        return clustered_rate([Patterns(*arrays)], "micro")[0]
+
+    def counts(self) -> dict[str, Any]:
+        """Return the counts and the plain rate."""
+        plain = self.plain()._asdict()
+        return {
+            "n_turns": self.turns.height,
+            "n_labelled": self.labelled.height,
+            **{f"plain_{name}": value for name, value in plain.items()},
+        }
+
+
+def correlation(first: pl.DataFrame, second: pl.DataFrame) -> float:
+    """Return the correlation of the judge's labels of two cells over items; 0 where undefined."""
+    share = pl.col("genuine").cast(pl.Float64).mean()
+    left, right = (table.group_by(ITEM).agg(share) for table in (first, second))
+    both = left.join(right, on=ITEM).drop_nulls().sort(ITEM)
+    values = both.select("genuine", "genuine_right").to_numpy()
+    if len(values) < 2 or (values.std(axis=0) == 0).any():
+        return 0.0
+    return float(np.corrcoef(values.T)[0, 1])
