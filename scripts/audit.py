@@ -2,9 +2,10 @@
 
 import sys
 
+from userturn.audit.check_reruns import Samples, fresh_nonce
 from userturn.audit.run import run_audit
 from userturn.logs import log_to
 
 if __name__ == "__main__":
     log_to(snakemake.log[0])
-    sys.exit(run_audit(path="results", folder="results/audit"))
+    sys.exit(run_audit("results", "results/audit", Samples(nonce=fresh_nonce())))

@@ -4,4 +4,5 @@ errors.py: the one exception whose message tells the user what to do.
 logs.py: where output goes: all of it to a log file, progress and errors to the terminal too.
 signals.py: SIGTERM and SIGUSR1 as a request to stop.
 time_limit.py: runs work in separate processes, each piece within a time limit.
+unseen.py: characters that a reader cannot see, and how a terminal shows them.
 """

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from userturn.errors import UserError
+from userturn.unseen import show_unseen
 
 terminal = 2
 
@@ -25,9 +26,10 @@ def log_to(path: str | Path) -> None:
 
 def say(line: str) -> None:
     """Print one line to the log and to the terminal."""
-    print(line, flush=True)
+    shown = show_unseen(line)
+    print(shown, flush=True)
     if terminal != 2:
-        os.write(terminal, f"{line}\n".encode())
+        os.write(terminal, f"{shown}\n".encode())
 
 
 def sentence(error: BaseException) -> str | None:

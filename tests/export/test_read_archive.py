@@ -2,6 +2,7 @@
 
 import json
 import stat
+import tarfile
 from pathlib import Path
 from zipfile import ZipFile, ZipInfo
 
@@ -50,6 +51,33 @@ def test_list_of_what_was_left_out_is_read_from_beside_the_results(tmp_path: Pat
         read_left_out(results)
 
 
+@pytest.mark.parametrize("around", ["", "my-study-1.0/"])
+@pytest.mark.parametrize("form", ["zip", "tar", "tar.gz", "tar.xz", "folder"])
+def test_a_study_is_found_in_every_usual_form(form: str, around: str, tmp_path: Path) -> None:
+    place = tmp_path / "made" / around / "results"
+    place.mkdir(parents=True)
+    (place / "study.json").write_text("content")
+    path = tmp_path / "made"
+    if form == "zip":
+        path = archive(tmp_path / "a.zip", f"{around}results/study.json")
+    elif form != "folder":
+        path = tmp_path / f"a.{form}"
+        mode = "w:" + form.partition(".")[2]
+        with tarfile.open(path, mode) as packed:  # type: ignore[call-overload]
+            packed.add(tmp_path / "made", arcname=".")
+    with opened(path) as results:
+        assert (results / "study.json").read_text() == "content"
+
+
+def test_a_link_in_a_tar_is_refused(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as packed:
+        link = tarfile.TarInfo("results/study.json")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        packed.addfile(link)
+    with pytest.raises(UserError, match="is a link"), opened(tmp_path / "a.tar.gz"):
+        pass
+
+
 def test_link_is_refused(tmp_path: Path) -> None:
     link = ZipInfo("results/link")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
@@ -68,7 +96,7 @@ def test_what_is_no_archive_or_has_no_results_is_refused(tmp_path: Path) -> None
     for path, said in (
         (tmp_path / "a.txt", "neither"),
         (tmp_path / "gone.zip", "neither"),
-        (archive(tmp_path / "b.zip", "other/file"), "has no folder 'results'"),
+        (archive(tmp_path / "b.zip", "other/file"), "has no file 'results/study.json'"),
     ):
         with pytest.raises(UserError, match=said), opened(path):
             pass

@@ -8,7 +8,8 @@ from tests.support import family_templates as families
 from userturn.humans.blinding import neutral
 from userturn.judges.heuristic import judge_by_words
 from userturn.judges.prompt import escaped
-from userturn.prompts.control_tokens import CONTROL_TOKEN, MAY_OPEN_TOKEN, UNSEEN
+from userturn.prompts.control_tokens import CONTROL_TOKEN, MAY_OPEN_TOKEN
+from userturn.unseen import UNSEEN
 
 SETTINGS = {"restated": 0.8, "grounded": 0.1, "repeated": 0.5}
 EXAONE = ["[|system|]", "[|user|]", "[|assistant|]", "[|endofturn|]", "[|tool|]"]

@@ -10,12 +10,14 @@ import polars as pl
 import pytest
 
 from tests.support.snakemake_runs import copy_project
-from userturn.audit import run
 from userturn.audit.findings import Finding
 from userturn.audit.run import audit
 from userturn.cli.main import main
+from userturn.export.read_archive import opened
+from userturn.export.write_archive import export
 from userturn.judges import heuristic
 from userturn.judges.verdict import Verdict
+from userturn.provenance import study_files
 from userturn.provenance.job_record import read_record, write_record
 from userturn.storage.hashing import file_sha256
 from userturn.workflow import study as study_module
@@ -118,6 +120,53 @@ def test_equal_studies_have_equal_digests(results: Path, finished_study: Path) -
     assert audit(results).digest == audit(finished_study / "results").digest
 
 
+def test_an_export_has_the_digests_of_its_folder(results: Path, tmp_path: Path) -> None:
+    export(results, tmp_path / "study.zip")
+    with opened(tmp_path / "study.zip") as unpacked:
+        there, here = audit(unpacked), audit(results)
+    assert (there.digest, there.records_digest) == (here.digest, here.records_digest)
+
+
+def test_the_digest_forgets_who_did_the_work_when_and_the_digest_of_records_does_not(
+    results: Path,
+) -> None:
+    before = audit(results)
+    shutil.rmtree(results / "leases")
+    path = results / "provenance" / "tabulate.json"
+    record = read_record(path)
+    assert record is not None
+    record["made"] |= {"host": "elsewhere", "began": "2030-01-01T00:00:00+00:00"}
+    write_record(path, record)
+    after = audit(results)
+    assert after.digest == before.digest and after.records_digest != before.records_digest
+
+
+def test_a_digest_covers_from_what_each_artifact_was_made(results: Path) -> None:
+    before = audit(results)
+    path = results / "provenance" / "tabulate.json"
+    record = read_record(path)
+    assert record is not None
+    record["inputs"].popitem()
+    write_record(path, record)
+    assert audit(results).digest != before.digest
+
+
+@pytest.mark.parametrize(
+    "stray",
+    [".DS_Store", "notes.txt", "tables/rates (1).csv", ".git/objects/ab/cd", "caf\udce9.txt"],
+)
+def test_a_stray_file_is_a_note_and_changes_no_digest(
+    results: Path, tmp_path: Path, stray: str
+) -> None:
+    before = audit(results)
+    (results / stray).parent.mkdir(parents=True, exist_ok=True)
+    (results / stray).write_bytes(b"\x00mine")
+    after = audit(results)
+    assert after.findings == [] and after.digest == before.digest
+    assert "orphans" in {note.check for note in after.notes}
+    assert main(["audit", str(results), "--to", str(tmp_path)]) == 0  # also a name of other bytes
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -187,7 +236,8 @@ def test_a_cell_that_came_after_the_draw_needs_no_sample_and_one_before_it_does(
 def test_a_file_that_no_job_made_is_an_orphan(results: Path) -> None:
     shutil.copy(results / TURNS, results / CELL / "more_turns.parquet")
     (finding,) = found(results)
-    assert (finding.check, finding.fix) == ("orphans", f"rm results/{CELL}/more_turns.parquet")
+    fix = f"move it out of the results: mv results/{CELL}/more_turns.parquet ."
+    assert (finding.check, finding.fix) == ("orphans", fix)
 
 
 def test_a_marker_that_a_later_sweep_wrote_is_no_fault(results: Path) -> None:
@@ -348,7 +398,7 @@ def test_the_command_writes_what_it_found_and_says_it_in_its_exit_code(
     (results / "figures" / "confusion.png").unlink()
     assert main(["audit", str(results), "--to", str(tmp_path)]) == 1
     said = capsys.readouterr()
-    assert "1 findings (1 completeness)" in said.err + said.out
+    assert "1 finding (1 completeness)" in said.err + said.out
     written = json.loads((tmp_path / "audit.json").read_text())
     assert [f["artifact"] for f in written["findings"]] == ["results/figures/confusion.png"]
     assert "results/figures/confusion.png" in (tmp_path / "audit.html").read_text()
@@ -361,14 +411,16 @@ def test_a_folder_that_is_no_study_cannot_be_audited(
     assert "study.json' does not exist" in capsys.readouterr().err
 
 
-def test_altered_inputs_of_the_project_are_found_where_it_is_at_hand(
+def test_an_altered_input_in_the_project_beside_a_study_is_noted_and_not_accused(
     results: Path, tmp_path: Path
 ) -> None:
     project = copy_project(tmp_path / "project")
     shutil.copytree(results, project / "results")
     rubric = project / "data" / "rubric.yaml"
     rubric.write_text(rubric.read_text().replace("#", "# ", 1) + "\n")
-    assert {f.check for f in found(project / "results")} == {"chain"}
+    done = audit(project / "results")
+    assert done.findings == []
+    assert [(n.check, n.artifact) for n in done.notes] == [("chain", "data/rubric.yaml")]
 
 
 def test_verdicts_by_earlier_rules_of_a_judge_are_noted_and_not_accused(
@@ -383,12 +435,84 @@ def test_verdicts_by_earlier_rules_of_a_judge_are_noted_and_not_accused(
     ]
 
 
-def test_what_another_version_made_is_said_beside_its_findings(
-    results: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_another_version_made_otherwise_is_set_apart_and_not_accused(
+    results: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(study_module, "ANALYSIS_VERSION", 0)
-    monkeypatch.setattr(run, "code_sha256", lambda: "f" * 64)
-    found = audit(results)
-    assert {finding.check for finding in found.findings} == {"identities"}
-    assert [note.check for note in found.notes] == ["code"]
-    assert "made by another version of userturn (" in found.notes[0].text
+    assert {f.check for f in found(results)} == {"identities"}  # by the same code: an accusation
+    monkeypatch.setattr(study_files, "code_sha256", lambda: "f" * 64)
+    done = audit(results)
+    assert done.findings == []
+    assert {f.check for f in done.of_another_version} == {"identities"}
+    assert main(["audit", str(results), "--to", str(tmp_path)]) == 3
+    assert "artifacts of another version were not compared" in (tmp_path / "audit.html").read_text()
+
+
+def test_what_no_version_changes_is_found_whatever_code_made_it(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_files, "code_sha256", lambda: "f" * 64)
+    rewrite(results / TURNS, first_row(text="What if the train is late?"))
+    forge(results, TURNS, everywhere=True)
+    assert named(results, TURNS)[0].check == "rows"
+
+
+@pytest.mark.parametrize("table", ["contrasts.tex", "contrasts.md", "anchors.md"])
+def test_a_printed_table_that_says_something_else_is_found_with_every_hash_forged(
+    results: Path, table: str
+) -> None:
+    path = f"tables/{table}"
+    (results / path).write_text((results / path).read_text().replace("1", "7"))
+    forge(results, path, everywhere=True)
+    assert {finding.check for finding in named(results, path)} == {"tables"}
+
+
+def test_a_journal_that_no_job_recorded_is_found(results: Path) -> None:
+    journal = min(results.glob("journal/tiny/*/*.jsonl"))
+    older = journal.with_name("20200101T000000Z-vm-1-00000000.jsonl")
+    shutil.copy(journal, older)
+    assert named(results, str(older.relative_to(results)))[0].check == "journals"
+
+
+def test_lines_after_what_a_job_recorded_of_a_journal_are_found(results: Path) -> None:
+    journal = min(results.glob("journal/tiny/*/*.jsonl"))
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([*lines, lines[0]]))
+    assert named(results, str(journal.relative_to(results)))[0].check == "journals"
+
+
+def test_a_copy_of_a_drawn_round_that_is_gone_is_found(results: Path) -> None:
+    (results / "drawn/first/key.parquet").unlink()
+    assert named(results, "drawn/first/key.parquet")[0].found == "no such file"
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[]", "7", '{"checksum": NaN}', '{"rule": "tabulate"}', "", '{"a":' * 2000, "\udcff"],
+)
+def test_a_record_that_is_none_is_a_finding(results: Path, content: str) -> None:
+    path = "provenance/tabulate.json"
+    (results / path).write_bytes(content.encode(errors="surrogateescape"))
+    assert named(results, path)[0].check == "records"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"outputs": {}},
+        {"inputs": None},
+        {"inputs": {"/etc/passwd": "0" * 64}},
+        {"inputs": {"../../elsewhere": "0" * 64}},
+        {"wildcards": []},
+        {"made": {}},
+        {"journals": {"results/journal/x.jsonl": 7}},
+    ],
+)
+def test_a_record_of_another_form_is_a_finding_though_its_checksum_is_right(
+    results: Path, changes: dict
+) -> None:
+    path = results / "provenance" / "tabulate.json"
+    record = read_record(path)
+    assert record is not None
+    write_record(path, record | changes)
+    assert named(results, "provenance/tabulate.json")[0].check == "records"

@@ -2,34 +2,45 @@
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
+from userturn.audit.audit import OTHER_VERSION, Audit, verdict_of
 from userturn.html.page import policy, read_page
-
-if TYPE_CHECKING:
-    from userturn.audit.audit import Audit
+from userturn.unseen import show_unseen
 
 FINDING = ("check", "artifact", "expected", "found", "fix")
 NOTE = ("check", "artifact", "text")
 
 
+def _cell(text: str) -> str:
+    return f"<td>{escape(show_unseen(text))}</td>"
+
+
 def _table(names: Sequence[str], rows: Sequence[object]) -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(getattr(row, name))}</td>" for name in names) + "</tr>"
+        "<tr>"
+        + "".join(f"<td>{escape(show_unseen(getattr(row, name)))}</td>" for name in names)
+        + "</tr>"
         for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else ""
 
 
-def audit_page(found: "Audit") -> str:
+def audit_page(found: Audit) -> str:
     """Return the page of an audit: one HTML text without any script."""
-    n = len(found.findings)
     page = read_page(
         "audit.html",
-        verdict="No finding" if n == 0 else f"{n} finding{'s' if n > 1 else ''}",
-        summary=f"{found.n_artifacts} artifacts, digest {found.digest}",
+        verdict=verdict_of(found).capitalize(),
+        summary=f"{found.n_artifacts} artifacts, digest {found.digest}; "
+        f"of the records, with times, machines and journals: {found.records_digest}",
         findings=_table(FINDING, found.findings),
+        others=_of_another_version(found),
         notes=_table(NOTE, found.notes),
     )
     return page.replace("{{policy}}", escape(policy(page)))
+
+
+def _of_another_version(found: Audit) -> str:
+    if not found.of_another_version:
+        return ""
+    return f"<p>{escape(OTHER_VERSION)}</p>{_table(FINDING, found.of_another_version)}"

@@ -6,14 +6,18 @@ those of the artifacts they came from. File times are never read.
 
 from collections.abc import Callable, Collection, Iterator
 from pathlib import PurePosixPath
+from shlex import quote
 
 from userturn.audit.findings import Finding, Note, remake
-from userturn.provenance.job_record import Record
+from userturn.provenance.job_record import JOURNAL, Record
 from userturn.provenance.study_files import Files
 from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
 from userturn.workflow.artifacts import Identities
 
 MARKERS = ("results/sweeps/", "results/judging/")  # each later job of a model writes them anew
+COSTS = "results/journal/costs/"  # accounts grow with every question and decide no row
+READ = (".parquet", ".json", ".jsonl")  # what the pipeline and its readers take for their own
+DRAWN = ("/key.parquet", "/items.parquet")  # the files of a round that are kept where it was drawn
 DRAWN_ONCE = "draw_annotation_round"  # a round stays as it was drawn even if its cells change
 
 
@@ -107,39 +111,58 @@ def _claimed_twice(files: Files, wanted: Identities) -> Iterator[Finding]:
 
 
 def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
-    for artifact in files.present:
-        if artifact in files.makers or artifact in wanted:
-            continue
+    """Yield files of no job: a fault where the pipeline would read them, else worth a note."""
+    strays = [path for path in files.present if path not in files.makers and path not in wanted]
+    for artifact in strays:
         if artifact.startswith("results/requests/") and artifact.endswith(".parquet"):
             text = "plan of a sweep that did not end; the next sweep of its cell writes it again"
             yield Note("orphans", artifact, text)
-        elif artifact.rpartition("/")[2].startswith("."):
-            yield Note("orphans", artifact, "left by a killed job; it can be deleted")
-        else:
-            yield Finding(
-                "orphans", artifact, "a file that a job made", "no job's", f"rm {artifact}"
-            )
+        elif artifact.endswith(READ) and not PurePosixPath(artifact).name.startswith("."):
+            fix = f"move it out of the results: mv {quote(artifact)} ."
+            yield Finding("orphans", artifact, "a file that a job made", "no job's", fix)
+    others = [path for path in strays if not path.endswith(READ)]
+    others += [path for path in strays if path.endswith(READ) and "/." in path]
+    if others:
+        some = ", ".join(sorted(others)[:3])
+        text = f"{len(others)} files of no job ({some}); nothing reads them, no digest counts them"
+        yield Note("orphans", "results", text)
 
 
-def _stale(files: Files, wanted: Identities) -> Iterator[Finding]:
+def _stale(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
+    """Yield artifacts that were made from other inputs than those that are there.
+
+    Inputs of the project (rubric, captions) are what happens to lie beside the results: whose
+    project that is nobody knows, so another content there is a note.
+    """
+    beside = set()
+    for name, noted, made in _noted_inputs(files, wanted):
+        own = files.noted.get(name) if name.startswith("results/") else files.hashes.get(name)
+        if own is None or own == noted:  # a changed artifact is found there, once
+            continue
+        if not name.startswith("results/"):
+            beside.add(name)
+            continue
+        yield Finding(
+            "chain",
+            made,
+            f"made from {name} with sha256 {short_hash(own)}",
+            f"made from one with sha256 {short_hash(noted)}",
+            remake(made),
+        )
+    for name in sorted(beside):
+        text = "not the file that the study was made with; run `snakemake` if this is its project"
+        yield Note("chain", name, text)
+
+
+def _noted_inputs(files: Files, wanted: Identities) -> Iterator[tuple[str, str, str]]:
+    """Yield the inputs of jobs that still count, with their hashes, and what was made of them."""
     for _, record in files.readable:
         if not _is_current(record, wanted) or record["rule"] == DRAWN_ONCE:
             continue
         made = min(record["outputs"], key=lambda name: (name not in wanted, name))
         for name, noted in record["inputs"].items():
-            if name.startswith(MARKERS):
-                continue
-            found = files.hashes.get(name)
-            # An input that is not what its own record says is found there, once.
-            own = files.noted.get(name) if name.startswith("results/") else found
-            if own is not None and own != noted:
-                yield Finding(
-                    "chain",
-                    made,
-                    f"made from {name} with sha256 {short_hash(own)}",
-                    f"made from one with sha256 {short_hash(noted)}",
-                    remake(made),
-                )
+            if not name.startswith(MARKERS):
+                yield name, noted, made
 
 
 def _not_asked_for(files: Files, wanted: Identities) -> Iterator[Note]:
@@ -172,20 +195,46 @@ def _journals(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
                     "no such file" if found is None else f"sha256 {short_hash(found)}",
                     f"restore the file from a copy, or leave it: {maker} says what it was for",
                 )
+    yield from _unrecorded_lines(files)
+
+
+def _unrecorded_lines(files: Files) -> Iterator[Finding]:
+    """Yield journals with lines that no job recorded: they could replace recorded ones."""
+    recorded: dict[str, int] = {}
+    for _, record in files.readable:
+        for name, noted in record["journals"].items():
+            recorded[name] = max(recorded.get(name, 0), noted["n_bytes"])
+    for place in sorted((files.results / "journal").rglob(f"*{JOURNAL}")):
+        name = f"results/{place.relative_to(files.results).as_posix()}"
+        n_recorded = recorded.get(name, 0)
+        with place.open("rb") as file:
+            file.seek(n_recorded)
+            if file.read().strip() and not name.startswith(COSTS):
+                yield Finding(
+                    "journals",
+                    name,
+                    f"{n_recorded} bytes, as its jobs recorded",
+                    f"{place.stat().st_size} bytes",
+                    "run `snakemake`, whose jobs record what a killed job left; if it has nothing "
+                    f"to do: mv {quote(name)} .",
+                )
 
 
 def _drawn_rounds(files: Files, wanted: Identities) -> Iterator[Finding]:
     """Compare each drawn round with its copy among the artifacts."""
-    for path in sorted((files.results / "drawn").glob("*/*.parquet")):
-        artifact = f"results/humans/{path.parent.name}/{path.name}"
-        noted = files.noted.get(artifact)
-        if noted is not None and file_sha256(path) != noted:
+    rounds = [path for path in files.noted if path.endswith(DRAWN)]
+    for artifact in sorted(rounds):
+        copy = artifact.replace("results/humans/", "results/drawn/", 1)
+        there = files.at(copy).is_file()
+        found = file_sha256(files.at(copy)) if there else files.left_out.get(copy)
+        if artifact in files.hashes and found != files.noted[artifact]:
             yield Finding(
                 "hashes",
-                f"results/drawn/{path.parent.name}/{path.name}",
-                f"sha256 {short_hash(noted)}, as {artifact}",
-                f"sha256 {short_hash(file_sha256(path))}",
-                f"cp {artifact} results/drawn/{path.parent.name}/{path.name}",
+                copy,
+                f"sha256 {short_hash(files.noted[artifact])}, as {artifact}",
+                "no such file" if found is None else f"sha256 {short_hash(found)}",
+                f"mkdir -p {quote(str(PurePosixPath(copy).parent))} && "
+                f"cp {quote(artifact)} {quote(copy)}",
             )
 
 

@@ -1,4 +1,4 @@
-"""Does every table say what it is made of says, and does its copy in CSV say the same?
+"""Does every table say what it is made of says, and do its CSV, Markdown and LaTeX say the same?
 
 The functions of the pipeline make each table again, in a temporary folder.
 """
@@ -13,12 +13,12 @@ import polars as pl
 
 from userturn.audit.findings import Finding, remake
 from userturn.audit.pair import FAULTS
-from userturn.audit.table_diff import difference
+from userturn.audit.table_diff import difference, first_other_line
 from userturn.provenance.study_files import Files
 from userturn.study.inputs import RUBRIC
 from userturn.study.record import StudyRecord
 from userturn.tables.material import Material, make_tables
-from userturn.workflow.registry import tables_of
+from userturn.workflow.registry import TABLES, tables_of
 from userturn.workflow.study import Study
 from userturn.workflow.tables import INPUTS, inputs_of
 
@@ -48,7 +48,10 @@ def _remake(here: Remaking, rule: str) -> None:
         rubric = Path(here.to("rubric.yaml"))
         rubric.write_text(here.record.contents.texts[RUBRIC])
         paths["rubric"] = [str(rubric)]
-    made = {name: [here.to(f"{name}.parquet")] for name in tables_of(rule)}
+    made = {
+        name: [here.to(f"{name}{ending}") for ending in TABLES[name].formats]
+        for name in tables_of(rule)
+    }
     make_tables(Material(here.study.grid, paths), "", made)
 
 
@@ -75,11 +78,11 @@ def check_tables(
             if can_be_made and broken.isdisjoint(_made_of(study, rule)):
                 with suppress(*FAULTS):  # found with the rows
                     _remake(here, rule)
-        return [*_held(here, broken), *_copies(files, broken)]
+        return [*_compared(here, broken), *_printed(here, broken), *_copies(files, broken)]
 
 
-def _held(here: Remaking, broken: frozenset[str]) -> Iterator[Finding]:
-    """Hold the tables that are there against those that were made again."""
+def _compared(here: Remaking, broken: frozenset[str]) -> Iterator[Finding]:
+    """Compare the tables that are there with those that were made again."""
     for made in sorted(here.folder.glob("*.parquet")):
         path = f"results/tables/{made.name}"
         if path in broken:
@@ -95,8 +98,17 @@ def _held(here: Remaking, broken: frozenset[str]) -> Iterator[Finding]:
             yield Finding("tables", path, *wrong, remake(path))
 
 
+def _printed(here: Remaking, broken: frozenset[str]) -> Iterator[Finding]:
+    """Compare the tables in Markdown and LaTeX, the forms of a paper, with those made again."""
+    for made in sorted([*here.folder.glob("*.md"), *here.folder.glob("*.tex")]):
+        path = f"results/tables/{made.name}"
+        there = here.files.at(path)
+        if path not in broken and there.is_file() and there.read_bytes() != made.read_bytes():
+            yield Finding("tables", path, *first_other_line(made, there), remake(path))
+
+
 def _copies(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
-    """Hold each CSV against the Parquet file beside it."""
+    """Compare each CSV with the Parquet file beside it."""
     paths = [p for p in files.present if p.startswith("results/tables/") and p.endswith(".csv")]
     for path in paths:
         parquet = path.removesuffix("csv") + "parquet"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
+import numpy as np
 import polars as pl
 
 from userturn.audit.check_rows import ITEM_KEYS
@@ -61,8 +62,8 @@ def _human_sample(pair: Pair, cell: Cell) -> pl.DataFrame:
     return human_sample(pair.read(turns), pair.read(verdicts), config["humans"], config["seed"])
 
 
-def check_grades(pair: Pair) -> Iterator[Finding]:
-    """Grade some answers again, evenly spread; what a judge graded is held by its hash alone."""
+def check_grades(pair: Pair, rng: np.random.Generator) -> Iterator[Finding]:
+    """Grade some random answers again; what a judge graded is checked by its hash alone."""
     path = f"results/grades/{pair.model}/{pair.dataset}.parquet"
     verifier = pair.grid.datasets[pair.dataset]["verifier"]
     try:
@@ -71,14 +72,14 @@ def check_grades(pair: Pair) -> Iterator[Finding]:
     except (BrokenError, *FAULTS):
         return
     wrong = None
-    every = max(1, -(-rows.height // REGRADED))
+    drawn = np.sort(rng.choice(rows.height, min(REGRADED, rows.height), replace=False))
     if there["item"].to_list() != rows["item"].to_list():
         wrong = f"a grade of each of {rows.height} answers", f"{there.height} grades"
     elif verifier != "rubric":
-        some = rows.gather_every(every)
+        some = rows[drawn]
         try:
             made = grades_table(some, grade_answers(verifier, some.to_dicts()))
-            wrong = difference(made, there.gather_every(every), ITEM_KEYS)
+            wrong = difference(made, there[drawn], ITEM_KEYS)
         except FAULTS:
             wrong = "grades of answers to the dataset's items", "answers to others"
     if wrong is not None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from shlex import quote
 
 
 @dataclass(frozen=True, order=True)
@@ -35,7 +36,8 @@ class Note:
 def remake(path: str) -> str:
     """Return the command that makes an artifact again, and then all that depends on it."""
     if path.startswith("results/requests/"):
-        return f"rm -r {PurePosixPath(path).parent} && snakemake"  # its cell counts as pending then
+        folder = str(PurePosixPath(path).parent)
+        return f"rm -r {quote(folder)} && snakemake"  # its cell counts as pending then
     if path.startswith("results/leases/"):
-        return f"rm {path}"
-    return f"snakemake --force {path} && snakemake"
+        return f"rm {quote(path)}"
+    return f"snakemake --force {quote(path)} && snakemake"

@@ -5,7 +5,6 @@ docs/audit.md says what each check promises.
 
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
@@ -15,10 +14,10 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from userturn.audit.audit import Audit
+from userturn.audit.audit import OTHER_VERSION, Audit, verdict_of
 from userturn.audit.audit_page import audit_page
 from userturn.audit.check_files import check_files
-from userturn.audit.check_reruns import rerun
+from userturn.audit.check_reruns import Samples, rerun
 from userturn.audit.check_rows import check_answers, check_user_turns
 from userturn.audit.check_secrets import check_secrets
 from userturn.audit.check_settings import check_settings
@@ -29,13 +28,13 @@ from userturn.audit.pair import Pair
 from userturn.errors import UserError
 from userturn.export.read_archive import opened, read_left_out
 from userturn.logs import say
-from userturn.provenance.job_record import code_sha256
-from userturn.provenance.study_files import Files, digest_of
+from userturn.provenance.study_files import Files, records_digest, study_digest
 from userturn.storage.atomic_files import write_text
 from userturn.study.record import StudyRecord, read_study_record
 from userturn.workflow.artifacts import asked_for, is_optional
 from userturn.workflow.study import Study
 
+NO_SAMPLES = Samples()
 FEW_CELLS = 40  # which one process goes through before others have started
 
 
@@ -57,8 +56,12 @@ def open_record(results: Path) -> tuple[StudyRecord, Study]:
         ) from error
 
 
-def audit(results: Path) -> Audit:
+def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
     """Check a results folder.
+
+    Args:
+        results: the folder.
+        samples: their nonce draws the answers that are graded again.
 
     Raises:
         UserError: it is none.
@@ -71,38 +74,33 @@ def audit(results: Path) -> Audit:
     altered = {item.artifact for item in found if isinstance(item, Finding)}
     broken = frozenset(altered | files.left_out.keys())
     found += check_settings(files, record, study, wanted)
-    found += _content(results, study, broken)
-    if any(isinstance(item, Finding) for item in found):
-        found += _other_code(files)
+    found += _content(results, study, broken, samples)
+    findings = sorted({item for item in found if isinstance(item, Finding)})
+    others = [f for f in findings if _follows_the_code(f) and files.other_code(f.artifact)]
     return Audit(
-        sorted({item for item in found if isinstance(item, Finding)}),
+        [item for item in findings if item not in others],
+        others,
         sorted({item for item in found if isinstance(item, Note)}),
-        len(files.present),
-        digest_of({path: files.hashes[path] for path in files.known}),
+        len(files.recorded),
+        study_digest(files),
+        records_digest(files),
     )
 
 
-def _other_code(files: Files) -> Iterator[Note]:
-    """Yield which other code made the study: what differs may follow from that."""
-    made = [record["made"] for _, record in files.readable]
-    others = {m["commit"] or "of no commit" for m in made if m["code_sha256"] != code_sha256()}
-    if others:
-        yield Note(
-            "code",
-            "results",
-            f"made by another version of userturn ({', '.join(sorted(others))}), so identities and "
-            "tables may differ without anybody having altered them; run `snakemake` to make them "
-            "again, which asks no model, or audit with that version",
-        )
+def _follows_the_code(finding: Finding) -> bool:
+    """Tell whether other code can be the reason for a finding: versions, and what is recomputed."""
+    return finding.check in ("identities", "verdicts", "grades", "samples", "summaries", "tables")
 
 
-def _content(results: Path, study: Study, broken: frozenset[str]) -> Iterator[Finding | Note]:
+def _content(
+    results: Path, study: Study, broken: frozenset[str], samples: Samples
+) -> Iterator[Finding | Note]:
     """Check the contents of files; parts of a large study in parallel processes."""
     pairs = [(model, dataset) for model in study.grid.models for dataset in study.grid.datasets]
     parts: list[Callable[[], Iterable[Finding | Note]]] = [
         partial(_tables, results, broken),
         partial(check_secrets, results),
-        *(partial(_rows, results, broken, *pair) for pair in pairs),
+        *(partial(_rows, results, broken, samples, *pair) for pair in pairs),
     ]
     if len(study.grid.cells) <= FEW_CELLS:
         for part in parts:
@@ -119,12 +117,17 @@ def _tables(results: Path, broken: frozenset[str]) -> list[Finding]:
     return check_tables(Files(results, read_left_out(results)), record, study, broken)
 
 
-def _rows(results: Path, broken: frozenset[str], model: str, dataset: str) -> list[Finding | Note]:
+def _rows(
+    results: Path, broken: frozenset[str], samples: Samples, model: str, dataset: str
+) -> list[Finding | Note]:
     record = read_study_record(results)
     pair = Pair(
         record.grid(results), record, model, dataset, Files(results, {}).has_journals, broken
     )
-    found: list[Finding | Note] = [*check_answers(pair), *check_grades(pair)]
+    found: list[Finding | Note] = [
+        *check_answers(pair),
+        *check_grades(pair, samples.rng("grades", model, dataset)),
+    ]
     for cell in pair.cells:
         found += [*check_user_turns(pair, cell), *check_verdicts(pair, cell)]
     return found
@@ -138,40 +141,39 @@ def write_audit(found: Audit, folder: Path) -> None:
 
 def format_audit(found: Audit) -> str:
     """Return an audit as text: a table of findings, then notes, then the sum."""
-    lines = []
-    if found.findings:
-        rows = [(f.check, f.artifact, f.expected, f.found, f.fix) for f in found.findings]
-        names = ("check", "artifact", "expected", "found", "fix")
-        lines.append(tabulate(rows, names, "simple", maxcolwidths=[None, 40, 30, 30, 40]))
+    lines = [_table(found.findings)] if found.findings else []
+    if found.of_another_version:
+        lines += [_table(found.of_another_version), OTHER_VERSION]
     lines += [f"note: {note.artifact}: {note.text} ({note.check})" for note in found.notes]
-    counts = Counter(finding.check for finding in found.findings)
-    kinds = ", ".join(f"{n} {check}" for check, n in sorted(counts.items()))
-    verdict = f"{len(found.findings)} findings ({kinds})" if kinds else "no finding"
-    lines.append(f"{found.n_artifacts} artifacts, digest {found.digest}: {verdict}")
+    lines.append(f"{found.n_artifacts} artifacts, digest {found.digest}: {verdict_of(found)}")
+    lines.append(f"records, with times, machines and journals: digest {found.records_digest}")
     return "\n".join(lines)
 
 
-def run_audit(
-    path: str | Path, folder: str | Path, n_regenerated: int = 0, n_rejudged: int = 0
-) -> int:
+def _table(findings: list[Finding]) -> str:
+    rows = [(f.check, f.artifact, f.expected, f.found, f.fix) for f in findings]
+    names = ("check", "artifact", "expected", "found", "fix")
+    return str(tabulate(rows, names, "simple", maxcolwidths=[None, 40, 30, 30, 40]))
+
+
+def run_audit(path: str | Path, folder: str | Path, samples: Samples) -> int:
     """Audit a results folder or an archive of one, say and write what was found.
 
     Args:
         path: of the folder or archive.
         folder: for audit.json and audit.html.
-        n_regenerated: requests to run again on the machine at hand.
-        n_rejudged: verdicts to ask for again.
+        samples: of requests to run again, of verdicts to ask for again, and what draws them.
 
     Returns:
-        0, or 1 with findings.
+        0; 1 with findings; 3 with none but artifacts that another version made otherwise.
     """
     with opened(Path(path)) as results:
-        found = audit(results)
-        reruns = rerun(results, n_regenerated, n_rejudged)
+        found = audit(results, samples)
+        reruns = rerun(results, samples)
     whole = replace(
         found,
         findings=sorted([*found.findings, *reruns.findings]),
-        notes=sorted([*found.notes, *reruns.notes]),
+        notes=sorted([*found.notes, *reruns.notes, _how_drawn(samples)]),
     )
     say(format_audit(whole))
     try:
@@ -181,4 +183,11 @@ def run_audit(
             f"audit.json and audit.html could not be written to '{folder}' ({error.strerror}); "
             "name another folder with `--to`"
         ) from error
-    return 1 if whole.findings else 0
+    if whole.findings:
+        return 1
+    return 3 if whole.of_another_version else 0
+
+
+def _how_drawn(samples: Samples) -> Note:
+    text = f"random rows were drawn with `--nonce {samples.nonce}`, which draws them again"
+    return Note("samples", "results", text)

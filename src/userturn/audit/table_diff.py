@@ -1,6 +1,8 @@
 """How a table differs from what it should be, in words that show no text of a dataset."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
+from pathlib import Path
 
 import polars as pl
 
@@ -39,3 +41,10 @@ def difference(made: pl.DataFrame, there: pl.DataFrame, keys: Sequence[str]) -> 
 
 def _place(table: pl.DataFrame, keys: Sequence[str], row: int) -> str:
     return "/".join(str(value) for value in table.select(keys).row(row))
+
+
+def first_other_line(made: Path, there: Path) -> Wrong:
+    """Return which line of a printed table is not as it was made again: its number alone."""
+    lines = zip_longest(made.read_bytes().splitlines(), there.read_bytes().splitlines())
+    n = next((n for n, (line, other) in enumerate(lines, 1) if line != other), 0)
+    return f"line {n} as its Parquet file has it", "another line"

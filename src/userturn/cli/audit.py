@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from userturn.audit.check_reruns import Samples, fresh_nonce
 from userturn.audit.run import run_audit
 from userturn.cli.arguments import take_results
 
@@ -13,15 +14,32 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     take_results(command)
     command.add_argument(
-        "--regenerate", type=int, default=0, metavar="K", help="requests to run again"
+        "--regenerate", type=number, default=0, metavar="K", help="requests to run again"
     )
-    command.add_argument("--rejudge", type=int, default=0, metavar="K", help="turns to judge again")
+    command.add_argument(
+        "--rejudge", type=number, default=0, metavar="K", help="turns to judge again"
+    )
+    command.add_argument(
+        "--nonce", metavar="TEXT", help="of an earlier audit, to draw the same samples again"
+    )
     command.add_argument("--to", type=Path, metavar="FOLDER", help="for audit.json, audit.html")
     command.set_defaults(code_of_errors=2)
+
+
+def number(text: str) -> int:
+    """Return a number of things, 0 or more.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"found '{text}', expected a whole number from 0 on")
+    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     path: Path = arguments.results
     folder = arguments.to or (path / "audit" if path.is_dir() else Path("audit"))
-    return run_audit(path, folder, arguments.regenerate, arguments.rejudge)
+    samples = Samples(arguments.regenerate, arguments.rejudge, arguments.nonce or fresh_nonce())
+    return run_audit(path, folder, samples)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from userturn.errors import UserError
+from userturn.unseen import show_unseen
 
 COMMANDS = (
     "rates",
@@ -47,9 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         said = chosen.run(chosen)
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {show_unseen(str(error))}", file=sys.stderr)
         return int(chosen.code_of_errors)
     if isinstance(said, int):
         return said
-    print(said)
+    print(show_unseen(said))
     return 0

@@ -3,15 +3,20 @@
 import json
 import shutil
 import stat
+import tarfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from typing import NamedTuple
+from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
 from userturn.errors import UserError
 
 LEFT_OUT = "left_out.json"
+# What readers of archives raise at a damaged one, beside their own errors.
+DAMAGED = (OSError, RuntimeError, NotImplementedError, ValueError, EOFError, zlib.error)
 
 
 def read_left_out(results: Path) -> dict[str, str]:
@@ -32,40 +37,73 @@ def read_left_out(results: Path) -> dict[str, str]:
         ) from error
 
 
+class Member(NamedTuple):
+    """A member of an archive, before anything of it is written."""
+
+    name: str
+    n_bytes: int
+    is_plain: bool
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[Path]:
-    """Yield a study's results folder: `path` itself, or one in an archive, unpacked meanwhile.
+    """Yield a study's results folder: `path`, a folder in it, or one in an archive of either.
+
+    Archives may be zip or tar, compressed or not, and have one more folder around the study.
 
     Raises:
         UserError: it is neither, or the archive contains what no export writes.
     """
     if path.is_dir():
-        yield path
+        yield _results_in(path) or path
         return
     with TemporaryDirectory(prefix="userturn-") as folder:
         _unpack(path, Path(folder))
-        results = Path(folder, "results")
-        if not results.is_dir():
+        results = _results_in(Path(folder))
+        if results is None:
             raise UserError(
-                f"'{path}' has no folder 'results'; expected an archive that `userturn export` "
-                "wrote"
+                f"'{path}' has no file 'results/study.json'; expected an archive that "
+                "`userturn export` wrote"
             )
         yield results
 
 
+def _results_in(folder: Path) -> Path | None:
+    """Return the results folder that a folder is or has, also one folder deeper; None if none."""
+    for place in (folder, *sorted(path for path in folder.iterdir() if path.is_dir())):
+        for results in (place, place / "results"):
+            if (results / "study.json").is_file():
+                return results
+    return None
+
+
 def _unpack(path: Path, folder: Path) -> None:
     try:
-        with ZipFile(path) as archive:
-            _check(path, archive.infolist(), shutil.disk_usage(folder).free)
-            archive.extractall(folder)
-    except (OSError, BadZipFile, RuntimeError, NotImplementedError, ValueError, EOFError) as error:
+        if is_zipfile(path):
+            with ZipFile(path) as archive:
+                _check(path, [_of_zip(found) for found in archive.infolist()], folder)
+                archive.extractall(folder)
+        else:
+            with tarfile.open(path) as packed:
+                _check(path, [_of_tar(found) for found in packed.getmembers()], folder)
+                packed.extractall(folder, filter="data")
+    except (*DAMAGED, BadZipFile, tarfile.TarError) as error:
         raise UserError(
             f"'{path}' is neither a results folder nor a whole archive of one "
             f"({type(error).__name__}: {error}); correct the path, or download the archive again"
         ) from error
 
 
-def _check(path: Path, members: list[ZipInfo], free: int) -> None:
+def _of_zip(found: ZipInfo) -> Member:
+    mode = stat.S_IFMT(found.external_attr >> 16)
+    return Member(found.filename, found.file_size, mode in (0, stat.S_IFREG, stat.S_IFDIR))
+
+
+def _of_tar(found: tarfile.TarInfo) -> Member:
+    return Member(found.name, found.size, found.isreg() or found.isdir())
+
+
+def _check(path: Path, members: list[Member], folder: Path) -> None:
     """Refuse an archive before anything of it is written.
 
     Raises:
@@ -77,11 +115,11 @@ def _check(path: Path, members: list[ZipInfo], free: int) -> None:
         reason = _unsafe(member, seen)
         if reason:
             raise UserError(
-                f"'{path}' was not opened: its member {member.filename!r} {reason}; expected an "
+                f"'{path}' was not opened: its member {member.name!r} {reason}; expected an "
                 "archive as `userturn export` wrote it"
             )
-        seen.add(member.filename.casefold())
-    size = sum(member.file_size for member in members)
+        seen.add(member.name.casefold())
+    size, free = sum(member.n_bytes for member in members), shutil.disk_usage(folder).free
     if size > free:
         raise UserError(
             f"'{path}' was not opened: unpacked it has {size} bytes, and {free} are free; make "
@@ -89,14 +127,13 @@ def _check(path: Path, members: list[ZipInfo], free: int) -> None:
         )
 
 
-def _unsafe(member: ZipInfo, seen: set[str]) -> str | None:
+def _unsafe(member: Member, seen: set[str]) -> str | None:
     """Return what is wrong with a member, if anything."""
-    name = PurePosixPath(member.filename)
-    mode = member.external_attr >> 16
-    if name.is_absolute() or ".." in name.parts or set(member.filename) & set("\\:\0"):
+    name = PurePosixPath(member.name)
+    if name.is_absolute() or ".." in name.parts or set(member.name) & set("\\:\0"):
         return "leads out of the folder"
-    if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
+    if not member.is_plain:
         return "is a link or a device"
-    if member.filename.casefold() in seen:
+    if member.name.casefold() in seen:
         return "occurs twice"
     return None

@@ -11,7 +11,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from userturn.prompts.control_tokens import CONTROL_TOKEN, OPENS_ROLE, ROLES, UNSEEN_BUT_JOINERS
+from userturn.prompts.control_tokens import CONTROL_TOKEN, OPENS_ROLE, ROLES
+from userturn.unseen import UNSEEN_BUT_JOINERS
 
 MARK = "⟦mark⟧"
 CHANNEL = re.compile(r"<\|(?:channel|constrain)\|>[ \w]*")

@@ -2,7 +2,7 @@
 
 answer_form.py: what a model writes around the text of its answer.
 chat_template.py: derives prompts from a model's own chat template.
-control_tokens.py: control tokens of model families by their form; unseen characters.
+control_tokens.py: control tokens of model families by their form.
 examples.py: small conversations that every template is tested on.
 header.py: which text is the user header, and how much of it the model is shown.
 load_template.py: reads a model folder's tokenizer and chat template.

@@ -1,4 +1,4 @@
-"""Control tokens of model families by their form, and characters that a reader cannot see.
+"""Control tokens of model families by their form.
 
 No model's tokenizer is at hand where texts of many models are judged or shown, so a token is known
 by how families write theirs: `<|im_end|>`, `<｜User｜>`, `<start_of_turn>`, `</s>`, `[INST]`,
@@ -36,17 +36,3 @@ OPENS_ROLE = re.compile(
 
 MAY_OPEN_TOKEN = rf"<(?=[|/a-zA-Z_｜])|\[(?=/?[A-Z]|[gs]?MASK|\|)|(?={_MINIMAX})[\[\]]"
 """The first character of all that could be a control token, of a family not known here too."""
-
-# Controls, and formats such as zero width and right to left: Unicode categories Cc, Cf, Cs, Co,
-# and letters and marks that have no shape. U+FE0F stays: emoji are written with it.
-_JOINERS = "\u200c\u200d"  # between the parts of emoji and of letters of some scripts
-_OTHER_UNSEEN = (
-    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u115f\u1160\u180e"
-    "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\uf8ff\ufe00-\ufe0e\ufeff"
-    "\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
-)
-UNSEEN = f"[{_OTHER_UNSEEN}{_JOINERS}]"
-"""A character that shows nothing or turns the direction of the text around."""
-
-UNSEEN_BUT_JOINERS = f"[{_OTHER_UNSEEN}]"
-"""The same without the joiners, where emoji are to stay whole."""

@@ -72,13 +72,36 @@ def write_record(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_record(path: Path) -> Record | None:
-    """Return a record, or None if it was altered."""
+    """Return a record, or None if it was altered or is none."""
     try:
         content: Record = json.loads(path.read_bytes())
         checksum = content.pop("checksum")
-    except (ValueError, KeyError, AttributeError):
+        whole = checksum == fingerprint(content) and _is_record(content)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
-    return content if checksum == fingerprint(content) else None
+    return content if whole else None
+
+
+def _is_record(content: Record) -> bool:
+    """Tell whether what a record says has the form that `_record` gives it.
+
+    Each file that it names is inside the project, so that nothing else is opened on its word.
+    """
+    hashes = [content[kind] for kind in ("inputs", "outputs", "beside")]
+    named = [name for found in (*hashes, content["journals"]) for name in found]
+    digests = [digest for found in hashes for digest in found.values()]
+    digests += [journal["sha256"] for journal in content["journals"].values()]
+    sizes = [journal["n_bytes"] for journal in content["journals"].values()]
+    texts = [content["rule"], *content["wildcards"].values(), *digests, content["schema_version"]]
+    return (
+        all(isinstance(text, str) for text in texts)
+        and all(isinstance(size, int) for size in sizes)
+        and isinstance(content["identity"], str | None)
+        and isinstance(content["made"]["code_sha256"], str)
+        and isinstance(content["made"]["commit"], str | None)
+        and all(_is_inside(Path(name)) for name in named)
+        and bool(content["outputs"])
+    )
 
 
 def _earlier(path: Path) -> Record:
@@ -111,12 +134,17 @@ def _record(job: Any, earlier: Mapping[str, Any], began: str, files: set[Path]) 
 def _journals(rule: str, wildcards: Any, files: set[Path]) -> dict[str, dict[str, Any]]:
     """Return length and hash of the journals that a job may have written to.
 
-    A sweep takes those of its whole model, so that the files of killed ones are known too. They
-    only ever grow: what is noted is how they began.
+    A sweep takes those of its whole model, and a job of a judge all that lie where it wrote or
+    looked, so that the files of killed jobs are known too. They only ever grow: what is noted is
+    how they began.
     """
     written = {path for path in files if path.suffix == JOURNAL}
+    folders = {path.parent for path in written}
     if rule == "sweep":
-        written.update((JOURNALS / wildcards.model).rglob(f"*{JOURNAL}"))
+        folders.add(JOURNALS / wildcards.model)
+    if {"judge", "dataset"} <= set(wildcards.keys()):
+        folders.add(JOURNALS / "judges" / wildcards.judge / wildcards.dataset)
+    written.update(path for folder in folders for path in folder.rglob(f"*{JOURNAL}"))
     sizes = {path: path.stat().st_size for path in sorted(written)}
     return {
         str(path): {"n_bytes": size, "sha256": beginning_sha256(path, size)}

@@ -1,14 +1,14 @@
 """The files of a finished study, and what their records say of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-from userturn.provenance.job_record import PROVENANCE, STAMP, Record, read_record
-from userturn.storage.hashing import file_sha256
+from userturn.provenance.job_record import PROVENANCE, STAMP, Record, code_sha256, read_record
+from userturn.storage.hashing import file_sha256, fingerprint
 
 # Kept apart from artifacts: records themselves, and what grows or goes while a study runs.
 NOT_ARTIFACTS = (
@@ -20,6 +20,10 @@ NOT_ARTIFACTS = (
     "drawn",
     "README.md",
 )
+
+# What tells of one run and not of the study: who was at work, and how much a job found done.
+OF_A_RUN = ("results/leases/", "results/sweeps/", "results/judging/")
+OF_THE_STUDY = ("schema_version", "rule", "wildcards", "identity")  # in a record, beside its files
 
 Hashes = Mapping[str, str]
 
@@ -88,10 +92,21 @@ class Files:
         return any((self.results / "journal").rglob("*.jsonl"))
 
     @property
-    def known(self) -> list[str]:
-        """The paths of all artifacts that are there or were left out."""
-        left_out = {path for path in self.left_out if path in self.makers}
-        return sorted(left_out.union(self.present))
+    def recorded(self) -> dict[str, str]:
+        """The sha256 of every artifact that a record claims and that is there or was left out."""
+        return {
+            path: self.hashes[path]
+            for path in sorted(self.makers.keys() & self.hashes.keys())
+            if not path.startswith(OF_A_RUN)
+        }
+
+    def other_code(self, artifact: str) -> str | None:
+        """Return the commit of the code that made an artifact if that is not the code at hand."""
+        for maker in self.makers.get(artifact, []):
+            made = (self.records[maker] or {}).get("made", {})
+            if made.get("code_sha256") != code_sha256():
+                return made.get("commit") or "of no commit"
+        return None
 
     @cached_property
     def hashes(self) -> dict[str, str]:
@@ -105,7 +120,25 @@ class Files:
         return {**self.left_out, **dict(zip(there, found, strict=True))}
 
 
-def digest_of(hashes: Hashes) -> str:
-    """Return one hash of all artifacts: publish it, and any copy can be compared with it."""
-    lines = "".join(f"{digest}  {path}\n" for path, digest in sorted(hashes.items()))
-    return sha256(lines.encode()).hexdigest()
+def study_digest(files: Files) -> str:
+    """Return one hash of what a study says: its artifacts, and how each was made from which.
+
+    Equal for the folder, a copy, an export, and a second run of the same study: times, machines,
+    leases, journals' names and files that no job made are not in it.
+    """
+    records = {path: _of_the_study(record) for path, record in files.readable}
+    return fingerprint({"artifacts": files.recorded, "records": records})
+
+
+def _of_the_study(record: Record) -> dict[str, Any]:
+    kept = {kind: _lasting(record[kind].items()) for kind in ("inputs", "outputs")}
+    return {**{key: record[key] for key in OF_THE_STUDY}, **kept}
+
+
+def _lasting(hashes: Iterable[tuple[str, str]]) -> dict[str, str]:
+    return {path: digest for path, digest in hashes if not path.startswith(OF_A_RUN)}
+
+
+def records_digest(files: Files) -> str:
+    """Return one hash of all records as they are: times, machines, and the journals' hashes too."""
+    return fingerprint({path: file_sha256(files.at(path)) for path in files.records})

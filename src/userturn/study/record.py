@@ -70,6 +70,7 @@ def read_study_record(results: Path) -> StudyRecord:
         return StudyRecord(content["config"], contents)
     except (ValueError, KeyError, TypeError) as error:
         raise UserError(
-            f"'{path}' is not the record of a study ({type(error).__name__}: {error}); remove it "
-            "and run `snakemake` again, or download the folder again"
+            f"'{path}' is not the record of a study that this version understands "
+            f"({type(error).__name__}: {error}); use the version that made it, whose commit is in "
+            f"'{results}/provenance/record_study.json', or fetch the folder again"
         ) from error

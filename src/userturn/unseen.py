@@ -1,0 +1,27 @@
+"""Characters that a reader cannot see, and how they are shown."""
+
+import re
+
+# Controls, and formats such as zero width and right to left: Unicode categories Cc, Cf, Cs, Co,
+# and letters and marks that have no shape. U+FE0F stays: emoji are written with it.
+_JOINERS = "\u200c\u200d"  # between the parts of emoji and of letters of some scripts
+_OTHER_UNSEEN = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u115f\u1160\u180e"
+    "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\uf8ff\ufe00-\ufe0e\ufeff"
+    "\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
+UNSEEN = f"[{_OTHER_UNSEEN}{_JOINERS}]"
+"""A character that shows nothing or turns the direction of the text around."""
+
+UNSEEN_BUT_JOINERS = f"[{_OTHER_UNSEEN}]"
+"""The same without the joiners, where emoji are to stay whole."""
+
+_SHOWN = re.compile(UNSEEN_BUT_JOINERS)
+
+
+def show_unseen(text: str) -> str:
+    r"""Return a text for a terminal: what a reader cannot see is written as \uXXXX.
+
+    So no text of a dataset, model or file name moves the cursor or changes colours.
+    """
+    return _SHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -1,0 +1,50 @@
+"""Which differences of requests that were run again are findings, by what the study claims."""
+
+import polars as pl
+import pytest
+
+from userturn.audit.check_reruns import Samples, fresh_nonce, unequal
+from userturn.audit.rerun_sample import RERUN_SCHEMA, Reruns
+
+
+def reruns(*rows: tuple[bool, bool]) -> Reruns:
+    """Return reruns with equal bytes and equal tokens as given."""
+    made = [
+        {"key": "k", "artifact": "results/a", "row": n, "equal_bytes": b, "equal_tokens": t}
+        for n, (b, t) in enumerate(rows)
+    ]
+    return Reruns(pl.DataFrame(made, schema=RERUN_SCHEMA))
+
+
+EQUAL, OTHER_TOKENS, OTHER_TEXT = (True, True), (False, False), (False, True)
+
+
+def test_text_that_is_not_what_its_tokens_spell_is_always_a_finding() -> None:
+    (finding,) = unequal(reruns(*[EQUAL] * 39, OTHER_TEXT), is_exact=False)
+    assert finding.expected == "the text that its tokens spell"
+    assert finding.found == "another in row 39"
+
+
+def test_a_few_rows_with_other_tokens_are_a_finding_only_where_the_study_claims_exactness() -> None:
+    some = reruns(*[EQUAL] * 38, OTHER_TOKENS, OTHER_TOKENS)
+    assert list(unequal(some, is_exact=False)) == []
+    assert [finding.found for finding in unequal(some, is_exact=True)] == [
+        "another in row 38",
+        "another in row 39",
+    ]
+
+
+@pytest.mark.parametrize(("n_other", "is_found"), [(12, False), (16, True)])
+def test_many_rows_with_other_tokens_are_findings_of_any_study(
+    n_other: int, is_found: bool
+) -> None:
+    # Wilson's lower limits of 12 and 16 in 40 are 0.181 and 0.263; 0.2 may differ.
+    many = reruns(*[OTHER_TOKENS] * n_other, *[EQUAL] * (40 - n_other))
+    assert len(list(unequal(many, is_exact=False))) == (n_other if is_found else 0)
+
+
+def test_a_nonce_draws_the_same_again_and_two_audits_have_two() -> None:
+    samples = Samples(nonce="abc")
+    assert samples.rng("x").random() == samples.rng("x").random()
+    assert samples.rng("x").random() != Samples(nonce="abd").rng("x").random()
+    assert fresh_nonce() != fresh_nonce()
