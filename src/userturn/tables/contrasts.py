@@ -14,9 +14,9 @@ from userturn.stats.proportions import CONFIDENCE
 from userturn.stats.sign_flips import sign_flip_p
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.item_pairs import ITEM, PAIRED, SHARED, UNEQUAL, pairs, scoped, shares
+from userturn.tables.item_pairs import PAIRED, SHARED, UNEQUAL, paired_items, scoped, shares
 from userturn.tables.material import Material
-from userturn.tables.print_layout import p_value, percent, points
+from userturn.tables.print_layout import p_value, percent, percent_range, points
 from userturn.tables.report_layout import (
     INTERVAL,
     P,
@@ -24,6 +24,7 @@ from userturn.tables.report_layout import (
     column,
     texts,
 )
+from userturn.tables.unscored_bounds import BOUNDS, with_bounds
 
 CONTRAST_SCHEMA: Schema = {
     **dict.fromkeys(SHARED[:7], pl.String),
@@ -38,6 +39,7 @@ CONTRAST_SCHEMA: Schema = {
     "difference": pl.Float64,
     "lower": pl.Float64,
     "upper": pl.Float64,
+    **BOUNDS,
     "p": pl.Float64,
     "p_adjusted": pl.Float64,
     "tests": pl.String,
@@ -51,6 +53,12 @@ COMPARED_SCHEMA: Schema = {
     **{name: kind for name, kind in CONTRAST_SCHEMA.items() if name not in OF_THE_SET},
     "n_tested": pl.Float64,
     "differing": pl.Float64,
+}
+
+SCOPES: dict[str, dict[str, str]] = {  # the columns that each pools
+    "model and dataset": {},
+    "model": {"dataset": ALL},
+    "family": {"dataset": ALL, "model": ALL},
 }
 
 
@@ -118,13 +126,8 @@ def compare(paired: pl.DataFrame) -> pl.DataFrame:
     Returns:
         The columns of `COMPARED_SCHEMA`: those of a contrast before it is one of several tests.
     """
-    scopes: dict[str, dict[str, str]] = {
-        "model and dataset": {},
-        "model": {"dataset": ALL},
-        "family": {"dataset": ALL, "model": ALL},
-    }
     rows = []
-    for scope, pooled in scopes.items():
+    for scope, pooled in SCOPES.items():
         counts = scoped(paired, scope, pooled)
         for names, group in counts.partition_by(SHARED, as_dict=True, maintain_order=True).items():
             rows.append(dict(zip(SHARED, names, strict=True)) | compared(group))
@@ -192,15 +195,14 @@ def contrasts(
         baselines: each post-trained model with each model that it came from.
         controls: the names of perturbations that are controls.
     """
-    table = shares(items)
-    tables = [pairs(table, "perturbation", PLAIN, [k for k in ITEM if k != "perturbation"])]
-    lowest = items["temperature"].min()
-    tables.append(pairs(table, "temperature", lowest, [k for k in ITEM if k != "temperature"]))
-    for after, before in baselines:
-        two = table.filter(pl.col("model").cast(pl.String).is_in([after, before]))
-        tables.append(pairs(two, "model", before, [k for k in ITEM if k != "model"]))
-    rows = [compare(part.select(PAIRED)) for part in tables if part.height]
-    return adjusted(pl.concat(rows) if rows else pl.DataFrame(schema=COMPARED_SCHEMA), controls)
+    seen = shares(items)
+
+    def pairing(after: pl.DataFrame, before: pl.DataFrame) -> list[pl.DataFrame]:
+        return paired_items(after, before, items["temperature"].min(), baselines)
+
+    found = [compare(part.select(PAIRED)) for part in pairing(seen, seen) if part.height]
+    table = pl.concat(found) if found else pl.DataFrame(schema=COMPARED_SCHEMA)
+    return adjusted(with_bounds(table, items, SCOPES, pairing), controls)
 
 
 def printed(table: pl.DataFrame) -> pl.DataFrame:
@@ -214,6 +216,7 @@ def printed(table: pl.DataFrame) -> pl.DataFrame:
         "judge",
         items="n_items",
         **{"difference, points": percent("difference")},
+        **{"if unscored at worst": percent_range("lower_if_unscored", "upper_if_unscored")},
         p=p_value("p"),
         **{"p (Holm)": p_value("p_adjusted")},
         **{"detectable, points": points("detectable_difference")},
@@ -227,6 +230,12 @@ REPORTED = Shown(
         *texts("factor", "condition", "baseline", "model", "judge"),
         column("items", "count", "n_items"),
         column("change", "change", "difference", *INTERVAL),
+        column(
+            "limits, whatever unscored turns are",
+            "bounds",
+            "lower_if_unscored",
+            "upper_if_unscored",
+        ),
         *P,
         column("detectable change, at Holm's first step", "change", "detectable_difference"),
     ),

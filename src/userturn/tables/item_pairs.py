@@ -5,6 +5,8 @@ from typing import Any
 
 import polars as pl
 
+from userturn.study.cells import PLAIN
+
 ITEM = ["model", "dataset", "temperature", "perturbation", "judge", "item"]
 SHARED = [
     "factor", "condition", "baseline", "scope", "family", "model", "dataset",
@@ -32,7 +34,13 @@ def shares(items: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def pairs(shares: pl.DataFrame, factor: str, baseline: Any, blocks: Sequence[str]) -> pl.DataFrame:
+def pairs(
+    shares: pl.DataFrame,
+    factor: str,
+    baseline: Any,
+    blocks: Sequence[str],
+    before: pl.DataFrame | None = None,
+) -> pl.DataFrame:
     """Return items under a condition beside the same items under the baseline.
 
     Args:
@@ -40,9 +48,11 @@ def pairs(shares: pl.DataFrame, factor: str, baseline: Any, blocks: Sequence[str
         factor: the column in which the two differ.
         baseline: its value in the baseline.
         blocks: what they have in common, `item` among it.
+        before: the shares under the baseline, where they are not in `shares`.
     """
     others = shares.filter(pl.col(factor) != baseline)
-    return beside(others, shares.filter(pl.col(factor) == baseline), blocks).with_columns(
+    base = (shares if before is None else before).filter(pl.col(factor) == baseline)
+    return beside(others, base, blocks).with_columns(
         factor=pl.lit(factor),
         condition=pl.col(factor).cast(pl.String),
         baseline=pl.lit(str(baseline)),
@@ -65,6 +75,32 @@ def beside(after: pl.DataFrame, before: pl.DataFrame, blocks: Sequence[str]) -> 
         .then(pl.lit(EQUAL))
         .otherwise(pl.lit(UNEQUAL)),
     )
+
+
+def paired_items(
+    after: pl.DataFrame,
+    before: pl.DataFrame,
+    coolest: Any,
+    baselines: Sequence[tuple[str, str]],
+) -> list[pl.DataFrame]:
+    """Return items under each condition beside the same items under its baseline, by factor.
+
+    Args:
+        after: shares of items, of which those under a condition are taken.
+        before: shares of items, of which those under a baseline are taken.
+        coolest: the temperature that is the baseline of the others.
+        baselines: each post-trained model with each model that it came from.
+    """
+
+    def under(factor: str, value: Any, some: pl.Expr | None = None) -> pl.DataFrame:
+        kept = [t if some is None else t.filter(some) for t in (after, before)]
+        return pairs(kept[0], factor, value, [k for k in ITEM if k != factor], kept[1])
+
+    models = [
+        under("model", base, pl.col("model").cast(pl.String).is_in([name, base]))
+        for name, base in baselines
+    ]
+    return [under("perturbation", PLAIN), under("temperature", coolest), *models]
 
 
 def counted(paired: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

@@ -7,7 +7,7 @@ import polars as pl
 from userturn.config.families import baselines
 from userturn.study.cells import ALL, PLAIN
 from userturn.study.grid import Grid
-from userturn.tables.contrasts import COMPARED_SCHEMA, adjusted, compare
+from userturn.tables.contrasts import COMPARED_SCHEMA, SCOPES, adjusted, compare
 from userturn.tables.held_out import mark_seen
 from userturn.tables.item_pairs import PAIRED, pairs
 from userturn.tables.material import Material
@@ -20,6 +20,7 @@ from userturn.tables.report_layout import (
     column,
     texts,
 )
+from userturn.tables.unscored_bounds import with_bounds
 
 
 def table(material: Material) -> pl.DataFrame:
@@ -49,12 +50,34 @@ def accuracy_contrasts(
         share=correct,
         first=correct,
     )
+
+    def pairing(after: pl.DataFrame, before: pl.DataFrame) -> list[pl.DataFrame]:
+        keys = ["dataset", "item"]
+        return [
+            pairs(after.filter(pl.col("model") == name), "model", base, keys, before)
+            for name, base in baselines
+        ]
+
     tables = [pl.DataFrame(schema=COMPARED_SCHEMA)]
-    for after, before in baselines:
-        two = shares.filter(pl.col("model").is_in([after, before]))
-        paired = pairs(two, "model", before, ["dataset", "item"])
-        tables.append(compare(paired.select(PAIRED)))
-    return adjusted(pl.concat(tables), [])
+    tables += [compare(part.select(PAIRED)) for part in pairing(shares, shares)]
+    items = _with_undecided(grades).join(families, on="model")
+    return adjusted(with_bounds(pl.concat(tables), items, SCOPES, pairing), [])
+
+
+def _with_undecided(grades: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per answer of each dataset that is graded, as items of a cell are counted."""
+    graded = grades.filter(pl.col("correct").is_not_null().any().over("model", "dataset"))
+    return graded.select(
+        "model",
+        "dataset",
+        "item",
+        temperature=pl.lit(None, dtype=pl.Float64),
+        perturbation=pl.lit(PLAIN),
+        judge=pl.lit("verifier"),
+        n_turns=pl.lit(1),
+        n_scored=pl.col("correct").is_not_null().cast(pl.Int64),
+        n_genuine=pl.col("correct").fill_null(value=False).cast(pl.Int64),
+    )
 
 
 def post_training(

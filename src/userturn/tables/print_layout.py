@@ -14,6 +14,12 @@ def percent(estimate: str = "estimate", lower: str = "lower", upper: str = "uppe
     return interval.fill_null("–")
 
 
+def percent_range(lower: str, upper: str) -> pl.Expr:
+    """Return two limits as `[4.5, 20.1]`, in percent; a dash where there is none."""
+    limits = [(pl.col(name) * 100).round(1) for name in (lower, upper)]
+    return pl.format("[{}, {}]", *limits).fill_null("–")
+
+
 def points(name: str) -> pl.Expr:
     """Return a difference of shares in points of percent; a dash where there is none."""
     return number_of(pl.col(name) * 100, 1)

@@ -16,7 +16,7 @@ from userturn.workflow.pending import Pending
 from userturn.workflow.training import TrainingGrid
 
 SUMMARY_VERSION = 3
-ANALYSIS_VERSION = 2
+ANALYSIS_VERSION = 3
 REPORT_VERSION = 1
 
 

@@ -1,0 +1,105 @@
+"""Bounds on contrasts: what the turns without a verdict could make of a difference.
+
+A contrast is on items that were scored under both conditions. Where verdicts go missing by what the
+turns are, that difference is not the one over all turns, however many there are. Over all turns it
+lies between the difference in which every unscored turn of the condition is not genuine and every
+one of the baseline is, and its opposite (Manski 1989, J Hum Resour 24:343-360). The limits are the
+lower one of the first and the upper one of the second: they hold the difference over all turns with
+at least the confidence, whatever the reasons are (Horowitz and Manski 2000, JASA 95:77-84).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+import polars as pl
+
+from userturn.stats.paired import Shares, paired_difference
+from userturn.storage.parquet import Schema
+from userturn.tables.item_pairs import ITEM, PAIRED, SHARED, scoped
+
+BOUNDS: Schema = {
+    "least_if_unscored": pl.Float64,
+    "most_if_unscored": pl.Float64,
+    "lower_if_unscored": pl.Float64,
+    "upper_if_unscored": pl.Float64,
+}
+
+
+class Extreme(NamedTuple):
+    """Which bound: what unscored turns count as under either condition, and its two columns."""
+
+    after: float
+    before: float
+    bound: str
+    limit: str
+
+
+EXTREMES = (
+    Extreme(0.0, 1.0, "least_if_unscored", "lower_if_unscored"),
+    Extreme(1.0, 0.0, "most_if_unscored", "upper_if_unscored"),
+)
+# Pairs of items of every contrast, from the items under conditions and under baselines.
+Pairing = Callable[[pl.DataFrame, pl.DataFrame], Iterable[pl.DataFrame]]
+
+
+def shares_if(items: pl.DataFrame, unscored: float) -> pl.DataFrame:
+    """Return the share of genuine turns of every item, where unscored turns count as 0 or 1."""
+    missing = pl.col("n_turns") - pl.col("n_scored")
+    return items.select(
+        *ITEM,
+        "family",
+        "n_turns",
+        n_scored="n_turns",
+        share=(pl.col("n_genuine") + unscored * missing) / pl.col("n_turns"),
+        first=pl.lit(None, dtype=pl.Float64),
+    )
+
+
+def _bound(
+    paired: pl.DataFrame, scopes: Mapping[str, Mapping[str, str]], extreme: Extreme
+) -> pl.DataFrame:
+    """Return one bound of each contrast with its limit, by the columns `SHARED`."""
+    rows = []
+    for scope, pooled in scopes.items():
+        counts = scoped(paired, scope, pooled)
+        for names, group in counts.partition_by(SHARED, as_dict=True, maintain_order=True).items():
+            after, before, n, turns, turns_before = (
+                group[c].cast(pl.Float64).to_numpy()
+                for c in ("share", "share_baseline", "n", "n_scored", "n_scored_baseline")
+            )
+            each = float(turns_before.sum() / n.sum()), float(turns.sum() / n.sum())
+            found = paired_difference(Shares(before, after, n, *each))
+            limit = found.lower if extreme.after == 0 else found.upper
+            rows.append((*names, found.estimate, limit))
+    kinds = {name: pl.Float64 if name == "temperature" else pl.String for name in SHARED}
+    schema: Schema = {**kinds, extreme.bound: pl.Float64, extreme.limit: pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def with_bounds(
+    contrasts: pl.DataFrame,
+    items: pl.DataFrame,
+    scopes: Mapping[str, Mapping[str, str]],
+    pairing: Pairing,
+) -> pl.DataFrame:
+    """Return contrasts with the columns `BOUNDS`, in the order of their own columns.
+
+    Args:
+        contrasts: with the columns `SHARED`.
+        items: one row an item of a cell and judge, scored or not.
+        scopes: names of scopes, each with the columns that it pools, as `item_pairs.scoped` does.
+        pairing: puts items under conditions beside those under baselines.
+    """
+    table = contrasts.drop(list(BOUNDS), strict=False)
+    for extreme in EXTREMES:
+        paired = pairing(shares_if(items, extreme.after), shares_if(items, extreme.before))
+        parts = [_bound(part.select(PAIRED), scopes, extreme) for part in paired if part.height]
+        if parts:
+            found = pl.concat(parts)
+            table = table.join(found, on=SHARED, how="left", nulls_equal=True)
+    added = [
+        pl.lit(None, dtype=kind).alias(name)
+        for name, kind in BOUNDS.items()
+        if name not in table.columns
+    ]
+    return table.with_columns(added).select(contrasts.columns)
