@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow  # three processes of ten passes over a study
 def test_tables_are_equal_in_thirty_passes_with_one_two_and_eight_threads(tmp_path: Path) -> None:
     write_study(
         tmp_path,
-        models=["qwen3.5-0.8b", "qwen3.5-2b", "qwen3.5-4b"],
+        models=["qwen3.5-0.8b", "qwen3.5-2b", "qwen3.5-4b", "glm-4.7"],
         datasets={"gsm8k": 41, "math500": 27, "ifbench": 21, "healthbench": 19, "coval": 13},
         temperatures=(0.0, 0.7),
         perturbations=("none", "truncate"),

@@ -4,6 +4,7 @@ agreement.py: agreement of raters: raw, Cohen's kappa, Krippendorff's alpha, Gwe
 association.py: rank correlation over models, odds ratios over items.
 clustered.py: rates of items that have several turns each.
 combinations.py: limits of sums and differences, from the limits of their parts.
+interaction.py: whether a condition changes two groups alike.
 multiple_tests.py: Holm, and Benjamini and Hochberg.
 paired.py: two conditions on the same items: test, difference, detectable difference.
 prediction_powered.py: rates corrected for a judge's errors.

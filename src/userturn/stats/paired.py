@@ -75,7 +75,7 @@ class Shares(NamedTuple):
     turns_after: float
 
 
-def paired_difference(shares: Shares) -> Interval:
+def paired_difference(shares: Shares, confidence: float = CONFIDENCE) -> Interval:
     """Return the mean change of the items' shares, condition minus baseline, with its limits.
 
     Newcombe's method 10 (1998, Stat Med 17:2635-2650) carried over from one turn an item to
@@ -86,8 +86,8 @@ def paired_difference(shares: Shares) -> Interval:
     before, after, n_items = shares.before, shares.after, shares.n_items
     n = float(n_items.sum())
     means = [
-        mean_share(before, n_items, shares.turns_before),
-        mean_share(after, n_items, shares.turns_after),
+        mean_share(before, n_items, shares.turns_before, confidence),
+        mean_share(after, n_items, shares.turns_after, confidence),
     ]
     left, right = before - before @ n_items / n, after - after @ n_items / n
     covariance = float((left * right) @ n_items) / n

@@ -15,6 +15,7 @@ failure_profiles.py: share of each label.
 families.py: family, size and base of each model.
 health.py: empty, cut, failed and unscored turns of each cell.
 held_out.py: which datasets a trained model has seen, and rows that fail to say so.
+interactions.py: whether conditions change families alike.
 item_association.py: whether right answers and genuine follow-ups go together over items.
 item_pairs.py: items under two conditions beside each other, with their shares.
 item_counts.py: verdicts counted by item, from which the other tables start.

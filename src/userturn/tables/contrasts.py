@@ -134,8 +134,14 @@ def compare(paired: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=COMPARED_SCHEMA)
 
 
-def _in_sets(contrasts: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
-    """Return contrasts with the set of tests that each belongs to, and how that is adjusted."""
+def in_sets(contrasts: pl.DataFrame, controls: Sequence[str], confirming: pl.Expr) -> pl.DataFrame:
+    """Return contrasts with the set of tests that each belongs to, and how that is adjusted.
+
+    Args:
+        contrasts: with factor, temperature, perturbation and judge.
+        controls: the names of perturbations that are controls.
+        confirming: which rows may confirm, where temperature and perturbation are the main ones.
+    """
     # Accuracies have no temperature.
     coolest = pl.col("temperature").eq_missing(pl.col("temperature").min())
     plain = pl.col("perturbation") == PLAIN
@@ -147,7 +153,7 @@ def _in_sets(contrasts: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
         .otherwise(plain & coolest)
     )
     is_control = pl.col("perturbation").is_in(list(controls))
-    confirmatory = main & (pl.col("scope") == "model")
+    confirmatory = main & confirming
     kind = pl.when(confirmatory).then(pl.lit("confirmatory")).otherwise(pl.lit("exploratory"))
     what = pl.when(is_control).then(pl.lit("control")).otherwise("factor")
     return contrasts.with_columns(
@@ -170,7 +176,8 @@ def adjusted(contrasts: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
     set for those that confirm, Holm's first and strictest step; 0.05 for those that explore.
     """
     parts = []
-    for part in _in_sets(contrasts, controls).partition_by("tests", maintain_order=True):
+    sets = in_sets(contrasts, controls, pl.col("scope") == "model")
+    for part in sets.partition_by("tests", maintain_order=True):
         confirms = part["correction"][0] == "Holm"
         p = part["p"].to_numpy()
         level = (1 - CONFIDENCE) / (part.height if confirms else 1)

@@ -41,6 +41,7 @@ TABLES = {
     "pooled_rates": Table("analyse", FULL),
     "accuracy": Table("tabulate"),
     "contrasts": Table("analyse", FULL),
+    "interactions": Table("analyse", FULL),
     "temperature_response": Table("analyse", FULL),
     "decoupling": Table("analyse", FULL),
     "correlations": Table("analyse", FULL),
