@@ -104,9 +104,8 @@ def labelled_turns() -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def test_labelled_turns_are_enough_and_each_has_the_first_of_its_two_labels() -> None:
+def test_labelled_turns_are_enough_and_each_has_the_label_of_most_of_its_three_labellings() -> None:
     rubric = yaml.safe_load((ROOT / "data" / "rubric.yaml").read_text())["labels"]
-    order = "degenerate assistant_turn_restate prompt_restate unrelated generic genuine_followup"
     rows = labelled_turns()
     assert len(rows) >= 400
     assert len({row["id"] for row in rows}) == len(rows)
@@ -115,8 +114,8 @@ def test_labelled_turns_are_enough_and_each_has_the_first_of_its_two_labels() ->
     assert {row["label"] for row in rows} == set(rubric)
     for row in rows:
         assert row["messages"][-1]["role"] == "assistant"
-        given = [row["first_label"], row["second_label"]]
-        assert row["label"] == min(given, key=order.split().index)
+        given = [row["first_label"], row["second_label"], row["third_label"]]
+        assert given.count(row["label"]) >= 2
 
 
 def test_judge_reaches_its_goals_on_english_turns_and_is_silent_on_others() -> None:
