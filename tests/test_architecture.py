@@ -117,3 +117,41 @@ def test_every_table_and_figure_is_made_in_the_module_of_its_name(
 def test_every_module_that_the_architecture_names_exists() -> None:
     modules = {module for _, _, modules in rows() for module in modules}
     assert [module for module in sorted(modules) if not (LIBRARY / module).exists()] == []
+
+
+def constants(module: Path) -> dict[str, str]:
+    """Return the value of each constant and alias that a module defines, as source text."""
+    found = {}
+    for node in ast.parse(module.read_text()).body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            (name, *_) = node.targets if isinstance(node, ast.Assign) else (node.target,)
+            found[ast.unparse(name)] = ast.unparse(node.value)
+    return found
+
+
+PROTOCOL = {"IS_DETERMINISTIC", "HAS_ENDPOINT"}  # what each judge kind has to say of itself
+
+
+def test_no_constant_is_defined_twice() -> None:
+    modules: dict[tuple[str, str], list[str]] = {}
+    for path in sorted(LIBRARY.rglob("*.py")):
+        for constant in constants(path).items():
+            modules.setdefault(constant, []).append(path.relative_to(LIBRARY).as_posix())
+    twice = {pair: paths for pair, paths in modules.items() if len(paths) > 1}
+    assert {name: paths for (name, _), paths in twice.items() if name not in PROTOCOL} == {}
+
+
+def test_columns_that_identify_a_row_are_listed_once() -> None:
+    """A list of key columns under another name is a second definition, too."""
+    where = LIBRARY / "storage" / "key_columns.py"
+    space: dict[str, list[str]] = {}
+    exec(compile(where.read_text(), where, "exec"), space)
+    keys = [value for name, value in space.items() if name.endswith("_KEYS")]
+    again = [
+        f"{path.relative_to(LIBRARY)}: {name}"
+        for path in sorted(LIBRARY.rglob("*.py"))
+        for name, value in constants(path).items()
+        if path != where and value in map(str, keys)
+    ]
+    assert len(keys) > 5
+    assert again == []

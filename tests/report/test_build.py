@@ -11,10 +11,10 @@ import pytest
 from tests.support.made_up_results import build, made_up_config, save, write_results
 from userturn.html.page import embedded
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
-from userturn.report.explorer import TURN
 from userturn.report.headline import headline
 from userturn.report.prompt_segments import prompt_parts
 from userturn.report.table_layout import shown_table
+from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid
 
 SECRET = "zebra-of-a-private-row"
@@ -161,7 +161,7 @@ def test_people_are_numbers_and_the_labels_of_another_prompt_are_left_out(
     cell = grid.results / "cells" / "a-1b" / "open" / "t0" / "none"
     turns = pl.read_parquet(cell / "user_turns.parquet").head(2)
     changed = pl.Series(["other", turns["key"][1]])  # the first turn has been asked anew since
-    said = turns.select(*TURN, key=changed).with_columns(
+    said = turns.select(*TURN_KEYS, key=changed).with_columns(
         round=pl.lit("first"), annotator=pl.lit("Ann Other"), id=pl.lit("0"),
         label=pl.lit("generic"), genuine=pl.lit(False), notes=pl.lit("a note"),
     )  # fmt: skip

@@ -11,7 +11,7 @@ import polars as pl
 from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
 from userturn.report.build import build_report
-from userturn.report.explorer import TURN
+from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.tables.rates import SUMMARY_SCHEMA, summarise_judge
@@ -103,7 +103,7 @@ def verdicts_of_cell(turns: pl.DataFrame, judge: str, rng: np.random.Generator) 
     label = pl.Series([LABELS[i] for i in rng.choice(6, n, p=chances)])
     labels = pl.select(pl.when(scored).then(label)).to_series()
     return turns.select(
-        *TURN,
+        *TURN_KEYS,
         judge=pl.lit(judge),
         label=labels,
         genuine=labels == LABELS[0],

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from userturn.tables.item_counts import CELL
+from userturn.storage.key_columns import CELL_KEYS
 
 MODELS = [
     "qwen3.5-0.8b",
@@ -80,10 +80,10 @@ def verdicts_of_cell(
         },
         schema_overrides={"rationale": pl.String},
     )
-    keys = [pl.lit(value).alias(name) for name, value in zip(CELL, cell, strict=True)]
+    keys = [pl.lit(value).alias(name) for name, value in zip(CELL_KEYS, cell, strict=True)]
     kept = {"label": scored, "genuine": scored, "unscored_reason": ~scored}
     columns = [pl.when(pl.Series(where)).then(name).alias(name) for name, where in kept.items()]
-    return table.with_columns(*keys, *columns).select(*CELL, *table.columns)
+    return table.with_columns(*keys, *columns).select(*CELL_KEYS, *table.columns)
 
 
 def grades_of(model: str, dataset: str, n_items: int, seed: int) -> pl.DataFrame:

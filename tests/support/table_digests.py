@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 
 from userturn.judges.verdict import GENUINE
+from userturn.storage.key_columns import CELL_KEYS
 from userturn.tables.agreement import agreement
 from userturn.tables.confusion import confusion
-from userturn.tables.item_counts import CELL
 from userturn.tables.material import Material
 from userturn.workflow.registry import tables_of
 
-TURN = [*CELL, "item", "sample"]
+TURN = [*CELL_KEYS, "item", "sample"]
 
 
 def _grid(models: list[str]) -> Any:

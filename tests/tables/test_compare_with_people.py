@@ -23,7 +23,7 @@ from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.humans.labels import drawn_turns, people, weighted
 from userturn.humans.rater_pairs import labelled_beside_judges
 from userturn.humans.rounds import ITEMS_SCHEMA
-from userturn.humans.sample import TURN
+from userturn.storage.key_columns import TURN_KEYS
 from userturn.tables.agreement import agreement
 from userturn.tables.confusion import confusion
 from userturn.tables.corrected_rates import corrected_rates
@@ -106,7 +106,7 @@ def test_agreement_of_judge_and_person_is_found_by_the_weights_not_by_the_sample
 def test_weighted_agreement_is_that_of_the_whole_study() -> None:
     # A person without errors: weighted agreement is near that of judge and truth on all 1,200.
     found = simulated(share_genuine=0.6, rates={"ann": 0.0})
-    judged = found["verdicts"].join(found["turns"].select(*TURN, "key"), on=TURN)
+    judged = found["verdicts"].join(found["turns"].select(*TURN_KEYS, "key"), on=TURN_KEYS)
     right = judged["label"] == judged["key"].replace_strict(found["truth"])
     row = measured(
         agreement(*tables_of(found), LABELS, seed=1),
@@ -233,7 +233,7 @@ def test_contrast_is_the_difference_of_two_corrected_cells() -> None:
     warm = study(labels, temperature=1.0)
     turns, verdicts = together(plain, cut, warm)
     key = key_of(turns, verdicts, per_stratum=20, genuine=20)
-    agreed = key.join(verdicts, on=TURN, maintain_order="left")["label"].to_list()
+    agreed = key.join(verdicts, on=TURN_KEYS, maintain_order="left")["label"].to_list()
     table = corrected_rates(turns, verdicts, annotated(key, ann=agreed), key, FAMILIES)
     contrasts = table.filter(pl.col("scope") == "contrast")
     assert contrasts.select("perturbation", "temperature", "against", "estimate").rows() == [
@@ -253,7 +253,7 @@ def fully_labelled(*cells: tuple[pl.DataFrame, pl.DataFrame]) -> pl.DataFrame:
     """Return corrected rates where people agree with the judge on every turn."""
     turns, verdicts = together(*cells)
     key = key_of(turns, verdicts, per_stratum=1000, genuine=1000)
-    agreed = key.join(verdicts, on=TURN, maintain_order="left")["label"].to_list()
+    agreed = key.join(verdicts, on=TURN_KEYS, maintain_order="left")["label"].to_list()
     return corrected_rates(turns, verdicts, annotated(key, ann=agreed), key, FAMILIES)
 
 

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from shlex import quote
 
 from userturn.audit.findings import Finding, Note, remake
-from userturn.provenance.job_record import JOURNAL, Record
+from userturn.provenance.job_record import JOURNAL, JobRecord
 from userturn.provenance.study_files import Files
 from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
 from userturn.workflow.artifacts import Identities
@@ -55,12 +55,12 @@ def _unreadable_records(files: Files, wanted: Identities) -> Iterator[Finding]:
             )
 
 
-def _is_current(record: Record, wanted: Identities) -> bool:
+def _is_current(record: JobRecord, wanted: Identities) -> bool:
     """Tell whether the configuration still asks for what a job made."""
     return not wanted.keys().isdisjoint(record["outputs"]) or not record["wildcards"]
 
 
-def _kept(record: Record, identities: Collection[str | None]) -> Iterator[str]:
+def _kept(record: JobRecord, identities: Collection[str | None]) -> Iterator[str]:
     """Yield the files beside a job's outputs that still count: pins, and plans of wanted cells."""
     for path in record["beside"]:
         if path.startswith("results/revisions/") or PurePosixPath(path).parent.name in identities:

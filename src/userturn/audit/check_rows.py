@@ -13,13 +13,11 @@ from userturn.audit.findings import Finding, remake
 from userturn.audit.pair import FAULTS, BrokenError, Pair
 from userturn.audit.table_diff import Wrong
 from userturn.generation.collect import answers_of, user_turns_of
-from userturn.judges.judge_cell import KEYS
 from userturn.models.requests import derive_seed, request_key
 from userturn.storage.hashing import short_hash
+from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
 from userturn.study.cells import Cell, files_of
 from userturn.study.model_description import request_identity, turn_ends
-
-ITEM_KEYS = ["model", "dataset", "item"]
 
 
 def check_answers(pair: Pair) -> Iterator[Finding]:
@@ -29,7 +27,7 @@ def check_answers(pair: Pair) -> Iterator[Finding]:
     yield from _requests(pair, None)
     if pair.with_journals:
         parts = answers_of(grid, model, dataset, pair.outcomes)
-        yield from pair.held("rows", pair.path_to_answers, lambda: pl.concat(parts), ITEM_KEYS)
+        yield from pair.held("rows", pair.path_to_answers, lambda: pl.concat(parts), ANSWER_KEYS)
 
 
 def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Finding]:
@@ -39,7 +37,7 @@ def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Finding]:
     if pair.with_journals:
         turns = files_of([cell], "user_turns.parquet")[0]
         parts = user_turns_of(pair.grid, cell, pair.outcomes)
-        yield from pair.held("rows", turns, lambda: pl.concat(parts), KEYS)
+        yield from pair.held("rows", turns, lambda: pl.concat(parts), TURN_KEYS)
 
 
 def _plan(pair: Pair, identity: str, n_samples: int) -> Iterator[Finding]:

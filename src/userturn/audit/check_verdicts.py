@@ -6,18 +6,18 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from userturn.audit.check_rows import ITEM_KEYS
 from userturn.audit.findings import Finding, Note, remake
 from userturn.audit.pair import FAULTS, BrokenError, Pair
 from userturn.audit.table_diff import difference
 from userturn.grading.verifiers import answers_to_grade, grade_answers, grades_table
 from userturn.humans.sample import human_sample
 from userturn.judges.judge import CellToJudge
-from userturn.judges.judge_cell import KEYS, verdicts_table
+from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of
+from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
 from userturn.study.cells import Cell, files_of
 from userturn.study.judge import judge_of
-from userturn.tables.rates import TURN, summary
+from userturn.tables.rates import SUMMARISED, summary
 
 OTHER_RULES = (
     "its rules have changed since this study was made, so its verdicts are checked by their hashes "
@@ -33,10 +33,10 @@ def check_verdicts(pair: Pair, cell: Cell) -> Iterator[Finding | Note]:
         if kind.IS_DETERMINISTIC and pair.study.contents.judges[judge] != kind.identity(entry):
             yield Note("verdicts", f"judge {judge}", OTHER_RULES)
         elif pair.with_journals or kind.IS_DETERMINISTIC:
-            yield from pair.held("verdicts", path, partial(_verdicts, pair, cell, judge), KEYS)
+            yield from pair.held("verdicts", path, partial(_verdicts, pair, cell, judge), TURN_KEYS)
     sample, sums = files_of([cell], "human_sample.parquet", "summary.parquet")
     if (pair.grid.results / sample.removeprefix("results/")).is_file():
-        yield from pair.held("samples", sample, partial(_human_sample, pair, cell), KEYS)
+        yield from pair.held("samples", sample, partial(_human_sample, pair, cell), TURN_KEYS)
     yield from pair.held("summaries", sums, partial(_summary, pair, cell), ["judge"])
 
 
@@ -52,7 +52,7 @@ def _verdicts(pair: Pair, cell: Cell, name: str) -> pl.DataFrame:
 def _summary(pair: Pair, cell: Cell) -> pl.DataFrame:
     names = [f"verdicts/{judge}.parquet" for judge in pair.grid.judges]
     turns, *verdicts = files_of([cell], "user_turns.parquet", *names)
-    return summary(pair.read(turns).select(TURN), [pair.read(path) for path in verdicts])
+    return summary(pair.read(turns).select(SUMMARISED), [pair.read(path) for path in verdicts])
 
 
 def _human_sample(pair: Pair, cell: Cell) -> pl.DataFrame:
@@ -79,7 +79,7 @@ def check_grades(pair: Pair, rng: np.random.Generator) -> Iterator[Finding]:
         some = rows[drawn]
         try:
             made = grades_table(some, grade_answers(verifier, some.to_dicts()))
-            wrong = difference(made, there[drawn], ITEM_KEYS)
+            wrong = difference(made, there[drawn], ANSWER_KEYS)
         except FAULTS:
             wrong = "grades of answers to the dataset's items", "answers to others"
     if wrong is not None:

@@ -14,10 +14,10 @@ from userturn.datasets.prepare import read_items
 from userturn.errors import UserError
 from userturn.judges.budget import read_accounts
 from userturn.judges.judge import Judge
-from userturn.judges.judge_cell import KEYS
 from userturn.judges.kinds import kind_of
 from userturn.judges.usage import Spent, money
 from userturn.judges.verdict import UserTurn, Verdict
+from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
 from userturn.study.record import StudyRecord, read_study_record
@@ -88,7 +88,7 @@ def _turn_of(grid: Grid, verdict: Drawn) -> dict[str, Any] | None:
     The verdict takes over the key of the turn's request.
     """
     turns = pl.scan_parquet(verdict.path.parent.parent / "user_turns.parquet")
-    same = [pl.col(name).eq_missing(pl.lit(verdict.values[name])) for name in KEYS]
+    same = [pl.col(name).eq_missing(pl.lit(verdict.values[name])) for name in TURN_KEYS]
     path = grid.dataset_path(verdict.values["dataset"])
     verdict.values["key"] = None
     try:

@@ -9,8 +9,9 @@ import polars as pl
 from userturn.errors import UserError
 from userturn.stats.multiple_tests import holm
 from userturn.storage.atomic_files import read_identity
+from userturn.storage.key_columns import JUDGED_CELL_KEYS
 from userturn.tables.contrasts import compared
-from userturn.tables.item_counts import KEYS, count_items
+from userturn.tables.item_counts import count_items
 from userturn.tables.item_pairs import beside, counted
 
 HELP = "compare two studies item by item"
@@ -38,7 +39,11 @@ def _verdict_shares(results: Path) -> pl.DataFrame:
             f"'{results}/cells' has no verdicts; expected the results folder of a finished "
             "study: run `snakemake` first, or correct the path"
         )
-    texts = [pl.col(name).cast(pl.String) for name in (*KEYS, "item") if name != "temperature"]
+    texts = [
+        pl.col(name).cast(pl.String)
+        for name in (*JUDGED_CELL_KEYS, "item")
+        if name != "temperature"
+    ]
     return (
         count_items(paths)
         .filter(pl.col("n_scored") > 0)
@@ -100,7 +105,12 @@ def _lines(table: pl.DataFrame, keys: list[str], nothing: str) -> list[str]:
 
 def _only(a: pl.DataFrame, b: pl.DataFrame, name: str) -> list[str]:
     """Return the cells that are in A and not in B."""
-    lost = a.select(KEYS).unique().join(b.select(KEYS).unique(), on=KEYS, how="anti").sort(KEYS)
+    lost = (
+        a.select(JUDGED_CELL_KEYS)
+        .unique()
+        .join(b.select(JUDGED_CELL_KEYS).unique(), on=JUDGED_CELL_KEYS, how="anti")
+        .sort(JUDGED_CELL_KEYS)
+    )
     rows = [" ".join(f"{value}" for value in row) for row in lost.rows()]
     return [f"only in {name}: {len(rows)} cells by judge", *(f"  {row}" for row in rows)]
 
@@ -120,14 +130,14 @@ def compare_studies(a: Path, b: Path) -> str:
         UserError: a folder without verdicts.
     """
     first, second = _verdict_shares(a), _verdict_shares(b)
-    cells = _compared(first, second, KEYS)
+    cells = _compared(first, second, JUDGED_CELL_KEYS)
     grades = _compared(_grade_shares(a), _grade_shares(b), GRADE)
     return "\n".join(
         [
             f"A = {a}   B = {b}",
             _settings(a, b),
             "genuine follow-ups on shared items: A → B, B minus A with 95% interval, paired test",
-            *_lines(cells, KEYS, "no item was scored in both"),
+            *_lines(cells, JUDGED_CELL_KEYS, "no item was scored in both"),
             "task accuracy on shared items",
             *_lines(grades, GRADE, "no item was graded in both"),
             *_only(first, second, "A"),

@@ -10,11 +10,12 @@ import polars as pl
 
 from userturn.cli.arguments import take_configuration
 from userturn.config.load import load_config
+from userturn.datasets.messages import Message
 from userturn.errors import UserError
 from userturn.judges.kinds import kind_of
 from userturn.models.fetch import folder_at_hand
 from userturn.prompts.chat_template import Template
-from userturn.prompts.examples import EXAMPLE, Message
+from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
 from userturn.study.check import check_study
 from userturn.study.grid import Grid

@@ -7,6 +7,7 @@ import polars as pl
 
 from userturn.cli.arguments import take_results
 from userturn.errors import UserError
+from userturn.study.cells import ALL
 
 HELP = "print the rates of a finished study"
 
@@ -44,7 +45,7 @@ def format_rates(rates: pl.DataFrame, accuracy: pl.DataFrame) -> str:
 def format_controls(controls: pl.DataFrame) -> str:
     """Return how each judge labels turns of a known kind, as lines of text with intervals."""
     lines = ["judged correctly, share of turns of a known kind with 95% interval"]
-    for row in controls.filter(pl.col("dataset") == "all", pl.col("n_scored") > 0).to_dicts():
+    for row in controls.filter(pl.col("dataset") == ALL, pl.col("n_scored") > 0).to_dicts():
         kind = f"{row['control']} ({row['label']})"
         share = f"{row['estimate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
         scored = f"{row['n_scored']}/{row['n_turns']} scored"

@@ -9,7 +9,7 @@ from typing import Any
 
 from userturn.config.load import load_config
 from userturn.errors import UserError
-from userturn.provenance.job_record import Record
+from userturn.provenance.job_record import JobRecord
 from userturn.provenance.settings import differences, flat, settings_of, short
 from userturn.provenance.study_files import Files
 from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
@@ -46,7 +46,7 @@ class Artifact:
 
     results: Path
     name: str
-    record: Record
+    record: JobRecord
 
     def at(self, name: str) -> Path:
         """Return where a path of a record is now."""
@@ -102,7 +102,7 @@ def find_artifact(path: Path) -> Artifact:
     return Artifact(results, name, max(makers, key=lambda record: str(record["made"]["ended"])))
 
 
-def _made(record: Record) -> dict[str, Any]:
+def _made(record: JobRecord) -> dict[str, Any]:
     return {**record["outputs"], **record["beside"], **record["journals"]}
 
 

@@ -1,13 +1,13 @@
 """Conversations as chat templates want them: messages of role and content, the last the user's."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from userturn.errors import UserError
 
-Message = dict[str, str]
+Message = Mapping[str, str]  # role and content
 ROLES = ("system", "user", "assistant")
 OTHER_NAMES = {"developer": "system", "prompter": "user"}
 
@@ -28,7 +28,7 @@ def conversation(messages: Any, where: str) -> list[Message]:
     """
     if not isinstance(messages, list):
         raise UserError(f"{where}: messages are {type(messages).__name__}, expected a list")
-    taken = []
+    taken: list[Message] = []
     for number, message in enumerate(map(unpacked, messages), start=1):
         role = message.get("role") if isinstance(message, dict) else None
         role = OTHER_NAMES.get(role, role) if isinstance(role, str) else None

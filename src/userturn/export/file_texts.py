@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from userturn.datasets.fetch import GZIP, PARQUET
 
-ROWS = 50_000  # of a Parquet file in memory at once
+ROWS_IN_MEMORY = 50_000  # of a Parquet file in memory at once
 BYTES = 16 * 1024 * 1024  # of a plain file
 
 
@@ -67,7 +67,7 @@ def _of_parquet(path: Path) -> Iterator[Texts]:
         yield Texts("metadata, entry", _numbers(0, len(values)), texts)
         n_before = 0
         columns = [field.name for field in file.schema_arrow if not _is_numbers(field.type)]
-        for batch in file.iter_batches(ROWS, columns=columns):
+        for batch in file.iter_batches(ROWS_IN_MEMORY, columns=columns):
             numbers = _numbers(n_before, batch.num_rows)
             for column in pl.DataFrame(pa.Table.from_batches([batch])).iter_columns():
                 yield from _strings(f"column {column.name}, row", numbers, column)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
-from userturn.provenance.job_record import Record
+from userturn.provenance.job_record import JobRecord
 
 WORKFLOW = "Snakefile"
 RO_CRATE = "1.1"  # the version that the profiles 0.5 build on
@@ -61,7 +61,7 @@ class Member(NamedTuple):
     reason: str | None = None
 
 
-def crate_metadata(members: Iterable[Member], records: Mapping[str, Record]) -> dict[str, Any]:
+def crate_metadata(members: Iterable[Member], records: Mapping[str, JobRecord]) -> dict[str, Any]:
     """Return the content of `ro-crate-metadata.json`, equal for equal arguments.
 
     Args:
@@ -91,7 +91,7 @@ def _one_or_all(entities: list[Any]) -> Any:
     return entities[0] if len(entities) == 1 else entities
 
 
-def _describe_root(crate: Any, records: Mapping[str, Record], has_workflow: bool) -> None:
+def _describe_root(crate: Any, records: Mapping[str, JobRecord], has_workflow: bool) -> None:
     profiles = {f"{PROFILE}/process/0.5": "Process Run Crate"}
     if has_workflow:
         profiles[f"{PROFILE}/workflow/0.5"] = "Workflow Run Crate"
@@ -144,14 +144,14 @@ def _tool(crate: Any, files: dict[str, Any], rule: str) -> Any:
     return files[script]
 
 
-def made_files(record: Record) -> dict[str, str]:
+def made_files(record: JobRecord) -> dict[str, str]:
     """Return all that a job made, by path: outputs, what it wrote beside them, journals."""
     journals = {path: journal["sha256"] for path, journal in record["journals"].items()}
     made: dict[str, str] = record["outputs"] | record["beside"] | journals
     return made
 
 
-def _add_action(crate: Any, files: dict[str, Any], name: str, record: Record) -> Any:
+def _add_action(crate: Any, files: dict[str, Any], name: str, record: JobRecord) -> Any:
     coordinates = ", ".join(f"{k} {v}" for k, v in sorted(record["wildcards"].items()))
     versions = record["made"]["versions"]
     return crate.add_action(
@@ -170,7 +170,7 @@ def _add_action(crate: Any, files: dict[str, Any], name: str, record: Record) ->
 
 
 def _add_run(
-    crate: Any, files: dict[str, Any], records: Mapping[str, Record], actions: Sequence[Any]
+    crate: Any, files: dict[str, Any], records: Mapping[str, JobRecord], actions: Sequence[Any]
 ) -> None:
     """Add the workflow with its steps, and its run."""
     workflow = crate.mainEntity
@@ -198,7 +198,7 @@ def _add_run(
 def _add_orchestration(
     crate: Any,
     steps: Mapping[str, Any],
-    records: Mapping[str, Record],
+    records: Mapping[str, JobRecord],
     actions: Sequence[Any],
     run: Any,
     span: Mapping[str, str],
@@ -237,7 +237,7 @@ def _add_step(crate: Any, files: dict[str, Any], rule: str, number: int) -> Any:
     )
 
 
-def _ends(records: Mapping[str, Record]) -> tuple[list[str], list[str]]:
+def _ends(records: Mapping[str, JobRecord]) -> tuple[list[str], list[str]]:
     """Return the inputs of the whole run that no job made, and the outputs that no job used."""
     taken = {path for record in records.values() for path in record["inputs"]}
     made = {path for record in records.values() for path in made_files(record)}

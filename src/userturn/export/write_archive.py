@@ -21,7 +21,7 @@ from userturn.export.read_archive import LEFT_OUT
 from userturn.export.ro_crate import README, Member, crate_metadata
 from userturn.export.secrets import Secret, key_values, secrets_in
 from userturn.export.withheld import Withholding
-from userturn.provenance.job_record import PROVENANCE, Record
+from userturn.provenance.job_record import PROVENANCE, JobRecord
 from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import written_whole
 from userturn.storage.hashing import file_sha256
@@ -92,7 +92,7 @@ def export(results: Path, archive: Path | None = None, with_journals: bool = Fal
     )
 
 
-def read_records(results: Path) -> dict[str, Record]:
+def read_records(results: Path) -> dict[str, JobRecord]:
     """Return the whole provenance records of a study, by the names of their jobs."""
     beginning = f"{PROVENANCE}/"
     readable = Files(results, {}).readable
@@ -108,7 +108,7 @@ def results_files(results: Path) -> dict[str, Path]:
     }
 
 
-def project_files(results: Path, records: Mapping[str, Record]) -> dict[str, Path]:
+def project_files(results: Path, records: Mapping[str, JobRecord]) -> dict[str, Path]:
     """Return what jobs took from the project's folder, and the workflow itself, where it is."""
     project = results.resolve().parent
     taken = {path for record in records.values() for path in record["inputs"]}

@@ -9,9 +9,8 @@ import polars as pl
 
 from userturn.grading.grade import Case, Grade, Verifier
 from userturn.judges.judge import Judge
+from userturn.storage.key_columns import ANSWER_KEYS
 from userturn.storage.parquet import write_table
-
-KEYS = ["model", "dataset", "item"]
 
 
 def verifier_named(name: str) -> Verifier:
@@ -78,13 +77,13 @@ def grade(
 def answers_to_grade(answers: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     """Return answers with what their verifier needs of their items."""
     asked = items.select("item", "messages", "reference_answer", "verifier_arguments")
-    given = answers.select(*KEYS, "outcome", "answer")
+    given = answers.select(*ANSWER_KEYS, "outcome", "answer")
     return given.join(asked, on="item", how="left", maintain_order="left")
 
 
 def grades_table(rows: pl.DataFrame, grades: Sequence[Grade]) -> pl.DataFrame:
     """Return grades as a table, one row per answer."""
-    return rows.select(KEYS).with_columns(
+    return rows.select(ANSWER_KEYS).with_columns(
         pl.Series("correct", [g.correct for g in grades], dtype=pl.Boolean),
         pl.Series("correct_loose", [g.correct_loose for g in grades], dtype=pl.Boolean),
         pl.Series("score", [g.score for g in grades], dtype=pl.Float64),

@@ -6,11 +6,12 @@ import polars as pl
 
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.humans.rounds import KEY_SCHEMA
-from userturn.humans.sample import STRATUM, TURN
+from userturn.storage.key_columns import STRATUM_KEYS, TURN_KEYS
 from userturn.storage.parquet import read_tables
 
 PEOPLE = "people"  # all annotators together
-VERDICTS = [*TURN, "judge", "label", "genuine", "rationale"]
+NO_LABELS = "no annotations yet"
+VERDICTS = [*TURN_KEYS, "judge", "label", "genuine", "rationale"]
 
 
 def read_annotations_and_keys(
@@ -30,9 +31,9 @@ def drawn_turns(keys: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
         keys: of all rounds.
         turns: user turns; a drawn one that a changed setting replaced has another `key` there.
     """
-    held = keys.join(turns.select(*TURN, "key"), on=[*TURN, "key"], how="semi")
+    held = keys.join(turns.select(*TURN_KEYS, "key"), on=[*TURN_KEYS, "key"], how="semi")
     return held.sort("round", "id").with_columns(
-        inclusion_probability=(pl.max("n_drawn") / pl.max("stratum_size")).over(STRATUM)
+        inclusion_probability=(pl.max("n_drawn") / pl.max("stratum_size")).over(STRATUM_KEYS)
     )
 
 

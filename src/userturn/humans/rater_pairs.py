@@ -7,11 +7,10 @@ from typing import NamedTuple
 import polars as pl
 
 from userturn.humans.labels import PEOPLE, drawn_turns, people, weighted
-from userturn.humans.sample import TURN
 from userturn.judges.verdict import GENUINE
+from userturn.storage.key_columns import TURN_KEYS
 
 PEOPLE_GENUINE = "people, genuine or not"  # their majority on that scale
-NO_LABELS = "no annotations yet"
 
 
 class Comparison(NamedTuple):
@@ -58,8 +57,8 @@ def labelled_beside_judges(
         families: model family by model.
     """
     family = pl.col("model").replace_strict(families, return_dtype=pl.String)
-    judged = _wide(verdicts, "judge", TURN).sort(TURN)
-    drawn = drawn_turns(keys, turns).unique(TURN, keep="first", maintain_order=True)
+    judged = _wide(verdicts, "judge", TURN_KEYS).sort(TURN_KEYS)
+    drawn = drawn_turns(keys, turns).unique(TURN_KEYS, keep="first", maintain_order=True)
     labelled = (
         weighted(drawn, annotations, ["family", "stratum"])
         .join(people(annotations).rename({"label": PEOPLE}), on="id", maintain_order="left")
@@ -71,7 +70,7 @@ def labelled_beside_judges(
             .alias(PEOPLE_GENUINE)
         )
         .join(_wide(annotations, "annotator", ["id"]), on="id", maintain_order="left")
-        .join(judged, on=TURN, how="left", maintain_order="left")
+        .join(judged, on=TURN_KEYS, how="left", maintain_order="left")
     )
     return labelled, judged.with_columns(family=family, weight=pl.lit(1.0))
 

@@ -11,14 +11,15 @@ from pathlib import Path
 import polars as pl
 
 from userturn.humans.blinding import neutral, special_tokens
-from userturn.humans.sample import STRATUM, TURN, drawn, keyed_hashes
+from userturn.humans.sample import drawn, keyed_hashes
 from userturn.logs import say
 from userturn.storage.atomic_files import written_whole
 from userturn.storage.hashing import fingerprint
+from userturn.storage.key_columns import STRATUM_KEYS, TURN_KEYS
 from userturn.storage.parquet import Schema, read_tables, write_table
 from userturn.workflow.humans import HumanGrid
 
-ID_LENGTH = 16  # hexadecimal digits of an opaque id
+OPAQUE_ID_LENGTH = 16  # hexadecimal digits of an opaque id
 KEY_SCHEMA: Schema = {
     "round": pl.String,
     "id": pl.String,
@@ -38,12 +39,12 @@ KEY_SCHEMA: Schema = {
     "inclusion_probability": pl.Float64,
 }
 SAMPLE_SCHEMA: Schema = {
-    **{name: KEY_SCHEMA[name] for name in (*TURN, "key", "stratum", "rank", "stratum_size")},
+    **{name: KEY_SCHEMA[name] for name in (*TURN_KEYS, "key", "stratum", "rank", "stratum_size")},
     **{name: KEY_SCHEMA[name] for name in ("n_drawn", "inclusion_probability")},
     "is_drawn": pl.Boolean,
 }
 TURNS_SCHEMA: Schema = {
-    **{name: KEY_SCHEMA[name] for name in (*TURN, "key")},
+    **{name: KEY_SCHEMA[name] for name in (*TURN_KEYS, "key")},
     "answer": pl.String,
     "text": pl.String,
 }
@@ -66,7 +67,7 @@ def topped_up(strata: pl.DataFrame, minimum: int, seed: int) -> pl.DataFrame:
         seed: of the study.
     """
     secret = fingerprint(["strata that are topped up", seed])
-    names = strata.select(pl.concat_str(STRATUM, separator="\n")).to_series()
+    names = strata.select(pl.concat_str(STRATUM_KEYS, separator="\n")).to_series()
     room = pl.int_ranges("n_drawn", pl.min_horizontal("stratum_size", pl.col("n_drawn") + minimum))
     steps = (
         strata.with_columns(order=keyed_hashes(secret, names), level=room)
@@ -77,9 +78,9 @@ def topped_up(strata: pl.DataFrame, minimum: int, seed: int) -> pl.DataFrame:
         .join(strata.group_by("family").agg(short=minimum - pl.sum("n_drawn")), on="family")
         .filter(pl.col("step") < pl.col("short"))
     )
-    raised = steps.group_by(STRATUM).agg(n_more=pl.len())
+    raised = steps.group_by(STRATUM_KEYS).agg(n_more=pl.len())
     return (
-        strata.join(raised, on=STRATUM, how="left", maintain_order="left")
+        strata.join(raised, on=STRATUM_KEYS, how="left", maintain_order="left")
         .with_columns(n_drawn=pl.col("n_drawn") + pl.col("n_more").fill_null(0))
         .drop("n_more")
     )
@@ -105,22 +106,24 @@ def draw(
     before = pl.col("key").is_in(earlier["key"].to_list())
     reached = pl.col("rank").filter(before).max().fill_null(0)
     strata = (
-        frame.group_by(STRATUM, maintain_order=True)
+        frame.group_by(STRATUM_KEYS, maintain_order=True)
         .agg(pl.first("stratum_size"), n_drawn=pl.max_horizontal(pl.first("n_drawn"), reached))
         .with_columns(family=family)
     )
-    raised = topped_up(strata, minimum, seed).select(*STRATUM, "family", wanted="n_drawn")
-    placed = frame.drop("n_drawn", "inclusion_probability", "is_drawn").join(raised, on=STRATUM)
+    raised = topped_up(strata, minimum, seed).select(*STRATUM_KEYS, "family", wanted="n_drawn")
+    placed = frame.drop("n_drawn", "inclusion_probability", "is_drawn").join(
+        raised, on=STRATUM_KEYS
+    )
     return drawn(placed, pl.col("wanted")).filter("is_drawn", ~before)
 
 
 def keyed(turns: pl.DataFrame, round_name: str, judge: str, seed: int) -> pl.DataFrame:
     """Return the key of a round, in the order in which annotators see it: that of opaque ids."""
     secret = fingerprint(["annotation ids", seed, round_name])
-    names = turns.select(pl.concat_str(*TURN, "key", separator="\n")).to_series()
+    names = turns.select(pl.concat_str(*TURN_KEYS, "key", separator="\n")).to_series()
     return (
         turns.with_columns(
-            id=keyed_hashes(secret, names).str.head(ID_LENGTH),
+            id=keyed_hashes(secret, names).str.head(OPAQUE_ID_LENGTH),
             round=pl.lit(round_name),
             judge=pl.lit(judge),
         )
@@ -143,8 +146,8 @@ def shown(
         items: messages by dataset and item.
         tokens: special tokens of the models; they are shown as one neutral mark.
     """
-    columns = [*TURN, "key", "answer", "text"]
-    seen = key.join(turns.select(columns), on=[*TURN, "key"], maintain_order="left")
+    columns = [*TURN_KEYS, "key", "answer", "text"]
+    seen = key.join(turns.select(columns), on=[*TURN_KEYS, "key"], maintain_order="left")
     rows = []
     for row in seen.iter_rows(named=True):
         messages = [*items[row["dataset"]][row["item"]]]

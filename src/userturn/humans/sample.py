@@ -13,10 +13,9 @@ import polars as pl
 
 from userturn.judges.verdict import GENUINE
 from userturn.storage.hashing import fingerprint
+from userturn.storage.key_columns import STRATUM_KEYS, TURN_KEYS
 from userturn.storage.parquet import write_table
 
-TURN = ["model", "dataset", "temperature", "perturbation", "item", "sample"]
-STRATUM = ["model", "dataset", "temperature", "perturbation", "stratum"]
 UNSCORED = "unscored"
 
 
@@ -45,16 +44,16 @@ def sampling_frame(turns: pl.DataFrame, verdicts: pl.DataFrame, seed: int) -> pl
     """
     secret = fingerprint(["order of the human sample", seed])
     labelled = turns.filter(pl.col("outcome") != "error").join(
-        verdicts.select(*TURN, stratum=pl.col("label").fill_null(UNSCORED)), on=TURN
+        verdicts.select(*TURN_KEYS, stratum=pl.col("label").fill_null(UNSCORED)), on=TURN_KEYS
     )
     ordered = labelled.with_columns(order=keyed_hashes(secret, labelled["key"]))
     return (
-        ordered.sort(*STRATUM, "order", "item", "sample")
+        ordered.sort(*STRATUM_KEYS, "order", "item", "sample")
         .with_columns(
-            rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(STRATUM),
-            stratum_size=pl.len().over(STRATUM).cast(pl.Int64),
+            rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over(STRATUM_KEYS),
+            stratum_size=pl.len().over(STRATUM_KEYS).cast(pl.Int64),
         )
-        .select(*TURN, "key", "stratum", "rank", "stratum_size")
+        .select(*TURN_KEYS, "key", "stratum", "rank", "stratum_size")
     )
 
 
@@ -101,5 +100,5 @@ def human_sample(
     turns: pl.DataFrame, verdicts: pl.DataFrame, settings: Mapping[str, int], seed: int
 ) -> pl.DataFrame:
     """Return the order in which a cell's turns are drawn, and which of them the config wants."""
-    frame = sampling_frame(turns.select(*TURN, "key", "outcome"), verdicts, seed)
+    frame = sampling_frame(turns.select(*TURN_KEYS, "key", "outcome"), verdicts, seed)
     return drawn(frame, wanted(settings))

@@ -9,6 +9,7 @@ import yaml
 
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
+from userturn.judges.usage import MILLION
 from userturn.judges.verdict import UserTurn, Verdict, verdict_schema
 from userturn.models.fetch import source_identity
 from userturn.storage.hashing import file_sha256, fingerprint
@@ -25,7 +26,6 @@ SHAPING = ("model", "settings", "reply", "rationale_characters")
 VARIABLE = expression(r"[A-Z_][A-Z0-9_]{0,63}")
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")
 TOKENS_OF_A_RUBRIC, TOKENS_OF_A_VERDICT = 800, 120
-MILLION = 1e6
 
 
 def complete(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,11 +17,11 @@ from typing import Any, Self
 
 import aiohttp
 
+from userturn.datasets.messages import Message
 from userturn.judges.api_keys import without_key
 from userturn.judges.budget import Account
 from userturn.judges.endpoint import TOKEN_LIMITS
 from userturn.judges.parse_reply import Reply, error_in, is_too_long, read_reply
-from userturn.judges.prompt import Message
 from userturn.judges.rate_limit import Pace
 from userturn.judges.usage import UNLIMITED, at_most
 from userturn.logs import say

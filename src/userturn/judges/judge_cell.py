@@ -7,9 +7,8 @@ import polars as pl
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import Verdict
+from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import write_parts
-
-KEYS = ["model", "dataset", "temperature", "perturbation", "item", "sample"]
 
 
 def judge_cell(
@@ -30,7 +29,7 @@ def judge_cell(
 def verdicts_table(judge: str, cell: CellToJudge, verdicts: Sequence[Verdict]) -> pl.DataFrame:
     """Return a judge's verdicts as a table, one row per turn of the cell."""
     judged = (
-        cell.columns(*KEYS, "outcome", "error")
+        cell.columns(*TURN_KEYS, "outcome", "error")
         .with_columns(
             judge=pl.lit(judge),
             label=pl.Series([v.label for v in verdicts], dtype=pl.String),

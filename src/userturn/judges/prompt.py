@@ -14,13 +14,13 @@ from typing import Any
 
 import yaml
 
+from userturn.datasets.messages import Message
 from userturn.judges.kinds import judge_identity
 from userturn.judges.verdict import UserTurn
 from userturn.prompts.control_tokens import MAY_OPEN_TOKEN
 from userturn.storage.hashing import fingerprint
 from userturn.unseen import UNSEEN
 
-Message = dict[str, str]
 MARKER_LENGTH = 16
 SYSTEM_ENDS = "\n-----\n"
 

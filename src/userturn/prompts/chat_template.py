@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from userturn.datasets.messages import Message
 from userturn.prompts.answer_form import AnswerForm, answer_form
 from userturn.prompts.examples import (
     EXAMPLE,
     NEXT_MESSAGES_BY_BEGINNING,
     NEXT_USER_MESSAGES,
-    Message,
     user,
 )
 from userturn.prompts.header import (
@@ -27,7 +27,7 @@ from userturn.prompts.stop_texts import answer_end_texts, user_turn_stop_texts
 from userturn.prompts.stop_tokens import answer_ends, user_turn_stops
 from userturn.prompts.tokenize import TemplateError, interleave
 
-__all__ = ["Message", "Prompt", "Template", "TemplateError"]
+__all__ = ["Prompt", "Template", "TemplateError"]
 
 
 BY_HAND = (

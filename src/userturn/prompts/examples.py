@@ -1,8 +1,6 @@
 """Small conversations that every chat template is tried on before a study relies on it."""
 
-from collections.abc import Mapping
-
-Message = Mapping[str, str]
+from userturn.datasets.messages import Message
 
 # A template that trims, escapes, changes case, or counts on letters only, shows itself on these.
 EXAMPLE: tuple[Message, ...] = (
@@ -27,3 +25,6 @@ NEXT_MESSAGES_BY_BEGINNING = {
 def user(content: str) -> Message:
     """Return a user message."""
     return {"role": "user", "content": content}
+
+
+NEXT_USER = user(NEXT_USER_MESSAGES[0])

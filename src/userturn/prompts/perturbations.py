@@ -14,7 +14,7 @@ from typing import Annotated, Any, Protocol, get_args, get_type_hints
 from userturn.config.check import check_values
 from userturn.config.entries import Config, selected
 from userturn.config.errors import ConfigError, near_miss
-from userturn.prompts.examples import Message
+from userturn.datasets.messages import Message
 from userturn.prompts.tokenize import TemplateError
 
 

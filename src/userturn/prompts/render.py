@@ -12,7 +12,8 @@ from datetime import date
 from functools import cached_property
 from typing import Any
 
-from userturn.prompts.examples import EXAMPLE, Message
+from userturn.datasets.messages import Message
+from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.tokenize import Encoder, TemplateError, find_control_tokens, interleave
 
 

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from userturn.prompts.examples import EXAMPLE, NEXT_USER_MESSAGES, Message, user
+from userturn.datasets.messages import Message
+from userturn.prompts.examples import EXAMPLE, NEXT_USER
 from userturn.prompts.stop_tokens import added_tokens
 from userturn.prompts.tokenize import TemplateError
 
 if TYPE_CHECKING:
     from userturn.prompts.chat_template import Template
-
-NEXT_USER = user(NEXT_USER_MESSAGES[0])
 
 
 def plain_beginning(template: "Template", literal: str) -> str:

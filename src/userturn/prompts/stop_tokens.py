@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from userturn.prompts.examples import EXAMPLE, NEXT_USER_MESSAGES, Message, user
+from userturn.datasets.messages import Message
+from userturn.prompts.examples import EXAMPLE, NEXT_USER
 from userturn.prompts.tokenize import TemplateError
 
 if TYPE_CHECKING:
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
 
 # What tokenizers call the end of a document; a model that writes it has finished.
 ENDS_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "</s>", "<eos>")
-NEXT_USER = user(NEXT_USER_MESSAGES[0])
 INTERRUPTIONS = ("system", "tool")
 
 

@@ -22,7 +22,7 @@ from userturn.logs import log_to
 from userturn.storage.atomic_files import SCHEMA_VERSION, files_written, write_text
 from userturn.storage.hashing import beginning_sha256, file_sha256, fingerprint
 
-Record = dict[str, Any]
+JobRecord = dict[str, Any]
 
 LOGS = Path("logs")
 RESULTS = Path("results")
@@ -71,10 +71,10 @@ def write_record(path: Path, content: Mapping[str, Any]) -> None:
     write_text(text + "\n", path)
 
 
-def read_record(path: Path) -> Record | None:
+def read_record(path: Path) -> JobRecord | None:
     """Return a record, or None if it was altered or is none."""
     try:
-        content: Record = json.loads(path.read_bytes())
+        content: JobRecord = json.loads(path.read_bytes())
         checksum = content.pop("checksum")
         whole = checksum == fingerprint(content) and _is_record(content)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
@@ -82,7 +82,7 @@ def read_record(path: Path) -> Record | None:
     return content if whole else None
 
 
-def _is_record(content: Record) -> bool:
+def _is_record(content: JobRecord) -> bool:
     """Tell whether what a record says has the form that `_record` gives it.
 
     Each file that it names is inside the project, so that nothing else is opened on its word.
@@ -104,12 +104,12 @@ def _is_record(content: Record) -> bool:
     )
 
 
-def _earlier(path: Path) -> Record:
+def _earlier(path: Path) -> JobRecord:
     """Return what an earlier run of the same job recorded, if it is available."""
     return (read_record(path) if path.is_file() else None) or {}
 
 
-def _record(job: Any, earlier: Mapping[str, Any], began: str, files: set[Path]) -> Record:
+def _record(job: Any, earlier: Mapping[str, Any], began: str, files: set[Path]) -> JobRecord:
     declared = set(_files(job.output))
     # Plans, pins and journals outlive the job that made them, so a later one takes over the note.
     beside = {p: h for p, h in earlier.get("beside", {}).items() if Path(p).is_file()}

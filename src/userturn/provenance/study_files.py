@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from userturn.provenance.job_record import PROVENANCE, STAMP, Record, code_sha256, read_record
+from userturn.provenance.job_record import PROVENANCE, STAMP, JobRecord, code_sha256, read_record
 from userturn.storage.hashing import file_sha256, fingerprint
 
 # Kept apart from artifacts: records themselves, and what grows or goes while a study runs.
@@ -46,7 +46,7 @@ class Files:
         return self.results / rest if folder == "results" else self.results.parent / path
 
     @cached_property
-    def records(self) -> dict[str, Record | None]:
+    def records(self) -> dict[str, JobRecord | None]:
         """The record of every job, None if it cannot be read, by the record's path."""
         folder = self.results / "provenance"
         return {
@@ -55,7 +55,7 @@ class Files:
         }
 
     @property
-    def readable(self) -> Iterator[tuple[str, Record]]:
+    def readable(self) -> Iterator[tuple[str, JobRecord]]:
         """The records that can be read, by their paths."""
         return ((path, record) for path, record in self.records.items() if record is not None)
 
@@ -130,7 +130,7 @@ def study_digest(files: Files) -> str:
     return fingerprint({"artifacts": files.recorded, "records": records})
 
 
-def _of_the_study(record: Record) -> dict[str, Any]:
+def _of_the_study(record: JobRecord) -> dict[str, Any]:
     kept = {kind: _lasting(record[kind].items()) for kind in ("inputs", "outputs")}
     return {**{key: record[key] for key in OF_THE_STUDY}, **kept}
 

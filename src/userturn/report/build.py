@@ -17,12 +17,15 @@ from userturn.html.page import FOLDER, embedded, policy, read_page
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.humans.task_page import Labels, read_rubric
 from userturn.report.explorer import OUTCOMES, people_without_names, write_explorer
-from userturn.report.explorer_prompts import ROWS, WRITERS
-from userturn.report.headline import LIMITS, Tables, headline
+from userturn.report.explorer_prompts import ROWS_PER_FILE, WRITERS
+from userturn.report.headline import headline
 from userturn.report.table_layout import shown_table, shown_tables
 from userturn.storage.atomic_files import write_text
 from userturn.storage.parquet import read_tables
+from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
+from userturn.tables.decoupling import LIMITS
+from userturn.tables.material import Tables
 
 # In this order: each uses what those before it define.
 SCRIPTS = [
@@ -100,12 +103,12 @@ def laid_out(grid: Grid, judge: str, models: Sequence[str], rubric: Labels) -> d
         "models": models,
         "datasets": list(grid.datasets),
         "temperatures": list(grid.temperatures),
-        "perturbations": sorted(grid.perturbations, key=lambda name: (name != "none", name)),
+        "perturbations": sorted(grid.perturbations, key=lambda name: (name != PLAIN, name)),
         "private": grid.private_datasets,
         "judges": list(grid.judges),
         "judge": judge,
         "criteria": {name: text["criterion"] for name, text in rubric.items()},
-        "rows": ROWS,
+        "rows": ROWS_PER_FILE,
         "writers": WRITERS,
         "outcomes": OUTCOMES,
     }

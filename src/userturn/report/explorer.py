@@ -3,9 +3,10 @@
 A data file is a script that hands one value to the page, since a page that was opened from a file
 may read scripts beside it and nothing else. There are two kinds:
 
-- `cell-{number}-{part}.js` has the turns of a cell, `ROWS` of them;
-- `prompts-{group}-{part}.js` has `ROWS` items of a model and dataset with the prompts of all their
-  cells: temperatures share prompts, perturbations share messages, and each text is written once.
+- `cell-{number}-{part}.js` has the turns of a cell, `ROWS_PER_FILE` of them;
+- `prompts-{group}-{part}.js` has `ROWS_PER_FILE` items of a model and dataset with the prompts of
+  all their cells: temperatures share prompts, perturbations share messages, and each text is
+  written once.
 
 A row is a list whose texts are numbers of the file's `texts`, with -1 where there is none.
 """
@@ -18,18 +19,34 @@ from typing import Any
 
 import polars as pl
 
-from userturn.report.explorer_prompts import ROWS, Group, Texts, numbered, read_group, write_script
+from userturn.report.explorer_prompts import (
+    ROWS_PER_FILE,
+    Group,
+    Texts,
+    numbered,
+    read_group,
+    write_script,
+)
+from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 
 OUTCOMES = ["ok", "empty", "error"]
-TURN = ["model", "dataset", "temperature", "perturbation", "item", "sample"]
 People = Mapping[tuple[Any, ...], list[list[str | None]]]
 
 
 def read_turns(folder: Path, judges: Sequence[str]) -> pl.DataFrame:
     """Return a cell's user turns, with columns `label_0`, `rationale_0`, ... of each judge."""
-    columns = [*TURN, "key", "prompt_text", "answer", "outcome", "text", "finish_reason", "error"]
+    columns = [
+        *TURN_KEYS,
+        "key",
+        "prompt_text",
+        "answer",
+        "outcome",
+        "text",
+        "finish_reason",
+        "error",
+    ]
     turns = pl.read_parquet(folder / "user_turns.parquet", columns=columns)
     said = ["label", "rationale", "unscored_reason"]
     for number, judge in enumerate(judges):
@@ -58,7 +75,7 @@ def people_by_turn(annotations: pl.DataFrame) -> People:
     called = people_without_names(annotations)
     said: dict[tuple[Any, ...], list[list[str | None]]] = {}
     for row in annotations.sort("annotator", "round").iter_rows(named=True):
-        turn = tuple(row[name] for name in (*TURN, "key"))
+        turn = tuple(row[name] for name in (*TURN_KEYS, "key"))
         said.setdefault(turn, []).append([called[row["annotator"]], row["label"], row["notes"]])
     return said
 
@@ -85,7 +102,7 @@ def turn_rows(
             said = [row[f"rationale_{number}"], row[f"unscored_reason_{number}"]]
             shown = said if group else [None, None]
             verdicts.append([numbered(labels, row[f"label_{number}"]), *shown])
-        labelled = people.get(tuple(row[name] for name in (*TURN, "key")), [])
+        labelled = people.get(tuple(row[name] for name in (*TURN_KEYS, "key")), [])
         yield [
             item,
             group.positions[item] if group else -1,
@@ -174,8 +191,8 @@ def write_explorer(
         for cell in cells:
             turns = read_turns(grid.results / "cells" / cell.folder, judges)
             rows = list(turn_rows(turns, len(judges), group, numbers, people))
-            for part, start in enumerate(range(0, max(1, len(rows)), ROWS)):
-                value = cell_file(rows[start : start + ROWS])
+            for part, start in enumerate(range(0, max(1, len(rows)), ROWS_PER_FILE)):
+                value = cell_file(rows[start : start + ROWS_PER_FILE])
                 write_script(folder, f"cell-{len(index)}-{part}", value)
             index.append(indexed(cell, turns, rows, len(judges)))
         if group:

@@ -11,7 +11,7 @@ from userturn.html.page import embedded
 from userturn.report.prompt_segments import TEMPLATE, Part, prompt_parts
 from userturn.storage.atomic_files import write_text
 
-ROWS = 500  # of one data file
+ROWS_PER_FILE = 500  # of one data file
 WRITERS = [TEMPLATE, "system", "user", "assistant"]
 Texts = dict[str, int]
 
@@ -50,7 +50,7 @@ class PromptsFile:
 
 
 class Group:
-    """The items of a model and dataset, with the model's answers to them, in files of `ROWS`."""
+    """The items of a model and dataset with the answers to them, in files of `ROWS_PER_FILE`."""
 
     def __init__(
         self, items: pl.DataFrame, answers: pl.DataFrame, grades: pl.DataFrame, user_header: str
@@ -62,10 +62,10 @@ class Group:
         self.user_header = user_header
         self.positions = {item: i for i, item in enumerate(table["item"])}
         self.messages = [[(m["role"], m["content"]) for m in said] for said in table["messages"]]
-        self.files = [PromptsFile() for _ in range(0, max(1, table.height), ROWS)]
+        self.files = [PromptsFile() for _ in range(0, max(1, table.height), ROWS_PER_FILE)]
         columns = (table[name] for name in ("item", "answer", "correct"))
         for position, (item, answer, correct) in enumerate(zip(*columns, strict=True)):
-            file = self.files[position // ROWS]
+            file = self.files[position // ROWS_PER_FILE]
             file.items.append([numbered(file.texts, item), numbered(file.texts, answer), correct])
 
     def prompt(self, item: str, prompt: str | None, shown: str | None) -> int:
@@ -73,7 +73,7 @@ class Group:
         if prompt is None:
             return -1
         position = self.positions[item]
-        file = self.files[position // ROWS]
+        file = self.files[position // ROWS_PER_FILE]
         return file.prompt(item, prompt, shown, self.messages[position], self.user_header)
 
     def write(self, folder: Path, number: int) -> None:

@@ -1,15 +1,16 @@
 """The main numbers of a study, by one judge, each with its denominator."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
+from userturn.study.cells import ALL, PLAIN
+from userturn.tables.decoupling import LIMITS
+from userturn.tables.material import Tables
 from userturn.workflow.controls import HUMAN
 
-Tables = Mapping[str, pl.DataFrame]
-RATE = ["estimate", "lower", "upper", "n_scored", "n_turns"]
-LIMITS = ["estimate", "lower", "upper"]
+RATE_SHOWN = [*LIMITS, "n_scored", "n_turns"]
 COUNTS = ["n_turns", "n_ok", "n_empty", "n_error", "n_scored", "n_unscored"]
 
 
@@ -32,15 +33,15 @@ def rates_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[d
     rates = pooled.filter(
         pl.col("scope") == "model",
         pl.col("average") == "micro",
-        pl.col("perturbation") == "none",
+        pl.col("perturbation") == PLAIN,
         pl.col("temperature").is_not_null(),
     ).sort("temperature")
     graded = _of_judge(tables, "decoupling", judge)
     if graded.height:
-        graded = graded.filter(pl.col("dataset") == "all").sort("temperature")
+        graded = graded.filter(pl.col("dataset") == ALL).sort("temperature")
     rows = []
     for model in models:
-        of_model = rates.filter(pl.col("model") == model).select("temperature", *RATE)
+        of_model = rates.filter(pl.col("model") == model).select("temperature", *RATE_SHOWN)
         right = graded.filter(pl.col("model") == model) if graded.height else graded
         accuracy = [right[f"accuracy_{name}"][0] for name in LIMITS] if right.height else None
         rows.append({"model": model, "rates": of_model.to_dicts(), "accuracy": accuracy})
@@ -56,7 +57,7 @@ def worth_of_judge(tables: Tables, judge: str) -> dict[str, Any]:
     controls = _of_judge(tables, "controls", judge)
     if controls.is_empty():
         return {"human": None, "weakest": None}
-    scored = controls.filter(pl.col("dataset") == "all", pl.col("n_scored") > 0)
+    scored = controls.filter(pl.col("dataset") == ALL, pl.col("n_scored") > 0)
     human = scored.filter(pl.col("control") == HUMAN).to_dicts()
     planted = scored.filter(pl.col("control") != HUMAN).sort("estimate", "control").to_dicts()
     return {"human": human[0] if human else None, "weakest": planted[0] if planted else None}

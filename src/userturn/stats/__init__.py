@@ -1,6 +1,7 @@
 """Intervals, tests and estimators: arrays in, numbers out.
 
 agreement.py: agreement of raters: raw, Cohen's kappa, Krippendorff's alpha, Gwet's AC1.
+arrays.py: the types of arrays.
 association.py: rank correlation over models, odds ratios over items.
 clustered.py: rates of items that have several turns each.
 combinations.py: limits of sums and differences, from the limits of their parts.

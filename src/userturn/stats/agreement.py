@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from userturn.stats.arrays import Floats
 from userturn.stats.clustered import Patterns, design_effect
 from userturn.stats.proportions import CONFIDENCE, wilson_limits
 
-Floats = npt.NDArray[np.float64]
 N_RESAMPLES = 1000
 FEWEST = 2  # units that an interval needs
 PRIOR = {"gwet_ac1": 1.0, "cohen_kappa": 2.0, "krippendorff_alpha": 2.0}  # units

@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from userturn.stats.arrays import Floats
 from userturn.stats.proportions import CONFIDENCE, quantile_of, wilson_limits
 
-Floats = npt.NDArray[np.float64]
 Z = quantile_of(CONFIDENCE)
 
 

@@ -4,6 +4,7 @@ atomic_files.py: files that are written whole or not at all, with their identity
 hashing.py: content hashes: equal content has equal fingerprints.
 journal.py: append-only JSON lines with a checksum, one line per finished request.
 journal_table.py: journals read as tables, one row per key.
+key_columns.py: the columns that identify a row of each kind.
 leases.py: lets one job at a time work on a model's shard.
 locks.py: locks between processes of one host.
 parquet.py: Parquet files, byte-equal for equal content.

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.humans.labels import PEOPLE
+from userturn.humans.labels import NO_LABELS, PEOPLE
 from userturn.humans.rater_pairs import (
-    NO_LABELS,
     PEOPLE_GENUINE,
     Comparison,
     comparisons,
@@ -118,7 +117,7 @@ def agreement(
 
 REPORTED = Shown(
     "Agreement of people and judges",
-    {"family": "all"},
+    {"family": ALL},
     (
         *texts("comparison", "first", "second", "scale", "weights", "coefficient"),
         column("agreement", "number", "estimate", *INTERVAL),

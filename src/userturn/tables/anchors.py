@@ -3,8 +3,8 @@
 import polars as pl
 
 from userturn.storage.parquet import Schema
-from userturn.tables.material import Material
-from userturn.tables.published_results import ANCHORS, Tables
+from userturn.tables.material import Material, Tables
+from userturn.tables.published_results import ANCHORS
 from userturn.tables.report_layout import (
     Shown,
     texts,

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from userturn.humans.labels import PEOPLE
-from userturn.humans.rater_pairs import NO_LABELS, comparisons
+from userturn.humans.labels import NO_LABELS, PEOPLE
+from userturn.humans.rater_pairs import comparisons
 from userturn.storage.parquet import Schema
 from userturn.tables.material import Material
 

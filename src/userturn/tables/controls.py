@@ -73,7 +73,7 @@ def measure_judges(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 REPORTED = Shown(
     "Judges: turns of a known kind",
-    {"dataset": "all"},
+    {"dataset": ALL},
     (
         *texts("control", "label", "judge"),
         column("judged correctly", "share", "estimate", *INTERVAL),

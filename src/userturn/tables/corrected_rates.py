@@ -5,13 +5,12 @@ from typing import Any
 
 import polars as pl
 
-from userturn.humans.labels import drawn_turns, people
-from userturn.humans.sample import TURN
+from userturn.humans.labels import NO_LABELS, drawn_turns, people
 from userturn.stats.prediction_powered import contrast
+from userturn.storage.key_columns import CELL_KEYS, ITEM_KEYS, TURN_KEYS
 from userturn.storage.parquet import Schema
-from userturn.study.cells import PLAIN
-from userturn.tables.item_counts import CELL
-from userturn.tables.label_domain import ITEM, NO_LABELS, Domain, correlation
+from userturn.study.cells import ALL, PLAIN
+from userturn.tables.label_domain import Domain, correlation
 from userturn.tables.material import Material
 from userturn.tables.report_layout import (
     INTERVAL,
@@ -21,7 +20,7 @@ from userturn.tables.report_layout import (
     texts,
 )
 
-COORDINATES = ["family", *CELL]
+COORDINATES = ["family", *CELL_KEYS]
 OVER_DATASETS = [name for name in COORDINATES if name != "dataset"]
 # Every pool keeps perturbations apart: they are no samples of one rate.
 SCOPES = {
@@ -29,7 +28,7 @@ SCOPES = {
     "model and temperature": OVER_DATASETS,
     "model": ["family", "model", "perturbation"],
     "family": ["family", "perturbation"],
-    "all": ["perturbation"],
+    ALL: ["perturbation"],
 }
 CONTRASTS = {"contrast": COORDINATES, "contrast over datasets": OVER_DATASETS}
 SCHEMA: Schema = {
@@ -72,7 +71,7 @@ def _rate(domain: Domain) -> dict[str, Any]:
 
 def _drawn_cells(domain: Domain) -> Domain:
     """Return the part of a domain that pools are of: the cells that turns were drawn of."""
-    turns = domain.turns.join(domain.drawn, on=CELL, how="semi", maintain_order="left")
+    turns = domain.turns.join(domain.drawn, on=CELL_KEYS, how="semi", maintain_order="left")
     return domain.part(turns, domain.drawn)
 
 
@@ -87,7 +86,7 @@ def _rates(domain: Domain, scope: str) -> list[dict[str, Any]]:
 
 def _contrast(condition: Domain, base: Domain) -> dict[str, Any]:
     """Return the difference of two domains' rates on the items that both have."""
-    shared = condition.turns.select(ITEM).unique().join(base.turns, on=ITEM, how="semi")
+    shared = condition.turns.select(ITEM_KEYS).unique().join(base.turns, on=ITEM_KEYS, how="semi")
     first, second = condition.of_items(shared), base.of_items(shared)
     counts = [first.counts(), second.counts()]
     row: dict[str, Any] = {name: sum(c[name] for c in counts) for name in ("n_turns", "n_labelled")}
@@ -147,12 +146,12 @@ def corrected_rates(
     """
     family = pl.col("model").replace_strict(families, return_dtype=pl.String)
     frame = turns.filter(pl.col("outcome") != "error").with_columns(family=family)
-    drawn = drawn_turns(keys, frame).unique(TURN, keep="first", maintain_order=True)
+    drawn = drawn_turns(keys, frame).unique(TURN_KEYS, keep="first", maintain_order=True)
     labelled = people(annotations).filter(pl.col("id").is_in(drawn["id"].to_list()))
     rows = []
     for judge in sorted(verdicts["judge"].unique()):
-        of_judge = verdicts.filter(pl.col("judge") == judge).select(*TURN, "genuine")
-        judged = frame.join(of_judge, on=TURN, how="left", maintain_order="left")
+        of_judge = verdicts.filter(pl.col("judge") == judge).select(*TURN_KEYS, "genuine")
+        judged = frame.join(of_judge, on=TURN_KEYS, how="left", maintain_order="left")
         found = _of_judge(Domain(judged, drawn, labelled))
         rows += [{"judge": judge, **row} for row in found]
     table = pl.DataFrame(rows, schema=SCHEMA)

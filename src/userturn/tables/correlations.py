@@ -175,7 +175,7 @@ def printed(table: pl.DataFrame) -> pl.DataFrame:
 
 REPORTED = Shown(
     "Correlations across models",
-    {"dataset": "all"},
+    {"dataset": ALL},
     (
         *texts("x", "y", "family"),
         TEMPERATURE,

@@ -6,8 +6,8 @@ import polars as pl
 
 from userturn.humans.labels import PEOPLE
 from userturn.humans.rounds import ITEMS_SCHEMA
-from userturn.humans.sample import TURN
 from userturn.judges.verdict import GENUINE
+from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import Schema, read_tables
 from userturn.tables.material import Material
 
@@ -51,7 +51,7 @@ def disagreements(
     table = (
         labelled.drop("judge")
         .rename({PEOPLE: "people_label"})
-        .join(verdicts.rename({"label": "judge_label"}), on=TURN)
+        .join(verdicts.rename({"label": "judge_label"}), on=TURN_KEYS)
         .filter(~pl.col("judge_label").eq_missing(pl.col("people_label")))
         .join(texts, on="id", how="left")
         .with_columns(

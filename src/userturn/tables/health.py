@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from userturn.tables.item_counts import CELL
+from userturn.storage.key_columns import CELL_KEYS
 from userturn.tables.material import Material
 
 
@@ -17,5 +17,5 @@ def health(rates: pl.DataFrame) -> pl.DataFrame:
     shares = {f"share_{kind}": pl.col(f"n_{kind}") / pl.col("n_turns") for kind in kinds}
     counts = [f"n_{kind}" for kind in kinds]
     return rates.select(
-        *CELL, "judge", "n_items", "n_turns", *counts, **shares, share_scored="coverage"
+        *CELL_KEYS, "judge", "n_items", "n_turns", *counts, **shares, share_scored="coverage"
     )

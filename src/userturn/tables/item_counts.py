@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from userturn.storage.key_columns import JUDGED_CELL_KEYS
 from userturn.storage.parquet import Schema
 
-CELL = ["model", "dataset", "temperature", "perturbation"]
-KEYS = [*CELL, "judge"]
 RATE: Schema = {  # of scored turns, with its interval, and what the unscored could make of it
     "estimate": pl.Float64,
     "lower": pl.Float64,
@@ -35,7 +34,7 @@ def count_items(paths_to_verdicts: Sequence[str]) -> pl.DataFrame:
     names = verdicts.select(pl.col("label").cast(pl.String).drop_nulls().unique().sort())
     labels = names.collect(engine="streaming")["label"].to_list()
     return (
-        verdicts.group_by(*KEYS, "item")
+        verdicts.group_by(*JUDGED_CELL_KEYS, "item")
         .agg(
             n_turns=pl.len().cast(pl.Int32),
             n_scored=pl.col("genuine").count().cast(pl.Int32),

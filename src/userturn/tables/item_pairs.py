@@ -5,9 +5,9 @@ from typing import Any
 
 import polars as pl
 
+from userturn.storage.key_columns import JUDGED_ITEM_KEYS
 from userturn.study.cells import PLAIN
 
-ITEM = ["model", "dataset", "temperature", "perturbation", "judge", "item"]
 SHARED = [
     "factor", "condition", "baseline", "scope", "family", "model", "dataset",
     "temperature", "perturbation", "judge",
@@ -25,7 +25,7 @@ PAIRED = [name for name in SHARED if name != "scope"] + [
 def shares(items: pl.DataFrame) -> pl.DataFrame:
     """Return the share of genuine turns of each item that was scored, and its first sample's."""
     return items.filter(pl.col("n_scored") > 0).select(
-        *ITEM,
+        *JUDGED_ITEM_KEYS,
         "family",
         "n_turns",
         "n_scored",
@@ -94,7 +94,7 @@ def paired_items(
 
     def under(factor: str, value: Any, some: pl.Expr | None = None) -> pl.DataFrame:
         kept = [t if some is None else t.filter(some) for t in (after, before)]
-        return pairs(kept[0], factor, value, [k for k in ITEM if k != factor], kept[1])
+        return pairs(kept[0], factor, value, [k for k in JUDGED_ITEM_KEYS if k != factor], kept[1])
 
     models = [
         under("model", base, pl.col("model").cast(pl.String).is_in([name, base]))

@@ -7,6 +7,7 @@ import polars as pl
 from userturn.controls.injections import PREFIX
 from userturn.stats.proportions import wilson
 from userturn.storage.parquet import Schema
+from userturn.study.cells import ALL
 from userturn.tables.material import Material
 from userturn.tables.report_layout import (
     INTERVAL,
@@ -58,7 +59,7 @@ def describe_judge(
     of_judge = rates.filter(pl.col("judge") == judge)
     injected = controls.filter(
         pl.col("judge") == judge,
-        pl.col("dataset") == "all",
+        pl.col("dataset") == ALL,
         pl.col("control").str.starts_with(PREFIX),
     )
     n_injected, n_obeyed = int(injected["n_scored"].sum()), int(injected["n_genuine"].sum())

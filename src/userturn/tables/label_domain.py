@@ -6,20 +6,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from userturn.humans.labels import n_unlabelled_classes, weighted
-from userturn.humans.sample import TURN
+from userturn.humans.labels import NO_LABELS, n_unlabelled_classes, weighted
+from userturn.stats.arrays import Floats
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.stats.prediction_powered import (
     Corrected,
-    Floats,
     Labelled,
     corrected_rate,
     design_effect,
 )
 from userturn.stats.proportions import Interval
+from userturn.storage.key_columns import ITEM_KEYS, TURN_KEYS
 
-ITEM = ["dataset", "item"]
-NO_LABELS = "no annotations yet"
 NOT_DRAWN = "none of its turns was drawn; name a new round in humans.rounds"
 
 
@@ -38,7 +36,7 @@ class Domain(NamedTuple):
     def of_items(self, items: pl.DataFrame) -> "Domain":
         """Return the part of the domain that some items make up, each with its dataset."""
         turns, drawn = (
-            t.join(items, on=ITEM, how="semi", maintain_order="left")
+            t.join(items, on=ITEM_KEYS, how="semi", maintain_order="left")
             for t in (self.turns, self.drawn)
         )
         return self.part(turns, drawn)
@@ -73,7 +71,7 @@ class Domain(NamedTuple):
         table = (
             weighted(self.drawn, self.labelled, ["stratum"])
             .join(self.labelled, on="id")
-            .join(self.turns.select(*TURN, "genuine"), on=TURN, maintain_order="left")
+            .join(self.turns.select(*TURN_KEYS, "genuine"), on=TURN_KEYS, maintain_order="left")
         )
         return Labelled(
             table["share_genuine"].to_numpy(),
@@ -84,7 +82,7 @@ class Domain(NamedTuple):
 
     def corrected(self) -> Corrected:
         """Return the corrected rate of a domain that has no reason against it."""
-        clusters = self.turns.select(pl.concat_str(ITEM, separator="\n")).to_series()
+        clusters = self.turns.select(pl.concat_str(ITEM_KEYS, separator="\n")).to_series()
         predictions = self.predictions
         effect = design_effect(predictions, clusters.to_numpy())
         return corrected_rate(predictions, self.sample(), effect)
@@ -92,7 +90,7 @@ class Domain(NamedTuple):
     def plain(self) -> Interval:
         """Return the judge's own rate, with the limits that `tables/rates` has."""
         genuine = pl.col("genuine")
-        items = self.turns.group_by(ITEM).agg(y=genuine.sum(), m=genuine.count())
+        items = self.turns.group_by(ITEM_KEYS).agg(y=genuine.sum(), m=genuine.count())
         counts = items.group_by("m", "y").agg(n=pl.len()).sort("m", "y")
         arrays = (counts[name].cast(pl.Float64).to_numpy() for name in ("n", "m", "y"))
         return clustered_rate([Patterns(*arrays)], "micro")[0]
@@ -110,8 +108,8 @@ class Domain(NamedTuple):
 def correlation(first: pl.DataFrame, second: pl.DataFrame) -> float:
     """Return the correlation of the judge's labels of two cells over items; 0 where undefined."""
     share = pl.col("genuine").cast(pl.Float64).mean()
-    left, right = (table.group_by(ITEM).agg(share) for table in (first, second))
-    both = left.join(right, on=ITEM).drop_nulls().sort(ITEM)
+    left, right = (table.group_by(ITEM_KEYS).agg(share) for table in (first, second))
+    both = left.join(right, on=ITEM_KEYS).drop_nulls().sort(ITEM_KEYS)
     values = both.select("genuine", "genuine_right").to_numpy()
     if len(values) < 2 or (values.std(axis=0) == 0).any():
         return 0.0

@@ -8,12 +8,14 @@ import polars as pl
 
 from userturn.humans.labels import VERDICTS, read_annotations_and_keys
 from userturn.humans.rater_pairs import labelled_beside_judges
-from userturn.humans.sample import TURN
 from userturn.humans.task_page import read_rubric
+from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import write_all
 from userturn.study.grid import Grid
 from userturn.tables.item_counts import count_items
 from userturn.workflow.humans import HumanGrid
+
+Tables = Mapping[str, pl.DataFrame]  # by name
 
 
 class Material:
@@ -60,7 +62,7 @@ class Material:
     @cached_property
     def user_turns(self) -> pl.DataFrame:
         """The key columns and outcome of all user turns."""
-        columns = [*TURN, "key", "outcome"]
+        columns = [*TURN_KEYS, "key", "outcome"]
         return pl.concat([pl.read_parquet(p, columns=columns) for p in self.paths["user_turns"]])
 
     @cached_property

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import polars as pl
 
 from userturn.study.cells import ALL, PLAIN
+from userturn.tables.material import Tables
 
 NEAR_ZERO = 0.05  # ours: the paper says "near zero" and no number
-Tables = Mapping[str, pl.DataFrame]
 
 
 class Found(NamedTuple):

@@ -8,8 +8,9 @@ import polars as pl
 from userturn.judges.verdict import REFUSED
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.stats.proportions import wilson
+from userturn.storage.key_columns import CELL_KEYS
 from userturn.storage.parquet import Schema, write_table
-from userturn.tables.item_counts import CELL, RATE
+from userturn.tables.item_counts import RATE
 from userturn.tables.material import Material
 from userturn.tables.report_layout import (
     BOUNDS,
@@ -39,7 +40,7 @@ SUMMARY_SCHEMA: Schema = {
     **RATE,
 }
 
-TURN = [*CELL, "item", "outcome", "finish_reason"]
+SUMMARISED = [*CELL_KEYS, "item", "outcome", "finish_reason"]
 
 
 def table(material: Material) -> pl.DataFrame:
@@ -88,7 +89,7 @@ def summarise_judge(turns: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, An
     n_scored = verdicts["genuine"].count()
     n_genuine = int(verdicts["genuine"].sum())
     return {
-        **turns.select(CELL).row(0, named=True),
+        **turns.select(CELL_KEYS).row(0, named=True),
         "judge": verdicts["judge"][0],
         "n_items": turns["item"].n_unique(),
         "n_turns": turns.height,
@@ -110,7 +111,7 @@ def summarise(
     path_to_summary: str,
 ) -> None:
     """Write one row per judge: what became of a cell's turns, and the rate of genuine ones."""
-    turns = pl.read_parquet(path_to_user_turns, columns=TURN)
+    turns = pl.read_parquet(path_to_user_turns, columns=SUMMARISED)
     verdicts = [pl.read_parquet(path) for path in paths_to_verdicts]
     write_table(summary(turns, verdicts), path_to_summary, identity)
 
@@ -123,7 +124,7 @@ def summary(turns: pl.DataFrame, verdicts: Sequence[pl.DataFrame]) -> pl.DataFra
 
 def rates_of(summaries: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Return the summaries of all cells as one table."""
-    return pl.concat(summaries).sort(*CELL, "judge")
+    return pl.concat(summaries).sort(*CELL_KEYS, "judge")
 
 
 REPORTED = Shown(

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from userturn.study.cells import ALL, PLAIN
+
 LOWEST = "lowest"  # of a column, in place of a value
 
 
@@ -50,4 +52,4 @@ BOUNDS = column(
 )
 TEMPERATURE = column("temperature", "number", "temperature")
 P = (column("p", "p"), column("p, adjusted", "p", "p_adjusted"))
-OVER_DATASETS = {"dataset": "all", "perturbation": "none"}
+OVER_DATASETS = {"dataset": ALL, "perturbation": PLAIN}

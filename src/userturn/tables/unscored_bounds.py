@@ -14,8 +14,9 @@ from typing import NamedTuple
 import polars as pl
 
 from userturn.stats.paired import Shares, paired_difference
+from userturn.storage.key_columns import JUDGED_ITEM_KEYS
 from userturn.storage.parquet import Schema
-from userturn.tables.item_pairs import ITEM, PAIRED, SHARED, scoped
+from userturn.tables.item_pairs import PAIRED, SHARED, scoped
 
 BOUNDS: Schema = {
     "least_if_unscored": pl.Float64,
@@ -46,7 +47,7 @@ def shares_if(items: pl.DataFrame, unscored: float) -> pl.DataFrame:
     """Return the share of genuine turns of every item, where unscored turns count as 0 or 1."""
     missing = pl.col("n_turns") - pl.col("n_scored")
     return items.select(
-        *ITEM,
+        *JUDGED_ITEM_KEYS,
         "family",
         "n_turns",
         n_scored="n_turns",

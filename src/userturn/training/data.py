@@ -14,7 +14,7 @@ import polars as pl
 
 from userturn.config.recipes import Recipe
 from userturn.datasets.fetch import Row, fetch, read_rows
-from userturn.datasets.messages import conversation, unpacked
+from userturn.datasets.messages import Message, conversation, unpacked
 from userturn.datasets.prepare import MESSAGE
 from userturn.errors import UserError
 from userturn.models.fetch import COMMIT
@@ -48,7 +48,7 @@ def _check_columns(row: Row, where: str, form: str) -> None:
         )
 
 
-def _spoken(messages: Any, where: str) -> list[dict[str, str]]:
+def _spoken(messages: Any, where: str) -> list[Message]:
     """Return messages that can be learnt from: text in each, an answer to a user among them."""
     taken = conversation(messages, where)
     roles = [message["role"] for message in taken]

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from userturn.config.recipes import PROMPTS, endpoints_of
-from userturn.prompts.chat_template import Message, Template, TemplateError
+from userturn.datasets.messages import Message
+from userturn.prompts.chat_template import Template, TemplateError
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of

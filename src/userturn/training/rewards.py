@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from userturn.config.recipes import Recipe
+from userturn.datasets.messages import Message
 from userturn.errors import UserError
 from userturn.grading.grade import Case
 from userturn.grading.verifiers import verifier_named
@@ -15,7 +16,6 @@ from userturn.judges.judge import Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.parse_reply import Reply, UnclearReplyError, read_object
 from userturn.judges.verdict import ERROR, UserTurn
-from userturn.prompts.chat_template import Message
 from userturn.training.simulated_user import Endpoints, Rollout
 
 Scores = list[float | None]

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from userturn.datasets.messages import Message
 from userturn.errors import UserError
-from userturn.prompts.chat_template import Message, Prompt, Template, TemplateError
+from userturn.prompts.chat_template import Prompt, Template, TemplateError
 from userturn.training.rewards import Drawn
 
 OTHER = {"user": "assistant", "assistant": "user"}

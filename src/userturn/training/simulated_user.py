@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from string import Template
 
+from userturn.datasets.messages import Message
 from userturn.judges.parse_reply import Reply
 from userturn.judges.prompt import escaped
-from userturn.prompts.chat_template import Message
 
 END = "[END]"  # what the simulated user says when it is through
 
