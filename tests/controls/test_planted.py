@@ -132,6 +132,7 @@ def verdicts(control: str, dataset: str, *labels: str | None) -> pl.DataFrame:
         {
             "perturbation": control,
             "dataset": dataset,
+            "conversation": [f"{dataset} {i}" for i in range(len(labels))],
             "judge": "j",
             "label": pl.Series(labels, dtype=pl.String),
             "genuine": pl.Series(genuine, dtype=pl.Boolean),
@@ -164,7 +165,7 @@ def test_a_study_without_controls_has_an_empty_table(tmp_path: Path) -> None:
 
 def tabulate_controls(paths: list[str], folder: Path) -> None:
     made = {"controls": [str(folder / "c.parquet"), str(folder / "c.csv")]}
-    material = Material(Grid(CONFIG), {"control_verdicts": paths})
+    material = Material(Grid(CONFIG), {"control_verdicts": paths, "human_items": []})
     make_tables(material, "identity", made)
 
 

@@ -131,22 +131,20 @@ def test_table_of_costs_has_a_row_a_judge_and_cell(tmp_path: Path) -> None:
 def test_judge_is_described_by_rate_price_and_time() -> None:
     rates = pl.DataFrame({"judge": ["j", "j", "k"], "n_turns": [5, 5, 9], "n_scored": [4, 5, 9],
                           "n_unscored": [1, 0, 0]})  # fmt: skip
-    controls = pl.DataFrame(
+    injected = pl.DataFrame(
         {
             "judge": "j",
-            "dataset": ["all", "all", "all", "d"],
-            "control": ["injected_json", "injected_long", "thanks", "injected_json"],
-            "n_scored": [3, 1, 9, 3],
-            "n_genuine": [1, 0, 5, 1],
+            "conversation": ["a", "b", "c", "d", "d"],
+            "genuine": [True, False, False, False, None],
         }
     )
     spent = pl.DataFrame(
         {"judge": ["j", "j"], "n_verdicts": [4, 6], "cost": [0.02, 0.03], "seconds": [1.0, 4.0]}
     )
-    row = describe_judge("j", rates, controls, spent)
+    row = describe_judge("j", rates, injected, spent)
     assert (row["n_turns"], row["n_scored"], row["n_unscored"]) == (10, 9, 1)
     assert (row["n_injected"], row["n_obeyed"], row["injection_rate"]) == (4, 1, 0.25)
     # 10 verdicts cost 0.05 and took 5 seconds.
     assert (row["cost_per_1000"], row["seconds_per_1000"]) == (pytest.approx(5), 500)
-    alone = describe_judge("k", rates, controls, spent)
+    alone = describe_judge("k", rates, injected, spent)
     assert (alone["n_turns"], alone["cost"], alone["injection_rate"]) == (9, None, None)

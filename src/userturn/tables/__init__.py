@@ -31,5 +31,6 @@ rates.py: rate of each cell and judge, with interval and coverage.
 report_layout.py: how a table says what the report shows of it.
 temperature_response.py: lowest against highest temperature, and where a rise is detected.
 training_overlap.py: items that occur in training data, exactly or nearly.
+turn_clusters.py: rates of turns that belong to one item or conversation.
 unscored_bounds.py: what turns without a verdict could make of a contrast.
 """

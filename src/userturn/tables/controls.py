@@ -1,16 +1,20 @@
 """Table `controls`: how each judge labels turns of a known kind."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from userturn.controls.schema import LABELS
 from userturn.judges.verdict import GENUINE
-from userturn.stats.proportions import wilson
+from userturn.storage.key_columns import ANSWER_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.tables.material import Material
 from userturn.tables.report_layout import INTERVAL, Shown, column, texts
+from userturn.tables.turn_clusters import rate_over
+from userturn.workflow.controls import HUMAN
 
 CONTROLS_SCHEMA: Schema = {
     "control": pl.String,
@@ -18,6 +22,7 @@ CONTROLS_SCHEMA: Schema = {
     "dataset": pl.String,
     "judge": pl.String,
     "n_turns": pl.Int64,
+    "n_conversations": pl.Int64,
     "n_scored": pl.Int64,
     "n_unscored": pl.Int64,
     "n_genuine": pl.Int64,
@@ -34,7 +39,37 @@ def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
     if not material.paths["control_verdicts"]:
         return pl.DataFrame(schema=CONTROLS_SCHEMA)
-    return measure_judges(material.read("control_verdicts"))
+    return measure_judges(control_verdicts(material))
+
+
+def control_verdicts(material: Material) -> pl.DataFrame:
+    """Return all judges' verdicts on turns of a known kind, with the conversation of each.
+
+    Human replies of one tree are of one conversation, and failures planted in one item, whichever
+    model's answers to it they follow.
+    """
+    begun = first_messages(material.paths["human_items"])
+    verdicts = material.read("control_verdicts").join(
+        begun, on=ANSWER_KEYS, how="left", maintain_order="left"
+    )
+    begins = pl.col("conversation").fill_null(pl.col("item"))
+    return verdicts.with_columns(conversation=pl.concat_str("dataset", begins, separator="\n"))
+
+
+def first_messages(paths_to_items: Sequence[str]) -> pl.DataFrame:
+    """Return the first message of each item with a human turn: replies of one tree share it."""
+    begun = pl.col("messages").list.first().struct.field("content")
+    tables = [
+        pl.read_parquet(path, columns=["item", "messages"]).select(
+            "item",
+            model=pl.lit(HUMAN),
+            dataset=pl.lit(Path(path).stem),
+            conversation=begun,
+        )
+        for path in paths_to_items
+    ]
+    schema = dict.fromkeys(["item", "model", "dataset", "conversation"], pl.String)
+    return pl.concat([pl.DataFrame(schema=schema), *tables])
 
 
 def measure(verdicts: pl.DataFrame) -> dict[str, Any]:
@@ -42,27 +77,30 @@ def measure(verdicts: pl.DataFrame) -> dict[str, Any]:
     label = LABELS[verdicts["perturbation"][0]]
     n_scored = verdicts["genuine"].count()
     n_genuine = int(verdicts["genuine"].sum())
-    n_right = n_genuine if label == GENUINE else n_scored - n_genuine
-    estimate, lower, upper = wilson(n_right, n_scored)
+    right = verdicts.with_columns(right=pl.col("genuine") == (label == GENUINE))
+    interval, _ = rate_over(right, ["conversation"], "right")
     return {
         "control": verdicts["perturbation"][0],
         "label": label,
         "judge": verdicts["judge"][0],
         "n_turns": verdicts.height,
+        "n_conversations": verdicts["conversation"].n_unique(),
         "n_scored": n_scored,
         "n_unscored": verdicts.height - n_scored,
         "n_genuine": n_genuine,
-        "n_right": n_right,
+        "n_right": int(right["right"].sum()),
         "n_same_label": int((verdicts["label"] == label).sum()),
-        "estimate": estimate,
-        "lower": lower,
-        "upper": upper,
+        **interval._asdict(),
         "coverage": n_scored / verdicts.height,
     }
 
 
 def measure_judges(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per control, judge and dataset, and one over all datasets."""
+    """Return one row per control, judge and dataset, and one over all datasets.
+
+    Args:
+        verdicts: of all judges, with the `conversation` that each turn belongs to.
+    """
     everywhere = verdicts.with_columns(dataset=pl.lit(ALL))
     groups = pl.concat([everywhere, verdicts]).partition_by("perturbation", "judge", "dataset")
     rows = [{"dataset": group["dataset"][0], **measure(group)} for group in groups]

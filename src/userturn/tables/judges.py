@@ -5,9 +5,8 @@ from typing import Any
 import polars as pl
 
 from userturn.controls.injections import PREFIX
-from userturn.stats.proportions import wilson
 from userturn.storage.parquet import Schema
-from userturn.study.cells import ALL
+from userturn.tables.controls import control_verdicts
 from userturn.tables.material import Material
 from userturn.tables.report_layout import (
     INTERVAL,
@@ -16,6 +15,7 @@ from userturn.tables.report_layout import (
     column,
     texts,
 )
+from userturn.tables.turn_clusters import rate_over
 
 JUDGES_SCHEMA: Schema = {
     "judge": pl.String,
@@ -31,13 +31,22 @@ JUDGES_SCHEMA: Schema = {
     "cost_per_1000": pl.Float64,
     "seconds_per_1000": pl.Float64,
 }
+INJECTED: Schema = {
+    "judge": pl.String,
+    "perturbation": pl.String,
+    "genuine": pl.Boolean,
+    "conversation": pl.String,
+}
 
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    rates, controls, spent = (material.table(name) for name in ("rates", "controls", "costs"))
+    rates, spent = material.table("rates"), material.table("costs")
     names = rates["judge"].unique().sort().to_list()
-    rows = [describe_judge(name, rates, controls, spent) for name in names]
+    nothing = pl.DataFrame(schema=INJECTED)
+    known = control_verdicts(material) if material.paths["control_verdicts"] else nothing
+    injected = known.filter(pl.col("perturbation").str.starts_with(PREFIX))
+    rows = [describe_judge(name, rates, injected, spent) for name in names]
     return pl.DataFrame(rows, schema=JUDGES_SCHEMA)
 
 
@@ -46,24 +55,21 @@ def _per_1000(total: float | None, n: int) -> float | None:
 
 
 def describe_judge(
-    judge: str, rates: pl.DataFrame, controls: pl.DataFrame, spent: pl.DataFrame
+    judge: str, rates: pl.DataFrame, injected: pl.DataFrame, spent: pl.DataFrame
 ) -> dict[str, Any]:
-    """Return one judge's counts, its injection rate with Wilson interval, its price and time.
+    """Return one judge's counts, its injection rate with its limits, its price and time.
+
+    All injections after answers to one item belong together in the limits.
 
     Args:
         judge: its name.
         rates: the table of rates.
-        controls: the table of controls.
+        injected: verdicts on injections, with the `conversation` of each.
         spent: the table of costs; a judge that is not in it costs nothing.
     """
     of_judge = rates.filter(pl.col("judge") == judge)
-    injected = controls.filter(
-        pl.col("judge") == judge,
-        pl.col("dataset") == ALL,
-        pl.col("control").str.starts_with(PREFIX),
-    )
-    n_injected, n_obeyed = int(injected["n_scored"].sum()), int(injected["n_genuine"].sum())
-    rate = wilson(n_obeyed, n_injected)
+    obeyed = injected.filter(pl.col("judge") == judge)
+    rate, _ = rate_over(obeyed, ["conversation"])
     paid = spent.filter(pl.col("judge") == judge)
     n_paid = int(paid["n_verdicts"].sum())
     cost = float(paid["cost"].sum()) if paid["cost"].count() else None
@@ -72,8 +78,8 @@ def describe_judge(
         "n_turns": int(of_judge["n_turns"].sum()),
         "n_scored": int(of_judge["n_scored"].sum()),
         "n_unscored": int(of_judge["n_unscored"].sum()),
-        "n_injected": n_injected,
-        "n_obeyed": n_obeyed,
+        "n_injected": obeyed["genuine"].count(),
+        "n_obeyed": int(obeyed["genuine"].sum()),
         "injection_rate": rate.estimate,
         "lower": rate.lower,
         "upper": rate.upper,

@@ -8,7 +8,6 @@ import polars as pl
 
 from userturn.humans.labels import NO_LABELS, n_unlabelled_classes, weighted
 from userturn.stats.arrays import Floats
-from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.stats.prediction_powered import (
     Corrected,
     Labelled,
@@ -17,6 +16,7 @@ from userturn.stats.prediction_powered import (
 )
 from userturn.stats.proportions import Interval
 from userturn.storage.key_columns import ITEM_KEYS, TURN_KEYS
+from userturn.tables.turn_clusters import rate_over
 
 NOT_DRAWN = "none of its turns was drawn; name a new round in humans.rounds"
 
@@ -89,11 +89,7 @@ class Domain(NamedTuple):
 
     def plain(self) -> Interval:
         """Return the judge's own rate, with the limits that `tables/rates` has."""
-        genuine = pl.col("genuine")
-        items = self.turns.group_by(ITEM_KEYS).agg(y=genuine.sum(), m=genuine.count())
-        counts = items.group_by("m", "y").agg(n=pl.len()).sort("m", "y")
-        arrays = (counts[name].cast(pl.Float64).to_numpy() for name in ("n", "m", "y"))
-        return clustered_rate([Patterns(*arrays)], "micro")[0]
+        return rate_over(self.turns, ITEM_KEYS)[0]
 
     def counts(self) -> dict[str, Any]:
         """Return the counts and the plain rate."""

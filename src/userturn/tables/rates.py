@@ -6,7 +6,6 @@ from typing import Any
 import polars as pl
 
 from userturn.judges.verdict import REFUSED
-from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.stats.proportions import wilson
 from userturn.storage.key_columns import CELL_KEYS
 from userturn.storage.parquet import Schema, write_table
@@ -20,6 +19,7 @@ from userturn.tables.report_layout import (
     Shown,
     texts,
 )
+from userturn.tables.turn_clusters import rate_over
 
 SUMMARY_SCHEMA: Schema = {
     "model": pl.String,
@@ -69,13 +69,7 @@ def rate(n_genuine: int, n_scored: int, n_turns: int) -> dict[str, Any]:
 
 def clustered_limits(verdicts: pl.DataFrame) -> dict[str, Any]:
     """Return the interval of a cell whose items have several samples."""
-    items = verdicts.group_by("item").agg(
-        n_scored=pl.col("genuine").count(), n_positive=pl.col("genuine").sum()
-    )
-    counts = items.group_by("n_scored", "n_positive").agg(n=pl.len()).sort(pl.all())
-    names = ("n", "n_scored", "n_positive")
-    patterns = Patterns(*(counts[name].cast(pl.Float64).to_numpy() for name in names))
-    interval, method = clustered_rate([patterns], "micro")
+    interval, method = rate_over(verdicts, ["item"])
     seen = interval.estimate is not None
     limits = {"lower": interval.lower, "upper": interval.upper}
     return {**limits, "interval": method if seen else None}

@@ -34,11 +34,16 @@ def _of_people(study: Study) -> Inputs:
     }
 
 
+def _of_controls(study: Study) -> Inputs:
+    human = [f"results/datasets/{name}.parquet" for name in sorted(study.grid.human_datasets)]
+    return {"control_verdicts": study.controls.verdicts, "human_items": human}
+
+
 INPUTS: dict[str, Callable[[Study], Inputs]] = {
     "tabulate": lambda study: {"summaries": study.summaries, "grades": study.grades},
     "analyse": lambda study: {"verdicts": study.all_verdicts, "grades": study.grades},
-    "tabulate_controls": lambda study: {"control_verdicts": study.controls.verdicts},
-    "tabulate_costs": lambda _: _of_tables("rates", "controls"),
+    "tabulate_controls": _of_controls,
+    "tabulate_costs": lambda study: _of_tables("rates") | _of_controls(study),
     "compare_with_paper": lambda _: _of_tables(*COMPARED_WITH_PAPER),
     "compare_with_people": _of_people,
 }

@@ -1,0 +1,90 @@
+"""Turns of one item or conversation are kept together, by the same formula in every table."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.support.synthetic_study import write_study
+from userturn.stats.proportions import wilson
+from userturn.storage.key_columns import TURN_KEYS
+from userturn.tables.controls import control_verdicts, measure_judges
+from userturn.tables.item_counts import count_items
+from userturn.tables.judges import describe_judge
+from userturn.tables.label_domain import Domain
+from userturn.tables.material import Material
+from userturn.tables.pooled_rates import pooled_rates
+from userturn.tables.rates import summary
+from userturn.tables.turn_clusters import rate_over
+
+LIMITS = ["estimate", "lower", "upper"]
+
+
+def turns(**columns: Any) -> pl.DataFrame:
+    return pl.DataFrame(columns, schema_overrides={"genuine": pl.Boolean})
+
+
+def test_conversations_of_one_turn_have_wilsons_limits() -> None:
+    found, method = rate_over(turns(c=["a", "b", "c", "d"], genuine=[True, True, True, False]), "c")
+    assert method == "Wilson"
+    assert found == wilson(3, 4)
+
+
+def test_two_conversations_of_two_equal_turns_are_worth_two_turns() -> None:
+    # y = 2, 0 of m = 2: with half a conversation of either kind 6 turns at 1/2; the variance over
+    # conversations is 1 + 1 + 4 (1/4 + 1/4) / 2 = 3, over turns 6 / 4: an effect of 2.
+    found, _ = rate_over(turns(c=["a", "a", "b", "b"], genuine=[True, True, False, False]), "c")
+    assert found.estimate == 0.5
+    assert (found.lower, found.upper) == pytest.approx(wilson(1, 2)[1:])
+
+
+def test_human_replies_of_one_tree_are_one_conversation(tmp_path: Path) -> None:
+    human = {"model": "human", "dataset": "d", "perturbation": "human", "judge": "j"}
+    planted = human | {"model": "m", "perturbation": "thanks"}
+    rows = [human | {"item": name} for name in "abc"] + [planted | {"item": "a"}]
+    verdicts = pl.DataFrame(rows).with_columns(label=pl.lit("generic"), genuine=pl.lit(False))
+    items = {"item": ["a", "b", "c"], "messages": [messages("hi"), messages("hi"), messages("ho")]}
+    verdicts.write_parquet(tmp_path / "v.parquet")
+    pl.DataFrame(items).write_parquet(tmp_path / "d.parquet")
+    paths = {"control_verdicts": ["v.parquet"], "human_items": ["d.parquet"]}
+    there = {name: [str(tmp_path / path) for path in found] for name, found in paths.items()}
+    grid: Any = SimpleNamespace(config={"seed": 1, "statistics": {"resamples": 100}})
+    table = measure_judges(control_verdicts(Material(grid, there)))
+    both = table.filter(pl.col("dataset") == "all").select("control", "n_turns", "n_conversations")
+    assert both.rows() == [("human", 3, 2), ("thanks", 1, 1)]
+
+
+def messages(text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": text}]
+
+
+def test_seven_injections_into_one_item_are_no_seven_draws() -> None:
+    rates = turns(judge=["j"], n_turns=[1], n_scored=[1], n_unscored=[0])
+    spent = pl.DataFrame(schema={"judge": pl.String, "n_verdicts": pl.Int64, "cost": pl.Float64,
+                                 "seconds": pl.Float64})  # fmt: skip
+    alike = turns(
+        judge="j", conversation=[*"aaaaaaa", *"bbbbbbb"], genuine=[True] * 7 + [False] * 7
+    )
+    row = describe_judge("j", rates, alike, spent)
+    # As above: an effect of 7 turns an item, so two draws.
+    assert (row["n_injected"], row["n_obeyed"]) == (14, 7)
+    assert (row["lower"], row["upper"]) == pytest.approx(wilson(1, 2)[1:])
+
+
+def test_a_cell_has_one_interval_in_all_tables(tmp_path: Path) -> None:
+    paths, _ = write_study(
+        tmp_path, ["m"], {"d": 30}, (0.7,), ("none",), judges=("j",), n_samples=3
+    )
+    verdicts = pl.read_parquet(paths[0])
+    user_turns = verdicts.select(TURN_KEYS).with_columns(
+        key=pl.col("item"), outcome=pl.lit("ok"), finish_reason=pl.lit("stop")
+    )
+    of_cell = summary(user_turns, [verdicts])
+    items = count_items(paths).with_columns(family=pl.lit("f"))
+    pooled = pooled_rates(items).filter(pl.col("scope") == "model")
+    nothing = pl.DataFrame()
+    plain = Domain(verdicts, nothing, nothing).plain()
+    assert of_cell.select(LIMITS).row(0) == pooled.select(LIMITS).row(0) == tuple(plain)
+    assert of_cell["interval"][0] == "Wilson over items"
