@@ -19,6 +19,7 @@ from userturn.judges import heuristic
 from userturn.judges.verdict import Verdict
 from userturn.provenance import study_files
 from userturn.provenance.job_record import read_record, write_record
+from userturn.storage.atomic_files import read_identity
 from userturn.storage.hashing import file_sha256
 from userturn.workflow import study as study_module
 
@@ -252,7 +253,8 @@ def test_a_marker_that_a_later_sweep_wrote_is_no_fault(results: Path) -> None:
 def test_what_a_killed_job_left_is_no_more_than_a_note(results: Path) -> None:
     (results / CELL / ".user_turns.parquet.4711").write_bytes(b"half")
     done = audit(results)
-    assert done.findings == [] and [note.check for note in done.notes] == ["orphans"]
+    assert done.findings == []
+    assert {note.check for note in done.notes} - {"sources"} == {"orphans"}
 
 
 def test_two_swapped_cells_are_found_both(results: Path) -> None:
@@ -388,7 +390,8 @@ def test_a_planted_key_is_found_and_not_shown(results: Path, place: str) -> None
 def test_a_copy_without_journals_is_said_to_be_one(results: Path) -> None:
     shutil.rmtree(results / "journal")
     done = audit(results)
-    assert done.findings == [] and [note.check for note in done.notes] == ["journals"]
+    assert done.findings == []
+    assert {note.check for note in done.notes} - {"sources"} == {"journals"}
 
 
 def test_the_command_writes_what_it_found_and_says_it_in_its_exit_code(
@@ -420,7 +423,7 @@ def test_an_altered_input_in_the_project_beside_a_study_is_noted_and_not_accused
     rubric.write_text(rubric.read_text().replace("#", "# ", 1) + "\n")
     done = audit(project / "results")
     assert done.findings == []
-    assert [(n.check, n.artifact) for n in done.notes] == [("chain", "data/rubric.yaml")]
+    assert ("chain", "data/rubric.yaml") in [(n.check, n.artifact) for n in done.notes]
 
 
 def test_verdicts_by_earlier_rules_of_a_judge_are_noted_and_not_accused(
@@ -516,3 +519,49 @@ def test_a_record_of_another_form_is_a_finding_though_its_checksum_is_right(
     assert record is not None
     write_record(path, record | changes)
     assert named(results, "provenance/tabulate.json")[0].check == "records"
+
+
+def test_an_answer_that_the_model_was_not_shown_is_found_though_plan_and_turns_agree(
+    results: Path,
+) -> None:
+    plan = min(
+        path
+        for path in results.glob("requests/tiny/word-problems/*/*.parquet")
+        if pl.read_parquet(path)["answer"].null_count() == 0
+        and read_identity(path) == read_identity(results / TURNS)
+    )
+    for path in (plan, results / TURNS):
+        rewrite(path, first_row(answer="The answer is 42."))
+        forge(results, str(path.relative_to(results)), everywhere=True)
+    assert {finding.check for finding in named(results, TURNS)} >= {"probes"}
+
+
+@pytest.fixture
+def project(results: Path, tmp_path: Path) -> Path:
+    """A copy of the study with its project around it."""
+    folder = copy_project(tmp_path / "project")
+    shutil.copytree(results, folder / "results")
+    return folder / "results"
+
+
+def test_a_study_in_its_project_has_its_sources_at_hand(project: Path, results: Path) -> None:
+    assert [note for note in audit(project).notes if note.check == "sources"] == []
+    assert {note.check for note in audit(results).notes} == {"sources"}
+
+
+def test_a_reference_answer_that_the_datasets_file_does_not_have_is_found(project: Path) -> None:
+    path = "datasets/word-problems.parquet"
+    rewrite(project / path, first_row(reference_answer="42"))
+    forge(project, path, everywhere=True)
+    assert "sources" in {finding.check for finding in named(project, path)}
+
+
+def test_labels_that_no_file_of_people_has_are_found(project: Path) -> None:
+    path = "humans/first/annotations.parquet"
+    key = pl.read_parquet(project / "humans/first/key.parquet").row(0, named=True)
+    columns = pl.read_parquet_schema(project / path)
+    made_up = {"annotator": "nobody", "label": "generic", "genuine": False, "notes": ""}
+    row = {name: (key | made_up).get(name) for name in columns}
+    rewrite(project / path, lambda table: pl.DataFrame([row], schema=table.schema))
+    forge(project, path, everywhere=True)
+    assert "sources" in {finding.check for finding in named(project, path)}

@@ -46,49 +46,39 @@ def fresh_nonce() -> str:
     return token_hex(8)
 
 
-class Rerun(NamedTuple):
-    """The result of running requests again."""
-
-    findings: list[Finding]
-    notes: list[Note]
-
-
-def rerun(results: Path, samples: Samples) -> Rerun:
+def rerun(results: Path, samples: Samples) -> Iterator[Finding | Note]:
     """Run requests of engine and judges again; none where the numbers are 0."""
-    found = Rerun([], [])
     if samples.n_regenerated:
         from userturn.audit.regenerate import regenerate  # torch
 
         made = regenerate(results, samples.n_regenerated, samples.rng("regenerate"))
         is_exact = read_study_record(results).config.get("determinism") == "exact"
-        _tell(found, "regenerate", made)
-        found.findings.extend(unequal(made, is_exact))
+        yield from _notes("regenerate", made)
+        yield from unequal(made, is_exact)
     if samples.n_rejudged:
         from userturn.audit.rejudge import rejudge_sample
 
         judged = rejudge_sample(results, samples.n_rejudged, samples.rng("rejudge"))
-        _tell(found, "rejudge", judged)
-    return found
+        yield from _notes("rejudge", judged)
 
 
-def _tell(found: Rerun, what: str, reruns: Reruns) -> None:
-    """Note how many came out equal, which did not, and how likely a forgery would be found."""
+def _notes(what: str, reruns: Reruns) -> Iterator[Note]:
+    """Yield how many came out equal, which did not, and how likely a forgery would be found."""
     shares = [
         f"{row['measure'].replace('_', ' ')} {row['n_equal']} of {row['n']}, "
         f"{row['estimate']:.1%} [{row['lower']:.1%}, {row['upper']:.1%}]"
         for row in reruns.shares.filter(pl.col("n") > 0).to_dicts()
     ]
     cost = "" if reruns.cost is None else f"; cost {reruns.cost:.4f}"
-    found.notes.append(Note(what, "results", f"{'; '.join(shares) or 'nothing compared'}{cost}"))
+    yield Note(what, "results", f"{'; '.join(shares) or 'nothing compared'}{cost}")
     n = reruns.table.height - reruns.n_not_run
-    chances = ", ".join(f"{1 - (1 - share) ** n:.0%} of {share:.0%}" for share in FORGED)
-    text = f"the chance that {n} random rows hold a forged one: {chances} forged rows"
-    found.notes.append(Note(what, "results", text))
+    chances = ", ".join(f"{1 - (1 - share) ** n:.0%} if {share:.0%} are" for share in FORGED)
+    yield Note(what, "results", f"chance that {n} random rows hold a forged one: {chances} forged")
     for row in reruns.table.filter(UNEQUAL).to_dicts():
         measures = " and ".join(m.removeprefix("equal_") for m in MEASURES if row[m] is False)
-        found.notes.append(Note(what, row["artifact"], f"row {row['row']}: other {measures}"))
-    for reason, n in reruns.table["reason"].drop_nulls().value_counts(sort=True).iter_rows():
-        found.notes.append(Note(what, "results", f"{n} not run again: {reason}"))
+        yield Note(what, row["artifact"], f"row {row['row']}: other {measures}")
+    for reason, k in reruns.table["reason"].drop_nulls().value_counts(sort=True).iter_rows():
+        yield Note(what, "results", f"{k} not run again: {reason}")
 
 
 def unequal(reruns: Reruns, is_exact: bool) -> Iterator[Finding]:

@@ -17,10 +17,12 @@ from tabulate import tabulate
 from userturn.audit.audit import OTHER_VERSION, Audit, verdict_of
 from userturn.audit.audit_page import audit_page
 from userturn.audit.check_files import check_files
+from userturn.audit.check_probes import check_probes
 from userturn.audit.check_reruns import Samples, rerun
 from userturn.audit.check_rows import check_answers, check_user_turns
 from userturn.audit.check_secrets import check_secrets
 from userturn.audit.check_settings import check_settings
+from userturn.audit.check_sources import check_sources
 from userturn.audit.check_tables import check_tables
 from userturn.audit.check_verdicts import check_grades, check_verdicts
 from userturn.audit.findings import Finding, Note
@@ -76,7 +78,7 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
     found += check_settings(files, record, study, wanted)
     found += _content(results, study, broken, samples)
     findings = sorted({item for item in found if isinstance(item, Finding)})
-    others = [f for f in findings if _follows_the_code(f) and files.other_code(f.artifact)]
+    others = [finding for finding in findings if _is_of_another_version(files, finding)]
     return Audit(
         [item for item in findings if item not in others],
         others,
@@ -87,9 +89,16 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
     )
 
 
-def _follows_the_code(finding: Finding) -> bool:
-    """Tell whether other code can be the reason for a finding: versions, and what is recomputed."""
-    return finding.check in ("identities", "verdicts", "grades", "samples", "summaries", "tables")
+def _is_of_another_version(files: Files, finding: Finding) -> bool:
+    """Tell whether other code may be the reason for a finding: what is recomputed, and what is new.
+
+    Requests and their rows are none of it: no version may change them.
+    """
+    if finding.artifact not in files.makers:
+        is_new = finding.check == "completeness"
+        return is_new and files.other_code("results/study.json") is not None
+    recomputed = ("identities", "verdicts", "grades", "samples", "summaries", "tables")
+    return finding.check in recomputed and files.other_code(finding.artifact) is not None
 
 
 def _content(
@@ -100,6 +109,7 @@ def _content(
     parts: list[Callable[[], Iterable[Finding | Note]]] = [
         partial(_tables, results, broken),
         partial(check_secrets, results),
+        partial(_sources, results, broken),
         *(partial(_rows, results, broken, samples, *pair) for pair in pairs),
     ]
     if len(study.grid.cells) <= FEW_CELLS:
@@ -117,6 +127,10 @@ def _tables(results: Path, broken: frozenset[str]) -> list[Finding]:
     return check_tables(Files(results, read_left_out(results)), record, study, broken)
 
 
+def _sources(results: Path, broken: frozenset[str]) -> list[Finding | Note]:
+    return list(check_sources(results, read_study_record(results), broken))
+
+
 def _rows(
     results: Path, broken: frozenset[str], samples: Samples, model: str, dataset: str
 ) -> list[Finding | Note]:
@@ -129,7 +143,8 @@ def _rows(
         *check_grades(pair, samples.rng("grades", model, dataset)),
     ]
     for cell in pair.cells:
-        found += [*check_user_turns(pair, cell), *check_verdicts(pair, cell)]
+        found += check_user_turns(pair, cell)
+        found += [*check_probes(pair, cell), *check_verdicts(pair, cell)]
     return found
 
 
@@ -156,24 +171,31 @@ def _table(findings: list[Finding]) -> str:
     return str(tabulate(rows, names, "simple", maxcolwidths=[None, 40, 30, 30, 40]))
 
 
-def run_audit(path: str | Path, folder: str | Path, samples: Samples) -> int:
+def run_audit(
+    path: str | Path, folder: str | Path, samples: Samples, with_tokenizers: bool = False
+) -> int:
     """Audit a results folder or an archive of one, say and write what was found.
 
     Args:
         path: of the folder or archive.
         folder: for audit.json and audit.html.
         samples: of requests to run again, of verdicts to ask for again, and what draws them.
+        with_tokenizers: also render all prompts and decode all texts again.
 
     Returns:
         0; 1 with findings; 3 with none but artifacts that another version made otherwise.
     """
     with opened(Path(path)) as results:
         found = audit(results, samples)
-        reruns = rerun(results, samples)
+        more: list[Finding | Note] = [_how_drawn(samples), *rerun(results, samples)]
+        if with_tokenizers:
+            from userturn.audit.check_prompts import check_prompts  # transformers
+
+            more += check_prompts(results)
     whole = replace(
         found,
-        findings=sorted([*found.findings, *reruns.findings]),
-        notes=sorted([*found.notes, *reruns.notes, _how_drawn(samples)]),
+        findings=sorted([*found.findings, *(m for m in more if isinstance(m, Finding))]),
+        notes=sorted([*found.notes, *(m for m in more if isinstance(m, Note))]),
     )
     say(format_audit(whole))
     try:

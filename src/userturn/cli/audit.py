@@ -20,6 +20,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--rejudge", type=number, default=0, metavar="K", help="turns to judge again"
     )
     command.add_argument(
+        "--tokenizer",
+        action="store_true",
+        help="render all prompts and decode all texts again (needs no weights)",
+    )
+    command.add_argument(
         "--nonce", metavar="TEXT", help="of an earlier audit, to draw the same samples again"
     )
     command.add_argument("--to", type=Path, metavar="FOLDER", help="for audit.json, audit.html")
@@ -42,4 +47,4 @@ def run(arguments: argparse.Namespace) -> int:
     path: Path = arguments.results
     folder = arguments.to or (path / "audit" if path.is_dir() else Path("audit"))
     samples = Samples(arguments.regenerate, arguments.rejudge, arguments.nonce or fresh_nonce())
-    return run_audit(path, folder, samples)
+    return run_audit(path, folder, samples, arguments.tokenizer)

@@ -61,6 +61,19 @@ def fetch(settings: Mapping[str, Any]) -> Path:
     return path
 
 
+def at_hand(settings: Mapping[str, Any]) -> Path | None:
+    """Return a dataset's file if it is here or in the hub's cache, without asking the hub."""
+    if "hub" not in settings:
+        path = Path(settings["file"])
+        return path if path.is_file() else None
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(
+        settings["hub"], settings["file"], revision=settings["revision"], repo_type="dataset"
+    )
+    return Path(found) if isinstance(found, str) else None
+
+
 def _from_hub(settings: Mapping[str, Any]) -> Path:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError

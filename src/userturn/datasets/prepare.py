@@ -111,12 +111,21 @@ def _with_instruction(item: Row, instruction: str) -> Row:
     return item | {"messages": [*before, asked]}
 
 
-def prepare_dataset(settings: Mapping[str, Any], identity: str, path_to_items: str | Path) -> None:
-    """Write a dataset's items as the prepared table, downloading its file if needed."""
-    items = read_dataset(fetch(settings), settings)
+def items_table(settings: Mapping[str, Any], file: Path) -> pl.DataFrame:
+    """Return a dataset's items as the prepared table.
+
+    Raises:
+        UserError: as `read_dataset`.
+    """
+    items = read_dataset(file, settings)
     if "instruction" in settings:
         items = [_with_instruction(item, settings["instruction"]) for item in items]
-    write_parts([pl.DataFrame(items, schema=SCHEMA)], path_to_items, identity)
+    return pl.DataFrame(items, schema=SCHEMA)
+
+
+def prepare_dataset(settings: Mapping[str, Any], identity: str, path_to_items: str | Path) -> None:
+    """Write a dataset's items as the prepared table, downloading its file if needed."""
+    write_parts([items_table(settings, fetch(settings))], path_to_items, identity)
 
 
 def read_items(path: str | Path) -> Iterator[Item]:

@@ -33,8 +33,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
         "trust_remote_code": entry["trust_remote_code"],
         "identity": {
             "source": source_identity(entry["source"], revision),
-            "tokenizer_sha256": _tokenizer_sha256(template.tokenizer),
-            "template_sha256": fingerprint(template.tokenizer.chat_template),
+            **tokenizer_identity(template),
         },
         **_prompts(template),
         "proofs": prove(template),
@@ -43,6 +42,14 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     identity = grid.model_fingerprint(model)
     write_json(pin, path_to_pin, identity)
     write_json(description, path_to_description, identity)
+
+
+def tokenizer_identity(template: Template) -> dict[str, str]:
+    """Return what identifies a model's tokenizer and its chat template."""
+    return {
+        "tokenizer_sha256": _tokenizer_sha256(template.tokenizer),
+        "template_sha256": fingerprint(template.tokenizer.chat_template),
+    }
 
 
 def _prompts(template: Template) -> dict[str, Any]:

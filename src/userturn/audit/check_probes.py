@@ -1,0 +1,93 @@
+"""Does every probe show the model's own answer, changed as its perturbation says and no other way?
+
+No tokenizer is needed: where an operator counts tokens, the counts that the plan notes are taken
+for the tokenizer's, and what must follow from them is compared.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from userturn.audit.findings import Finding, remake
+from userturn.audit.pair import FAULTS, BrokenError, Pair
+from userturn.datasets.prepare import read_items
+from userturn.generation.shards import next_in_hash_order
+from userturn.prompts.perturbations import Context, Donor, needs_donor, perturb
+from userturn.prompts.tokenize import TemplateError
+from userturn.storage.hashing import canonical_json
+from userturn.study.cells import Cell, files_of
+
+SHOWN = ("ok", "empty")  # outcomes of an answer that the model is shown as its own
+
+
+class NotedTokenizer:
+    """The part of a tokenizer that operators use, as the change that a plan notes has it."""
+
+    is_fast = True
+
+    def __init__(self, change: Mapping[str, Any]) -> None:
+        """Take what an operator noted of its change."""
+        self.n_tokens = int(change.get("n_tokens", 0))
+        self.end = int(change.get("n_characters_kept", 0))
+
+    def __call__(self, text: str, **options: bool) -> Mapping[str, Any]:
+        """Return as many tokens as were noted, the kept ones ending where it was noted."""
+        spans = [(0, self.end)] * self.n_tokens
+        return {"input_ids": list(range(self.n_tokens)), "offset_mapping": spans}
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Return nothing: the spans say what is kept."""
+        return ""
+
+
+def check_probes(pair: Pair, cell: Cell) -> Iterator[Finding]:
+    """Yield the first user turn of a cell whose shown answer does not follow from the answers."""
+    path = files_of([cell], "user_turns.parquet")[0]
+    try:
+        wrong = _wrong_probe(pair, cell, pair.read(path))
+    except (BrokenError, *FAULTS):
+        return  # found elsewhere
+    if wrong is not None:
+        expected = f"the answer to {wrong}, changed as {cell.perturbation} says"
+        yield Finding("probes", path, expected, "another answer or change", remake(path))
+
+
+def _wrong_probe(pair: Pair, cell: Cell, turns: pl.DataFrame) -> str | None:
+    """Return the first item whose shown answer or noted change is not what must be."""
+    operator = pair.grid.contents.perturbations[cell.perturbation]
+    answers = pair.read(pair.path_to_answers)
+    own = {
+        item: answer if outcome in SHOWN else None
+        for item, answer, outcome in answers.select("item", "answer", "outcome").iter_rows()
+    }
+    donors = next_in_hash_order(own) if needs_donor(operator) else {}
+    items = read_items(pair.whole(pair.path_to_items))
+    contexts = {
+        item.id: Context(item.messages, own[item.id], {}, _donor(donors.get(item.id), own))
+        for item in items
+    }
+    asked = turns.filter(pl.col("key").is_not_null())
+    for item, answer, change in asked.select("item", "answer", "change").iter_rows():
+        if _shown(contexts[item], operator, change) != (answer, change):
+            return str(item)
+    return None
+
+
+def _donor(item: str | None, answers: Mapping[str, str | None]) -> Donor | None:
+    return None if item is None else Donor(item, answers.get(item))
+
+
+def _shown(
+    context: Context, operator: Mapping[str, Any], change: str
+) -> tuple[str | None, str | None]:
+    """Return the answer that readers of a turn are shown, and the change, as a plan notes both."""
+    if context.answer is None:
+        return None, None
+    try:
+        changed = perturb(context, operator, NotedTokenizer(json.loads(change)))
+    except TemplateError:
+        return None, None
+    shown = context.answer if changed.answer is None else changed.answer
+    return shown, canonical_json(dict(changed.change))

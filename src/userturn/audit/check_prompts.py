@@ -1,0 +1,141 @@
+"""Are prompts and texts what the model's own tokenizer makes of them?
+
+Needs the tokenizer and the chat template of a model, not its weights. All prompts of the study are
+made again from items and answers, and all texts from their tokens: a study that is filed under
+another model's name, or whose texts were edited together with its journals, does not pass.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import chdir
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+
+from userturn.audit.findings import Finding, Note, remake
+from userturn.audit.pair import FAULTS
+from userturn.audit.table_diff import difference
+from userturn.audit.trust import check_code_may_run
+from userturn.errors import UserError
+from userturn.generation.ask_engine import to_record
+from userturn.generation.describe_model import tokenizer_identity
+from userturn.generation.plan_files import Plan, read_plan
+from userturn.generation.planner import Planner
+from userturn.generation.sweep_plan import PendingPlans
+from userturn.models.completion import Completion
+from userturn.models.fetch import folder_at_hand
+from userturn.prompts.chat_template import Template
+from userturn.prompts.load_template import load_template
+from userturn.study.cells import files_of
+from userturn.study.grid import Grid
+from userturn.study.model_description import read_description, request_identity
+from userturn.study.record import StudyRecord, read_study_record
+
+WHOLE = 2**40  # rows: a plan is compared at once
+KEYS = ["item", "sample"]
+SHOWN = ("ok", "empty")
+
+
+def check_prompts(results: Path) -> Iterator[Finding | Note]:
+    """Render all prompts of a study and decode all its texts again.
+
+    Raises:
+        UserError: the folder has no record.
+    """
+    record, whole = read_study_record(results), results.resolve()
+    grid = record.grid(whole)
+    for model in grid.models:
+        path = f"results/models/{model}.json"
+        try:
+            description = read_description(grid, model)
+            template = _template(grid, model, description)
+        except (UserError, OSError, ValueError) as error:
+            yield Note("prompts", path, f"not rendered again: {error}")
+            continue
+        found, noted = tokenizer_identity(template), description["identity"]
+        if any(noted.get(name) != digest for name, digest in found.items()):
+            source = grid.models[model]["source"]
+            expected = f"the tokenizer and chat template of {source}"
+            yield Finding("prompts", path, expected, "others", remake(path))
+            continue
+        identity = request_identity(grid, model, description)
+        limit = grid.models[model]["max_model_len"]
+        planner = Planner(identity, template, limit, grid.config["seed"])
+        try:
+            yield from _of_model(record, whole, model, planner)
+        except FAULTS as error:
+            reason = f"not rendered again: its files cannot be read ({type(error).__name__})"
+            yield Note("prompts", path, reason)
+
+
+def _template(grid: Grid, model: str, description: Mapping[str, Any]) -> Template:
+    """Return the template of a model that is on this machine; its weights need not be.
+
+    Raises:
+        UserError: it is not, or it would run code that nobody here trusts.
+    """
+    entry = grid.models[model]
+    check_code_may_run(model, entry)
+    for place in (grid.results.parent, Path.cwd()):
+        with chdir(place):
+            folder = folder_at_hand(entry["source"], description["revision"] or "main")
+            if folder is not None:
+                return load_template(folder, entry, grid.config["today"])
+    raise UserError(f"the tokenizer of '{entry['source']}' is not on this machine")
+
+
+def _of_model(
+    record: StudyRecord, results: Path, model: str, planner: Planner
+) -> Iterator[Finding]:
+    grid = record.grid(results)
+    with TemporaryDirectory(prefix="userturn-") as scratch:
+        Path(scratch, "datasets").symlink_to(results / "datasets")
+        again = record.grid(Path(scratch))
+        wanted = [grid.answers_identity(model, dataset) for dataset in grid.datasets]
+        wanted += [grid.cell_identity(cell) for cell in grid.cells if cell.model == model]
+        plans = PendingPlans(again, model, "1of1", frozenset(wanted), planner)
+        for dataset in plans.cells:
+            yield from _of_dataset(grid, plans, dataset, Path(scratch))
+
+
+def _of_dataset(grid: Grid, plans: PendingPlans, dataset: str, scratch: Path) -> Iterator[Finding]:
+    model, template = plans.model, plans.planner.template
+    path = f"results/answers/{model}/{dataset}.parquet"
+    identity = grid.answers_identity(model, dataset)
+    yield from _compared(grid, path, identity, plans.answers(dataset, scratch)[0], template)
+    answers = pl.read_parquet(_at(grid, path), columns=["item", "answer", "outcome"])
+    shown = {item: answer if outcome in SHOWN else None for item, answer, outcome in answers.rows()}
+    cells = {grid.cell_identity(cell): cell for cell in plans.cells[dataset]}
+    for plan in plans.user_turns(dataset, shown):
+        identity = plan.path.parent.name
+        turns = files_of([cells[identity]], "user_turns.parquet")[0]
+        yield from _compared(grid, turns, identity, plan, template)
+
+
+def _compared(
+    grid: Grid, path: str, identity: str, made: Plan, template: Template
+) -> Iterator[Finding]:
+    """Compare a plan with the one made again, and the texts of its table with their tokens."""
+    model, dataset = made.path.parts[-4:-2]
+    there = pl.concat(read_plan(grid.requests_folder(model, dataset, identity), WHOLE))
+    wrong = difference(pl.read_parquet(made.path), there, KEYS)
+    if wrong is None:
+        wrong = _wrong_text(pl.read_parquet(_at(grid, path)), made, template)
+    if wrong is not None:
+        yield Finding("prompts", path, *wrong, remake(path))
+
+
+def _wrong_text(table: pl.DataFrame, made: Plan, template: Template) -> tuple[str, str] | None:
+    """Return the first row whose text is not what its tokens spell."""
+    requests = {request.key: request for _, request in made.requests()}
+    rows = table.filter(pl.col("outcome").is_in(SHOWN))
+    for row in rows.select("item", "key", "token_ids", "finish_reason", "text").to_dicts():
+        completion = Completion(tuple(row["token_ids"]), row["finish_reason"])
+        if to_record(requests[row["key"]], completion, template)["text"] != row["text"]:
+            return f"the text that the tokens of {row['item']} spell", "another text"
+    return None
+
+
+def _at(grid: Grid, path: str) -> Path:
+    return grid.results / path.removeprefix("results/")

@@ -1,0 +1,61 @@
+"""With a model's tokenizer an audit renders every prompt and decodes every text again."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.workflow.test_rerun_samples import change_row
+from userturn.audit.check_prompts import check_prompts
+from userturn.audit.findings import Finding, Note
+
+pytestmark = pytest.mark.slow
+
+CELL = "results/cells/tiny/word-problems/t1/none"
+
+
+def test_a_study_as_it_was_made_passes(study: Path) -> None:
+    assert list(check_prompts(study / "results")) == []
+
+
+def test_it_needs_no_weights(study: Path) -> None:
+    for path in (study / "models" / "tiny").glob("*.safetensors"):
+        path.unlink()
+    assert list(check_prompts(study / "results")) == []
+
+
+def test_a_text_that_its_tokens_do_not_spell_is_found(study: Path) -> None:
+    table = pl.read_parquet(study / CELL / "user_turns.parquet")
+    row = table["outcome"].is_in(["ok"]).arg_max()
+    assert row is not None
+    change_row(study / CELL / "user_turns.parquet", row, text="What if the train is late?")
+    (found,) = check_prompts(study / "results")
+    assert isinstance(found, Finding) and found.artifact == f"{CELL}/user_turns.parquet"
+    assert found.found == "another text"
+
+
+def test_a_prompt_that_the_template_does_not_render_is_found(study: Path) -> None:
+    plan = max((study / "results/requests/tiny/word-problems").glob("*/*.parquet"))
+    change_row(plan, 0, prompt_text="Say: what if?")
+    (found,) = check_prompts(study / "results")
+    assert isinstance(found, Finding) and found.expected.startswith("prompt_text of")
+
+
+def test_a_study_under_another_models_name_is_found(study: Path) -> None:
+    path = study / "models" / "tiny" / "tokenizer_config.json"
+    settings = json.loads(path.read_text())
+    if "chat_template" in settings:
+        settings["chat_template"] += "{# another #}"
+        path.write_text(json.dumps(settings))
+    else:
+        template = study / "models" / "tiny" / "chat_template.jinja"
+        template.write_text(template.read_text() + "{# another #}")
+    (found,) = check_prompts(study / "results")
+    assert isinstance(found, Finding) and found.artifact == "results/models/tiny.json"
+
+
+def test_a_tokenizer_that_is_not_here_is_a_note(study: Path) -> None:
+    (study / "models" / "tiny").rename(study / "models" / "other")
+    (found,) = check_prompts(study / "results")
+    assert isinstance(found, Note) and "is not on this machine" in found.text
