@@ -55,6 +55,23 @@ rule analyse:
         "../scripts/analyse.py"
 
 
+rule compare_with_margins:
+    """Tell which claims that something is small, unchanged or kept hold, by the config's margins."""
+    input:
+        **inputs_of(study, "compare_with_margins"),
+    output:
+        **table_files("compare_with_margins"),
+    log:
+        "logs/compare_with_margins.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=identity_of(study, "compare_with_margins"),
+    script:
+        "../scripts/compare_with_margins.py"
+
+
 rule tabulate_controls:
     """Count how many human turns each judge calls genuine and how many failures it catches."""
     input:

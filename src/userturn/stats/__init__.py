@@ -5,6 +5,7 @@ arrays.py: the types of arrays.
 association.py: rank correlation over models, odds ratios over items.
 clustered.py: rates of items that have several turns each.
 combinations.py: limits of sums and differences, from the limits of their parts.
+equivalence.py: whether a quantity is within a margin.
 interaction.py: whether a condition changes two groups alike.
 multiple_tests.py: Holm, and Benjamini and Hochberg.
 paired.py: two conditions on the same items: test, difference, detectable difference.

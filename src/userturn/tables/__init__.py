@@ -3,6 +3,7 @@
 accuracy.py: share of right answers by model and dataset.
 agreement.py: agreement between judges and people.
 anchors.py: published results beside the study's.
+claims.py: claims that something is small, unchanged or kept, against margins.
 confusion.py: labels of one rater against labels of another.
 contrasts.py: a condition against its baseline on shared items.
 controls.py: how each judge labels turns of a known kind.
@@ -11,6 +12,7 @@ correlations.py: rank correlations over models, and slopes over model size.
 costs.py: requests, tokens and money of each judge and cell.
 decoupling.py: accuracy beside follow-up rate by model and dataset.
 disagreements.py: turns that a judge and people label differently.
+equivalence.py: which of these claims hold.
 failure_profiles.py: share of each label.
 families.py: family, size and base of each model.
 health.py: empty, cut, failed and unscored turns of each cell.

@@ -9,12 +9,20 @@ import polars as pl
 from userturn.config.families import baselines
 from userturn.prompts.perturbations import controls_of
 from userturn.stats.multiple_tests import benjamini_hochberg, holm
-from userturn.stats.paired import Shares, detectable_difference, paired_difference
+from userturn.stats.paired import detectable_difference, paired_difference
 from userturn.stats.proportions import CONFIDENCE
 from userturn.stats.sign_flips import sign_flip_p
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.item_pairs import PAIRED, SHARED, UNEQUAL, paired_items, scoped, shares
+from userturn.tables.item_pairs import (
+    PAIRED,
+    SHARED,
+    UNEQUAL,
+    paired_items,
+    scoped,
+    shares,
+    shares_of,
+)
 from userturn.tables.material import Material
 from userturn.tables.print_layout import p_value, percent, percent_range, points
 from userturn.tables.report_layout import (
@@ -100,13 +108,10 @@ def compared(group: pl.DataFrame) -> dict[str, Any]:
     Args:
         group: patterns of shares of one contrast, as `item_pairs.scoped` counts them.
     """
-    after, before, n, scored, scored_before = (
-        group[c].cast(pl.Float64).to_numpy()
-        for c in ("share", "share_baseline", "n", "n_scored", "n_scored_baseline")
-    )
+    shares = shares_of(group)
+    before, after, n = shares.before, shares.after, shares.n_items
     n_items, change = n.sum(), np.round(after - before, 9)
-    turns = float(scored_before.sum() / n_items), float(scored.sum() / n_items)
-    found = paired_difference(Shares(before, after, n, *turns))
+    found = paired_difference(shares)
     return {
         "n_items": int(n_items),
         "rate_baseline": float(before @ n / n_items),

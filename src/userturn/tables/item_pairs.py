@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from userturn.stats.paired import Shares
 from userturn.storage.key_columns import JUDGED_ITEM_KEYS
 from userturn.study.cells import PLAIN
 
@@ -109,6 +110,18 @@ def counted(paired: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
         pl.col("n_scored", "n_scored_baseline").sum(), n=pl.len()
     )
     return table.sort(*keys, *PATTERN)
+
+
+def shares_of(group: pl.DataFrame) -> Shares:
+    """Return the shares of one contrast, as `scoped` counts them."""
+    before, after, n, turns_before, turns = (
+        group[name].cast(pl.Float64).to_numpy()
+        for name in ("share_baseline", "share", "n", "n_scored_baseline", "n_scored")
+    )
+    n_items = n.sum()
+    return Shares(
+        before, after, n, float(turns_before.sum() / n_items), float(turns.sum() / n_items)
+    )
 
 
 def scoped(paired: pl.DataFrame, scope: str, pooled: Mapping[str, str]) -> pl.DataFrame:

@@ -31,13 +31,11 @@ def table(material: Material) -> pl.DataFrame:
     return post_training(material.table("contrasts"), accuracies, members, grid)
 
 
-def accuracy_contrasts(
-    grades: pl.DataFrame, families: pl.DataFrame, baselines: Sequence[tuple[str, str]]
-) -> pl.DataFrame:
-    """Return how the accuracy of each post-trained model differs from that of its baselines."""
+def graded_shares(grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
+    """Return right and wrong answers as shares of items, of one turn each."""
     graded = grades.filter(pl.col("correct").is_not_null()).join(families, on="model")
     correct = pl.col("correct").cast(pl.Float64)
-    shares = graded.select(
+    return graded.select(
         "model",
         "dataset",
         "item",
@@ -51,12 +49,26 @@ def accuracy_contrasts(
         first=correct,
     )
 
+
+def beside_bases(
+    after: pl.DataFrame, before: pl.DataFrame, baselines: Sequence[tuple[str, str]]
+) -> list[pl.DataFrame]:
+    """Return the items of each post-trained model beside those of each of its baselines."""
+    keys = ["dataset", "item"]
+    return [
+        pairs(after.filter(pl.col("model") == name), "model", base, keys, before)
+        for name, base in baselines
+    ]
+
+
+def accuracy_contrasts(
+    grades: pl.DataFrame, families: pl.DataFrame, baselines: Sequence[tuple[str, str]]
+) -> pl.DataFrame:
+    """Return how the accuracy of each post-trained model differs from that of its baselines."""
+    shares = graded_shares(grades, families)
+
     def pairing(after: pl.DataFrame, before: pl.DataFrame) -> list[pl.DataFrame]:
-        keys = ["dataset", "item"]
-        return [
-            pairs(after.filter(pl.col("model") == name), "model", base, keys, before)
-            for name, base in baselines
-        ]
+        return beside_bases(after, before, baselines)
 
     tables = [pl.DataFrame(schema=COMPARED_SCHEMA)]
     tables += [compare(part.select(PAIRED)) for part in pairing(shares, shares)]

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import polars as pl
 
-from userturn.stats.paired import Shares, paired_difference
+from userturn.stats.paired import paired_difference
 from userturn.storage.key_columns import JUDGED_ITEM_KEYS
 from userturn.storage.parquet import Schema
-from userturn.tables.item_pairs import PAIRED, SHARED, scoped
+from userturn.tables.item_pairs import PAIRED, SHARED, scoped, shares_of
 
 BOUNDS: Schema = {
     "least_if_unscored": pl.Float64,
@@ -64,12 +64,7 @@ def _bound(
     for scope, pooled in scopes.items():
         counts = scoped(paired, scope, pooled)
         for names, group in counts.partition_by(SHARED, as_dict=True, maintain_order=True).items():
-            after, before, n, turns, turns_before = (
-                group[c].cast(pl.Float64).to_numpy()
-                for c in ("share", "share_baseline", "n", "n_scored", "n_scored_baseline")
-            )
-            each = float(turns_before.sum() / n.sum()), float(turns.sum() / n.sum())
-            found = paired_difference(Shares(before, after, n, *each))
+            found = paired_difference(shares_of(group))
             limit = found.lower if extreme.after == 0 else found.upper
             rows.append((*names, found.estimate, limit))
     kinds = {name: pl.Float64 if name == "temperature" else pl.String for name in SHARED}

@@ -13,6 +13,7 @@ BARE, FULL = (".parquet", ".csv"), (".parquet", ".csv", ".md", ".tex")
 IDENTITIES = {
     "tabulate": "identity",
     "analyse": "analysis_identity",
+    "compare_with_margins": "margins_identity",
     "tabulate_controls": "controls.identity",
     "tabulate_costs": "judges.identity",
     "compare_with_people": "humans.identity",
@@ -45,6 +46,7 @@ TABLES = {
     "temperature_response": Table("analyse", FULL),
     "decoupling": Table("analyse", FULL),
     "correlations": Table("analyse", FULL),
+    "equivalence": Table("compare_with_margins", FULL),
     "failure_profiles": Table("analyse", FULL),
     "post_training": Table("analyse", FULL),
     "controls": Table("tabulate_controls"),

@@ -77,6 +77,11 @@ class Study:
         )
 
     @property
+    def margins_identity(self) -> str:
+        """The identity of the table of claims: no other table depends on the margins."""
+        return fingerprint([self.analysis_identity, self.grid.config["statistics"]["margins"]])
+
+    @property
     def shown_identity(self) -> str:
         """The identity of what shows the primary judge: figures, comparison with the paper."""
         return fingerprint([self.analysis_identity, self.grid.primary_judge])

@@ -42,6 +42,11 @@ def _of_controls(study: Study) -> Inputs:
 INPUTS: dict[str, Callable[[Study], Inputs]] = {
     "tabulate": lambda study: {"summaries": study.summaries, "grades": study.grades},
     "analyse": lambda study: {"verdicts": study.all_verdicts, "grades": study.grades},
+    "compare_with_margins": lambda study: {
+        "verdicts": study.all_verdicts,
+        "grades": study.grades,
+        **_of_tables("families", "decoupling", "item_association"),
+    },
     "tabulate_controls": _of_controls,
     "tabulate_costs": lambda study: _of_tables("rates") | _of_controls(study),
     "compare_with_paper": lambda _: _of_tables(*COMPARED_WITH_PAPER),

@@ -1,0 +1,160 @@
+"""Claims that something is small, unchanged or kept: each with its interval against margins."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from userturn.stats.association import mantel_haenszel, spearman
+from userturn.stats.clustered import Patterns, clustered_rate
+from userturn.stats.equivalence import LEVEL, Limits, Margins, equivalence
+from userturn.stats.paired import paired_difference
+from userturn.stats.proportions import Interval
+from userturn.study.cells import ALL, PLAIN
+from userturn.tables.contrasts import SCOPES
+from userturn.tables.item_pairs import PAIRED, SHARED, paired_items, scoped, shares, shares_of
+from userturn.tables.pooling import patterns, per_item
+from userturn.tables.post_training import beside_bases
+
+PLACE = ("family", "model", "condition", "baseline", "temperature", "perturbation", "judge")
+NEAR_ZERO, NO_CHANGE, KEPT, DECOUPLED = "near zero", "no change", "accuracy kept", "decoupled"
+Row = dict[str, Any]
+
+
+def _against(row: Row, limits: Limits, margins: Margins) -> Row:
+    """Return a row with its interval, margins and p; a row without an interval as it is."""
+    row |= {"margin_lower": margins.lower, "margin_upper": margins.upper}
+    if limits(1 - 2 * LEVEL).lower is None:
+        return row
+    found = equivalence(limits, margins)
+    outside = "no" if found.is_outside else "undecided"
+    return row | found.interval._asdict() | {"p": found.p, "holds": outside}
+
+
+def near_zero(items: pl.DataFrame, margin: float) -> Iterator[Row]:
+    """Yield whether each model's unperturbed rate at the lowest temperature is near zero.
+
+    Args:
+        items: one row an item of a cell and judge, with `family`.
+        margin: a rate below it is near zero.
+    """
+    keys = ["family", "model", "temperature", "perturbation", "judge"]
+    coolest = pl.col("temperature") == items["temperature"].min()
+    plain = items.filter(pl.col("perturbation") == PLAIN, coolest)
+    kinds = [pl.col(name).cast(pl.String) for name in (*keys, "dataset") if name != "temperature"]
+    counts = per_item(plain.with_columns(kinds), [*keys, "dataset"], ["n_genuine"])
+    counted = patterns(counts, [*keys, "dataset"], "n_genuine")
+    for names, group in sorted(counted.partition_by(keys, as_dict=True).items()):
+        columns = ("n_items", "n_scored", "n_positive")
+        of_all = Patterns(*(group[name].cast(pl.Float64).to_numpy() for name in columns))
+
+        def limits(confidence: float, of_all: Patterns = of_all) -> Interval:
+            return clustered_rate([of_all], "micro", confidence)[0]
+
+        row = {"claim": NEAR_ZERO, "quantity": "rate", **dict(zip(keys, names, strict=True))}
+        row |= {"n": int(of_all.seen.n_items.sum())}
+        nothing = {} if row["n"] else {"reason": "no turn was scored"}
+        yield _against(row | nothing, limits, Margins(None, margin))
+
+
+def _changes(
+    paired: Sequence[pl.DataFrame], scope: str, fixed: Row, margins: Margins
+) -> Iterator[Row]:
+    """Yield each contrast of a scope over all datasets against margins."""
+    for part in paired:
+        counts = scoped(part.select(PAIRED), scope, SCOPES[scope])
+        for names, group in counts.partition_by(SHARED, as_dict=True, maintain_order=True).items():
+            given = shares_of(group)
+
+            def limits(confidence: float, given: Any = given) -> Interval:
+                return paired_difference(given, confidence)
+
+            place = dict(zip(SHARED, names, strict=True))
+            row = fixed | {name: place[name] for name in PLACE} | {"n": int(given.n_items.sum())}
+            yield _against(row, limits, margins)
+
+
+def no_change(items: pl.DataFrame, controls: Sequence[str], margin: float) -> Iterator[Row]:
+    """Yield whether perturbations and temperatures leave the rates of models and families alone.
+
+    Perturbations at the lowest temperature, controls left out; temperatures without a perturbation.
+
+    Args:
+        items: one row an item of a cell and judge, with `family`.
+        controls: the names of perturbations that are controls.
+        margin: a smaller change, up or down, is none.
+    """
+    seen = shares(items)
+    coolest = items["temperature"].min()
+    perturbed, warmer = paired_items(seen, seen, coolest, [])
+    name = pl.col("perturbation").cast(pl.String)
+    perturbed = perturbed.filter(pl.col("temperature") == coolest, ~name.is_in(list(controls)))
+    main = [perturbed, warmer.filter(name == PLAIN)]
+    paired = [part for part in main if part.height]
+    for scope in ("model", "family"):
+        fixed = {"claim": NO_CHANGE, "quantity": f"change of a {scope}'s rate"}
+        yield from _changes(paired, scope, fixed, Margins(-margin, margin))
+
+
+def accuracy_kept(
+    graded: pl.DataFrame, bases: Sequence[tuple[str, str]], margin: float
+) -> Iterator[Row]:
+    """Yield whether post-training costs no more accuracy than a margin.
+
+    Args:
+        graded: right and wrong answers as shares of items.
+        bases: each post-trained model with each model that it came from.
+        margin: a smaller loss is none.
+    """
+    fixed = {"claim": KEPT, "quantity": "change of accuracy"}
+    if not bases:
+        yield fixed | {"reason": "no model line of this study names its base"}
+    paired = [part for part in beside_bases(graded, graded, bases) if part.height]
+    yield from _changes(paired, "model", fixed, Margins(-margin, None))
+
+
+def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[Row]:
+    """Yield whether accuracy and follow-up go together over models, by Spearman's correlation.
+
+    Args:
+        beside: accuracy beside follow-up of the models that name no base.
+        margin: a correlation nearer to 0 is none.
+    """
+    keys = ["temperature", "judge"]
+    over_all = beside.filter(pl.col("dataset") == ALL)
+    for names, group in sorted(over_all.partition_by(keys, as_dict=True).items()):
+        seen = group.drop_nulls(["accuracy_estimate", "followup_estimate"])
+        x, y = (seen[f"{name}_estimate"].to_numpy() for name in ("accuracy", "followup"))
+
+        def limits(confidence: float, x: Any = x, y: Any = y) -> Interval:
+            found = spearman(x, y, 1, np.random.default_rng(0), confidence)
+            return Interval(found.estimate, found.lower, found.upper)
+
+        fixed = {"claim": DECOUPLED, "quantity": "rank correlation over models"}
+        row = fixed | dict(zip(keys, names, strict=True)) | {"n": len(x)}
+        reason = spearman(x, y, 1, np.random.default_rng(0)).reason
+        yield _against(row | {"reason": reason}, limits, Margins(-margin, margin))
+
+
+def decoupled_over_items(association: pl.DataFrame, margin: float) -> Iterator[Row]:
+    """Yield whether a model follows up as often after its right answers as after its wrong ones.
+
+    Args:
+        association: the table `item_association`.
+        margin: an odds ratio between its inverse and itself is none.
+    """
+    keys = ["family", "model", "temperature", "judge"]
+    datasets = association.filter(pl.col("dataset") != ALL)
+    for names, group in sorted(datasets.partition_by(keys, as_dict=True).items()):
+        counts = group.select(
+            "n_right_genuine", "n_right_not", "n_wrong_genuine", "n_wrong_not"
+        ).to_numpy()
+
+        def limits(confidence: float, counts: Any = counts) -> Interval:
+            found = mantel_haenszel(counts, confidence)
+            return Interval(found.odds_ratio, found.lower, found.upper)
+
+        row = {"claim": DECOUPLED, "quantity": "odds ratio over items", "n": int(counts.sum())}
+        row |= dict(zip(keys, names, strict=True)) | {"reason": mantel_haenszel(counts).reason}
+        yield _against(row, limits, Margins(1 / margin, margin))

@@ -1,0 +1,156 @@
+"""Claims against margins: what holds, what does not, and what cannot be said."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from userturn.tables.claims import (
+    accuracy_kept,
+    decoupled_over_items,
+    decoupled_over_models,
+    near_zero,
+    no_change,
+)
+from userturn.tables.equivalence import adjusted, printed
+
+WHERE = {"family": "f", "dataset": "d", "judge": "j"}
+
+
+def cell(genuine: Sequence[bool], **place: Any) -> pl.DataFrame:
+    """Return one turn an item of a cell; by default of model m, unperturbed, at temperature 0."""
+    place = {"model": "m", "temperature": 0.0, "perturbation": "none", **WHERE} | place
+    rows = [
+        place | {"item": f"i{i}", "n_turns": 1, "n_scored": 1, "n_genuine": int(g), "first": g}
+        for i, g in enumerate(genuine)
+    ]
+    return pl.DataFrame(rows)
+
+
+def share(n: int, n_genuine: int) -> list[bool]:
+    return [i < n_genuine for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("n", "n_genuine", "holds"),
+    [(400, 4, "yes"), (30, 1, "undecided"), (400, 60, "no")],
+)
+def test_rate_is_near_zero_only_where_its_interval_is_below_the_margin(
+    n: int, n_genuine: int, holds: str
+) -> None:
+    table = adjusted(list(near_zero(cell(share(n, n_genuine)), 0.05)))
+    assert table["holds"].to_list() == [holds]
+
+
+def test_near_zero_speaks_of_the_lowest_temperature_without_a_perturbation() -> None:
+    items = pl.concat(
+        [
+            cell(share(400, 2)),
+            cell(share(400, 200), temperature=1.0),
+            cell(share(400, 200), perturbation="truncate"),
+        ]
+    )
+    table = adjusted(list(near_zero(items, 0.05)))
+    assert table.select("temperature", "estimate", "holds").rows() == [(0.0, 0.005, "yes")]
+
+
+def changes(first: list[bool], second: list[bool]) -> dict[str, str]:
+    items = pl.concat([cell(first), cell(second, perturbation="truncate")])
+    table = adjusted(list(no_change(items, [], 0.05)))
+    return dict(table.select("quantity", "holds").iter_rows())
+
+
+def test_change_of_few_items_is_undecided_and_of_many_none() -> None:
+    assert set(changes(share(20, 5), share(20, 5)).values()) == {"undecided"}
+    assert changes(share(900, 100), share(900, 105)) == {
+        "change of a model's rate": "yes",
+        "change of a family's rate": "yes",
+    }
+    assert set(changes(share(900, 100), share(900, 300)).values()) == {"no"}
+
+
+def test_controls_are_no_perturbation_that_may_leave_a_rate_alone() -> None:
+    items = pl.concat([cell(share(50, 5)), cell(share(50, 5), perturbation="header_only")])
+    assert list(no_change(items, ["header_only"], 0.05)) == []
+
+
+@pytest.mark.parametrize(("n_right", "holds"), [(700, "yes"), (640, "no"), (682, "undecided")])
+def test_accuracy_is_kept_where_the_loss_is_below_the_margin(n_right: int, holds: str) -> None:
+    columns = {"temperature": None, "judge": "verifier"}
+    graded = pl.concat(
+        [
+            cell(share(1000, n), model=model, **columns)
+            .with_columns(
+                share=pl.col("n_genuine").cast(pl.Float64),
+                first=pl.col("n_genuine").cast(pl.Float64),
+                temperature=pl.lit(None, dtype=pl.Float64),
+            )
+            .drop("n_genuine")
+            for model, n in (("base", 700), ("sft", n_right))
+        ]
+    )
+    table = adjusted(list(accuracy_kept(graded, [("sft", "base")], 0.02)))
+    assert table["holds"].to_list() == [holds]
+
+
+def test_study_without_trained_models_says_so() -> None:
+    table = adjusted(list(accuracy_kept(pl.DataFrame(), [], 0.02)))
+    assert table.select("holds", "reason").rows() == [
+        (None, "no model line of this study names its base")
+    ]
+
+
+def test_eleven_models_can_hardly_show_that_a_correlation_is_none() -> None:
+    rng = np.random.default_rng(0)
+    beside = pl.DataFrame(
+        {
+            "dataset": "all", "temperature": 0.0, "judge": "j",
+            "accuracy_estimate": rng.random(11), "followup_estimate": rng.random(11),
+        }
+    )  # fmt: skip
+    table = adjusted(list(decoupled_over_models(beside, 0.3)))
+    assert (table["n"][0], table["holds"][0]) == (11, "undecided")
+
+
+def test_models_of_whom_there_are_too_few_have_a_reason() -> None:
+    beside = pl.DataFrame(
+        {
+            "dataset": ["all"], "temperature": [0.0], "judge": ["j"],
+            "accuracy_estimate": [0.5], "followup_estimate": [0.5],
+        }
+    )  # fmt: skip
+    table = adjusted(list(decoupled_over_models(beside, 0.3)))
+    assert table.select("holds", "reason").rows() == [(None, "1 models, needs 3")]
+
+
+def association(counts: list[int]) -> pl.DataFrame:
+    names = ("n_right_genuine", "n_right_not", "n_wrong_genuine", "n_wrong_not")
+    place = {**WHERE, "model": "m", "temperature": 0.0}
+    return pl.DataFrame([place | dict(zip(names, counts, strict=True))])
+
+
+@pytest.mark.parametrize(
+    ("counts", "holds"),
+    [([400, 1600, 400, 1600], "yes"), ([4, 16, 4, 16], "undecided"), ([800, 800, 200, 800], "no")],
+)
+def test_items_are_decoupled_where_the_odds_ratio_is_near_one(
+    counts: list[int], holds: str
+) -> None:
+    table = adjusted(list(decoupled_over_items(association(counts), 1.5)))
+    assert table["holds"].to_list() == [holds]
+
+
+def test_claims_of_a_kind_are_adjusted_together() -> None:
+    items = pl.concat([cell(share(400, 8), model=name) for name in ("a", "b", "c")])
+    table = adjusted(list(near_zero(items, 0.05)))
+    assert table["p_adjusted"].to_list() == pytest.approx((3 * table["p"]).to_list())
+
+
+def test_every_row_is_printed() -> None:
+    table = adjusted(
+        [*near_zero(cell(share(30, 1)), 0.05), *accuracy_kept(pl.DataFrame(), [], 0.1)]
+    )
+    assert printed(table).height == table.height == 2
+    assert printed(table).null_count().sum_horizontal()[0] == 0
