@@ -114,6 +114,11 @@ def test_every_table_and_figure_is_made_in_the_module_of_its_name(
     assert names.keys() - modules == set()
 
 
+def test_every_table_states_its_columns() -> None:
+    modules = {name: LIBRARY / "tables" / f"{name}.py" for name in TABLES}
+    assert [name for name, path in modules.items() if "SCHEMA" not in constants(path)] == []
+
+
 def test_every_module_that_the_architecture_names_exists() -> None:
     modules = {module for _, _, modules in rows() for module in modules}
     assert [module for module in sorted(modules) if not (LIBRARY / module).exists()] == []

@@ -14,7 +14,8 @@ from userturn.report.build import build_report
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
-from userturn.tables.rates import SUMMARY_SCHEMA, summarise_judge
+from userturn.tables import rates
+from userturn.tables.rates import summarise_judge
 
 HEADER = "<|im_end|>\n<|im_start|>user\n"
 LABELS = [
@@ -154,7 +155,7 @@ def write_results(
                     verdicts = verdicts_of_cell(turns, judge, rng)
                     save(verdicts, folder / "verdicts" / f"{judge}.parquet")
                     rows.append(summarise_judge(turns, verdicts))
-    save(pl.DataFrame(rows, schema=SUMMARY_SCHEMA), grid.results / "tables" / "rates.parquet")
+    save(pl.DataFrame(rows, schema=rates.SCHEMA), grid.results / "tables" / "rates.parquet")
     for model in grid.models:
         path = grid.results / "models" / f"{model}.json"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ import polars as pl
 
 from userturn.grading.grade import mean_score
 from userturn.stats.proportions import wilson
+from userturn.storage.parquet import Schema
 from userturn.tables.material import Material
 from userturn.tables.report_layout import (
     INTERVAL,
@@ -11,6 +12,24 @@ from userturn.tables.report_layout import (
     column,
     texts,
 )
+
+SCHEMA: Schema = {
+    "model": pl.String,
+    "dataset": pl.String,
+    "n_items": pl.UInt32,
+    "n_graded": pl.UInt32,
+    "n_correct": pl.UInt32,
+    "n_undecided": pl.UInt32,
+    "n_graded_loose": pl.UInt32,
+    "n_correct_loose": pl.UInt32,
+    "mean_score": pl.Float64,
+    "estimate": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "estimate_loose": pl.Float64,
+    "lower_loose": pl.Float64,
+    "upper_loose": pl.Float64,
+}
 
 
 def table(material: Material) -> pl.DataFrame:

@@ -26,7 +26,7 @@ from userturn.tables.report_layout import (
 )
 
 IN_SCALE: Mapping[str, Mapping[str, str]] = {"genuine": {PEOPLE: PEOPLE_GENUINE}, "label": {}}
-AGREEMENT_SCHEMA: Schema = {
+SCHEMA: Schema = {
     "comparison": pl.String,
     "first": pl.String,
     "second": pl.String,
@@ -95,7 +95,7 @@ def _rows(comparison: Comparison, labels: Sequence[str], seed: int) -> Iterator[
 def _row(
     where: Sequence[str], name: str, counts: tuple[int, int], found: Estimate
 ) -> dict[str, Any]:
-    return dict(zip(AGREEMENT_SCHEMA, [*where, name, *counts, *found], strict=True))
+    return dict(zip(SCHEMA, [*where, name, *counts, *found], strict=True))
 
 
 def agreement(
@@ -112,7 +112,7 @@ def agreement(
     }
     have = {comparison.kind for comparison in found}
     rows += [{"comparison": k, "reason": why} for k, why in reasons.items() if k not in have]
-    return pl.DataFrame(rows, schema=AGREEMENT_SCHEMA)
+    return pl.DataFrame(rows, schema=SCHEMA)
 
 
 REPORTED = Shown(

@@ -8,7 +8,7 @@ from userturn.storage.parquet import Schema
 from userturn.tables.material import Material
 
 SIDE = 46  # of a square
-CONFUSION_SCHEMA: Schema = {
+SCHEMA: Schema = {
     "comparison": pl.String,
     "first": pl.String,
     "second": pl.String,
@@ -55,5 +55,5 @@ def confusion(labelled: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
         tables.append(nothing)
     filled = pl.concat(tables, how="diagonal_relaxed")
     return pl.DataFrame(
-        {n: filled[n] if n in filled.columns else [None] * filled.height for n in CONFUSION_SCHEMA}
-    ).cast(pl.Schema(CONFUSION_SCHEMA))
+        {n: filled[n] if n in filled.columns else [None] * filled.height for n in SCHEMA}
+    ).cast(pl.Schema(SCHEMA))

@@ -34,7 +34,7 @@ from userturn.tables.report_layout import (
 )
 from userturn.tables.unscored_bounds import BOUNDS, with_bounds
 
-CONTRAST_SCHEMA: Schema = {
+SCHEMA: Schema = {
     **dict.fromkeys(SHARED[:7], pl.String),
     "temperature": pl.Float64,
     "perturbation": pl.String,
@@ -58,7 +58,7 @@ CONTRAST_SCHEMA: Schema = {
 }
 OF_THE_SET = ("p_adjusted", "tests", "correction", "detectable_difference", "detectable_level")
 COMPARED_SCHEMA: Schema = {
-    **{name: kind for name, kind in CONTRAST_SCHEMA.items() if name not in OF_THE_SET},
+    **{name: kind for name, kind in SCHEMA.items() if name not in OF_THE_SET},
     "n_tested": pl.Float64,
     "differing": pl.Float64,
 }
@@ -192,9 +192,9 @@ def adjusted(contrasts: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
                 p_adjusted=(holm if confirms else benjamini_hochberg)(p),
                 detectable_difference=pl.Series(detectable).fill_nan(None),
                 detectable_level=pl.lit(level),
-            ).select(list(CONTRAST_SCHEMA))
+            ).select(list(SCHEMA))
         )
-    return pl.concat(parts).sort(*SHARED) if parts else pl.DataFrame(schema=CONTRAST_SCHEMA)
+    return pl.concat(parts).sort(*SHARED) if parts else pl.DataFrame(schema=SCHEMA)
 
 
 def contrasts(

@@ -16,7 +16,7 @@ from userturn.tables.report_layout import INTERVAL, Shown, column, texts
 from userturn.tables.turn_clusters import rate_over
 from userturn.workflow.controls import HUMAN
 
-CONTROLS_SCHEMA: Schema = {
+SCHEMA: Schema = {
     "control": pl.String,
     "label": pl.String,
     "dataset": pl.String,
@@ -38,7 +38,7 @@ CONTROLS_SCHEMA: Schema = {
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
     if not material.paths["control_verdicts"]:
-        return pl.DataFrame(schema=CONTROLS_SCHEMA)
+        return pl.DataFrame(schema=SCHEMA)
     return measure_judges(control_verdicts(material))
 
 
@@ -106,7 +106,7 @@ def measure_judges(verdicts: pl.DataFrame) -> pl.DataFrame:
     rows = [{"dataset": group["dataset"][0], **measure(group)} for group in groups]
     order = {control: position for position, control in enumerate(LABELS)}
     rows.sort(key=lambda r: (r["judge"], order[r["control"]], r["dataset"] != ALL, r["dataset"]))
-    return pl.DataFrame(rows, schema=CONTROLS_SCHEMA)
+    return pl.DataFrame(rows, schema=SCHEMA)
 
 
 REPORTED = Shown(

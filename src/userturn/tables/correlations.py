@@ -24,7 +24,7 @@ from userturn.tables.report_layout import (
     texts,
 )
 
-CORRELATION_SCHEMA: Schema = {
+SCHEMA: Schema = {
     "x": pl.String,
     "y": pl.String,
     "family": pl.String,
@@ -86,7 +86,7 @@ def correlations(
             for name, value in zip(LIMITS, slope or (), strict=False):
                 row["slope_per_doubling" if name == "estimate" else f"slope_{name}"] = value
             rows.append(row)
-    return with_adjusted(pl.DataFrame(rows, schema=CORRELATION_SCHEMA), ["x", "y", "judge"])
+    return with_adjusted(pl.DataFrame(rows, schema=SCHEMA), ["x", "y", "judge"])
 
 
 def size_slopes(

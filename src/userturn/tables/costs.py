@@ -11,7 +11,7 @@ from userturn.judges.usage import Price, Spent, money
 from userturn.storage.parquet import Schema
 from userturn.tables.material import Material
 
-COSTS_SCHEMA: Schema = {
+SCHEMA: Schema = {
     "judge": pl.String,
     "cell": pl.String,
     **{field.name: pl.Float64 if field.name == "seconds" else pl.Int64 for field in fields(Spent)},
@@ -39,4 +39,4 @@ def costs(folder: Path, prices: Mapping[str, Price]) -> pl.DataFrame:
         }
         for (judge, cell), spent in sorted(sums.items())
     ]
-    return pl.DataFrame(rows, schema=COSTS_SCHEMA)
+    return pl.DataFrame(rows, schema=SCHEMA)

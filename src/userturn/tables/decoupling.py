@@ -3,6 +3,7 @@
 import polars as pl
 
 from userturn.stats.multiple_tests import benjamini_hochberg
+from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.material import Material
 from userturn.tables.pooling import pool
@@ -15,8 +16,22 @@ from userturn.tables.report_layout import (
     texts,
 )
 
-MODEL = ["model", "family", "size", "active_size", "base"]
 LIMITS = ("estimate", "lower", "upper")
+SCHEMA: Schema = {
+    "model": pl.String,
+    "family": pl.String,
+    "size": pl.Float64,
+    "active_size": pl.Float64,
+    "base": pl.String,
+    "dataset": pl.String,
+    "temperature": pl.Float64,
+    "judge": pl.String,
+    "n_graded": pl.Int64,
+    **{f"accuracy_{name}": pl.Float64 for name in LIMITS},
+    "n_scored": pl.Int64,
+    **{f"followup_{name}": pl.Float64 for name in LIMITS},
+    "reason": pl.String,
+}
 
 
 def table(material: Material) -> pl.DataFrame:
@@ -59,10 +74,9 @@ def decoupling(items: pl.DataFrame, grades: pl.DataFrame, families: pl.DataFrame
     renamed = {name: f"followup_{name}" for name in LIMITS}
     right = followup.select(*by, "dataset", *LIMITS, "n_scored", "reason").rename(renamed)
     table = right.join(left, on=["model", "dataset"], how="left").join(families, on="model")
-    columns = [*MODEL, "dataset", "temperature", "judge", "n_graded"]
-    columns += [f"accuracy_{name}" for name in LIMITS] + ["n_scored"]
-    columns += [f"followup_{name}" for name in LIMITS] + ["reason"]
-    return table.select(columns).sort("judge", "temperature", "dataset", "family", "size", "model")
+    return table.select(list(SCHEMA)).sort(
+        "judge", "temperature", "dataset", "family", "size", "model"
+    )
 
 
 def with_adjusted(table: pl.DataFrame, within: list[str]) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import Schema, read_tables
 from userturn.tables.material import Material
 
-DISAGREEMENTS_SCHEMA: Schema = {
+SCHEMA: Schema = {
     **dict.fromkeys(("round", "id", "family", "model", "dataset"), pl.String),
     "temperature": pl.Float64,
     "perturbation": pl.String,
@@ -60,6 +60,6 @@ def disagreements(
         )
         .with_columns(pl.when(~is_private).then(pl.col("conversation", "turn")))
     )
-    return table.select(pl.col(n).cast(t) for n, t in DISAGREEMENTS_SCHEMA.items()).sort(
+    return table.select(pl.col(n).cast(t) for n, t in SCHEMA.items()).sort(
         "differ_in_genuine", "judge", "round", "id", descending=[True, False, False, False]
     )

@@ -17,7 +17,7 @@ from userturn.tables.report_layout import (
     texts,
 )
 
-PROFILE_SCHEMA: Schema = (
+SCHEMA: Schema = (
     dict.fromkeys([*GROUP, "label"], pl.String)
     | {"temperature": pl.Float64}
     | {
@@ -47,7 +47,7 @@ def failure_profiles(items: pl.DataFrame) -> pl.DataFrame:
     positives = [LABEL + label for label in labels_of(items)]
     shares = pool_scopes(items, positives, SCOPES, AVERAGES[:1])
     labelled = shares.with_columns(label=pl.col("counted").str.strip_prefix(LABEL))
-    return labelled.select(list(PROFILE_SCHEMA))
+    return labelled.select(list(SCHEMA))
 
 
 def printed(table: pl.DataFrame) -> pl.DataFrame:

@@ -17,7 +17,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 POST_TRAINED = "{}, post-trained"  # a family of its own: no further size of its base's
-FAMILIES_SCHEMA: Schema = {
+SCHEMA: Schema = {
     "model": pl.String,
     "family": pl.String,
     "size": pl.Float64,
@@ -44,6 +44,6 @@ def families_table(
         base = models[name].get("base")
         shown = family if base is None else POST_TRAINED.format(family)
         rows.append((name, shown, size, active, base, recipes.get(name, {}).get("method")))
-    return pl.DataFrame(rows, schema=FAMILIES_SCHEMA, orient="row").sort(
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort(
         pl.col("base").is_not_null(), maintain_order=True
     )

@@ -2,8 +2,22 @@
 
 import polars as pl
 
-from userturn.storage.key_columns import CELL_KEYS
+from userturn.storage.parquet import Schema
 from userturn.tables.material import Material
+
+KINDS = ("empty", "error", "truncated", "unscored", "refused")
+SCHEMA: Schema = {
+    "model": pl.String,
+    "dataset": pl.String,
+    "temperature": pl.Float64,
+    "perturbation": pl.String,
+    "judge": pl.String,
+    "n_items": pl.Int64,
+    "n_turns": pl.Int64,
+    **{f"n_{kind}": pl.Int64 for kind in KINDS},
+    **{f"share_{kind}": pl.Float64 for kind in KINDS},
+    "share_scored": pl.Float64,
+}
 
 
 def table(material: Material) -> pl.DataFrame:
@@ -13,9 +27,5 @@ def table(material: Material) -> pl.DataFrame:
 
 def health(rates: pl.DataFrame) -> pl.DataFrame:
     """Return what became of each cell's turns, as counts and as shares of all turns."""
-    kinds = ("empty", "error", "truncated", "unscored", "refused")
-    shares = {f"share_{kind}": pl.col(f"n_{kind}") / pl.col("n_turns") for kind in kinds}
-    counts = [f"n_{kind}" for kind in kinds]
-    return rates.select(
-        *CELL_KEYS, "judge", "n_items", "n_turns", *counts, **shares, share_scored="coverage"
-    )
+    shares = {f"share_{kind}": pl.col(f"n_{kind}") / pl.col("n_turns") for kind in KINDS}
+    return rates.with_columns(**shares, share_scored="coverage").select(list(SCHEMA))

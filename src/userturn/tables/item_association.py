@@ -8,7 +8,7 @@ from userturn.study.cells import ALL, PLAIN
 from userturn.tables.decoupling import with_adjusted
 from userturn.tables.material import Material
 
-ASSOCIATION_SCHEMA: Schema = {
+SCHEMA: Schema = {
     "family": pl.String,
     "model": pl.String,
     "dataset": pl.String,
@@ -64,5 +64,5 @@ def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
             found = mantel_haenszel(counts.to_numpy())
             row = dict(zip(keys, names, strict=True)) | counts.sum().row(0, named=True)
             rows.append(row | {"n_items": counts.sum().sum_horizontal()[0], **found._asdict()})
-    table = pl.DataFrame(rows, schema=ASSOCIATION_SCHEMA)
+    table = pl.DataFrame(rows, schema=SCHEMA)
     return with_adjusted(table, ["judge"]).sort(*keys)

@@ -17,7 +17,7 @@ from userturn.tables.report_layout import (
 )
 from userturn.tables.turn_clusters import rate_over
 
-JUDGES_SCHEMA: Schema = {
+SCHEMA: Schema = {
     "judge": pl.String,
     "n_turns": pl.Int64,
     "n_scored": pl.Int64,
@@ -47,7 +47,7 @@ def table(material: Material) -> pl.DataFrame:
     known = control_verdicts(material) if material.paths["control_verdicts"] else nothing
     injected = known.filter(pl.col("perturbation").str.starts_with(PREFIX))
     rows = [describe_judge(name, rates, injected, spent) for name in names]
-    return pl.DataFrame(rows, schema=JUDGES_SCHEMA)
+    return pl.DataFrame(rows, schema=SCHEMA)
 
 
 def _per_1000(total: float | None, n: int) -> float | None:

@@ -33,11 +33,20 @@ class Material:
         """Return a table of the study: read where it is an input, made once where it is not."""
         if name not in self._tables:
             self._tables[name] = (
-                pl.read_parquet(self.paths[name][0])
-                if name in self.paths
-                else import_module(f"userturn.tables.{name}").table(self)
+                pl.read_parquet(self.paths[name][0]) if name in self.paths else self._make(name)
             )
         return self._tables[name]
+
+    def _make(self, name: str) -> pl.DataFrame:
+        module = import_module(f"userturn.tables.{name}")
+        made: pl.DataFrame = module.table(self)
+        wrong = set(made.schema.items()) ^ set(pl.Schema(module.SCHEMA).items())
+        if wrong or made.columns != list(module.SCHEMA):
+            raise TypeError(
+                f"table '{name}' has the columns {dict(made.schema)}, expected SCHEMA of "
+                f"tables/{name}.py, {module.SCHEMA}; correct either"
+            )
+        return made
 
     def read(self, name: str, columns: list[str] | None = None) -> pl.DataFrame:
         """Return the rows of all files of an input, in the order of their paths."""

@@ -2,9 +2,10 @@
 
 import polars as pl
 
+from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.material import Material
-from userturn.tables.pooling import pool_scopes
+from userturn.tables.pooling import RATE_SCHEMA, pool_scopes
 from userturn.tables.print_layout import percent
 from userturn.tables.report_layout import (
     BOUNDS,
@@ -15,6 +16,13 @@ from userturn.tables.report_layout import (
     Shown,
     texts,
 )
+
+SCHEMA: Schema = {
+    **dict.fromkeys(("scope", "family", "model", "dataset"), pl.String),
+    "temperature": pl.Float64,
+    **dict.fromkeys(("perturbation", "judge"), pl.String),
+    **{"n_genuine" if n == "n_positive" else n: kind for n, kind in RATE_SCHEMA.items()},
+}
 
 
 def table(material: Material) -> pl.DataFrame:

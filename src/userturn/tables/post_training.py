@@ -5,10 +5,12 @@ from collections.abc import Sequence
 import polars as pl
 
 from userturn.config.families import baselines
+from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.study.grid import Grid
 from userturn.tables.contrasts import COMPARED_SCHEMA, SCOPES, adjusted, compare
-from userturn.tables.held_out import mark_seen
+from userturn.tables.contrasts import SCHEMA as CONTRAST_SCHEMA
+from userturn.tables.held_out import SEEN, mark_seen
 from userturn.tables.item_pairs import PAIRED, pairs
 from userturn.tables.material import Material
 from userturn.tables.print_layout import number, p_value, percent
@@ -21,6 +23,14 @@ from userturn.tables.report_layout import (
     texts,
 )
 from userturn.tables.unscored_bounds import with_bounds
+
+SCHEMA: Schema = {
+    "measure": pl.String,
+    **CONTRAST_SCHEMA,
+    "method": pl.String,
+    **SEEN,
+    "reason": pl.String,
+}
 
 
 def table(material: Material) -> pl.DataFrame:

@@ -21,7 +21,7 @@ from userturn.tables.report_layout import (
 )
 from userturn.tables.turn_clusters import rate_over
 
-SUMMARY_SCHEMA: Schema = {
+SCHEMA: Schema = {
     "model": pl.String,
     "dataset": pl.String,
     "temperature": pl.Float64,
@@ -113,7 +113,7 @@ def summarise(
 def summary(turns: pl.DataFrame, verdicts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Return one row per judge: what became of a cell's turns, and the rate of genuine ones."""
     rows = [summarise_judge(turns, table) for table in verdicts]
-    return pl.DataFrame(rows, schema=SUMMARY_SCHEMA)
+    return pl.DataFrame(rows, schema=SCHEMA)
 
 
 def rates_of(summaries: Iterable[pl.DataFrame]) -> pl.DataFrame:

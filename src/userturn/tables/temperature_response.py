@@ -17,7 +17,7 @@ from userturn.tables.report_layout import (
 )
 
 RESPONSE_KEYS = ["family", "model", "dataset", "perturbation", "judge"]
-RESPONSE_SCHEMA: Schema = {
+SCHEMA: Schema = {
     **dict.fromkeys(RESPONSE_KEYS, pl.String),
     "lowest_temperature": pl.Float64,
     "rate_lowest": pl.Float64,
@@ -73,7 +73,7 @@ def temperature_response(contrasts: pl.DataFrame) -> pl.DataFrame:
                 "reason": None if detected.height else "no rise is detectable",
             }
         )
-    return pl.DataFrame(rows, schema=RESPONSE_SCHEMA).sort(*RESPONSE_KEYS)
+    return pl.DataFrame(rows, schema=SCHEMA).sort(*RESPONSE_KEYS)
 
 
 def printed(table: pl.DataFrame) -> pl.DataFrame:
