@@ -22,6 +22,7 @@ from userturn.export.read_archive import opened
 from userturn.export.ro_crate import Member, crate_metadata
 from userturn.export.withheld import Withholding, stretches, withheld_datasets
 from userturn.export.write_archive import export, read_records
+from userturn.storage.hashing import file_sha256
 
 pytestmark = pytest.mark.slow
 
@@ -185,6 +186,37 @@ def test_no_row_that_must_stay_is_in_the_archive(
     assert absent["results/report/data/prompts-0-0.js"]["reason"] == f"text of {reason}"
     assert reason in held["README.md"].decode()
     assert len(turns) == 5
+
+
+@pytest.mark.parametrize("with_journals", [False, True])
+def test_an_archive_without_private_rows_has_no_row_to_accuse(
+    with_journals: bool, study: Path
+) -> None:
+    mark(study, private=True)
+    with opened(exported(study, with_journals=with_journals)) as results:
+        checks = {finding.check for finding in audit(results).findings}
+    assert checks.isdisjoint({"rows", "left out", "probes"})
+
+
+def test_a_file_that_nothing_keeps_back_must_be_in_the_archive(
+    archive: Path, tmp_path: Path
+) -> None:
+    with ZipFile(archive) as made:
+        made.extractall(tmp_path)
+    rates, listed = tmp_path / "results/tables/rates.parquet", tmp_path / "left_out.json"
+    content = json.loads(listed.read_text())
+    content["files"].append(
+        {
+            "path": "results/tables/rates.parquet",
+            "n_bytes": rates.stat().st_size,
+            "sha256": file_sha256(rates),
+            "reason": "rows of the dataset word-problems, marked `private: true`",
+        }
+    )
+    listed.write_text(json.dumps(content))
+    rates.unlink()
+    (finding,) = (f for f in audit(tmp_path / "results").findings if f.check == "left out")
+    assert finding.artifact == "results/tables/rates.parquet"
 
 
 def withholding(results: Path, **datasets: dict[str, Any]) -> Withholding:

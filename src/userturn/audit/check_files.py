@@ -240,5 +240,8 @@ def _drawn_rounds(files: Files, wanted: Identities) -> Iterator[Finding]:
 
 def _left_out(files: Files, wanted: Identities) -> Iterator[Note]:
     if files.left_out:
-        text = f"{len(files.left_out)} files were left out of this copy; their hashes were checked"
+        text = (
+            f"{len(files.left_out)} files were left out of this copy; the records have their "
+            "hashes, and what was made from them was not made again"
+        )
         yield Note("completeness", "left_out.json", text)

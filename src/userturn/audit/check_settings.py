@@ -7,6 +7,7 @@ import polars as pl
 
 from userturn.audit.check_held_out import held_out_findings
 from userturn.audit.findings import Finding, Note, remake
+from userturn.export.withheld import Withholding
 from userturn.models.fetch import COMMIT, local_path
 from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import SCHEMA_VERSION, read_artifact
@@ -16,6 +17,8 @@ from userturn.study.record import StudyRecord
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.study import Study
 
+OF_NO_USE = ("results/leases/", "results/journal/")  # what an export leaves out of any study
+MAY_QUOTE = ("results/report/data/", "results/tables/disagreements.", "results/humans/", "data/")
 TELLING = (".parquet", ".json")  # files that say whose settings made them
 
 
@@ -31,6 +34,7 @@ def check_settings(
         *_rubrics(record),
         *_limits(files, grid),
         *_held_out(files, study),
+        *_left_out(files, record),
     ]
 
 
@@ -134,3 +138,20 @@ def _limits(files: Files, grid: Grid) -> Iterator[Finding]:
             f"{row['share_error']:.0%}",
             "fix what the errors name and run snakemake: they are asked again",
         )
+
+
+def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding]:
+    """Yield what a copy lacks though nothing in the configuration keeps it back."""
+    if not files.left_out:
+        return
+    withholding = Withholding(record.config, files.results)
+    for path in sorted(files.left_out):
+        quoting = bool(withholding.datasets) and path.startswith(MAY_QUOTE)
+        if not (path.startswith(OF_NO_USE) or quoting or withholding.by_path(path)):
+            yield Finding(
+                "left out",
+                path,
+                "to be in the archive: nothing in the configuration keeps it back",
+                "left out",
+                "ask for an archive as `userturn export` writes it",
+            )

@@ -135,9 +135,10 @@ def _rows(
     results: Path, broken: frozenset[str], samples: Samples, model: str, dataset: str
 ) -> list[Finding | Note]:
     record = read_study_record(results)
-    pair = Pair(
-        record.grid(results), record, model, dataset, Files(results, {}).has_journals, broken
-    )
+    of_pair = tuple(f"results/{kind}/{model}/{dataset}/" for kind in ("requests", "journal"))
+    is_whole = not any(path.startswith(of_pair) for path in read_left_out(results))
+    with_journals = is_whole and Files(results, {}).has_journals
+    pair = Pair(record.grid(results), record, model, dataset, with_journals, broken)
     found: list[Finding | Note] = [
         *check_answers(pair),
         *check_grades(pair, samples.rng("grades", model, dataset)),

@@ -55,6 +55,13 @@ def selected(config: Config, key: str) -> dict[str, Any]:
     return {name: config[key][name] for name in sorted(names)}
 
 
+def private_mark(dataset: DatasetEntry) -> str | None:
+    """Return how an entry says that its rows are shown and exported nowhere, or None."""
+    if dataset.get("private"):
+        return "private: true"
+    return None if dataset.get("export", True) else "export: false"
+
+
 def grader(dataset: DatasetEntry) -> str | None:
     """Return the judge that grades a dataset by its rubrics, or None for another verifier."""
     return str(dataset["judge"]) if dataset["verifier"] == "rubric" else None

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from userturn.config.entries import private_mark
 from userturn.export.file_texts import Texts
 
 SHORTEST, LONGEST = 24, 60  # characters of a stretch
@@ -25,12 +26,12 @@ QUOTING = ("conversation", "turn", "rationale")
 
 def withheld_datasets(config: Mapping[str, Any]) -> dict[str, str]:
     """Return the datasets whose rows must not be exported, each with the reason."""
-    marked = {
-        name: "private: true" if entry.get("private") else "export: false"
-        for name, entry in sorted(config["datasets"].items())
-        if entry.get("private") or not entry.get("export", True)
+    marked = {name: private_mark(entry) for name, entry in sorted(config["datasets"].items())}
+    return {
+        name: f"rows of the dataset {name}, marked `{mark}`"
+        for name, mark in marked.items()
+        if mark
     }
-    return {name: f"rows of the dataset {name}, marked `{mark}`" for name, mark in marked.items()}
 
 
 class Withholding:

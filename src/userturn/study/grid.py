@@ -16,6 +16,7 @@ from userturn.config.entries import (
     asked_judges,
     grader,
     human_datasets,
+    private_mark,
     selected,
 )
 from userturn.config.trained_models import complete_entries, described
@@ -186,7 +187,7 @@ class Grid:
     @property
     def private_datasets(self) -> list[str]:
         """The datasets whose rows are never shown, sorted."""
-        return [name for name, settings in self.datasets.items() if settings.get("private")]
+        return [name for name, entry in self.datasets.items() if private_mark(entry)]
 
     def judge_identity(self, judge: str) -> Mapping[str, Any]:
         """Return what of a judge's entry shapes its verdicts."""
