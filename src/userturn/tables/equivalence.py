@@ -47,7 +47,9 @@ SCHEMA: Schema = {
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    grid, margins = material.grid, material.grid.config["statistics"]["margins"]
+    grid, margins = material.grid, material.grid.config["statistics"].get("margins")
+    if margins is None:
+        return adjusted([{"reason": "the record of this study is older than the margins"}])
     members = material.table("families")
     beside = material.table("decoupling").filter(pl.col("base").is_null())
     before = baselines(grid.models, grid.entries)

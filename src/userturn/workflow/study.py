@@ -78,8 +78,12 @@ class Study:
 
     @property
     def margins_identity(self) -> str:
-        """The identity of the table of claims: no other table depends on the margins."""
-        return fingerprint([self.analysis_identity, self.grid.config["statistics"]["margins"]])
+        """The identity of the table of claims: no other table depends on the margins.
+
+        The record of a study may be older than the margins.
+        """
+        margins = self.grid.config["statistics"].get("margins")
+        return fingerprint([self.analysis_identity, margins])
 
     @property
     def shown_identity(self) -> str:
