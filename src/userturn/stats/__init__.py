@@ -13,4 +13,5 @@ prediction_powered.py: rates corrected for a judge's errors.
 proportions.py: one proportion and its interval.
 rng.py: random generators, each seeded by what it is for.
 sign_flips.py: the exact test of paired differences.
+variance_components.py: variances of two crossed factors.
 """

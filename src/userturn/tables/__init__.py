@@ -35,4 +35,5 @@ temperature_response.py: lowest against highest temperature, and where a rise is
 training_overlap.py: items that occur in training data, exactly or nearly.
 turn_clusters.py: rates of turns that belong to one item or conversation.
 unscored_bounds.py: what turns without a verdict could make of a contrast.
+variance_components.py: how far models, items, samples and judges make verdicts differ.
 """

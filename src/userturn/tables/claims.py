@@ -19,10 +19,9 @@ from userturn.tables.post_training import beside_bases
 
 PLACE = ("family", "model", "condition", "baseline", "temperature", "perturbation", "judge")
 NEAR_ZERO, NO_CHANGE, KEPT, DECOUPLED = "near zero", "no change", "accuracy kept", "decoupled"
-Row = dict[str, Any]
 
 
-def _against(row: Row, limits: Limits, margins: Margins) -> Row:
+def _against(row: dict[str, Any], limits: Limits, margins: Margins) -> dict[str, Any]:
     """Return a row with its interval, margins and p; a row without an interval as it is."""
     row |= {"margin_lower": margins.lower, "margin_upper": margins.upper}
     if limits(1 - 2 * LEVEL).lower is None:
@@ -32,7 +31,7 @@ def _against(row: Row, limits: Limits, margins: Margins) -> Row:
     return row | found.interval._asdict() | {"p": found.p, "holds": outside}
 
 
-def near_zero(items: pl.DataFrame, margin: float) -> Iterator[Row]:
+def near_zero(items: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
     """Yield whether each model's unperturbed rate at the lowest temperature is near zero.
 
     Args:
@@ -59,8 +58,8 @@ def near_zero(items: pl.DataFrame, margin: float) -> Iterator[Row]:
 
 
 def _changes(
-    paired: Sequence[pl.DataFrame], scope: str, fixed: Row, margins: Margins
-) -> Iterator[Row]:
+    paired: Sequence[pl.DataFrame], scope: str, fixed: dict[str, Any], margins: Margins
+) -> Iterator[dict[str, Any]]:
     """Yield each contrast of a scope over all datasets against margins."""
     for part in paired:
         counts = scoped(part.select(PAIRED), scope, SCOPES[scope])
@@ -75,7 +74,9 @@ def _changes(
             yield _against(row, limits, margins)
 
 
-def no_change(items: pl.DataFrame, controls: Sequence[str], margin: float) -> Iterator[Row]:
+def no_change(
+    items: pl.DataFrame, controls: Sequence[str], margin: float
+) -> Iterator[dict[str, Any]]:
     """Yield whether perturbations and temperatures leave the rates of models and families alone.
 
     Perturbations at the lowest temperature, controls left out; temperatures without a perturbation.
@@ -99,7 +100,7 @@ def no_change(items: pl.DataFrame, controls: Sequence[str], margin: float) -> It
 
 def accuracy_kept(
     graded: pl.DataFrame, bases: Sequence[tuple[str, str]], margin: float
-) -> Iterator[Row]:
+) -> Iterator[dict[str, Any]]:
     """Yield whether post-training costs no more accuracy than a margin.
 
     Args:
@@ -114,7 +115,7 @@ def accuracy_kept(
     yield from _changes(paired, "model", fixed, Margins(-margin, None))
 
 
-def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[Row]:
+def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
     """Yield whether accuracy and follow-up go together over models, by Spearman's correlation.
 
     Args:
@@ -137,7 +138,7 @@ def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[Row]:
         yield _against(row | {"reason": reason}, limits, Margins(-margin, margin))
 
 
-def decoupled_over_items(association: pl.DataFrame, margin: float) -> Iterator[Row]:
+def decoupled_over_items(association: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
     """Yield whether a model follows up as often after its right answers as after its wrong ones.
 
     Args:

@@ -47,6 +47,7 @@ TABLES = {
     "decoupling": Table("analyse", FULL),
     "correlations": Table("analyse", FULL),
     "equivalence": Table("compare_with_margins", FULL),
+    "variance_components": Table("analyse", FULL),
     "failure_profiles": Table("analyse", FULL),
     "post_training": Table("analyse", FULL),
     "controls": Table("tabulate_controls"),
