@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from benchmarks.coverage_of_outcomes import outcomes
 from benchmarks.coverage_of_tests import agreements, associations, corrected, families
 from benchmarks.simulated import PAPER, Array, Generator, Result, held, items, patterns
 from userturn.stats.clustered import clustered_rate
@@ -114,7 +115,7 @@ def _several(
 
 
 SUITE: list[Callable[[Generator, int], Iterator[Result]]] = [
-    rates, paired, agreements, families, associations, corrected,
+    rates, paired, agreements, families, associations, corrected, outcomes,
 ]  # fmt: skip
 
 
@@ -128,7 +129,8 @@ def table(results: list[Result]) -> str:
     lines = ["| statistic | regime | nominal | attained | mean width |", "|---|---|---|---|---|"]
     for r in results:
         width = "" if r.width is None else f"{r.width:.3f}"
-        lines.append(f"| {r.statistic} | {r.regime} | {r.nominal} | {r.attained:.3f} | {width} |")
+        nominal = "" if r.nominal is None else r.nominal
+        lines.append(f"| {r.statistic} | {r.regime} | {nominal} | {r.attained:.3f} | {width} |")
     return "\n".join(lines)
 
 

@@ -1,5 +1,6 @@
 """Known truths to draw from, and how often intervals hold them: parts of `coverage.py`."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +13,14 @@ Array = np.ndarray
 
 
 class Result(NamedTuple):
-    """What one regime gives: `attained` is a share of replications, `width` that of an interval."""
+    """What one regime gives: `attained` is a share of replications, `width` that of an interval.
+
+    Without a `nominal` share it is no promise: how often something is found that is there.
+    """
 
     statistic: str
     regime: str
-    nominal: float
+    nominal: float | None
     attained: float
     width: float | None = None
 
@@ -35,8 +39,8 @@ def patterns(turns: int, positive: Array) -> Patterns:
     return Patterns(counts.astype(float), np.full(len(values), float(turns)), values.astype(float))
 
 
-def held(intervals: list[tuple[float, float, float]]) -> tuple[float, float]:
+def held(intervals: Sequence[tuple[float | None, float, float | None]]) -> tuple[float, float]:
     """Return how often limits hold the truth, and their mean width, of (lower, truth, upper)."""
-    lower, truth, upper = np.array(intervals).T
+    lower, truth, upper = np.array(intervals, dtype=float).T
     inside = (lower - 1e-9 <= truth) & (truth <= upper + 1e-9)
     return float(inside.mean()), float((upper - lower).mean())

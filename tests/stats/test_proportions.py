@@ -6,7 +6,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from userturn.stats.multiple_tests import benjamini_hochberg, holm
-from userturn.stats.proportions import Interval, wilson, wilson_limits
+from userturn.stats.proportions import Interval, exact_limits, wilson, wilson_limits
 from userturn.stats.rng import generator
 
 
@@ -58,3 +58,10 @@ def test_draws_are_named_and_do_not_depend_on_what_else_is_drawn() -> None:
     generator(1, "rate", "other").random(10)
     assert generator(1, "rate", "m", 0.5).random() == first
     assert generator(2, "rate", "m", 0.5).random() != first
+
+
+@pytest.mark.parametrize(("positive", "n"), [(0, 40), (3, 40), (20, 40), (40, 40)])
+def test_a_wilson_interval_gives_the_exact_ones_of_other_confidences(positive: int, n: int) -> None:
+    lower, upper = proportion_confint(positive, n, alpha=0.01, method="beta")
+    found = exact_limits(wilson(positive, n), 0.99)
+    assert (found.lower, found.upper) == pytest.approx((lower, upper), abs=1e-9)

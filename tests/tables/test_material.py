@@ -327,12 +327,13 @@ def test_published_anchors_are_known_found_or_not_comparable(
     grades = pl.concat([pl.read_parquet(p) for p in sorted(results.glob("grades/*/*.parquet"))])
     rates = tables["pooled_rates"].filter(pl.col("scope") == "model", pl.col("average") == "micro")
     found = anchors({**tables, "rates": rates, "accuracy": accuracy(grades)}, "heuristic")
-    agree = dict(found.select("quantity", "agree").rows())
+    agree = dict(found.select("quantity", "outcome").rows())
     # Nothing of gpt-oss and no 397B model here: the row stays, and says so.
     assert agree["share of assistant_turn_restate of gpt-oss"] == "not comparable"
     assert agree["GSM8K accuracy of Qwen3.5-397B-A17B"] == "not comparable"
-    assert agree["follow-up of Qwen3.5, deterministic"] == "yes"  # made with a rate of 1%
-    assert set(found["agree"]) <= {"yes", "no", "not comparable"}
+    assert set(found["outcome"]) <= {"agrees", "differs", "cannot tell", "not comparable"}
+    read_in = dict(found.select("quantity", "source").rows())
+    assert read_in["perturbations, GLM"] == "digest"  # nobody here has read the paper's table
 
 
 def test_two_studies_are_compared_item_by_item(results: Path, tmp_path: Path) -> None:

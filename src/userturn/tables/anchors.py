@@ -7,14 +7,16 @@ from userturn.tables.material import Material, Tables
 from userturn.tables.published_results import ANCHORS
 from userturn.tables.report_layout import (
     Shown,
+    column,
     texts,
 )
 from userturn.workflow.tables import COMPARED_WITH_PAPER
 
 SCHEMA: Schema = dict.fromkeys(
-    ["quantity", "published", "this_study", "agree", "criterion", "note", "judge"], pl.String
+    ["quantity", "published", "source", "this_study", "outcome", "criterion", "note", "judge"],
+    pl.String,
 )
-AGREE = {True: "yes", False: "no", None: "not comparable"}
+NOT_COMPARABLE = "not comparable"
 
 
 def table(material: Material) -> pl.DataFrame:
@@ -43,8 +45,9 @@ def anchors(tables: Tables, judge: str) -> pl.DataFrame:
             {
                 "quantity": anchor.quantity,
                 "published": anchor.published,
+                "source": anchor.source,
                 "this_study": found.this_study,
-                "agree": AGREE[found.agree],
+                "outcome": found.outcome or NOT_COMPARABLE,
                 "criterion": anchor.criterion,
                 "note": found.note,
                 "judge": judge,
@@ -58,8 +61,9 @@ def printed(table: pl.DataFrame) -> pl.DataFrame:
     return table.select(
         "quantity",
         "published",
+        pl.col("source").alias("read in"),
         "this_study",
-        "agree",
+        "outcome",
         "judge",
         "criterion",
         pl.col("note").fill_null(""),
@@ -69,5 +73,9 @@ def printed(table: pl.DataFrame) -> pl.DataFrame:
 REPORTED = Shown(
     "Beside the paper",
     {},
-    texts("quantity", "published", "this_study", "agree", "criterion", "note", "judge"),
+    (
+        *texts("quantity", "published"),
+        column("read in", "text", "source"),
+        *texts("this_study", "outcome", "criterion", "note", "judge"),
+    ),
 )

@@ -1,34 +1,38 @@
-"""What arXiv:2604.02315 publishes, beside what this study has: known, found, and if they agree.
+"""What arXiv:2604.02315 publishes, beside what this study has, and whether the two agree.
 
-Only what could be read of the paper is here: its abstract and fragments of its appendix. Where
-it gives words and no number, the criterion is ours and is said to be.
+Only what could be read of the paper is here: its abstract and fragments of its appendix, and what
+digests by others say of it. Where there are words and no number, the criterion is ours and is said
+to be. `anchor_rules` has the rules.
 """
 
 from collections.abc import Callable, Mapping
-from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from userturn.stats.proportions import Interval
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.material import Tables
+from userturn.tables import anchor_rules as rule
+from userturn.tables.anchor_rules import MARGIN
 
-NEAR_ZERO = 0.05  # ours: the paper says "near zero" and no number
+Tables = Mapping[str, pl.DataFrame]
+ABSTRACT, APPENDIX, DIGEST = "abstract", "appendix, quoted", "digest"  # where a claim was read
 
 
 class Found(NamedTuple):
-    """What a study has for an anchor: its text, if it agrees (None: not comparable), a note."""
+    """What a study has for an anchor: its text, the outcome (None: not comparable), a note."""
 
     this_study: str
-    agree: bool | None
+    outcome: str | None
     note: str | None = None
 
 
 class Anchor(NamedTuple):
-    """One published result, what agreeing with it means, and how a study is asked for it."""
+    """One published result, where it was read, what agreeing means, how a study is asked for it."""
 
     quantity: str
     published: str
+    source: str
     criterion: str
     find: Callable[[Tables], Found]
 
@@ -37,18 +41,26 @@ def _missing(what: str) -> Found:
     return Found("–", None, f"this study has no {what}")
 
 
-def _interval(row: Mapping[str, float]) -> str:
-    return f"{row['estimate']:.1%} [{row['lower']:.1%}, {row['upper']:.1%}]"
+def _interval(row: Mapping[str, Any], estimate: str = "estimate") -> Interval:
+    return Interval(row[estimate], row["lower"], row["upper"])
+
+
+def _intervals(rows: pl.DataFrame, estimate: str = "estimate") -> list[Interval]:
+    return [_interval(row, estimate) for row in rows.iter_rows(named=True)]
+
+
+def _shown(interval: Interval, sign: str = "") -> str:
+    estimate, lower, upper = (f"{value:{sign}.1%}" for value in interval)
+    return f"{estimate} [{lower}, {upper}]"
 
 
 def _share(table: pl.DataFrame, value: float, rounding: float, what: str) -> Found:
-    """Compare a published share, rounded, with the interval of the one row of a table."""
+    """Compare a published share, rounded, with the one row of a table."""
     rows = table.drop_nulls("estimate")
     if rows.is_empty():
         return _missing(what)
-    row = rows.row(0, named=True)
-    within = row["lower"] - rounding <= value <= row["upper"] + rounding
-    return Found(_interval(row), bool(within))
+    found = _interval(rows.row(0, named=True))
+    return Found(_shown(found), rule.share_is(found, value, rounding))
 
 
 def _accuracy(model: str, value: float, rounding: float) -> Callable[[Tables], Found]:
@@ -70,16 +82,18 @@ def _followups(tables: Tables, family: str) -> pl.DataFrame:
 def _size_of_study(tables: Tables) -> Found:
     rates = tables["rates"]
     n_models, n_datasets = rates["model"].n_unique(), rates["dataset"].n_unique()
-    return Found(f"{n_models} models, {n_datasets} datasets", (n_models, n_datasets) == (11, 5))
+    same = (n_models, n_datasets) == (11, 5)
+    text = f"{n_models} models, {n_datasets} datasets"
+    return Found(text, rule.AGREES if same else rule.DIFFERS)
 
 
 def _near_zero(tables: Tables) -> Found:
     greedy = _followups(tables, "qwen3.5").filter(pl.col("temperature") == 0)
     if greedy.is_empty():
         return _missing("qwen3.5 model at temperature 0")
-    highest = greedy.sort("estimate").row(-1, named=True)
-    text = f"highest of {greedy.height} sizes: {_interval(highest)} ({highest['model']})"
-    return Found(text, bool(highest["estimate"] <= NEAR_ZERO))
+    highest = greedy.sort("estimate", "model").row(-1, named=True)
+    text = f"highest of {greedy.height} sizes: {_shown(_interval(highest))} ({highest['model']})"
+    return Found(text, rule.all_near_zero(_intervals(greedy)))
 
 
 def _highest_when_sampled(tables: Tables) -> Found:
@@ -91,22 +105,25 @@ def _highest_when_sampled(tables: Tables) -> Found:
     rows = rows.drop_nulls("estimate").sort("estimate", "model", "dataset", descending=True)
     if rows.is_empty():
         return _missing("sampled turns of a qwen3.5 model")
-    best = rows.row(0, named=True)
-    found = _share(rows, 0.22, 0.005, "")
+    best, found = rows.row(0, named=True), rule.highest(_intervals(rows))
     where = f"{best['model']}, {best['dataset']}, temperature {best['temperature']:g}"
-    note = f"highest cell: {where}; the paper does not say over which datasets its 22% is"
-    return found._replace(note=note)
+    note = (
+        f"highest of {rows.height} cells: {where}; what could be read does not say over which "
+        "datasets the 22% is, and sources differ if it is of Qwen3.5 or of some models"
+    )
+    return Found(_shown(found), rule.share_is(found, 0.22, 0.005), note)
 
 
 def _larger_is_not_better(tables: Tables) -> Found:
     greedy = _followups(tables, "qwen3.5").filter(pl.col("temperature") == 0)
     sized = greedy.join(tables["families"].select("model", "size"), on="model").drop_nulls("size")
-    if sized.height < 3:
+    if sized["size"].n_unique() < 3:
         return _missing("three sizes of qwen3.5 at temperature 0")
-    rates = sized.sort("size")["estimate"].to_list()
-    rises = all(after > before for before, after in pairwise(rates))
-    text = " → ".join(f"{rate:.1%}" for rate in rates)
-    return Found(text, not rises, "follow-up rates in order of size")
+    sized = sized.sort("size", "model")
+    rise = rule.rise_over_size(sized["size"].to_list(), _intervals(sized))
+    rates = " → ".join(f"{rate:.1%}" for rate in sized["estimate"])
+    text = f"{_shown(rise, '+')} from the smallest to the largest"
+    return Found(text, rule.none_rises([rise]), f"rates in order of size: {rates}")
 
 
 def _restating(tables: Tables) -> Found:
@@ -119,10 +136,10 @@ def _restating(tables: Tables) -> Found:
     )
     found = _share(rows, 0.702, 0.0005, "gpt-oss model at temperature 0")
     note = "the paper does not say over which models, datasets and temperatures its share is"
-    return found if found.agree is None else found._replace(note=note)
+    return found if found.outcome is None else found._replace(note=note)
 
 
-def _perturbations(family: str, rises: bool) -> Callable[[Tables], Found]:
+def _perturbations(family: str, rise: bool) -> Callable[[Tables], Found]:
     def find(tables: Tables) -> Found:
         rows = tables["contrasts"].filter(
             pl.col("factor") == "perturbation",
@@ -132,13 +149,11 @@ def _perturbations(family: str, rises: bool) -> Callable[[Tables], Found]:
             pl.col("perturbation").is_in(["truncate", "generic_question"]),
         )
         if rows["perturbation"].n_unique() < 2:
-            return _missing(f"both perturbations of a {family} model at temperature 0")
-        risen = (rows["difference"] > 0) & (rows["p_adjusted"] < 0.05)
-        parts = [
-            f"{row['perturbation']} {row['difference']:+.1%} (adjusted p {row['p_adjusted']:.3g})"
-            for row in rows.iter_rows(named=True)
-        ]
-        return Found("; ".join(parts), bool(risen.all()) if rises else not risen.any())
+            return _missing(f"{family} model with both perturbations at temperature 0")
+        changes = _intervals(rows, "difference")
+        outcome = (rule.all_rise if rise else rule.none_rises)(changes)
+        named = zip(rows["perturbation"], changes, strict=True)
+        return Found("; ".join(f"{name} {_shown(c, '+')}" for name, c in named), outcome)
 
     return find
 
@@ -149,55 +164,79 @@ def _post_training(tables: Tables) -> Found:
         pl.col("dataset") == ALL,
         pl.col("perturbation") == PLAIN,
         pl.col("baseline") == "qwen3.5-2b",
+        pl.col("temperature") == pl.col("temperature").min(),
     )
     if not {"sft", "grpo"} <= set(rows["method"]):
         return _missing("two models that SFT and RL made of qwen3.5-2b")
-    parts = [f"{r['model']} {r['difference']:+.1%}" for r in rows.iter_rows(named=True)]
-    risen = (rows["difference"] > 0) & (rows["p_adjusted"] < 0.05)
-    return Found("; ".join(parts), bool(risen.all()))
+    changes = _intervals(rows, "difference")
+    parts = [f"{n} {_shown(c, '+')}" for n, c in zip(rows["model"], changes, strict=True)]
+    note = f"at temperature {rows['temperature'][0]:g}, each against qwen3.5-2b itself"
+    return Found("; ".join(parts), rule.all_rise(changes), note)
 
 
-INTERVAL = "the published value lies in this study's 95% interval, but for its rounding"
-RISES = "ours: both differences are above 0, adjusted p below 0.05"
+SHARE = f"ours: the 95% interval lies within {MARGIN:.0%} of the published value; outside: differs"
+RISES = f"ours: both intervals are above 0; one below {MARGIN:.0%} and not above 0: differs"
 ANCHORS = [
-    Anchor("grid", "11 models, 5 datasets", "the same numbers", _size_of_study),
+    Anchor("grid", "11 models, 5 datasets", ABSTRACT, "the same numbers", _size_of_study),
     Anchor(
-        "GSM8K accuracy of Qwen3.5-0.8B", "41%", INTERVAL, _accuracy("qwen3.5-0.8b", 0.41, 0.005)
+        "GSM8K accuracy of Qwen3.5-0.8B",
+        "41%",
+        ABSTRACT,
+        SHARE,
+        _accuracy("qwen3.5-0.8b", 0.41, 0.005),
     ),
     Anchor(
         "GSM8K accuracy of Qwen3.5-397B-A17B",
         "96.8%",
-        INTERVAL,
+        ABSTRACT,
+        SHARE,
         _accuracy("qwen3.5-397b-a17b", 0.968, 0.0005),
     ),
     Anchor(
         "follow-up of Qwen3.5, deterministic",
         "near zero at every size",
-        f"ours: the highest rate of a model over datasets is at most {NEAR_ZERO:.0%}",
+        ABSTRACT,
+        f"ours: every model's interval is below {MARGIN:.0%}; one above it: differs",
         _near_zero,
     ),
-    Anchor("highest follow-up of Qwen3.5 when sampled", "22%", INTERVAL, _highest_when_sampled),
+    Anchor(
+        "highest follow-up of Qwen3.5 when sampled",
+        "22%",
+        ABSTRACT,
+        SHARE + "; an interval of the highest of all cells",
+        _highest_when_sampled,
+    ),
     Anchor(
         "follow-up over size",
         "a larger model is not always more aware",
-        "ours: the greedy rate does not rise at every step in size of Qwen3.5",
+        DIGEST,
+        "ours: the greedy rate does not rise from the smallest to the largest Qwen3.5: the "
+        f"interval of that rise is not above 0, and below {MARGIN:.0%}; above 0: differs",
         _larger_is_not_better,
     ),
-    Anchor("share of assistant_turn_restate of gpt-oss", "70.2%", INTERVAL, _restating),
+    Anchor("share of assistant_turn_restate of gpt-oss", "70.2%", APPENDIX, SHARE, _restating),
     Anchor(
-        "perturbations, gpt-oss", "both raise follow-up", RISES, _perturbations("gpt-oss", True)
+        "perturbations, gpt-oss",
+        "both raise follow-up",
+        DIGEST,
+        RISES,
+        _perturbations("gpt-oss", True),
     ),
-    Anchor("perturbations, GLM", "both raise follow-up", RISES, _perturbations("glm", True)),
+    Anchor(
+        "perturbations, GLM", "both raise follow-up", DIGEST, RISES, _perturbations("glm", True)
+    ),
     Anchor(
         "perturbations, Qwen3.5",
         "neither raises follow-up",
-        "ours: no difference is above 0 with adjusted p below 0.05",
+        DIGEST,
+        f"ours: no interval is above 0, and both are below {MARGIN:.0%}; one above 0: differs",
         _perturbations("qwen3.5", False),
     ),
     Anchor(
         "post-training of Qwen3.5-2B",
         "SFT and RL raise follow-up",
-        "ours: every difference is above 0, adjusted p below 0.05",
+        DIGEST,
+        RISES,
         _post_training,
     ),
 ]
