@@ -2,7 +2,6 @@
 
 from snakemake.utils import min_version
 
-from userturn.workflow.registry import FIGURES, TABLES
 from userturn.workflow.startup import WILDCARDS, begin, open_study
 from userturn.workflow.wildcards import by_wildcards
 
@@ -27,9 +26,7 @@ STAGES = """
 
 rule all:
     input:
-        expand("results/tables/{table}.parquet", table=TABLES),
-        expand("results/figures/{figure}.svg", figure=FIGURES),
-        study.humans.pages + study.training.tables,
+        study.tables.files + study.figures.files + study.humans.pages,
         "results/report/index.html",
         "results/study.json",
 

@@ -50,7 +50,6 @@ from userturn.tables.material import Material, make_tables
 from userturn.tables.rates import summarise
 from userturn.workflow.registry import paths_of, tables_of
 from userturn.workflow.study import Study
-from userturn.workflow.tables import INPUTS, identity_of, inputs_of
 
 MODELS = [f"model-{number}b" for number in range(1, 11)]
 DATASETS = [f"dataset-{number}" for number in range(1, 6)]
@@ -156,7 +155,7 @@ def judge_and_count(grid: Grid, study: Study, cell: Cell, items: Path) -> None:
         of_cell = str(turns), str(verdicts), str(sample)
         sample_for_humans(grid.config["humans"], seed, study.humans.sample_identity(cell), *of_cell)
         made.append(sample)
-    identity = study.summary_identity(cell)
+    identity = study.tables.summary_identity(cell)
     summarise(str(turns), [str(verdicts)], identity, str(sums))
     note(grid.results, f"cells/{cell.folder}", made, [items])
 
@@ -168,20 +167,20 @@ def write_tables(grid: Grid, study: Study) -> None:
     def at(paths: Iterable[str]) -> list[str]:
         return [str(results / path.removeprefix("results/")) for path in paths]
 
-    for rule in INPUTS:
+    for rule in study.tables.rules:
         if rule == "compare_with_people":
             continue
-        paths = {name: at(found) for name, found in inputs_of(study, rule).items()}
+        paths = {name: at(found) for name, found in study.tables.inputs_of(rule).items()}
         made = {name: at(paths_of(name)) for name in tables_of(rule)}
-        make_tables(Material(grid, paths), identity_of(study, rule), made)
-    note(results, "tables", tables.iterdir(), map(Path, at(study.summaries)))
+        make_tables(Material(grid, paths), study.tables.identity_of(rule), made)
+    note(results, "tables", tables.iterdir(), map(Path, at(study.tables.summaries)))
 
 
 def write_study(results: Path, n_turns: int) -> None:
     """Write a finished study of 1,000 cells."""
     grid, record = made_up_study(results)
     study = Study(grid)
-    write_json(asdict(record), results / "study.json", study.record_identity)
+    write_json(asdict(record), results / "study.json", study.audit.record_identity)
     rng = np.random.default_rng(0)
     asked = [[{"role": "user", "content": sentence(rng, N_WORDS)}] for _ in range(n_turns)]
     items = pl.DataFrame({"item": [f"item-{i}" for i in range(n_turns)], "messages": asked})

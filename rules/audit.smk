@@ -11,7 +11,7 @@ rule record_study:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=study.record_identity,
+        identity=study.audit.record_identity,
     script:
         "../scripts/record_study.py"
 

@@ -1,13 +1,12 @@
 """Tables as pictures. `userturn.workflow.registry` says which figure is drawn from which tables."""
 
 from userturn.workflow.registry import figures_of
-from userturn.workflow.tables import identity_of, tables_drawn
 
 
 rule draw_figures:
     """Draw every figure, from the verdicts of the primary judge."""
     input:
-        **tables_drawn("draw_figures"),
+        **study.figures.inputs_of("draw_figures"),
     output:
         **{figure: figure_files(figure) for figure in figures_of("draw_figures")},
     log:
@@ -16,8 +15,8 @@ rule draw_figures:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=identity_of(study, "draw_figures"),
-        judge=study.primary_judge,
+        identity=study.figures.identity_of("draw_figures"),
+        judge=study.grid.primary_judge,
     script:
         "../scripts/draw_figures.py"
 
@@ -35,6 +34,6 @@ rule draw_confusion:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=identity_of(study, "draw_confusion"),
+        identity=study.figures.identity_of("draw_confusion"),
     script:
         "../scripts/draw_confusion.py"

@@ -1,13 +1,11 @@
 """Every table of results/tables. `userturn.workflow.registry` says which rule makes which."""
 
-from userturn.workflow.tables import identity_of, inputs_of
-
 
 rule summarise:
     """Count one cell's outcomes and verdicts, one row a judge."""
     input:
         user_turns="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
-        verdicts=by_wildcards(study.verdicts),
+        verdicts=by_wildcards(study.tables.verdicts_of),
     output:
         summary="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/summary.parquet",
     log:
@@ -16,7 +14,7 @@ rule summarise:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=by_wildcards(study.summary_identity),
+        identity=by_wildcards(study.tables.summary_identity),
     script:
         "../scripts/summarise.py"
 
@@ -24,7 +22,7 @@ rule summarise:
 rule tabulate:
     """Put rates and health of all cells, and the accuracy of all models, into tables."""
     input:
-        **inputs_of(study, "tabulate"),
+        **study.tables.inputs_of("tabulate"),
     output:
         **table_files("tabulate"),
     log:
@@ -33,7 +31,7 @@ rule tabulate:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=identity_of(study, "tabulate"),
+        identity=study.tables.identity_of("tabulate"),
     script:
         "../scripts/tabulate.py"
 
@@ -41,7 +39,7 @@ rule tabulate:
 rule analyse:
     """Compare, pool and correlate: every table that is made from all verdicts and grades."""
     input:
-        **inputs_of(study, "analyse"),
+        **study.tables.inputs_of("analyse"),
     output:
         **table_files("analyse"),
     log:
@@ -50,7 +48,7 @@ rule analyse:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=identity_of(study, "analyse"),
+        identity=study.tables.identity_of("analyse"),
     script:
         "../scripts/analyse.py"
 
@@ -58,7 +56,7 @@ rule analyse:
 rule compare_with_margins:
     """Tell which claims that something is small, unchanged or kept hold, by the config's margins."""
     input:
-        **inputs_of(study, "compare_with_margins"),
+        **study.tables.inputs_of("compare_with_margins"),
     output:
         **table_files("compare_with_margins"),
     log:
@@ -67,7 +65,7 @@ rule compare_with_margins:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=identity_of(study, "compare_with_margins"),
+        identity=study.tables.identity_of("compare_with_margins"),
     script:
         "../scripts/compare_with_margins.py"
 
@@ -75,7 +73,7 @@ rule compare_with_margins:
 rule tabulate_controls:
     """Count how many human turns each judge calls genuine and how many failures it catches."""
     input:
-        **inputs_of(study, "tabulate_controls"),
+        **study.tables.inputs_of("tabulate_controls"),
     output:
         **table_files("tabulate_controls"),
     log:
@@ -84,7 +82,7 @@ rule tabulate_controls:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=identity_of(study, "tabulate_controls"),
+        identity=study.tables.identity_of("tabulate_controls"),
     script:
         "../scripts/tabulate_controls.py"
 
@@ -92,7 +90,7 @@ rule tabulate_controls:
 rule tabulate_costs:
     """Put what every judge cost, and what is known of each, into tables."""
     input:
-        **inputs_of(study, "tabulate_costs"),
+        **study.tables.inputs_of("tabulate_costs"),
     output:
         **table_files("tabulate_costs"),
     log:
@@ -101,7 +99,7 @@ rule tabulate_costs:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=identity_of(study, "tabulate_costs"),
+        identity=study.tables.identity_of("tabulate_costs"),
         prices=study.judges.prices,
     script:
         "../scripts/tabulate_costs.py"
@@ -110,7 +108,7 @@ rule tabulate_costs:
 rule compare_with_people:
     """Measure how far judges agree with people, and correct the judges' rates by what people say."""
     input:
-        **inputs_of(study, "compare_with_people"),
+        **study.tables.inputs_of("compare_with_people"),
     output:
         **table_files("compare_with_people"),
     log:
@@ -119,7 +117,7 @@ rule compare_with_people:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=identity_of(study, "compare_with_people"),
+        identity=study.tables.identity_of("compare_with_people"),
     script:
         "../scripts/compare_with_people.py"
 
@@ -127,7 +125,7 @@ rule compare_with_people:
 rule compare_with_paper:
     """Put what the paper publishes beside what this study has."""
     input:
-        **inputs_of(study, "compare_with_paper"),
+        **study.tables.inputs_of("compare_with_paper"),
     output:
         **table_files("compare_with_paper"),
     log:
@@ -136,8 +134,8 @@ rule compare_with_paper:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=identity_of(study, "compare_with_paper"),
-        judge=study.primary_judge,
+        identity=study.tables.identity_of("compare_with_paper"),
+        judge=study.grid.primary_judge,
     script:
         "../scripts/compare_with_paper.py"
 
@@ -145,17 +143,15 @@ rule compare_with_paper:
 rule measure_training_overlap:
     """Count the evaluation items that stand in training data, exactly or nearly."""
     input:
-        data=study.training.data,
-        datasets=study.training.evaluated,
+        **study.tables.inputs_of("measure_training_overlap"),
     output:
-        table="results/tables/training_overlap.parquet",
-        csv="results/tables/training_overlap.csv",
+        **table_files("measure_training_overlap"),
     log:
         "logs/measure_training_overlap.log",
     localrule: True
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=study.training.overlap_identity,
+        identity=study.tables.identity_of("measure_training_overlap"),
     script:
         "../scripts/measure_training_overlap.py"

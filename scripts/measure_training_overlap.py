@@ -2,16 +2,12 @@
 
 from userturn.provenance.job_record import recorded
 from userturn.study.grid import Grid
-from userturn.tables.training_overlap import measure_training_overlap
+from userturn.tables.material import Material, make_tables
 
 if __name__ == "__main__":
     with recorded(snakemake):
-        grid = Grid(snakemake.config)
-        measure_training_overlap(
-            grid=grid,
+        make_tables(
+            Material(Grid(snakemake.config), dict(snakemake.input.items())),
             identity=snakemake.params.identity,
-            paths_to_data=snakemake.input.data,
-            paths_to_datasets=snakemake.input.datasets,
-            path_to_table=snakemake.output.table,
-            path_to_csv=snakemake.output.csv,
+            paths_to_tables=dict(snakemake.output.items()),
         )

@@ -114,6 +114,22 @@ def test_every_table_and_figure_is_made_in_the_module_of_its_name(
     assert names.keys() - modules == set()
 
 
+def test_every_rules_file_is_answered_by_the_module_of_its_name() -> None:
+    stages = {path.stem for path in (ROOT / "rules").glob("*.smk")} - {"common"}
+    assert stages - {path.stem for path in (LIBRARY / "workflow").glob("*.py")} == set()
+
+
+def test_no_rule_is_longer_than_25_lines() -> None:
+    texts = [path.read_text() for path in sorted((ROOT / "rules").glob("*.smk"))]
+    lengths = {
+        rule: 1 + sum(map(bool, map(str.strip, body.splitlines())))
+        for text in texts
+        for rule, body in RULE.findall(text)
+    }
+    assert len(lengths) > 25
+    assert {rule: n for rule, n in lengths.items() if n > 25} == {}
+
+
 def test_every_table_states_its_columns() -> None:
     modules = {name: LIBRARY / "tables" / f"{name}.py" for name in TABLES}
     assert [name for name, path in modules.items() if "SCHEMA" not in constants(path)] == []

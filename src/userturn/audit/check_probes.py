@@ -19,7 +19,7 @@ from userturn.prompts.tokenize import TemplateError
 from userturn.storage.hashing import canonical_json
 from userturn.study.cells import Cell, files_of
 
-SHOWN = ("ok", "empty")  # outcomes of an answer that the model is shown as its own
+OWN_ANSWER = ("ok", "empty")  # outcomes of an answer that the model is shown as its own
 
 
 class NotedTokenizer:
@@ -59,7 +59,7 @@ def _wrong_probe(pair: Pair, cell: Cell, turns: pl.DataFrame) -> str | None:
     operator = pair.grid.contents.perturbations[cell.perturbation]
     answers = pair.read(pair.path_to_answers)
     own = {
-        item: answer if outcome in SHOWN else None
+        item: answer if outcome in OWN_ANSWER else None
         for item, answer, outcome in answers.select("item", "answer", "outcome").iter_rows()
     }
     donors = next_in_hash_order(own) if needs_donor(operator) else {}

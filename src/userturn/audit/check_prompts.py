@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from userturn.audit.check_probes import OWN_ANSWER
 from userturn.audit.findings import Finding, Note, remake
 from userturn.audit.pair import FAULTS
 from userturn.audit.table_diff import difference
@@ -34,7 +35,6 @@ from userturn.study.record import StudyRecord, read_study_record
 
 WHOLE = 2**40  # rows: a plan is compared at once
 KEYS = ["item", "sample"]
-SHOWN = ("ok", "empty")
 
 
 def check_prompts(results: Path) -> Iterator[Finding | Note]:
@@ -105,7 +105,9 @@ def _of_dataset(grid: Grid, plans: PendingPlans, dataset: str, scratch: Path) ->
     identity = grid.answers_identity(model, dataset)
     yield from _compared(grid, path, identity, plans.answers(dataset, scratch)[0], template)
     answers = pl.read_parquet(_at(grid, path), columns=["item", "answer", "outcome"])
-    shown = {item: answer if outcome in SHOWN else None for item, answer, outcome in answers.rows()}
+    shown = {
+        item: answer if outcome in OWN_ANSWER else None for item, answer, outcome in answers.rows()
+    }
     cells = {grid.cell_identity(cell): cell for cell in plans.cells[dataset]}
     for plan in plans.user_turns(dataset, shown):
         identity = plan.path.parent.name
@@ -129,7 +131,7 @@ def _compared(
 def _wrong_text(table: pl.DataFrame, made: Plan, template: Template) -> tuple[str, str] | None:
     """Return the first row whose text is not what its tokens spell."""
     requests = {request.key: request for _, request in made.requests()}
-    rows = table.filter(pl.col("outcome").is_in(SHOWN))
+    rows = table.filter(pl.col("outcome").is_in(OWN_ANSWER))
     for row in rows.select("item", "key", "token_ids", "finish_reason", "text").to_dicts():
         completion = Completion(tuple(row["token_ids"]), row["finish_reason"])
         if to_record(requests[row["key"]], completion, template)["text"] != row["text"]:

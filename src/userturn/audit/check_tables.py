@@ -20,7 +20,6 @@ from userturn.study.record import StudyRecord
 from userturn.tables.material import Material, make_tables
 from userturn.workflow.registry import TABLES, tables_of
 from userturn.workflow.study import Study
-from userturn.workflow.tables import INPUTS, inputs_of
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Remaking:
 
 def _remake(here: Remaking, rule: str) -> None:
     """Make the tables of a rule again."""
-    paths = {name: here.at(found) for name, found in inputs_of(here.study, rule).items()}
+    paths = {name: here.at(found) for name, found in here.study.tables.inputs_of(rule).items()}
     if "rubric" in paths:
         rubric = Path(here.to("rubric.yaml"))
         rubric.write_text(here.record.contents.texts[RUBRIC])
@@ -56,7 +55,7 @@ def _remake(here: Remaking, rule: str) -> None:
 
 
 def _made_of(study: Study, rule: str) -> set[str]:
-    return {path for found in inputs_of(study, rule).values() for path in found} - {RUBRIC}
+    return {path for found in study.tables.inputs_of(rule).values() for path in found} - {RUBRIC}
 
 
 def check_tables(
@@ -72,7 +71,7 @@ def check_tables(
     """
     with TemporaryDirectory(prefix="userturn-") as folder:
         here = Remaking(files, record, study, Path(folder))
-        for rule in INPUTS:
+        for rule in study.tables.rules:
             # Costs are counted in accounts that lie beside the journals.
             can_be_made = files.has_journals or "costs" not in tables_of(rule)
             if can_be_made and broken.isdisjoint(_made_of(study, rule)):

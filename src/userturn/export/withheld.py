@@ -15,6 +15,7 @@ import polars as pl
 
 from userturn.config.entries import private_mark
 from userturn.export.file_texts import Texts
+from userturn.workflow.registry import TABLES, paths_of
 
 SHORTEST, LONGEST = 24, 60  # characters of a stretch
 STRETCH = re.compile(f"[A-Za-z0-9 ,.;:()-]{{{SHORTEST},{LONGEST}}}")  # no format escapes these
@@ -34,6 +35,15 @@ def withheld_datasets(config: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def _quoted_datasets(path_to_table: Path) -> set[str]:
+    """Return the datasets whose conversations, turns or rationales a table quotes."""
+    columns = [name for name in QUOTING if name in pl.read_parquet_schema(path_to_table)]
+    if not columns:
+        return set()
+    rows = pl.read_parquet(path_to_table, columns=["dataset", *columns])
+    return set(rows.filter(pl.any_horizontal(pl.col(columns).is_not_null()))["dataset"])
+
+
 class Withholding:
     """Decides for each file of a study whether it may be exported.
 
@@ -45,7 +55,7 @@ class Withholding:
         """Take the configuration of a study and its results."""
         self.datasets = withheld_datasets(config)
         self._rounds = self._rounds_with_rows(results)
-        self._paths = self._local_files(config, results) | self._disagreements(results)
+        self._paths = self._local_files(config, results) | self._quoting_tables(results)
         self._stretches = {
             stretch: name for name in self.datasets for stretch in stretches(results, name)
         }
@@ -66,16 +76,14 @@ class Withholding:
                 rounds[path.parent.name] = self.datasets[min(found)]
         return rounds
 
-    def _disagreements(self, results: Path) -> dict[str, str]:
-        path = results / "tables" / "disagreements.parquet"
-        if not path.is_file():
-            return {}
-        quoting = pl.any_horizontal(pl.col(QUOTING).is_not_null())
-        found = set(pl.read_parquet(path).filter(quoting)["dataset"]) & set(self.datasets)
-        if not found:
-            return {}
-        why = self.datasets[min(found)]
-        return {f"results/tables/disagreements.{end}": why for end in ("parquet", "csv")}
+    def _quoting_tables(self, results: Path) -> dict[str, str]:
+        """Return the tables that quote rows of these datasets, in all formats, with the reason."""
+        withheld: dict[str, str] = {}
+        for name in TABLES:
+            path = results / "tables" / f"{name}.parquet"
+            if path.is_file() and (found := _quoted_datasets(path) & set(self.datasets)):
+                withheld |= dict.fromkeys(paths_of(name), self.datasets[min(found)])
+        return withheld
 
     def by_path(self, path: str) -> str | None:
         """Return why a file must not be exported, by its path in the project, or None."""

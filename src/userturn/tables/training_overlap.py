@@ -13,9 +13,9 @@ from typing import Any
 
 import polars as pl
 
-from userturn.storage.parquet import write_csv, write_table
-from userturn.study.grid import Grid
+from userturn.storage.parquet import Schema
 from userturn.tables.held_out import SEEN, mark_seen
+from userturn.tables.material import Material
 
 WORD = re.compile(r"\w+")
 FEWEST_WORDS = 5  # what is shorter is said by chance
@@ -23,13 +23,14 @@ GRAM = 5
 NEAR = 0.8
 CANDIDATE = 0.6  # of the index, which is only about right
 PERMUTATIONS = 128
-SCHEMA = {
+COUNTED: Schema = {
     "model": pl.String,
     "dataset": pl.String,
     "n_items": pl.Int64,
     "n_exact": pl.Int64,
     "n_near": pl.Int64,
 }
+SCHEMA: Schema = COUNTED | SEEN
 
 
 def normalised(text: str) -> str:
@@ -101,31 +102,17 @@ def count_overlap(
     return {"n_items": len(best), "n_exact": best.count("exact"), "n_near": best.count("near")}
 
 
-def measure_training_overlap(
-    grid: Grid,
-    identity: str,
-    paths_to_data: Sequence[str],
-    paths_to_datasets: Sequence[str],
-    path_to_table: str,
-    path_to_csv: str,
-) -> None:
-    """Write how many items of each dataset occur in what each model was trained on.
+def table(material: Material) -> pl.DataFrame:
+    """Return how many items of each dataset occur in what each model was trained on.
 
     A model that was trained from a trained one has learnt from the data of both.
-
-    Args:
-        grid: of the study.
-        identity: of the table.
-        paths_to_data: of training data, each in a folder of the model's name.
-        paths_to_datasets: of prepared items, each named like its dataset.
-        path_to_table: Parquet.
-        path_to_csv: the same as CSV.
     """
+    grid = material.grid
     items = {
         Path(path).stem: pl.read_parquet(path, columns=["messages"])["messages"].to_list()
-        for path in sorted(paths_to_datasets)
+        for path in sorted(material.paths["datasets"])
     }
-    own = {Path(path).parent.name: _said(path) for path in sorted(paths_to_data)}
+    own = {Path(path).parent.name: _said(path) for path in sorted(material.paths["data"])}
     rows = []
     for model in sorted(own):
         learnt = Learnt(_of_chain(grid.entries, own, model))
@@ -133,11 +120,8 @@ def measure_training_overlap(
             instruction = grid.dataset_settings(dataset).get("instruction", "")
             counts = count_overlap(learnt, items[dataset], instruction)
             rows.append({"model": model, "dataset": dataset} | counts)
-    table = mark_seen(
-        pl.DataFrame(rows, schema=SCHEMA), grid.entries, grid.contents.recipes, items, "model"
-    )
-    write_table(table.select(*SCHEMA, *SEEN), path_to_table, identity)
-    write_csv(table, path_to_csv)
+    counted = pl.DataFrame(rows, schema=COUNTED)
+    return mark_seen(counted, grid.entries, grid.contents.recipes, items, "model")
 
 
 def _said(path: str) -> list[str]:

@@ -1,18 +1,21 @@
 """What the rules ask of a study: inputs, params and resources of each job.
 
 artifacts.py: every file that a configuration asks for, with its identity.
+audit.py: for rules/audit.smk.
 controls.py: for rules/controls.smk.
 data.py: for rules/data.smk.
+figures.py: for rules/figures.smk.
 generation.py: for rules/generation.smk.
 grading.py: for rules/grading.smk.
 humans.py: for rules/humans.smk.
 judges.py: for rules/judges.smk.
 pending.py: what is missing, or not as the configuration asks for it.
 registry.py: every table and figure, and the rule that makes it.
+report.py: for rules/report.smk.
 snakemake_lock.py: removes Snakemake's lock when the process that held it is gone.
 startup.py: how a run begins: lock, configuration, study.
-study.py: what rules ask, an object for each rules file; what report and audit need of it.
-tables.py: for rules/tables.smk and rules/figures.smk.
+study.py: what rules ask, an object for each rules file.
+tables.py: for rules/tables.smk.
 training.py: for rules/training.smk.
 wildcards.py: unpacks the wildcards of a job.
 """

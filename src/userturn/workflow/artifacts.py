@@ -3,7 +3,6 @@
 from userturn.study.cells import files_of
 from userturn.workflow.registry import FIGURES, TABLES
 from userturn.workflow.study import Study
-from userturn.workflow.tables import identity_of
 
 Identities = dict[str, str | None]
 
@@ -15,7 +14,7 @@ def asked_for(study: Study) -> Identities:
     identity of its own: it is known by what it was made of.
     """
     return {
-        "results/study.json": study.record_identity,
+        "results/study.json": study.audit.record_identity,
         **_sources(study),
         **_answers(study),
         **_cells(study),
@@ -50,8 +49,7 @@ def _training(study: Study) -> Identities:
         f"results/training/{name}/training.json": study.grid.training_identity(name)
         for name in study.training.models
     }
-    overlap = dict.fromkeys(study.training.tables, study.training.overlap_identity)
-    return {**data, **records, **overlap}
+    return {**data, **records}
 
 
 def _answers(study: Study) -> Identities:
@@ -75,7 +73,7 @@ def _cells(study: Study) -> Identities:
             [cell], "user_turns.parquet", "summary.parquet", "human_sample.parquet"
         )
         found[turns] = study.grid.cell_identity(cell)
-        found[summary] = study.summary_identity(cell)
+        found[summary] = study.tables.summary_identity(cell)
         if cell in sampled:
             found[sample] = study.humans.sample_identity(cell)
         for judge in study.grid.judges:
@@ -96,7 +94,7 @@ def _controls(study: Study) -> Identities:
 
 
 def _of_the_study(study: Study) -> Identities:
-    tables = {f"results/tables/{name}.parquet": TABLES[name].rule for name in TABLES}
+    tables = {f"results/tables/{name}.parquet": TABLES[name].rule for name in study.tables.names}
     figures = {f"results/figures/{name}.vl.json": FIGURES[name].rule for name in FIGURES}
     labels = {
         f"results/humans/{name}/annotations.parquet": study.humans.annotations_identity(name)
@@ -104,8 +102,8 @@ def _of_the_study(study: Study) -> Identities:
     }
     unnamed = [*study.humans.pages, *study.humans.keys, *study.humans.items]
     return {
-        **{path: identity_of(study, rule) for path, rule in (tables | figures).items()},
+        **{path: study.tables.identity_of(rule) for path, rule in (tables | figures).items()},
         **labels,
         **dict.fromkeys(unnamed),
-        "results/report/index.html": study.report_identity,
+        "results/report/index.html": study.report.identity,
     }

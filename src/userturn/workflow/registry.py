@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 BARE, FULL = (".parquet", ".csv"), (".parquet", ".csv", ".md", ".tex")
 
-# What makes tables and figures: a rule, and the identity of the study that its outputs carry.
+# The rules that make tables and figures; of each, the identity of its outputs in `TableGrid`.
 IDENTITIES = {
     "tabulate": "identity",
     "analyse": "analysis_identity",
@@ -17,6 +17,7 @@ IDENTITIES = {
     "tabulate_controls": "controls.identity",
     "tabulate_costs": "judges.identity",
     "compare_with_people": "humans.identity",
+    "measure_training_overlap": "training.overlap_identity",
     "compare_with_paper": "shown_identity",
     "draw_figures": "shown_identity",
     "draw_confusion": "humans.identity",
@@ -24,10 +25,17 @@ IDENTITIES = {
 
 
 class Table(NamedTuple):
-    """A table: the rule that makes it, and the endings of its files in results/tables."""
+    """A table.
+
+    Attributes:
+        rule: that makes it.
+        formats: the endings of its files in results/tables.
+        needs: what a study must have for the table to apply, as an attribute of `TableGrid`.
+    """
 
     rule: str
     formats: tuple[str, ...] = BARE
+    needs: str | None = None
 
 
 class Figure(NamedTuple):
@@ -62,6 +70,7 @@ TABLES = {
     "item_association": Table("analyse"),
     "confusion": Table("compare_with_people"),
     "disagreements": Table("compare_with_people"),
+    "training_overlap": Table("measure_training_overlap", needs="training.models"),
 }
 FIGURES = {
     "accuracy_and_followup": Figure("draw_figures", ("rates", "accuracy")),

@@ -1,13 +1,22 @@
-"""What the rules of tables are made from: their inputs, by the name that scripts and audit use."""
+"""What rules/tables.smk asks: what tables are made from, and the identities they carry."""
 
 from collections.abc import Callable
 from operator import attrgetter
 
+from userturn.config.families import baselines, families
+from userturn.prompts.perturbations import controls_of
+from userturn.storage.hashing import fingerprint
+from userturn.study.cells import Cell, files_of
+from userturn.study.grid import Grid
 from userturn.study.inputs import RUBRIC
-from userturn.workflow.registry import FIGURES, IDENTITIES, figures_of
-from userturn.workflow.study import Study
+from userturn.workflow.controls import ControlGrid
+from userturn.workflow.humans import HumanGrid
+from userturn.workflow.judges import JudgeGrid
+from userturn.workflow.registry import IDENTITIES, TABLES
+from userturn.workflow.training import TrainingGrid
 
-Inputs = dict[str, list[str]]
+SUMMARY_VERSION = 3
+ANALYSIS_VERSION = 3
 COMPARED_WITH_PAPER = (
     "rates",
     "accuracy",
@@ -17,54 +26,163 @@ COMPARED_WITH_PAPER = (
     "contrasts",
     "post_training",
 )
+Inputs = dict[str, list[str]]  # files of each input, by the name that scripts and audit use
 
 
-def _of_tables(*names: str) -> Inputs:
+class TableGrid:
+    """The tables of a grid, and what each rule makes them from."""
+
+    def __init__(
+        self,
+        grid: Grid,
+        controls: ControlGrid,
+        judges: JudgeGrid,
+        humans: HumanGrid,
+        training: TrainingGrid,
+    ) -> None:
+        """Take the grid of a checked configuration, and the stages that tables read from."""
+        self.grid = grid
+        self.controls = controls
+        self.judges = judges
+        self.humans = humans
+        self.training = training
+
+    @property
+    def names(self) -> list[str]:
+        """The tables that apply to this study, in the order of the registry."""
+        return [
+            name
+            for name, table in TABLES.items()
+            if table.needs is None or attrgetter(table.needs)(self)
+        ]
+
+    @property
+    def files(self) -> list[str]:
+        """The Parquet files of those tables."""
+        return [f"results/tables/{name}.parquet" for name in self.names]
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules that make those tables."""
+        return list(dict.fromkeys(TABLES[name].rule for name in self.names))
+
+    def inputs_of(self, rule: str) -> Inputs:
+        """Return the inputs of a rule."""
+        return INPUTS[rule](self)
+
+    def identity_of(self, rule: str) -> str:
+        """Return the identity that the tables or figures of a rule carry."""
+        return str(attrgetter(IDENTITIES[rule])(self))
+
+    @property
+    def _verdict_files(self) -> list[str]:
+        return [f"verdicts/{judge}.parquet" for judge in self.grid.judges]
+
+    def verdicts_of(self, cell: Cell) -> list[str]:
+        """Return the verdicts of every judge on a cell."""
+        return files_of([cell], *self._verdict_files)
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdicts of every judge on all cells."""
+        return files_of(self.grid.cells, *self._verdict_files)
+
+    @property
+    def user_turns(self) -> list[str]:
+        """The user turns of all cells."""
+        return files_of(self.grid.cells, "user_turns.parquet")
+
+    @property
+    def summaries(self) -> list[str]:
+        """The summaries of all cells."""
+        return files_of(self.grid.cells, "summary.parquet")
+
+    @property
+    def grades(self) -> list[str]:
+        """The grades of all models and datasets."""
+        grid = self.grid
+        return [f"results/grades/{m}/{d}.parquet" for m in grid.models for d in grid.datasets]
+
+    def summary_identity(self, cell: Cell) -> str:
+        """Return the identity of the summary of a cell by all judges."""
+        identities = [self.grid.verdicts_identity(cell, judge) for judge in self.grid.judges]
+        return fingerprint([SUMMARY_VERSION, identities])
+
+    @property
+    def identity(self) -> str:
+        """The identity of rates, health and accuracy."""
+        grid = self.grid
+        verifiers = {name: d["verifier"] for name, d in grid.datasets.items()}
+        return fingerprint([grid.verdict_identities, verifiers])
+
+    @property
+    def analysis_identity(self) -> str:
+        """The identity of the tables that compare, pool and correlate."""
+        grid = self.grid
+        return fingerprint(
+            {
+                "version": ANALYSIS_VERSION,
+                "study": self.identity,
+                "families": families(grid.models),
+                "baselines": baselines(grid.models, grid.entries),
+                "trained_on": self.training.declared,
+                "controls": controls_of(grid.perturbations),
+                "drawing": [grid.config["seed"], grid.config["statistics"]["resamples"]],
+            }
+        )
+
+    @property
+    def margins_identity(self) -> str:
+        """The identity of the table of claims: no other table depends on the margins.
+
+        The record of a study may be older than the margins.
+        """
+        margins = self.grid.config["statistics"].get("margins")
+        return fingerprint([self.analysis_identity, margins])
+
+    @property
+    def shown_identity(self) -> str:
+        """The identity of what shows the primary judge: figures, comparison with the paper."""
+        return fingerprint([self.analysis_identity, self.grid.primary_judge])
+
+
+def files_of_tables(*names: str) -> Inputs:
+    """Return the Parquet file of each table."""
     return {name: [f"results/tables/{name}.parquet"] for name in names}
 
 
-def _of_people(study: Study) -> Inputs:
+def _of_cells(tables: TableGrid) -> Inputs:
+    return {"verdicts": tables.verdicts, "grades": tables.grades}
+
+
+def _of_people(tables: TableGrid) -> Inputs:
     return {
-        "user_turns": study.all_user_turns,
-        "verdicts": study.all_verdicts,
-        "annotations": study.humans.annotations,
-        "round_keys": study.humans.keys,
-        "blind": study.humans.items,
+        "user_turns": tables.user_turns,
+        "verdicts": tables.verdicts,
+        "annotations": tables.humans.annotations,
+        "round_keys": tables.humans.keys,
+        "blind": tables.humans.items,
         "rubric": [RUBRIC],
     }
 
 
-def _of_controls(study: Study) -> Inputs:
-    human = [f"results/datasets/{name}.parquet" for name in sorted(study.grid.human_datasets)]
-    return {"control_verdicts": study.controls.verdicts, "human_items": human}
+def _of_controls(tables: TableGrid) -> Inputs:
+    human = [f"results/datasets/{name}.parquet" for name in sorted(tables.grid.human_datasets)]
+    return {"control_verdicts": tables.controls.verdicts, "human_items": human}
 
 
-INPUTS: dict[str, Callable[[Study], Inputs]] = {
-    "tabulate": lambda study: {"summaries": study.summaries, "grades": study.grades},
-    "analyse": lambda study: {"verdicts": study.all_verdicts, "grades": study.grades},
-    "compare_with_margins": lambda study: {
-        "verdicts": study.all_verdicts,
-        "grades": study.grades,
-        **_of_tables("families", "decoupling", "item_association"),
-    },
+INPUTS: dict[str, Callable[[TableGrid], Inputs]] = {
+    "tabulate": lambda tables: {"summaries": tables.summaries, "grades": tables.grades},
+    "analyse": _of_cells,
+    "compare_with_margins": lambda tables: (
+        _of_cells(tables) | files_of_tables("families", "decoupling", "item_association")
+    ),
     "tabulate_controls": _of_controls,
-    "tabulate_costs": lambda study: _of_tables("rates") | _of_controls(study),
-    "compare_with_paper": lambda _: _of_tables(*COMPARED_WITH_PAPER),
+    "tabulate_costs": lambda tables: files_of_tables("rates") | _of_controls(tables),
+    "compare_with_paper": lambda _: files_of_tables(*COMPARED_WITH_PAPER),
     "compare_with_people": _of_people,
+    "measure_training_overlap": lambda tables: {
+        "data": tables.training.data,
+        "datasets": tables.training.evaluated,
+    },
 }
-
-
-def inputs_of(study: Study, rule: str) -> Inputs:
-    """Return the inputs of a rule that makes tables."""
-    return INPUTS[rule](study)
-
-
-def tables_drawn(rule: str) -> Inputs:
-    """Return the tables that the figures of a rule are drawn from."""
-    drawn = {table for name in figures_of(rule) for table in FIGURES[name].tables}
-    return _of_tables(*sorted(drawn | {"families"}))
-
-
-def identity_of(study: Study, rule: str) -> str:
-    """Return the identity that the tables or figures of a rule carry."""
-    return str(attrgetter(IDENTITIES[rule])(study))

@@ -63,8 +63,3 @@ class TrainingGrid:
         datasets = [grid.dataset_identity(name) for name in grid.datasets]
         data = [grid.contents.training_data[name] for name in self.models]
         return fingerprint([OVERLAP_VERSION, self.models, self.declared, data, datasets])
-
-    @property
-    def tables(self) -> list[str]:
-        """The table of overlaps, where there is a trained model."""
-        return ["results/tables/training_overlap.parquet"] if self.models else []

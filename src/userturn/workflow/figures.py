@@ -1,0 +1,26 @@
+"""What rules/figures.smk asks: the tables that figures are drawn from, and their identities."""
+
+from userturn.workflow.registry import FIGURES, figures_of
+from userturn.workflow.tables import Inputs, TableGrid, files_of_tables
+
+
+class FigureGrid:
+    """The figures of a grid."""
+
+    def __init__(self, tables: TableGrid) -> None:
+        """Take the tables of a grid."""
+        self.tables = tables
+
+    def inputs_of(self, rule: str) -> Inputs:
+        """Return the tables that the figures of a rule are drawn from."""
+        drawn = {table for name in figures_of(rule) for table in FIGURES[name].tables}
+        return files_of_tables(*sorted(drawn | {"families"}))
+
+    def identity_of(self, rule: str) -> str:
+        """Return the identity that the figures of a rule carry."""
+        return self.tables.identity_of(rule)
+
+    @property
+    def files(self) -> list[str]:
+        """Every figure, as a picture."""
+        return [f"results/figures/{name}.svg" for name in FIGURES]

@@ -1,0 +1,44 @@
+"""What rules/report.smk asks: what the report shows, and its identity."""
+
+from userturn.storage.hashing import fingerprint
+from userturn.study.grid import Grid
+from userturn.workflow.data import DataGrid
+from userturn.workflow.figures import FigureGrid
+from userturn.workflow.tables import Inputs, TableGrid
+
+REPORT_VERSION = 1
+
+
+class ReportGrid:
+    """The report of a grid."""
+
+    def __init__(self, grid: Grid, data: DataGrid, tables: TableGrid, figures: FigureGrid) -> None:
+        """Take the grid of a checked configuration, and the stages that the report reads from."""
+        self.grid = grid
+        self.data = data
+        self.tables = tables
+        self.figures = figures
+
+    @property
+    def inputs(self) -> Inputs:
+        """The files of the study that the report shows."""
+        grid = self.grid
+        return {
+            "user_turns": self.tables.user_turns,
+            "verdicts": self.tables.verdicts,
+            "answers": [
+                f"results/answers/{m}/{d}.parquet" for m in grid.models for d in grid.datasets
+            ],
+            "grades": self.tables.grades,
+            "datasets": self.data.prepared,
+            "descriptions": self.data.descriptions,
+            "annotations": self.tables.humans.annotations,
+            "tables": self.tables.files,
+            "figures": self.figures.files,
+        }
+
+    @property
+    def identity(self) -> str:
+        """The identity of the report: what shapes it and is no file that it is made of."""
+        private = self.grid.private_datasets
+        return fingerprint([REPORT_VERSION, self.tables.shown_identity, private])
