@@ -13,6 +13,7 @@ from userturn.errors import UserError
 from userturn.unseen import show_unseen
 
 COMMANDS = (
+    "try",
     "rates",
     "compare",
     "audit",

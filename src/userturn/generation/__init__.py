@@ -6,6 +6,7 @@ describe_model.py: a model's revision, hashes, user header, stop tokens and chec
 loaded_model.py: a model's template, identity and engine settings, read once per sweep.
 plan_files.py: plans on disk: tables with one row per request.
 planner.py: turns items into the requests of a dataset's answers or of a cell.
+quick_look.py: one model and one question, for `userturn try`; nothing is written.
 reasoning.py: splits a raw answer into reasoning and what the user would see.
 resume.py: whether a sweep has anything left to ask, from plans and journals alone.
 shards.py: which items each shard asks about, and which other answers it needs.

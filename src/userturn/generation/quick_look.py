@@ -1,0 +1,119 @@
+"""A quick look at one model: its proofs, one answer and a few user turns, nothing written."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from userturn.datasets.prepare import Item
+from userturn.errors import UserError
+from userturn.generation.ask_engine import GenerationRecord, to_record
+from userturn.generation.describe_model import describe_model
+from userturn.generation.loaded_model import LoadedModel, load_model
+from userturn.generation.planner import Planned, Planner
+from userturn.generation.reasoning import read_answer
+from userturn.models.completion import Engine
+from userturn.models.engine import load_engine
+from userturn.study.grid import Grid
+from userturn.study.model_description import read_description
+
+NONE = {"operator": "none"}
+DRAWS = ((0.0, 1), (1.0, 3))  # temperatures of the user turns, and how many are drawn at each
+
+
+@dataclass(frozen=True)
+class QuickLook:
+    """What one model made of one question.
+
+    Attributes:
+        description: of the model, as `describe_model` writes it.
+        prompt: the probe's texts, of the template and of the messages by turns.
+        answer: that the model was shown as its own.
+        turns: temperature, and what the model wrote there under the user role.
+    """
+
+    description: Mapping[str, Any]
+    prompt: list[str]
+    answer: str
+    turns: list[tuple[float, GenerationRecord]]
+
+
+def look(
+    config: Mapping[str, Any],
+    model: str,
+    question: str,
+    answer: str | None = None,
+    engine: Engine | None = None,
+) -> QuickLook:
+    """Load a model of a configuration and return what it makes of a question.
+
+    Args:
+        config: of a study.
+        model: name of an entry.
+        question: the user's first message.
+        answer: shown as the model's own; None to have it write one.
+        engine: that has the model already, a server's; None to load it.
+
+    Raises:
+        UserError: the model is not available, or its prompts fail the proofs.
+    """
+    with TemporaryDirectory(prefix="userturn-") as folder:
+        grid = Grid(config, folder)
+        path = Path(folder, "models", f"{model}.json")
+        path.parent.mkdir()
+        describe_model(grid, model, path)
+        description = read_description(grid, model)
+        loaded = load_model(grid, model, description)
+    planner = Planner(loaded.identity, loaded.template, loaded.max_model_len, config["seed"])
+    if engine is None:
+        engine = load_engine(config["engine"], loaded.folder, loaded.engine_settings)
+    item = Item("question", ({"role": "user", "content": question},))
+    shown = _answer(grid, loaded, planner, engine, item) if answer is None else answer
+    literals, contents = loaded.template.probe_parts(item.messages, shown)
+    texts = [text for pair in zip(literals, [*contents, ""], strict=True) for text in pair]
+    turns = list(_user_turns(grid, loaded, planner, engine, item, shown))
+    return QuickLook(description, texts, shown, turns)
+
+
+def _answer(grid: Grid, model: LoadedModel, planner: Planner, engine: Engine, item: Item) -> str:
+    sampling = planner.sampling("assistant", grid.answer_settings(model.name))
+    (record,) = _completed([planner.answer("look", 0, item, sampling)], model, engine)
+    form = model.template.answer_form
+    prompt = model.template.answer_prompt(item.messages).text
+    answer = read_answer(record["text"], prompt, record["token_ids"], form)
+    reason = record["error"] or answer.error
+    if reason is not None:
+        raise UserError(f"the model wrote no answer that it could be shown: {reason}")
+    return answer.text
+
+
+def _user_turns(
+    grid: Grid, model: LoadedModel, planner: Planner, engine: Engine, item: Item, answer: str
+) -> Iterator[tuple[float, GenerationRecord]]:
+    """Yield the temperature and the record of each user turn, in the order of `DRAWS`."""
+    probe = planner.probe(item, answer, NONE)
+    planned, temperatures = [], []
+    for temperature, n_samples in DRAWS:
+        sampling = planner.sampling("user", grid.user_turn_settings(temperature))
+        for sample in range(n_samples):
+            planned.append(planner.user_turn("look", 0, item.id, sample, probe, sampling))
+            temperatures.append(temperature)
+    yield from zip(temperatures, _completed(planned, model, engine), strict=True)
+
+
+def _completed(
+    planned: list[Planned], model: LoadedModel, engine: Engine
+) -> list[GenerationRecord]:
+    """Return the records of planned requests in their order.
+
+    Raises:
+        UserError: one of them cannot be asked.
+    """
+    refused = next((row.error for row in planned if row.request is None), None)
+    if refused is not None:
+        raise UserError(f"this question cannot be asked: {refused}")
+    requests = [row.request for row in planned if row.request is not None]
+    done = [pair for pair in engine(requests) if pair is not None]
+    records = {request.key: to_record(request, made, model.template) for request, made in done}
+    return [records[request.key] for request in requests]

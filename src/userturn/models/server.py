@@ -1,0 +1,89 @@
+"""A model behind a running server that takes and gives token ids, as vLLM's own server does.
+
+Only `userturn try` uses it: one request after another, nothing journalled.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from openai import OpenAI, OpenAIError
+
+from userturn.errors import UserError
+from userturn.models.completion import Completion, Engine, refusal
+from userturn.models.requests import Request
+
+PATIENCE = 300.0  # seconds for one reply
+
+
+def load_server(url: str, served_as: str | None, api_key: str) -> Engine:
+    """Return the engine of a server.
+
+    Args:
+        url: up to and with `/v1`.
+        served_as: the model's name there; None for the only one.
+        api_key: sent as the server's key; any text where it wants none.
+
+    Raises:
+        UserError: nothing answers there, or it serves several models.
+    """
+    client = OpenAI(base_url=url, api_key=api_key, timeout=PATIENCE)
+    try:
+        served = [model.id for model in client.models.list()]
+    except OpenAIError as error:
+        raise UserError(
+            f"no server answers at '{url}' ({type(error).__name__}: {error}); expected the address "
+            "of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1"
+        ) from error
+    if served_as is None and len(served) != 1:
+        raise UserError(f"'{url}' serves {', '.join(served) or 'nothing'}; name one by --served-as")
+    name = served[0] if served_as is None else served_as
+
+    def engine(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] | None]:
+        for request in requests:
+            yield request, _asked(client, name, request)
+
+    return engine
+
+
+def _asked(client: OpenAI, name: str, request: Request) -> Completion:
+    """Return what a server writes after a prompt.
+
+    Raises:
+        UserError: it gives no token ids, or read the prompt as other tokens.
+    """
+    try:
+        reply: Any = client.completions.create(
+            model=name, prompt=list(request.prompt.token_ids), **_settings(request)
+        )
+    except OpenAIError as error:
+        return refusal(error)
+    choice = reply.choices[0].to_dict()
+    written, read = choice.get("token_ids"), choice.get("prompt_token_ids")
+    if written is None or read != list(request.prompt.token_ids):
+        found = "gives no token ids" if written is None else "reads the prompt as other tokens"
+        raise UserError(
+            f"the server {found}; expected one that takes token ids and gives them back "
+            "(`return_token_ids` of vLLM): load the model here instead"
+        )
+    return Completion(tuple(written), choice["finish_reason"])
+
+
+def _settings(request: Request) -> dict[str, Any]:
+    """Return how a request is drawn, as vLLM's server takes it."""
+    sampling = request.sampling
+    own = {
+        "top_k": sampling.top_k,
+        "stop_token_ids": list(sampling.stop_token_ids),
+        "add_special_tokens": False,
+        "skip_special_tokens": False,
+        "return_token_ids": True,
+    }
+    return {
+        "max_tokens": sampling.max_tokens,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "presence_penalty": sampling.presence_penalty,
+        "seed": sampling.seed,
+        "stop": list(sampling.stop_texts) or None,
+        "extra_body": own,
+    }
