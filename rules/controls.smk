@@ -50,3 +50,35 @@ use rule judge as judge_controls with:
     localrule: True  # not inherited
     params:
         identity=by_wildcards(study.controls.identity_of),
+
+
+rule swap_answers:
+    """Put the answer of another item before some user turns of each cell."""
+    input:
+        user_turns=by_wildcards(study.chance_floor.user_turns),
+        dataset="results/datasets/{dataset}.parquet",
+    output:
+        user_turns="results/chance_floor/{model}/{dataset}/user_turns.parquet",
+    log:
+        "logs/swap_answers/{model}/{dataset}.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=by_wildcards(study.chance_floor.turns_identity),
+    script:
+        "../scripts/swap_answers.py"
+
+
+use rule judge as judge_swapped with:
+    input:
+        by_wildcards(study.judges.marker_of_chance_floor),
+        user_turns="results/chance_floor/{model}/{dataset}/user_turns.parquet",
+        dataset="results/datasets/{dataset}.parquet",
+    output:
+        verdicts="results/chance_floor/{model}/{dataset}/verdicts/{judge}.parquet",
+    log:
+        "logs/judge_swapped/{model}/{dataset}/{judge}.log",
+    localrule: True  # not inherited
+    params:
+        identity=by_wildcards(study.chance_floor.identity_of),

@@ -87,6 +87,23 @@ rule tabulate_controls:
         "../scripts/tabulate_controls.py"
 
 
+rule measure_chance_floor:
+    """Compare each rate with the rate of the same turns after other items' answers."""
+    input:
+        **study.tables.inputs_of("measure_chance_floor"),
+    output:
+        **table_files("measure_chance_floor"),
+    log:
+        "logs/measure_chance_floor.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.tables.identity_of("measure_chance_floor"),
+    script:
+        "../scripts/measure_chance_floor.py"
+
+
 rule tabulate_costs:
     """Put what every judge cost, and what is known of each, into tables."""
     input:

@@ -84,12 +84,13 @@ def _cells(study: Study) -> Identities:
 
 def _controls(study: Study) -> Identities:
     found: Identities = {}
-    for model, dataset in study.controls.sources:
-        folder = f"results/controls/{model}/{dataset}"
-        found[f"{folder}/user_turns.parquet"] = study.controls.turns_identity(model, dataset)
-        for judge in study.grid.judges:
-            identity = study.controls.identity_of(model, dataset, judge)
-            found[f"{folder}/verdicts/{judge}.parquet"] = identity
+    for name, kind in (("controls", study.controls), ("chance_floor", study.chance_floor)):
+        for model, dataset in kind.sources:
+            folder = f"results/{name}/{model}/{dataset}"
+            found[f"{folder}/user_turns.parquet"] = kind.turns_identity(model, dataset)
+            for judge in study.grid.judges:
+                identity = kind.identity_of(model, dataset, judge)
+                found[f"{folder}/verdicts/{judge}.parquet"] = identity
     return found
 
 

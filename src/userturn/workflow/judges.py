@@ -11,6 +11,7 @@ from userturn.storage.atomic_files import read_identity
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
+from userturn.workflow.chance_floor import ChanceFloorGrid
 from userturn.workflow.controls import ControlGrid
 from userturn.workflow.pending import Pending
 
@@ -18,10 +19,13 @@ from userturn.workflow.pending import Pending
 class JudgeGrid:
     """The judges of a grid, and what each of them has yet to judge."""
 
-    def __init__(self, grid: Grid, controls: ControlGrid, to_sweep: Pending) -> None:
+    def __init__(
+        self, grid: Grid, controls: ControlGrid, chance_floor: ChanceFloorGrid, to_sweep: Pending
+    ) -> None:
         """Take the grid of a checked configuration, its controls, and what is yet to be swept."""
         self.grid = grid
         self.controls = controls
+        self.chance_floor = chance_floor
         self.to_sweep = to_sweep
         defaults = grid.config["model_defaults"]
         entries = {name: defaults | settings for name, settings in grid.judges.items()}
@@ -40,20 +44,22 @@ class JudgeGrid:
         return int(self.grid.judges[judge].get("concurrency", 0))
 
     @cached_property
-    def _folders(self) -> dict[str, tuple[str, str, Any]]:
-        """Folder of every cell and control: its dataset, and how its verdicts are identified."""
-        folders: dict[str, tuple[str, str, Any]] = {}
+    def _folders(self) -> dict[str, tuple[str, str, Cell | ControlGrid | ChanceFloorGrid]]:
+        """Folder of all turns that are judged: model, dataset, what identifies its verdicts."""
+        folders: dict[str, tuple[str, str, Cell | ControlGrid | ChanceFloorGrid]] = {}
         for cell in self.grid.cells:
             folders[f"cells/{cell.folder}"] = (cell.model, cell.dataset, cell)
         for model, dataset in self.controls.sources:
-            folders[f"controls/{model}/{dataset}"] = (model, dataset, None)
+            folders[f"controls/{model}/{dataset}"] = (model, dataset, self.controls)
+        for model, dataset in self.chance_floor.sources:
+            folders[f"chance_floor/{model}/{dataset}"] = (model, dataset, self.chance_floor)
         return folders
 
     def _identity(self, folder: str, judge: str) -> str:
-        model, dataset, cell = self._folders[folder]
-        if cell is None:
-            return self.controls.identity_of(model, dataset, judge)
-        return self.grid.verdicts_identity(cell, judge)
+        model, dataset, judged = self._folders[folder]
+        if isinstance(judged, Cell):
+            return self.grid.verdicts_identity(judged, judge)
+        return judged.identity_of(model, dataset, judge)
 
     def _pending(self, judge: str) -> Iterator[str]:
         """Yield the folders whose verdicts are not there as the config asks for them."""
@@ -92,6 +98,10 @@ class JudgeGrid:
     def marker_of_controls(self, model: str, dataset: str, judge: str) -> list[str]:
         """Return the job that serves a judge and that a control's verdicts wait for, if any."""
         return self._marker(f"controls/{model}/{dataset}", judge)
+
+    def marker_of_chance_floor(self, model: str, dataset: str, judge: str) -> list[str]:
+        """Return the job that serves a judge and that a chance floor waits for, if any."""
+        return self._marker(f"chance_floor/{model}/{dataset}", judge)
 
     def _marker(self, folder: str, judge: str) -> list[str]:
         is_pending = folder in self.pending.get(judge, [])

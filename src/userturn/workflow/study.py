@@ -2,6 +2,7 @@
 
 from userturn.study.grid import Grid
 from userturn.workflow.audit import AuditGrid
+from userturn.workflow.chance_floor import ChanceFloorGrid
 from userturn.workflow.controls import ControlGrid
 from userturn.workflow.data import DataGrid
 from userturn.workflow.figures import FigureGrid
@@ -27,9 +28,12 @@ class Study:
         self.generation = GenerationGrid(grid, self.pending)
         self.grading = GradingGrid(grid)
         self.controls = ControlGrid(grid)
-        self.judges = JudgeGrid(grid, self.controls, self.pending)
+        self.chance_floor = ChanceFloorGrid(grid)
+        self.judges = JudgeGrid(grid, self.controls, self.chance_floor, self.pending)
         self.humans = HumanGrid(grid)
-        self.tables = TableGrid(grid, self.controls, self.judges, self.humans, self.training)
+        self.tables = TableGrid(
+            grid, self.controls, self.chance_floor, self.judges, self.humans, self.training
+        )
         self.figures = FigureGrid(self.tables)
         self.report = ReportGrid(grid, self.data, self.tables, self.figures)
         self.audit = AuditGrid(grid)

@@ -9,6 +9,7 @@ from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, files_of
 from userturn.study.grid import Grid
 from userturn.study.inputs import RUBRIC
+from userturn.workflow.chance_floor import ChanceFloorGrid
 from userturn.workflow.controls import ControlGrid
 from userturn.workflow.humans import HumanGrid
 from userturn.workflow.judges import JudgeGrid
@@ -36,6 +37,7 @@ class TableGrid:
         self,
         grid: Grid,
         controls: ControlGrid,
+        chance_floor: ChanceFloorGrid,
         judges: JudgeGrid,
         humans: HumanGrid,
         training: TrainingGrid,
@@ -43,6 +45,7 @@ class TableGrid:
         """Take the grid of a checked configuration, and the stages that tables read from."""
         self.grid = grid
         self.controls = controls
+        self.chance_floor = chance_floor
         self.judges = judges
         self.humans = humans
         self.training = training
@@ -178,7 +181,13 @@ INPUTS: dict[str, Callable[[TableGrid], Inputs]] = {
         _of_cells(tables) | files_of_tables("families", "decoupling", "item_association")
     ),
     "tabulate_controls": _of_controls,
-    "tabulate_costs": lambda tables: files_of_tables("rates") | _of_controls(tables),
+    "measure_chance_floor": lambda tables: {
+        "swapped_verdicts": tables.chance_floor.swapped_verdicts,
+        "verdicts": tables.chance_floor.verdicts,
+    },
+    "tabulate_costs": lambda tables: (
+        files_of_tables("rates", "chance_floor") | _of_controls(tables)
+    ),
     "compare_with_paper": lambda _: files_of_tables(*COMPARED_WITH_PAPER),
     "compare_with_people": _of_people,
     "measure_training_overlap": lambda tables: {

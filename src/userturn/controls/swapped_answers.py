@@ -1,0 +1,106 @@
+"""User turns after another item's answer: what a rate is where a turn cannot react to the answer.
+
+A judge sees the item's own conversation, the answer of another item, and the turn. The items stand
+in one drawn order for all cells of a dataset; each has the answer of the next one, and the last
+that of the first, so that no item keeps its own. An equal answer is passed over.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from userturn.stats.rng import generator
+from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.parquet import Schema, write_table
+
+SWAPPED_TURNS_SCHEMA: Schema = {
+    "model": pl.String,
+    "dataset": pl.String,
+    "temperature": pl.Float64,
+    "perturbation": pl.String,
+    "item": pl.String,
+    "sample": pl.Int64,
+    "key": pl.String,
+    "answer": pl.String,
+    "answer_from": pl.String,
+    "outcome": pl.String,
+    "text": pl.String,
+    "error": pl.String,
+}
+READ = [name for name in SWAPPED_TURNS_SCHEMA if name != "answer_from"]
+
+
+def donors(answers: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
+    """Return the item whose answer each item is given: the next in the order with another answer.
+
+    Args:
+        answers: of the items that have one.
+        order: of all items; those without an answer give and take none.
+
+    Returns:
+        The donor by item; nothing where all answers are equal.
+    """
+    answered = [item for item in order if item in answers]
+    if len(set(answers.values())) < 2:
+        return {}
+    found = {}
+    for place, item in enumerate(answered):
+        others = answered[place + 1 :] + answered[:place]
+        found[item] = next(other for other in others if answers[other] != answers[item])
+    return found
+
+
+def drawn_order(items: Sequence[str], rng: np.random.Generator) -> list[str]:
+    """Return the items in a drawn order that does not depend on the order they come in."""
+    return [str(item) for item in rng.permutation(sorted(items))]
+
+
+def swapped_turns(turns: pl.DataFrame, n_turns: int, order: Sequence[str]) -> pl.DataFrame:
+    """Return some turns of one cell, each after the answer of another item.
+
+    Args:
+        turns: user turns of a cell; those with the outcome `error` have no text and are left out.
+        n_turns: how many are taken, in the order of items: all first samples before any second.
+        order: of the dataset's items.
+
+    Returns:
+        `SWAPPED_TURNS_SCHEMA`: the turn as it was, another `answer`, and `answer_from`, its item.
+    """
+    written = turns.select(READ).filter(pl.col("outcome") != "error")
+    answered = written.filter(pl.col("answer").str.len_bytes() > 0)
+    answers = dict(answered.select("item", "answer").unique("item", keep="first").iter_rows())
+    given = donors(answers, order)
+    others = pl.DataFrame(
+        {"item": order, "place": range(len(order)), "answer_from": map(given.get, order)},
+        schema={"item": pl.String, "place": pl.Int64, "answer_from": pl.String},
+    )
+    texts = pl.DataFrame(
+        {"answer_from": list(answers), "answer": list(answers.values())},
+        schema={"answer_from": pl.String, "answer": pl.String},
+    )
+    return (
+        written.drop("answer")
+        .join(others, on="item")
+        .join(texts, on="answer_from")
+        .sort("sample", "place")
+        .head(n_turns)
+        .select(pl.col(name).cast(kind) for name, kind in SWAPPED_TURNS_SCHEMA.items())
+    )
+
+
+def swap_answers(
+    dataset: str,
+    n_turns: int,
+    seed: int,
+    identity: str,
+    paths_to_user_turns: Sequence[str],
+    path_to_items: str,
+    path_to_swapped: str,
+) -> None:
+    """Write some turns of each cell of a model and dataset, each after another item's answer."""
+    items = pl.read_parquet(path_to_items, columns=["item"])["item"].to_list()
+    order = drawn_order(items, generator(seed, "chance floor", dataset))
+    cells = (pl.read_parquet(path, columns=READ) for path in sorted(paths_to_user_turns))
+    swapped = pl.concat([swapped_turns(cell, n_turns, order) for cell in cells])
+    write_table(swapped.sort(TURN_KEYS), path_to_swapped, identity)

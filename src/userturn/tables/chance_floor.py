@@ -1,0 +1,123 @@
+"""Table `chance_floor`: what is left of a rate once the turns that fit any answer are taken off.
+
+The same turns are judged twice, after their own answer and after another item's. The second share
+of genuine turns is the floor, since no turn reacts to an answer that its writer did not see.
+"""
+
+from typing import Any
+
+import polars as pl
+
+from userturn.stats.clustered import mean_share
+from userturn.stats.paired import Shares, paired_difference
+from userturn.storage.key_columns import JUDGED_CELL_KEYS, TURN_KEYS
+from userturn.storage.parquet import Schema
+from userturn.study.cells import ALL
+from userturn.tables.material import Material
+from userturn.tables.report_layout import INTERVAL, TEMPERATURE, Shown, column, texts
+
+SCHEMA: Schema = {
+    "model": pl.String,
+    "dataset": pl.String,
+    "temperature": pl.Float64,
+    "perturbation": pl.String,
+    "judge": pl.String,
+    "n_items": pl.Int64,
+    "n_turns": pl.Int64,
+    "n_scored": pl.Int64,
+    "rate": pl.Float64,
+    "floor": pl.Float64,
+    "floor_lower": pl.Float64,
+    "floor_upper": pl.Float64,
+    "difference": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "reason": pl.String,
+}
+NO_OTHER_ANSWER = "no other item of the cell has another answer"
+NOT_SCORED = "no turn has a verdict after both answers"
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study; without a row where the study has no chance floor."""
+    if not material.paths["swapped_verdicts"]:
+        return pl.DataFrame(schema=SCHEMA)
+    keys = [*TURN_KEYS, "judge", "genuine"]
+    own = pl.scan_parquet(sorted(material.paths["verdicts"])).select(keys)
+    cells = own.select(JUDGED_CELL_KEYS).unique().collect()
+    swapped = material.read("swapped_verdicts", keys).rename({"genuine": "after_another"})
+    judged_twice = own.join(swapped.lazy(), on=keys[:-1]).collect()
+    return chance_floor(judged_twice, cells)
+
+
+def chance_floor(judged_twice: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per cell and judge, and one over all datasets.
+
+    Args:
+        judged_twice: one row per turn and judge: `genuine` after the turn's own answer,
+            `after_another` after another item's, null where unscored.
+        cells: the cells and judges that have a row.
+    """
+    turns = judged_twice.with_columns(source=pl.col("dataset"))
+    over_all = [frame.with_columns(dataset=pl.lit(ALL)) for frame in (turns, cells)]
+    groups = pl.concat([turns, over_all[0]]).partition_by(JUDGED_CELL_KEYS, as_dict=True)
+    order = ["judge", "model", pl.col("dataset") != ALL, *JUDGED_CELL_KEYS]
+    wanted = pl.concat([cells, over_all[1]]).select(JUDGED_CELL_KEYS).unique().sort(order)
+    rows = [
+        {**row, **measure(groups.get(tuple(row.values()), turns.clear()))}
+        for row in wanted.iter_rows(named=True)
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def measure(turns: pl.DataFrame) -> dict[str, Any]:
+    """Return rate, floor and their difference over the turns that have both verdicts."""
+    scored = turns.drop_nulls(["genuine", "after_another"])
+    of_item = scored.group_by("source", "item").agg(
+        n=pl.len(), own=pl.col("genuine").sum(), other=pl.col("after_another").sum()
+    )
+    counts = {"n_items": of_item.height, "n_turns": turns.height, "n_scored": scored.height}
+    if scored.is_empty():
+        return {**counts, "reason": NOT_SCORED if turns.height else NO_OTHER_ANSWER}
+    shares = _shares(of_item)
+    floor = mean_share(shares.before, shares.n_items, shares.turns_before)
+    rate = mean_share(shares.after, shares.n_items, shares.turns_after)
+    difference = paired_difference(shares)
+    return {
+        **counts,
+        "rate": rate.estimate,
+        "floor": floor.estimate,
+        "floor_lower": floor.lower,
+        "floor_upper": floor.upper,
+        "difference": difference.estimate,
+        "lower": difference.lower,
+        "upper": difference.upper,
+        "reason": None,
+    }
+
+
+def _shares(of_item: pl.DataFrame) -> Shares:
+    """Return the items' shares after another answer and after their own; each item counts once."""
+    shares = of_item.select(own=pl.col("own") / pl.col("n"), other=pl.col("other") / pl.col("n"))
+    counts = shares.group_by("other", "own").agg(n_items=pl.len()).sort(pl.all())
+    before, after, n_items = (
+        counts[name].cast(pl.Float64).to_numpy() for name in ("other", "own", "n_items")
+    )
+    turns = float(of_item["n"].sum()) / of_item.height
+    return Shares(before, after, n_items, turns, turns)
+
+
+REPORTED = Shown(
+    "Chance floor: the same turns after another item's answer",
+    {},
+    (
+        *texts("model", "dataset"),
+        TEMPERATURE,
+        *texts("perturbation", "judge"),
+        column("genuine", "share", "rate"),
+        column("floor", "share", "floor", "floor_lower", "floor_upper"),
+        column("above the floor", "change", "difference", *INTERVAL),
+        column("judged twice", "of", "n_scored", "n_turns"),
+        *texts("reason"),
+    ),
+)

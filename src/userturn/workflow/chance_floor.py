@@ -1,0 +1,84 @@
+"""What the chance floor's rules ask: which turns are judged again after another item's answer."""
+
+from functools import cached_property
+
+from userturn.prompts.perturbations import controls_of
+from userturn.storage.hashing import fingerprint
+from userturn.study.cells import Cell, files_of
+from userturn.study.grid import Grid
+
+CHANCE_FLOOR_VERSION = 1
+
+
+class ChanceFloorGrid:
+    """The cells whose turns are judged again, together by model and dataset."""
+
+    def __init__(self, grid: Grid) -> None:
+        """Take the grid of a checked configuration."""
+        self.grid = grid
+        # A study from before there was a chance floor has none.
+        self.n_turns = int(grid.config["controls"].get("chance_floor", 0))
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """The cells with a chance floor: all but those of controls, which show no own answer."""
+        controls = controls_of(self.grid.perturbations)
+        measured = [cell for cell in self.grid.cells if cell.perturbation not in controls]
+        return measured if self.n_turns else []
+
+    @cached_property
+    def _by_source(self) -> dict[tuple[str, str], list[Cell]]:
+        found: dict[tuple[str, str], list[Cell]] = {}
+        for cell in self.cells:
+            found.setdefault((cell.model, cell.dataset), []).append(cell)
+        return found
+
+    @property
+    def sources(self) -> list[tuple[str, str]]:
+        """Model and dataset of all cells with a chance floor."""
+        return list(self._by_source)
+
+    def user_turns(self, model: str, dataset: str) -> list[str]:
+        """Return the user turns that are drawn from, of all cells of a model and dataset."""
+        return files_of(self._by_source[model, dataset], "user_turns.parquet")
+
+    def turns_identity(self, model: str, dataset: str) -> str:
+        """Return the identity of the turns with another item's answer."""
+        cells = [self.grid.cell_identity(cell) for cell in self._by_source[model, dataset]]
+        drawing = [self.n_turns, self.grid.config["seed"]]
+        return fingerprint([CHANCE_FLOOR_VERSION, cells, drawing])
+
+    def identity_of(self, model: str, dataset: str, judge: str) -> str:
+        """Return the identity of one judge's verdicts on these turns."""
+        asked = self.grid.judge_identity(judge)
+        identity = fingerprint([self.turns_identity(model, dataset), judge, asked])
+        return self.grid.in_round(identity, judge, f"chance_floor/{model}/{dataset}")
+
+    @property
+    def swapped_verdicts(self) -> list[str]:
+        """The verdicts of every judge after other items' answers."""
+        return [
+            f"results/chance_floor/{model}/{dataset}/verdicts/{judge}.parquet"
+            for model, dataset in self.sources
+            for judge in self.grid.judges
+        ]
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdicts of every judge on the same cells, after each item's own answer."""
+        return files_of(self.cells, *(f"verdicts/{judge}.parquet" for judge in self.grid.judges))
+
+    @property
+    def identity(self) -> str:
+        """The identity of the table of chance floors."""
+        after_others = [
+            self.identity_of(model, dataset, judge)
+            for model, dataset in self.sources
+            for judge in self.grid.judges
+        ]
+        own = [
+            self.grid.verdicts_identity(cell, judge)
+            for cell in self.cells
+            for judge in self.grid.judges
+        ]
+        return fingerprint([CHANCE_FLOOR_VERSION, after_others, own])
