@@ -19,6 +19,7 @@ from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
+from userturn.workflow.chance_floor import ChanceFloorGrid
 
 HELP = "show requests, cost and prompts before a run"
 
@@ -123,6 +124,19 @@ def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
     return "\n".join(["requests of each model; tokens read and written at most", *lines])
 
 
+def _turns_judged(grid: Grid, sizes: Mapping[str, Size], model: str) -> dict[str, int]:
+    """Return how often a judge is asked about turns of one model, by dataset.
+
+    Every turn is judged once, and some of most cells again for the chance floor.
+    """
+    floor, turns = ChanceFloorGrid(grid), _turns(grid, sizes, model)
+    for cell in floor.cells:
+        if cell.model == model:
+            n_turns = sizes[cell.dataset].n_items * grid.n_samples(cell.temperature)
+            turns[cell.dataset] += min(n_turns, floor.n_turns)
+    return turns
+
+
 def _judges(grid: Grid, sizes: Mapping[str, Size]) -> str:
     """Return the number of calls of each judge, and their price if its entry has one.
 
@@ -132,7 +146,7 @@ def _judges(grid: Grid, sizes: Mapping[str, Size]) -> str:
     n_calls = n_read = 0.0
     for name in grid.models:
         longest = grid.answer_settings(name)["max_tokens"] + grid.config["user_turn"]["max_tokens"]
-        for dataset, n_turns in _turns(grid, sizes, name).items():
+        for dataset, n_turns in _turns_judged(grid, sizes, name).items():
             n_calls += n_turns
             n_read += n_turns * (sizes[dataset].n_tokens + longest)
     for name, judge in grid.judges.items():

@@ -1,12 +1,15 @@
 """`userturn rates`: print rates, controls and judges of a finished study."""
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from userturn.cli.arguments import take_results
 from userturn.errors import UserError
+from userturn.storage.key_columns import JUDGED_CELL_KEYS
 from userturn.study.cells import ALL
 
 HELP = "print the rates of a finished study"
@@ -22,19 +25,35 @@ def run(arguments: argparse.Namespace) -> str:
     return show_rates(arguments.results)
 
 
-def format_rates(rates: pl.DataFrame, accuracy: pl.DataFrame) -> str:
-    """Return the rates and accuracies of a study as lines of text with intervals."""
+def format_floor(row: Mapping[str, Any] | None) -> str:
+    """Return the chance floor of a rate in words: nothing where the study has none."""
+    if row is None:
+        return ""
+    if row["floor"] is None:
+        return f"  floor: {row['reason']}"
+    change, low, high = (100 * row[name] for name in ("difference", "lower", "upper"))
+    above = f"rate - floor {change:+.1f} [{low:+.1f}, {high:+.1f}]"
+    return f"  floor {row['floor']:.1%}, {above}, {row['n_scored']} turns"
+
+
+def format_rates(rates: pl.DataFrame, accuracy: pl.DataFrame, floors: pl.DataFrame) -> str:
+    """Return rates with their chance floors, and accuracies, as lines of text with intervals."""
+    floor_of = {tuple(row[k] for k in JUDGED_CELL_KEYS): row for row in floors.to_dicts()}
 
     def share(row: dict[str, float | None]) -> str:
         if row["estimate"] is None:
             return "      no verdict      "
         return f"{row['estimate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
 
-    lines = ["genuine follow-ups, share of scored turns with 95% interval"]
+    lines = [
+        "genuine follow-ups, share of scored turns with 95% interval; floor: the share of the same "
+        "turns after another item's answer, difference in points"
+    ]
     for row in rates.iter_rows(named=True):
         cell = f"{row['model']} {row['dataset']} t={row['temperature']:g} {row['perturbation']}"
         scored = f"{row['n_scored']}/{row['n_turns']} scored"
-        lines.append(f"  {cell:<58} {row['judge']:<10} {share(row)}  {scored}")
+        floor = format_floor(floor_of.get(tuple(row[k] for k in JUDGED_CELL_KEYS)))
+        lines.append(f"  {cell:<58} {row['judge']:<10} {share(row)}  {scored}{floor}")
     lines.append("task accuracy, share of graded answers with 95% interval")
     for row in accuracy.drop_nulls("estimate").iter_rows(named=True):
         cell = f"{row['model']} {row['dataset']}"
@@ -72,8 +91,11 @@ def show_rates(results: Path) -> str:
             f"'{tables}/rates.parquet' does not exist; expected the results folder of a finished "
             "study: run `snakemake` first"
         )
+    floors = tables / "chance_floor.parquet"  # not there in the results of an older version
     text = format_rates(
-        pl.read_parquet(tables / "rates.parquet"), pl.read_parquet(tables / "accuracy.parquet")
+        pl.read_parquet(tables / "rates.parquet"),
+        pl.read_parquet(tables / "accuracy.parquet"),
+        pl.read_parquet(floors) if floors.is_file() else pl.DataFrame(),
     )
     controls = format_controls(pl.read_parquet(tables / "controls.parquet"))
     judges = format_judges(pl.read_parquet(tables / "judges.parquet"))

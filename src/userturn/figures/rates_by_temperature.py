@@ -14,6 +14,7 @@ from userturn.figures.theme import (
     titled,
     told_apart,
 )
+from userturn.storage.key_columns import CELL_KEYS
 
 
 def _beside_each_other(rates: pl.DataFrame) -> pl.DataFrame:
@@ -26,16 +27,31 @@ def _beside_each_other(rates: pl.DataFrame) -> pl.DataFrame:
     return shifted.with_columns(place=pl.col("temperature") + pl.col("shift"))
 
 
-def rates_by_temperature(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
-    """Draw the follow-up rate over temperature: one row per model, a panel a dataset."""
-    table = _beside_each_other(rates.drop_nulls("estimate"))
+def _with_floors(rates: pl.DataFrame, floors: pl.DataFrame) -> pl.DataFrame:
+    """Return the rates with `floor` and its limits, null where a cell has no chance floor."""
+    shown = floors.select(*CELL_KEYS, "floor", "floor_lower", "floor_upper")
+    return rates.join(shown, on=CELL_KEYS, how="left", maintain_order="left")
+
+
+def _subtitle(table: pl.DataFrame) -> str:
+    """Return what the marks are."""
+    if table["floor"].count() == 0:
+        return "; 95% intervals"
+    return "; 95% intervals; pale bar: chance floor, the same turns after another item's answer"
+
+
+def rates_by_temperature(
+    rates: pl.DataFrame, floors: pl.DataFrame, families: pl.DataFrame, judge: str
+) -> Any:
+    """Draw follow-up rates and chance floors over temperature: a row a model, a panel a dataset."""
+    table = _beside_each_other(_with_floors(rates.drop_nulls("estimate"), floors))
     if table.is_empty():
         return note(NOTHING)
     models = models_in(families, table)
     width, height = (260, 180) if len(models) <= SMALL else (130, 62)
     x = alt.X("place:Q", title="temperature").axis(tickCount=5, format=".1f", grid=False)
     y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=3)
-    y = y.scale(domain=[0, ceiling(table["upper"])])
+    y = y.scale(domain=[0, ceiling(table["upper"], table["floor_upper"])])
     names = conditions_in(table, "perturbation")
     told = told_apart("perturbation", names)
     base = alt.Chart(table, width=width, height=height).encode(x=x, color=told["color"])
@@ -45,10 +61,13 @@ def rates_by_temperature(rates: pl.DataFrame, families: pl.DataFrame, judge: str
     points = base.mark_point(filled=True, size=26, opacity=1).encode(
         y="estimate:Q", shape=told["shape"]
     )
+    floor = base.mark_tick(thickness=2.5, width=11, opacity=0.45, orient="horizontal").encode(
+        y="floor:Q"
+    )
     header = alt.Header(labelAngle=0, labelAlign="left", labelBaseline="middle")
-    chart = (lines + bars + points).facet(
+    chart = (floor + lines + bars + points).facet(
         row=alt.Row("model:N", title=None, sort=models, header=header),
         column=alt.Column("dataset:N", title=None),
     )
-    title = titled("Genuine follow-ups over temperature, share of turns", judge, "; 95% intervals")
+    title = titled("Genuine follow-ups over temperature, share of turns", judge, _subtitle(table))
     return chart.properties(title=title)

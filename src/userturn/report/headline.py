@@ -11,6 +11,7 @@ from userturn.tables.material import Tables
 from userturn.workflow.controls import HUMAN
 
 RATE_SHOWN = [*LIMITS, "n_scored", "n_turns"]
+FLOOR = ["floor", "floor_lower", "floor_upper", "difference", "lower", "upper"]
 COUNTS = ["n_turns", "n_ok", "n_empty", "n_error", "n_scored", "n_unscored"]
 
 
@@ -63,6 +64,22 @@ def worth_of_judge(tables: Tables, judge: str) -> dict[str, Any]:
     return {"human": human[0] if human else None, "weakest": planted[0] if planted else None}
 
 
+def floors_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[dict[str, Any]]:
+    """Return each model's chance floors of unperturbed turns over all datasets, by temperature.
+
+    Returns:
+        `model`, `temperature`, `n_scored`, and `floor` and `difference` with their limits.
+    """
+    floors = _of_judge(tables, "chance_floor", judge)
+    if floors.is_empty():
+        return []
+    shown = floors.filter(
+        pl.col("dataset") == ALL, pl.col("perturbation") == PLAIN, pl.col("floor").is_not_null()
+    ).select("model", "temperature", "n_scored", *FLOOR)
+    order = {model: place for place, model in enumerate(models)}
+    return sorted(shown.to_dicts(), key=lambda row: (order[row["model"]], row["temperature"]))
+
+
 def headline(tables: Tables, judge: str, models: Sequence[str]) -> dict[str, Any]:
     """Return the numbers that the report begins with.
 
@@ -72,9 +89,16 @@ def headline(tables: Tables, judge: str, models: Sequence[str]) -> dict[str, Any
         models: in the order in which they are shown.
 
     Returns:
-        `counts` of turns over all cells; `models` as of `rates_of_models`; `human` and `weakest`.
+        `counts` of turns over all cells; `models` as of `rates_of_models`; `floors` as of
+        `floors_of_models`; `human` and `weakest`.
     """
     rates = _of_judge(tables, "rates", judge)
     counts = {name: int(rates[name].sum()) for name in COUNTS} if rates.height else None
     of_models = rates_of_models(tables, judge, models)
-    return {"counts": counts, "models": of_models, **worth_of_judge(tables, judge)}
+    floors = floors_of_models(tables, judge, models)
+    return {
+        "counts": counts,
+        "models": of_models,
+        "floors": floors,
+        **worth_of_judge(tables, judge),
+    }

@@ -76,7 +76,7 @@ TABLES = {
 }
 FIGURES = {
     "accuracy_and_followup": Figure("draw_figures", ("rates", "accuracy")),
-    "rates_by_temperature": Figure("draw_figures", ("rates",)),
+    "rates_by_temperature": Figure("draw_figures", ("rates", "chance_floor")),
     "perturbation_effects": Figure("draw_figures", ("contrasts",)),
     "failure_profiles": Figure("draw_figures", ("failure_profiles",)),
     "grid_overview": Figure("draw_figures", ("health",)),

@@ -17,7 +17,16 @@ function showSentence() {
   });
   const first = `At temperature ${told[0][0]}, ${told[0][1]} of the unperturbed user turns are genuine follow-ups, as ${study.judge} judges.`;
   const second = told[1][0] === told[0][0] ? "" : ` At temperature ${told[1][0]}: ${told[1][1]}.`;
-  at("sentence").textContent = first + second;
+  at("sentence").textContent = first + second + floorSentence(measured, told[0][0]);
+}
+
+function floorSentence(measured, temperature) {
+  const floors = headline.floors.filter((row) => row.temperature === temperature && measured.some(({ model }) => model === row.model));
+  if (!floors.length) return "";
+  const sorted = [...floors].sort((a, b) => a.floor - b.floor);
+  const [low, high] = [sorted[0], sorted.at(-1)].map((row) => `${percent(row.floor)} ${interval(row.floor_lower, row.floor_upper)}`);
+  const range = sorted.length === 1 ? low : `from ${low} to ${high}`;
+  return ` Of the same turns after another item's answer, where none can react to it, ${study.judge} calls ${range} genuine at temperature ${temperature}: a rate is read against this floor, not against zero.`;
 }
 
 function showCounts() {
@@ -34,6 +43,14 @@ function showCounts() {
   rows.push(["primary judge", study.judge, others.length ? `beside ${others.join(", ")}` : "the only one"]);
   if (study.private.length) rows.push(["private", plural(study.private.length, "dataset"), `texts of ${study.private.join(", ")} are left out`]);
   at("counts").append(...rows.map(([name, value, more]) => make("div", null, make("dt", null, name), make("dd", { class: "value" }, value), make("dd", { class: "soft" }, more))));
+}
+
+const floorOf = (model, temperature) => headline.floors.find((row) => row.model === model && row.temperature === temperature);
+
+function floorText(model, rate) {
+  const floor = rate && floorOf(model, rate.temperature);
+  if (!floor) return null;
+  return make("small", { class: "floor" }, `floor ${percent(floor.floor)} ${interval(floor.floor_lower, floor.floor_upper)}; above it `, ...KINDS.change([floor.difference, floor.lower, floor.upper]).map((part) => part.textContent ?? `${part} `));
 }
 
 const onScale = (share, top) => `${(100 * share / top).toFixed(2)}%`;
@@ -55,11 +72,12 @@ function showModels() {
   const ends = rows[0].rates.length ? [rows[0].rates[0].temperature, rows[0].rates.at(-1).temperature] : [];
   const several = ends[0] !== ends[1];
   at("rates-about").textContent = `Unperturbed turns over all datasets, by ${study.judge}, with 95% intervals. `
+    + (headline.floors.length ? "Floor: the share of the same turns that are called genuine after another item's answer, over at most a fixed number of turns of each dataset. " : "")
     + (several ? `Filled: temperature ${ends[0]}; open: temperature ${ends[1]}.` : `Temperature ${ends[0]}.`);
   const head = make("tr", null, ["model", `t = ${ends[0]}`, several ? `t = ${ends[1]}` : null, null, "scored", "accuracy"].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
   const body = rows.map((row) => {
     const [low, high] = [row.rates[0], row.rates.at(-1)];
-    const told = (rate) => make("td", { class: "number" }, percent(rate?.estimate), make("small", null, rate ? interval(rate.lower, rate.upper) : ""));
+    const told = (rate) => make("td", { class: "number" }, percent(rate?.estimate), make("small", null, rate ? interval(rate.lower, rate.upper) : ""), floorText(row.model, rate));
     const nScored = total(row.rates.map((rate) => rate.n_scored));
     const nTurns = total(row.rates.map((rate) => rate.n_turns));
     return make("tr", null, make("th", { scope: "row" }, make("a", { href: address(["grid"], { model: row.model }) }, row.model)), told(low), several ? told(high) : null,
