@@ -42,6 +42,13 @@ def rates(*rows: tuple[float, str, float | None], model: str = "m") -> pl.DataFr
     )
 
 
+def floors(*rows: tuple[float, str, float | None]) -> pl.DataFrame:
+    """Chance floors of cells, with limits at half of them and at the middle between them and 1."""
+    named = rates(*rows) if rows else rates((0.0, "none", 0.1)).clear()
+    limits = {"lower": "floor_lower", "upper": "floor_upper"}
+    return named.rename({"estimate": "floor", **limits})
+
+
 def health(share_unscored: float, share_empty: float) -> pl.DataFrame:
     row = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
     shares = {f"share_{kind}": 0.0 for kind in ("truncated", "refused", "error")}
@@ -88,7 +95,7 @@ def drawn(chart: Any) -> list[dict[str, Any]]:
 
 def test_every_rate_is_drawn_with_its_interval() -> None:
     table = rates((0.0, "none", 0.2), (1.0, "none", 0.4))
-    points = drawn(rates_by_temperature(table, FAMILIES, "h"))
+    points = drawn(rates_by_temperature(table, floors(), FAMILIES, "h"))
     assert [(p["temperature"], p["lower"], p["estimate"], p["upper"]) for p in points] == [
         (0.0, 0.1, 0.2, 0.6),
         (1.0, 0.2, 0.4, 0.7),
@@ -97,13 +104,14 @@ def test_every_rate_is_drawn_with_its_interval() -> None:
 
 def test_perturbations_of_one_temperature_stand_beside_each_other() -> None:
     table = rates((1.0, "none", 0.2), (1.0, "truncate", 0.2))
-    points = drawn(rates_by_temperature(table, FAMILIES, "h"))
+    points = drawn(rates_by_temperature(table, floors(), FAMILIES, "h"))
     assert points[0]["place"] < 1.0 < points[1]["place"]
 
 
 def test_cell_without_a_rate_is_left_out() -> None:
     table = rates((0.0, "none", None), (1.0, "none", 0.4))
-    assert [p["temperature"] for p in drawn(rates_by_temperature(table, FAMILIES, "h"))] == [1.0]
+    points = drawn(rates_by_temperature(table, floors(), FAMILIES, "h"))
+    assert [point["temperature"] for point in points] == [1.0]
 
 
 def test_accuracy_stands_beside_the_plain_rate_of_the_lowest_temperature() -> None:
@@ -157,7 +165,7 @@ def test_axis_ends_at_the_tenth_above_all_limits() -> None:
 def test_figure_of_hardly_anything_is_still_a_figure(tmp_path: Path, n_rows: int) -> None:
     table = rates(*[(0.0, "none", 0.5)] * n_rows, (0.0, "none", None))
     paths = [str(tmp_path / name) for name in ("f.vl.json", "f.svg", "f.png")]
-    save(rates_by_temperature(table, FAMILIES, "h"), "made by a test", *paths)
+    save(rates_by_temperature(table, floors(), FAMILIES, "h"), "made by a test", *paths)
     assert json.loads(Path(paths[0]).read_text())["$schema"].startswith("https://vega.github.io")
     assert Path(paths[1]).read_text().startswith("<svg")
     assert Path(paths[2]).read_bytes().startswith(b"\x89PNG")
@@ -175,7 +183,9 @@ def test_figures_without_any_row_are_a_sentence() -> None:
 
 def test_drawing_twice_is_byte_equal(tmp_path: Path) -> None:
     for copy in ("a", "b"):
-        chart = rates_by_temperature(rates((0.0, "none", 0.2), (1.0, "none", 0.4)), FAMILIES, "h")
+        chart = rates_by_temperature(
+            rates((0.0, "none", 0.2), (1.0, "none", 0.4)), floors(), FAMILIES, "h"
+        )
         save(
             chart,
             "made by a test",
@@ -183,3 +193,18 @@ def test_drawing_twice_is_byte_equal(tmp_path: Path) -> None:
         )
     for end in (".vl.json", ".svg", ".png"):
         assert (tmp_path / f"a{end}").read_bytes() == (tmp_path / f"b{end}").read_bytes()
+
+
+def test_floor_of_a_cell_is_drawn_at_its_rate_and_named_in_the_subtitle() -> None:
+    table = rates((0.0, "none", 0.2), (1.0, "none", 0.4))
+    chart = rates_by_temperature(table, floors((0.0, "none", 0.1)), FAMILIES, "h")
+    assert [p["floor"] for p in drawn(chart)] == [0.1, None]
+    assert "chance floor" in str(chart.to_dict()["title"])
+    without = rates_by_temperature(table, floors(), FAMILIES, "h")
+    assert "chance floor" not in str(without.to_dict()["title"])
+
+
+def test_axis_reaches_above_a_floor_that_is_higher_than_its_rate() -> None:
+    low, high = rates((0.0, "none", 0.05)), floors((0.0, "none", 0.8))
+    with_floor = rates_by_temperature(low.with_columns(upper=0.1), high, FAMILIES, "h")
+    assert "'domain': [0, 0.9]" in str(with_floor.to_dict())

@@ -11,7 +11,7 @@ import pytest
 from tests.support.made_up_results import build, made_up_config, save, write_results
 from userturn.html.page import embedded
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
-from userturn.report.headline import headline
+from userturn.report.headline import FLOOR, headline
 from userturn.report.prompt_segments import prompt_parts
 from userturn.report.table_layout import shown_table
 from userturn.storage.key_columns import TURN_KEYS
@@ -200,8 +200,20 @@ def test_headline_takes_its_numbers_from_the_tables() -> None:
     assert (found["models"][0]["accuracy"], found["human"], found["weakest"]) == (None, None, None)
 
 
+def test_headline_has_the_floor_of_unperturbed_turns_over_all_datasets() -> None:
+    row = {"model": "m", "dataset": "all", "perturbation": "none", "judge": "j", "n_scored": 9}
+    row |= dict.fromkeys(FLOOR, 0.1)
+    other = {"model": "n", "temperature": 0.0, "floor": 0.4}
+    rows = [{**row, "temperature": t} for t in (1.0, 0.0)] + [row | other]
+    hidden = [{"judge": "k"}, {"dataset": "d"}, {"perturbation": "truncate"}, {"floor": None}]
+    table = pl.DataFrame(rows + [{**row, "temperature": 0.5, **change} for change in hidden])
+    found = headline({"chance_floor": table}, "j", ["n", "m"])["floors"]
+    shown = [(floor["model"], floor["temperature"], floor["floor"]) for floor in found]
+    assert shown == [("n", 0.0, 0.4), ("m", 0.0, 0.1), ("m", 1.0, 0.1)]
+
+
 def test_headline_without_tables_is_empty() -> None:
-    nothing = {"counts": None, "models": [], "human": None, "weakest": None}
+    nothing = {"counts": None, "models": [], "floors": [], "human": None, "weakest": None}
     assert headline({}, "j", ["m"]) == nothing
 
 

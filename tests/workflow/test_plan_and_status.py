@@ -54,6 +54,16 @@ def test_plan_counts_requests_tokens_and_judge_calls(project: Path) -> None:
     assert "40 calls, free" in text
 
 
+def test_plan_counts_the_turns_that_are_judged_again(project: Path) -> None:
+    study = yaml.safe_load((project / "study.yaml").read_text())
+    study["controls"]["chance_floor"] = 6
+    study["run"]["perturbations"].append("header_only")
+    (project / "study.yaml").write_text(yaml.safe_dump(study))
+    # 5 items x 3 perturbations x (1 greedy + 3 sampled) = 60 turns. Judged again: 5 of 5 greedy and
+    # 6 of 15 sampled turns under each of two perturbations; a control has no chance floor.
+    assert "82 calls, free" in plan(["study.yaml"], "results")
+
+
 def test_plan_says_where_no_tokenizer_is_at_hand(project: Path) -> None:
     assert "tiny: its tokenizer is not downloaded yet" in plan(["study.yaml"], "results")
 

@@ -65,7 +65,7 @@ def rates_by_temperature(
         y="floor:Q"
     )
     header = alt.Header(labelAngle=0, labelAlign="left", labelBaseline="middle")
-    chart = (floor + lines + bars + points).facet(
+    chart = (lines + bars + points + floor).facet(
         row=alt.Row("model:N", title=None, sort=models, header=header),
         column=alt.Column("dataset:N", title=None),
     )

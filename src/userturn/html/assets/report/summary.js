@@ -49,8 +49,9 @@ const floorOf = (model, temperature) => headline.floors.find((row) => row.model 
 
 function floorText(model, rate) {
   const floor = rate && floorOf(model, rate.temperature);
-  if (!floor) return null;
-  return make("small", { class: "floor" }, `floor ${percent(floor.floor)} ${interval(floor.floor_lower, floor.floor_upper)}; above it `, ...KINDS.change([floor.difference, floor.lower, floor.upper]).map((part) => part.textContent ?? `${part} `));
+  if (!floor) return [];
+  const change = `${floor.difference > 0 ? "+" : ""}${(100 * floor.difference).toFixed(1)} ${interval(floor.lower, floor.upper)}`;
+  return [`floor ${percent(floor.floor)} ${interval(floor.floor_lower, floor.floor_upper)}`, `above it ${change}`].map((text) => make("small", null, text));
 }
 
 const onScale = (share, top) => `${(100 * share / top).toFixed(2)}%`;
@@ -72,7 +73,7 @@ function showModels() {
   const ends = rows[0].rates.length ? [rows[0].rates[0].temperature, rows[0].rates.at(-1).temperature] : [];
   const several = ends[0] !== ends[1];
   at("rates-about").textContent = `Unperturbed turns over all datasets, by ${study.judge}, with 95% intervals. `
-    + (headline.floors.length ? "Floor: the share of the same turns that are called genuine after another item's answer, over at most a fixed number of turns of each dataset. " : "")
+    + (headline.floors.length ? "Floor: the share called genuine of the same turns after another item's answer. " : "")
     + (several ? `Filled: temperature ${ends[0]}; open: temperature ${ends[1]}.` : `Temperature ${ends[0]}.`);
   const head = make("tr", null, ["model", `t = ${ends[0]}`, several ? `t = ${ends[1]}` : null, null, "scored", "accuracy"].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
   const body = rows.map((row) => {

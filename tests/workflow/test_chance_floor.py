@@ -1,0 +1,68 @@
+"""The chance floor in a study: what it changes, and what it leaves as it was."""
+
+import copy
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.snakemake_runs import ROOT
+from userturn.config.load import load_config
+from userturn.study.grid import Grid
+from userturn.workflow.chance_floor import ChanceFloorGrid
+from userturn.workflow.study import Study
+
+CONFIG = load_config([ROOT / "config.yaml"])
+DEMO = yaml.safe_load((ROOT / "profiles" / "demo" / "study.yaml").read_text())
+
+
+@pytest.fixture
+def demo(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.chdir(ROOT)
+    return load_config(["config.yaml", "profiles/demo/study.yaml"])
+
+
+def with_floor(config: dict[str, Any], n_turns: int) -> ChanceFloorGrid:
+    changed = copy.deepcopy(config)
+    changed["controls"]["chance_floor"] = n_turns
+    return ChanceFloorGrid(Grid(changed))
+
+
+def test_a_floor_changes_no_identity_of_a_cell_or_of_its_verdicts(demo: dict[str, Any]) -> None:
+    off, on = with_floor(demo, 0).grid, with_floor(demo, 50).grid
+    for cell in off.cells:
+        assert off.cell_identity(cell) == on.cell_identity(cell)
+        assert off.verdicts_identity(cell, "heuristic") == on.verdicts_identity(cell, "heuristic")
+
+
+def test_a_floor_of_another_size_or_seed_is_drawn_again(demo: dict[str, Any]) -> None:
+    few, many = (with_floor(demo, n) for n in (20, 50))
+    other = with_floor({**demo, "seed": demo["seed"] + 1}, 20)
+    source = few.sources[0]
+    assert len({floor.turns_identity(*source) for floor in (few, many, other)}) == 3
+
+
+def test_a_study_from_before_there_was_a_floor_has_none(demo: dict[str, Any]) -> None:
+    del demo["controls"]["chance_floor"]
+    floor = ChanceFloorGrid(Grid(demo))
+    assert (floor.sources, floor.swapped_verdicts, floor.verdicts) == ([], [], [])
+
+
+def test_controls_have_no_floor_and_every_other_cell_has_one(demo: dict[str, Any]) -> None:
+    demo["run"]["perturbations"] = ["none", "truncate", "header_only", "shuffled_answer"]
+    floor = with_floor(demo, 9)
+    assert {cell.perturbation for cell in floor.cells} == {"none", "truncate"}
+    assert len(floor.cells) == 2 * 2 * 2
+
+
+def test_a_served_judge_judges_the_swapped_turns_in_its_one_job(demo: dict[str, Any]) -> None:
+    served = {"kind": "endpoint", "serve": True, "model": "made/up", "settings": {}}
+    demo["judges"]["served"] = served | {"gpus": 0}
+    demo["run"]["judges"] = ["heuristic", "served"]
+    judges = Study(Grid(demo, "results-that-are-not-there")).judges
+    model, dataset = ChanceFloorGrid(judges.grid).sources[0]
+    path = f"results/chance_floor/{model}/{dataset}/user_turns.parquet"
+    assert path in judges.pending_turns("served")
+    assert judges.marker_of_chance_floor(model, dataset, "served") == [
+        "results/judging/served.json"
+    ]
