@@ -7,6 +7,7 @@ doctor.py: `userturn doctor`: finds what would fail on a cluster.
 export.py: `userturn export`: packs a finished study into one archive.
 main.py: the argument parser, and which module answers each command.
 plan.py: `userturn plan`: requests, prompts and estimated cost before a run.
+power.py: `userturn power`: items, samples and labels that a study needs.
 rates.py: `userturn rates`: rates, controls and judges of a finished study.
 rejudge.py: `userturn rejudge`: has a judge asked again about what it left unscored.
 status.py: `userturn status`: progress of a running study.

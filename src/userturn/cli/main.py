@@ -20,6 +20,7 @@ COMMANDS = (
     "export",
     "why",
     "plan",
+    "power",
     "status",
     "doctor",
     "rejudge",

@@ -2,6 +2,7 @@
 
 agreement.py: agreement of raters: raw, Cohen's kappa, Krippendorff's alpha, Gwet's AC1.
 arrays.py: the types of arrays.
+allocation.py: how many of each stratum to draw, by Neyman.
 association.py: rank correlation over models, odds ratios over items.
 clustered.py: rates of items that have several turns each.
 combinations.py: limits of sums and differences, from the limits of their parts.
@@ -12,6 +13,7 @@ paired.py: two conditions on the same items: test, difference, detectable differ
 prediction_powered.py: rates corrected for a judge's errors.
 proportions.py: one proportion and its interval.
 rng.py: random generators, each seeded by what it is for.
+sample_size.py: items, samples and labels for a wished precision or power.
 sign_flips.py: the exact test of paired differences.
 variance_components.py: variances of two crossed factors.
 """

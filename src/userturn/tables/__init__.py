@@ -25,6 +25,7 @@ item_counts.py: verdicts counted by item, from which the other tables start.
 judges.py: injection rate, cost and speed of each judge.
 label_domain.py: turns by one judge, what was drawn of them, and what people labelled.
 material.py: the inputs that tables are made from, and how tables are written.
+pilot.py: what a finished study says of the next one.
 pooled_rates.py: rates over several cells.
 pooling.py: pools turns over items, datasets, models and families.
 post_training.py: a trained model against its base.

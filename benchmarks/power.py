@@ -1,0 +1,122 @@
+"""Does `userturn power` keep its promise? Studies of the sizes it names, simulated and analysed.
+
+Parts of `coverage.py`. Truth is drawn here; intervals and tests are those of the tables.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.simulated import Array, Generator, Result, items, patterns
+from userturn.stats.allocation import allocated
+from userturn.stats.clustered import clustered_rate
+from userturn.stats.multiple_tests import holm
+from userturn.stats.prediction_powered import Labelled, corrected_rate
+from userturn.stats.sample_size import (
+    Judge,
+    Turns,
+    items_for_difference,
+    items_for_half_width,
+    labels_for_half_width,
+)
+from userturn.stats.sign_flips import sign_flip_p
+
+Change = tuple[float, float, float]  # rate, difference, intraclass correlation
+PRECISE = (
+    (Turns(0.2, 0.3, 0), 0.05, 1),
+    (Turns(0.2, 0.3, 0), 0.05, 5),
+    (Turns(0.05, 0.6, 0), 0.03, 3),
+    (Turns(0.01, 0.5, 0), 0.01, 1),
+)
+POWERFUL: tuple[tuple[Change, int, int], ...] = (
+    ((0.1, 0.05, 0.3), 1, 1),
+    ((0.1, 0.05, 0.3), 1, 22),
+    ((0.02, 0.03, 0.2), 1, 4),
+    ((0.2, -0.08, 0.3), 3, 4),
+    ((0.3, 0.05, 0.6), 5, 22),
+)
+LABELLED = ((0.2, 0.8, 0.85, 1319, 0.05), (0.05, 0.7, 0.95, 4000, 0.03), (0.3, 0.9, 0.9, 500, 0.06))
+
+
+def attained_half_width(
+    rng: Generator, n: int, turns: Turns, wished: float, n_samples: int
+) -> float:
+    """Return the mean half-width of intervals in studies of the size that is named."""
+    size = items_for_half_width(turns, wished, n_samples)
+    widths = []
+    for _ in range(n):
+        positive = rng.binomial(n_samples, items(rng, size or 0, turns.rate, turns.alike))
+        found, _ = clustered_rate([patterns(n_samples, positive)], "micro")
+        widths.append(((found.upper or 0.0) - (found.lower or 0.0)) / 2)
+    return float(np.mean(widths))
+
+
+def conditions(rng: Generator, n: int, change: Change) -> tuple[Array, Array]:
+    """Return the chance of each of n items under two conditions that move all of them alike."""
+    rate, difference, alike = change
+    before = items(rng, n, rate, alike)
+    if difference > 0:
+        return before, before + (1 - before) * difference / (1 - rate)
+    return before, before * (1 + difference / rate)
+
+
+def assumed(rng: Generator, change: Change) -> Turns:
+    """Return what a large pilot of such items would say of their turns."""
+    before, after = conditions(rng, 200_000, change)
+    spreads = [chance.mean() * (1 - chance.mean()) for chance in (before, after)]
+    alike = (before.var() + after.var()) / sum(spreads)
+    covariance = float(np.cov(before, after)[0, 1])
+    return Turns(change[0], float(alike), covariance / float(spreads[0] * spreads[1]) ** 0.5)
+
+
+def attained_power(rng: Generator, n: int, change: Change, n_samples: int, n_tests: int) -> float:
+    """Return how often Holm rejects for the one change among tests of none."""
+    size = items_for_difference(assumed(rng, change), change[1], n_samples, n_tests)
+    wins = 0
+    for _ in range(n):
+        chances = conditions(rng, size, change)
+        first, second = (rng.binomial(n_samples, chance) for chance in chances)
+        p = sign_flip_p((second - first) / n_samples, np.ones(size))
+        wins += holm(np.array([p, *rng.random(n_tests - 1)]))[0] < 0.05
+    return wins / n
+
+
+def attained_label_half_width(
+    rng: Generator, n: int, turns: Turns, judge: Judge, n_turns: int, wished: float
+) -> float:
+    """Return the mean half-width of corrected rates with the labels that are named."""
+    n_labels = labels_for_half_width(turns, judge, n_turns, wished) or 0
+    widths = []
+    for _ in range(n):
+        truth = rng.random(n_turns) < turns.rate
+        right = np.where(truth, judge.sensitivity, judge.specificity)
+        said = truth == (rng.random(n_turns) < right)
+        sides = [np.flatnonzero(said == side) for side in (True, False)]
+        shares = np.array([truth[side].mean() for side in sides])
+        sizes = np.array([len(side) for side in sides])
+        drawn = allocated(sizes, np.sqrt(shares * (1 - shares)), n_labels)
+        ids = [rng.choice(side, k, replace=False) for side, k in zip(sides, drawn, strict=True)]
+        weights = np.repeat(sizes / drawn, drawn)
+        chosen = np.concatenate(ids)
+        sample = Labelled(
+            truth[chosen].astype(float), said[chosen].astype(float), weights, said[chosen]
+        )
+        found = corrected_rate(said.astype(float), sample)
+        widths.append((found.upper - found.lower) / 2)
+    return float(np.mean(widths))
+
+
+def promises(rng: Generator, n: int) -> Iterator[Result]:
+    """Yield what studies attain of the sizes that `userturn power` names."""
+    for turns, wished, k in PRECISE:
+        where = f"rate {turns.rate}, {k} samples, correlation {turns.alike}"
+        found = attained_half_width(rng, n, turns, wished, k)
+        yield Result("half-width as promised", where, wished, found)
+    for change, k, n_tests in POWERFUL:
+        where = f"rate {change[0]}, change {change[1]}, {k} samples, one of {n_tests} tests"
+        yield Result("power as promised", where, 0.8, attained_power(rng, n, change, k, n_tests))
+    for rate, sensitivity, specificity, n_turns, wished in LABELLED:
+        judge = Judge(sensitivity, specificity)
+        found = attained_label_half_width(rng, n, Turns(rate, 0, 0), judge, n_turns, wished)
+        where = f"rate {rate}, {n_turns} turns, judge right in {sensitivity} and {specificity}"
+        yield Result("half-width as promised, corrected", where, wished, found)

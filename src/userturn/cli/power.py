@@ -1,0 +1,167 @@
+"""`userturn power`: how many items, samples and labels a study needs, before it is run."""
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+
+from userturn.errors import UserError
+from userturn.stats.paired import POWER
+from userturn.stats.sample_size import (
+    Judge,
+    Turns,
+    items_for_difference,
+    items_for_half_width,
+    labels_for_half_width,
+    level_of,
+)
+from userturn.tables.pilot import Assumption, pilot
+
+HELP = "tell how many items, samples and labels a study needs"
+SAMPLES = (1, 3, 5)
+MEANT = {
+    "rate": "rate of genuine turns",
+    "alike": "intraclass correlation of an item's samples",
+    "related": "correlation of an item's turns under two conditions",
+    "tests": "tests in the largest set that Holm adjusts",
+    "sensitivity": "share of genuine turns that the judge calls genuine",
+    "specificity": "share of the others that it does not",
+    "turns": "turns of a corrected rate",
+}
+DEFAULTS = {
+    "alike": (1.0, "the most cautious value"),
+    "related": (0.0, "the most cautious value"),
+    "tests": (1.0, "one test alone"),
+}
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    command.add_argument("--half-width", type=float, metavar="SHARE", help="half the interval")
+    command.add_argument("--difference", type=float, metavar="SHARE", help="change to be detected")
+    command.add_argument("--pilot", type=Path, metavar="RESULTS", help="a finished study")
+    command.add_argument("--judge", help="of the pilot; its first one if left out")
+    for name, meaning in MEANT.items():
+        command.add_argument(f"--{name}", type=float, metavar="NUMBER", help=meaning)
+    command.add_argument("--power", type=float, default=POWER, help="of the test")
+    command.add_argument("--samples", type=int, nargs="+", default=list(SAMPLES))
+
+
+def run(arguments: argparse.Namespace) -> str:
+    """Run the command."""
+    given = {name: getattr(arguments, name) for name in MEANT}
+    assumed = assumptions(given, arguments.pilot, arguments.judge)
+    _check(arguments, assumed)
+    wanted = arguments.half_width, arguments.difference
+    if wanted == (None, None):
+        raise UserError("nothing is asked for; expected --half-width, --difference or both")
+    parts = [_said(assumed)]
+    if arguments.half_width is not None:
+        parts += [_of_rates(assumed, arguments.half_width, arguments.samples)]
+        parts += [_of_labels(assumed, arguments.half_width)]
+    if arguments.difference is not None:
+        parts += [_of_changes(assumed, arguments.difference, arguments.samples, arguments.power)]
+    return "\n\n".join(parts)
+
+
+def assumptions(
+    given: Mapping[str, float | None], results: Path | None, judge: str | None
+) -> dict[str, Assumption]:
+    """Return each assumption: the option, else the pilot's, else the default."""
+    found = {} if results is None else pilot(results, judge)
+    assumed = {}
+    for name, value in given.items():
+        known = found.get(name, Assumption(None, "not given"))
+        if value is not None:
+            known = Assumption(value, "given")
+        elif known.value is None and name in DEFAULTS:
+            default, why = DEFAULTS[name]
+            known = Assumption(default, f"{known.source}: {why}")
+        assumed[name] = known
+    return assumed
+
+
+def _check(arguments: argparse.Namespace, assumed: Mapping[str, Assumption]) -> None:
+    """Refuse numbers that make no sense.
+
+    Raises:
+        UserError: a share is not one, or the rate is not known.
+    """
+    rate = assumed["rate"].value
+    if rate is None:
+        raise UserError(f"rate: {assumed['rate'].source}; give --rate, or --pilot with a study")
+    shares = {name: assumed[name].value for name in MEANT if name not in ("tests", "turns")}
+    shares |= {"half-width": arguments.half_width, "power": arguments.power}
+    for name, value in shares.items():
+        if value is not None and not 0 <= value <= 1:
+            raise UserError(f"{name}: {value:g} is no share; expected a number from 0 to 1")
+    difference = arguments.difference
+    if difference is not None and (difference == 0 or not 0 <= rate + difference <= 1):
+        raise UserError(
+            f"difference: {difference:g} from a rate of {rate:g} is no change to another rate; "
+            "expected a share, not 0, that leaves the rate between 0 and 1"
+        )
+    sizes = {"tests": assumed["tests"].value, "turns": assumed["turns"].value}
+    sizes |= {"half-width": arguments.half_width, "samples": min(arguments.samples)}
+    for name, value in sizes.items():
+        if value is not None and value <= 0:
+            raise UserError(f"{name}: {value:g} is too small; expected a number above 0")
+    if arguments.power in (0, 1):
+        raise UserError("power: no study has a power of 0 or 1; expected a share between")
+
+
+def _turns(assumed: Mapping[str, Assumption]) -> Turns:
+    return Turns(*(assumed[name].value or 0.0 for name in ("rate", "alike", "related")))
+
+
+def _said(assumed: Mapping[str, Assumption]) -> str:
+    lines = [
+        f"  {MEANT[name]:<52} {'?' if value is None else f'{value:.4g}':>8}  {source}"
+        for name, (value, source) in assumed.items()
+    ]
+    return "\n".join(["assumed", *lines])
+
+
+def _of_rates(assumed: Mapping[str, Assumption], wished: float, samples: list[int]) -> str:
+    turns = _turns(assumed)
+    lines = [f"a rate with a 95% interval of ± {100 * wished:g} points on average"]
+    for k in samples:
+        n = items_for_half_width(turns, wished, k)
+        needed = "more items than any study has" if n is None else f"{n:,} items"
+        lines.append(f"  {_samples(k)}: {needed}")
+    return "\n".join(lines)
+
+
+def _samples(k: int) -> str:
+    return "1 sample each" if k == 1 else f"{k} samples each"
+
+
+def _of_labels(assumed: Mapping[str, Assumption], wished: float) -> str:
+    """Return how many labels a corrected rate needs, or what is missing to say so."""
+    head = f"the same rate corrected with people's labels, ± {100 * wished:g} points"
+    names = ("sensitivity", "specificity", "turns")
+    missing = [f"--{name}" for name in names if assumed[name].value is None]
+    if missing:
+        return f"{head}\n  not known: give {', '.join(missing)}, or --pilot with a labelled round"
+    sensitivity, specificity, n_turns = (assumed[name].value or 0.0 for name in names)
+    judge = Judge(sensitivity, specificity)
+    n = labels_for_half_width(_turns(assumed), judge, int(n_turns), wished)
+    if n is None:
+        return f"{head}\n  no number of labels does it: {n_turns:,.0f} turns are too few"
+    return f"{head}\n  {n:,} of {n_turns:,.0f} turns labelled, shared out by Neyman's allocation"
+
+
+def _of_changes(
+    assumed: Mapping[str, Assumption], difference: float, samples: list[int], power: float
+) -> str:
+    """Return how many items a change needs, under the study's own multiplicity."""
+    n_tests = int(assumed["tests"].value or 1)
+    head = (
+        f"a change of {100 * difference:+g} points detected with a power of {power:.0%}, "
+        f"at {level_of(n_tests):.2g}: Holm's first step of {n_tests} tests"
+    )
+    lines = [
+        f"  {_samples(k)} under either condition: "
+        f"{items_for_difference(_turns(assumed), difference, k, n_tests, power):,} items"
+        for k in samples
+    ]
+    return "\n".join([head, *lines])

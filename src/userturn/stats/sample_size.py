@@ -1,0 +1,165 @@
+"""How many items, samples and labels a study needs for a wished precision or power.
+
+Rates: Wilson's interval at the turns' worth, n k / (1 + (k - 1) ρ) for n items of k samples that
+are alike by the intraclass correlation ρ (Kish 1965, Survey Sampling, section 5.4). Changes: with ψ
+the mean square of an item's change, n δ² = (z₁√ψ + z₂√(ψ - δ²))² (Connor 1987, Biometrics
+43:207-211) and 1/(kδ) items more (Fleiss, Tytun and Ury 1980, Biometrics 36:343-346), at the level
+of Holm's first step. Labels: Neyman's allocation to the two sides of a judge.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from userturn.stats.allocation import allocated
+from userturn.stats.paired import POWER
+from userturn.stats.proportions import CONFIDENCE, quantile_of, wilson_limits
+
+MOST = 10**9  # items or labels: more are none
+
+
+class Turns(NamedTuple):
+    """What is assumed of the turns of a study.
+
+    Attributes:
+        rate: of genuine turns.
+        alike: intraclass correlation of an item's samples.
+        related: correlation of two turns of an item under two conditions.
+    """
+
+    rate: float
+    alike: float
+    related: float
+
+
+class Judge(NamedTuple):
+    """What is assumed of a judge: shares of what people call genuine, and not, that it calls so."""
+
+    sensitivity: float
+    specificity: float
+
+
+def smallest(holds: Callable[[int], bool]) -> int | None:
+    """Return the smallest number from 1 for which something holds that then holds for all more.
+
+    None where it does not hold for `MOST`.
+    """
+    high = 1
+    while not holds(high):
+        if high >= MOST:
+            return None
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _half_width(rate: float, worth: float) -> float:
+    """Return half of Wilson's interval of a rate of so many turns."""
+    lower, upper = wilson_limits(rate * worth, worth)
+    return float(upper - lower) / 2
+
+
+def half_width(turns: Turns, n_items: int, n_samples: int) -> float:
+    """Return half of the interval of a rate of so many items and samples."""
+    worth = n_items * n_samples / (1 + (n_samples - 1) * turns.alike)
+    return _half_width(turns.rate, worth)
+
+
+def items_for_half_width(turns: Turns, wished: float, n_samples: int) -> int | None:
+    """Return how many items give a rate an interval of ± `wished`, on average."""
+    return smallest(lambda n: half_width(turns, n, n_samples) <= wished)
+
+
+def mean_square_change(turns: Turns, difference: float, n_samples: int) -> float:
+    """Return ψ, the mean square of the change of an item's share of n_samples turns.
+
+    With one sample it is the share of items that differ. At least the square of the difference, and
+    with one sample at least the difference itself.
+    """
+    before = turns.rate * (1 - turns.rate)
+    after = (turns.rate + difference) * (1 - turns.rate - difference)
+    within = (before + after) * (turns.alike + (1 - turns.alike) / n_samples)
+    shared = 2 * turns.related * (before * after) ** 0.5
+    least = abs(difference) if n_samples == 1 else difference**2
+    return float(max(within - shared + difference**2, least))
+
+
+def level_of(n_tests: int) -> float:
+    """Return the level of Holm's first and strictest step over so many tests."""
+    return (1 - CONFIDENCE) / n_tests
+
+
+def items_for_difference(
+    turns: Turns, difference: float, n_samples: int, n_tests: int = 1, power: float = POWER
+) -> int:
+    """Return how many items show a change of the rate with the power asked for.
+
+    Args:
+        turns: assumed under the baseline.
+        difference: the change; the rate with it lies between 0 and 1.
+        n_samples: of an item under each of the two conditions.
+        n_tests: of the set that Holm adjusts.
+        power: asked for.
+    """
+    psi = mean_square_change(turns, difference, n_samples)
+    z1, z2 = quantile_of(1 - level_of(n_tests)), quantile_of(2 * power - 1)
+    size = abs(difference)
+    root = z1 * psi**0.5 + z2 * max(psi - size**2, 0.0) ** 0.5
+    return int(np.ceil((root / size) ** 2 + 1 / (n_samples * size)))
+
+
+class _Side(NamedTuple):
+    share: float  # of the turns that the judge puts on this side
+    genuine: float  # of these, by people
+
+
+def _sides(rate: float, judge: Judge) -> list[_Side]:
+    """Return the two sides of a judge, without one that has no turn."""
+    yes = rate * judge.sensitivity + (1 - rate) * (1 - judge.specificity)
+    missed = rate * (1 - judge.sensitivity)
+    sides = ((yes, rate * judge.sensitivity), (1 - yes, missed))
+    return [_Side(share, genuine / share) for share, genuine in sides if share > 0]
+
+
+def corrected_half_width(turns: Turns, judge: Judge, n_turns: int, n_labels: int) -> float:
+    """Return half of the interval of a rate that is corrected with so many labels.
+
+    As `prediction_powered` computes it, at the shares that are expected: half a label of either
+    kind is added to the variance of each side.
+    """
+    sides = _sides(turns.rate, judge)
+    sizes = np.array([max(1, round(n_turns * side.share)) for side in sides])
+    shares = np.array([side.genuine for side in sides])
+    drawn = allocated(sizes, np.sqrt(shares * (1 - shares)), n_labels)
+    middle = (drawn * shares + 0.5) / (drawn + 1)
+    added = ((1 - middle) ** 2 + middle**2) / 2
+    spread = (drawn * (shares * (1 - shares) + (shares - middle) ** 2) + added) / (drawn + 1)
+    weights = sizes / sizes.sum()
+    of_labels = float((weights**2 * (1 - drawn / sizes) * spread / drawn).sum())
+    variance = turns.rate * (1 - turns.rate) / n_turns + of_labels
+    smoothed = float(weights @ middle)
+    worth = min(float(n_turns), smoothed * (1 - smoothed) / variance)
+    return _half_width(turns.rate, worth)
+
+
+def labels_for_half_width(turns: Turns, judge: Judge, n_turns: int, wished: float) -> int | None:
+    """Return how many labels give a corrected rate an interval of ± `wished`, on average.
+
+    None where all turns labelled would not.
+
+    Args:
+        turns: assumed; one turn an item.
+        judge: assumed.
+        n_turns: that the judge labelled.
+        wished: half the interval.
+    """
+    if corrected_half_width(turns, judge, n_turns, n_turns) > wished:
+        return None
+    found = smallest(
+        lambda n: corrected_half_width(turns, judge, n_turns, min(n, n_turns)) <= wished
+    )
+    return None if found is None else min(found, n_turns)

@@ -1,0 +1,146 @@
+"""What a finished study says of the next one: the assumptions of `userturn power`."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from userturn.errors import UserError
+from userturn.humans.labels import PEOPLE
+from userturn.judges.verdict import GENUINE
+from userturn.study.cells import ALL, PLAIN
+
+TABLES = ("pooled_rates", "contrasts", "variance_components", "confusion")
+ONE_EACH = "McNemar exact, Newcombe 10"  # the test of items of one turn under either condition
+
+
+class Assumption(NamedTuple):
+    """A number that is assumed, and where it is from; None where the study cannot say it."""
+
+    value: float | None
+    source: str
+
+
+def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
+    """Return what a finished study assumes for the next, by the names of the options.
+
+    Args:
+        results: of the study.
+        judge: whose verdicts; the study's first one where it is None.
+
+    Raises:
+        UserError: the folder is not that of a finished study, or the judge is none of it.
+    """
+    tables = {name: _read(results, name) for name in TABLES}
+    judges = tables["contrasts"]["judge"].unique().sort().to_list()
+    if judge is None:
+        record = json.loads((results / "study.json").read_text())
+        judge = str(record["config"]["run"]["judges"][0])
+    if judge not in judges:
+        raise UserError(
+            f"'{judge}' is no judge of the contrasts in '{results}'; expected one of "
+            f"{', '.join(judges) or '(none)'}: name one with --judge"
+        )
+    kept = {
+        n: t.filter(pl.col("judge") == judge) if "judge" in t.columns else t
+        for n, t in tables.items()
+    }
+    return {
+        **_rate(kept["pooled_rates"]),
+        "related": _related(kept["contrasts"]),
+        "alike": _alike(kept["variance_components"]),
+        "tests": _tests(kept["contrasts"]),
+        **_judge(kept["confusion"], judge),
+    }
+
+
+def _read(results: Path, name: str) -> pl.DataFrame:
+    path = results / "tables" / f"{name}.parquet"
+    if not path.is_file():
+        raise UserError(
+            f"'{path}' does not exist; expected the results folder of a finished study: "
+            "run `snakemake` first"
+        )
+    return pl.read_parquet(path)
+
+
+def _rate(pooled: pl.DataFrame) -> dict[str, Assumption]:
+    """Return the rate of a model nearest to a half, which needs the most items, and its turns."""
+    rows = pooled.filter(
+        pl.col("scope") == "model",
+        pl.col("perturbation") == PLAIN,
+        pl.col("average") == "micro",
+        pl.col("estimate").is_not_null(),
+    ).sort((pl.col("estimate") - 0.5).abs(), "model", "temperature")
+    if rows.is_empty():
+        nothing = Assumption(None, "the pilot has no unperturbed rate")
+        return {"rate": nothing, "turns": nothing}
+    row = rows.row(0, named=True)
+    source = f"{row['model']} at temperature {row['temperature']:g}, the pilot's nearest to a half"
+    return {
+        "rate": Assumption(row["estimate"], source),
+        "turns": Assumption(row["n_turns"], source),
+    }
+
+
+def _related(contrasts: pl.DataFrame) -> Assumption:
+    """Return the mean correlation of an item's two turns, over contrasts of one turn each."""
+    rows = contrasts.filter(pl.col("correction") == "Holm", pl.col("test") == ONE_EACH)
+    found = [phi for row in rows.to_dicts() if (phi := _phi(row)) is not None]
+    if not found:
+        return Assumption(None, "the pilot has no contrast of one turn an item")
+    source = f"mean of {len(found)} contrasts of the pilot, at least 0"
+    return Assumption(max(0.0, sum(found) / len(found)), source)
+
+
+def _phi(row: Mapping[str, Any]) -> float | None:
+    """Return the correlation of two conditions from rates and the items that differ."""
+    p, q = row["rate_baseline"], row["rate_condition"]
+    spread = p * (1 - p) * q * (1 - q)
+    differ = (row["n_rise"] + row["n_fall"]) / row["n_items"]
+    both = (p + q - differ) / 2
+    return None if spread <= 0 else float((both - p * q) / spread**0.5)
+
+
+def _alike(components: pl.DataFrame) -> Assumption:
+    """Return the intraclass correlation of an item's samples, at the highest temperature."""
+    rows = components.filter(
+        pl.col("dataset") == ALL, pl.col("temperature") == components["temperature"].max()
+    )
+    found = {row["component"]: row for row in rows.to_dicts()}
+    samples = found.get("samples")
+    if samples is None or samples["variance"] is None or samples["includes"]:
+        return Assumption(None, "the pilot has one sample an item")
+    values = [found[name]["variance"] for name in ("items", "items by models")]
+    between = max(0.0, sum(value or 0.0 for value in values))
+    total = between + max(0.0, samples["variance"])
+    return Assumption(between / total if total else 0.0, "variance components of the pilot")
+
+
+def _tests(contrasts: pl.DataFrame) -> Assumption:
+    sets = contrasts.filter(pl.col("correction") == "Holm").group_by("factor", "tests").len()
+    largest = sets["len"].max()
+    return Assumption(
+        float(largest) if isinstance(largest, int) else 1.0, "the pilot's largest set of contrasts"
+    )
+
+
+def _judge(confusion: pl.DataFrame, judge: str) -> dict[str, Assumption]:
+    """Return the sensitivity and specificity of a judge by what people said, if they did."""
+    pairs = confusion.filter(
+        pl.col("comparison") == "judge-human",
+        pl.col("first") == PEOPLE,
+        pl.col("second") == judge,
+        pl.col("weight").is_not_null(),
+    )
+    source = "people's labels in the pilot"
+    found = {}
+    for name, is_genuine in (("sensitivity", True), ("specificity", False)):
+        side = pairs.filter((pl.col("label_first") == GENUINE) == is_genuine)
+        right = side.filter((pl.col("label_second") == GENUINE) == is_genuine)
+        total = float(side["weight"].sum())
+        share = float(right["weight"].sum()) / total if total else None
+        found[name] = Assumption(share, source if total else "nobody labelled such turns")
+    return found

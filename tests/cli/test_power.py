@@ -1,0 +1,140 @@
+"""`userturn power`: what it says from options and from a pilot, and what it refuses."""
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.synthetic_study import write_study
+from tests.tables.test_material import grid
+from userturn.cli.main import main
+from userturn.stats.sample_size import Turns, items_for_difference, items_for_half_width
+from userturn.tables.confusion import SCHEMA
+from userturn.tables.material import Material
+from userturn.tables.pilot import pilot
+
+MODELS = {"qwen3.5-2b": {}, "gpt-oss-20b": {}}
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["power", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["power", *arguments]) == 1
+    return capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished study; by its labels the judge is right in 4 of 5 and 9 of 10 turns."""
+    folder = tmp_path_factory.mktemp("pilot")
+    verdicts, grades = write_study(
+        folder,
+        models=list(MODELS),
+        datasets={"gsm8k": 300, "coval": 100},
+        temperatures=(0.0, 1.0),
+        perturbations=("none", "truncate"),
+        n_samples=3,
+    )
+    material = Material(grid(MODELS), {"verdicts": verdicts, "grades": grades})
+    (folder / "tables").mkdir()
+    for name in ("pooled_rates", "contrasts", "variance_components"):
+        material.table(name).write_parquet(folder / "tables" / f"{name}.parquet")
+    pairs = {
+        ("genuine_followup", "genuine_followup"): 80.0,
+        ("genuine_followup", "generic"): 20.0,
+        ("generic", "genuine_followup"): 30.0,
+        ("generic", "generic"): 200.0,
+        ("unrelated", "generic"): 70.0,
+    }
+    place = {"comparison": "judge-human", "first": "people", "second": "heuristic", "n": 1}
+    rows = [
+        place | {"label_first": first, "label_second": second, "weight": weight}
+        for (first, second), weight in pairs.items()
+    ]
+    pl.DataFrame(rows, schema=SCHEMA).write_parquet(folder / "tables" / "confusion.parquet")
+    (folder / "study.json").write_text(json.dumps({"config": {"run": {"judges": ["heuristic"]}}}))
+    return folder
+
+
+def test_items_are_those_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--rate", ".2", "--alike", ".3", "--related", ".1", "--tests", "22"]
+    text = said(capsys, "--half-width", ".05", "--difference", ".1", *options)
+    turns = Turns(0.2, 0.3, 0.1)
+    assert f"3 samples each: {items_for_half_width(turns, 0.05, 3)} items" in text
+    expected = items_for_difference(turns, 0.1, 5, 22)
+    assert f"5 samples each under either condition: {expected} items" in text
+    assert "at 0.0023: Holm's first step of 22 tests" in text
+    assert "not known: give --sensitivity, --specificity, --turns" in text
+
+
+def test_labels_follow_from_what_is_said_of_the_judge(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--rate", ".2", "--sensitivity", ".8", "--specificity", ".9", "--turns", "1319"]
+    text = said(capsys, "--half-width", ".05", *options)
+    assert re.search(r"\d+ of 1,319 turns labelled", text)
+    few = said(capsys, "--half-width", ".05", *options[:-1], "100")
+    assert "no number of labels does it: 100 turns are too few" in few
+
+
+def test_what_is_not_known_is_taken_at_its_most_cautious(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = said(capsys, "--half-width", ".05", "--rate", ".2")
+    found = re.findall(r"samples? each: (\d+) items", text)
+    assert len(found) == 3 and len(set(found)) == 1  # samples that are all alike buy nothing
+    assert "not given: the most cautious value" in text
+    assert "not given: one test alone" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "rate: not given; give --rate, or --pilot with a study"),
+        (("--rate", ".2"), "nothing is asked for; expected --half-width, --difference or both"),
+        (("--rate", ".2", "--difference", ".9"), "no change to another rate"),
+        (("--rate", "20", "--half-width", ".1"), "rate: 20 is no share"),
+        (("--rate", ".2", "--difference", ".1", "--power", "1"), "no study has a power of 0 or 1"),
+        (
+            ("--rate", ".2", "--half-width", "0"),
+            "half-width: 0 is too small; expected a number above 0",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    assert message in refused(capsys, *arguments)
+
+
+def test_pilot_says_where_each_assumption_is_from(results: Path) -> None:
+    found = pilot(results)
+    assert found["sensitivity"].value == pytest.approx(0.8)
+    assert found["specificity"].value == pytest.approx(0.9)
+    assert found["tests"].value == 2  # two models, one perturbation
+    rate = found["rate"].value
+    assert rate is not None and 0.1 < rate < 0.25
+    assert found["rate"].source.startswith("gpt-oss-20b at temperature 1")
+    # Turns are drawn apart from each other here, whatever their item.
+    for name in ("alike", "related"):
+        value = found[name].value
+        assert value is not None and value < 0.1
+
+
+def test_options_win_over_the_pilot(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "--pilot", str(results), "--half-width", ".05", "--rate", ".4")
+    assert re.search(r"rate of genuine turns +0.4  given", text)
+    assert "people's labels in the pilot" in text
+
+
+def test_pilot_that_is_no_study_or_has_no_such_judge_says_what_to_do(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nothing = refused(capsys, "--pilot", str(tmp_path), "--half-width", ".05")
+    assert "expected the results folder of a finished study: run `snakemake` first" in nothing
+    pair = "--pilot", str(results)
+    other = refused(capsys, *pair, "--judge", "gpt", "--half-width", ".05")
+    assert "'gpt' is no judge" in other and "expected one of heuristic" in other
