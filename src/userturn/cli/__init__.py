@@ -10,6 +10,7 @@ plan.py: `userturn plan`: requests, prompts and estimated cost before a run.
 power.py: `userturn power`: items, samples and labels that a study needs.
 rates.py: `userturn rates`: rates, controls and judges of a finished study.
 rejudge.py: `userturn rejudge`: has a judge asked again about what it left unscored.
+smallest_effect.py: the smallest change that a planned study can see.
 status.py: `userturn status`: progress of a running study.
 why.py: `userturn why`: how a file was made and whether it would be made again.
 """

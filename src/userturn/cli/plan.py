@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from userturn.cli.arguments import take_configuration
+from userturn.cli.smallest_effect import smallest_effect
 from userturn.config.load import load_config
 from userturn.datasets.messages import Message
 from userturn.errors import UserError
@@ -55,6 +56,7 @@ def plan(configfiles: list[str], results: str) -> str:
     grid = Grid(config, results)
     sizes = {name: dataset_size(grid, name) for name in grid.datasets}
     parts = [_grid(grid), _datasets(sizes), _models(grid, sizes), _judges(grid, sizes)]
+    parts.append(smallest_effect(grid, sum(size.n_items for size in sizes.values())))
     return "\n\n".join([*parts, *(_first_prompt(grid, name) for name in grid.models)])
 
 

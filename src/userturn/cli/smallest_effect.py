@@ -1,0 +1,41 @@
+"""The smallest change that a planned study can see, under its own multiplicity."""
+
+from userturn.config.families import baselines
+from userturn.prompts.perturbations import controls_of
+from userturn.stats.paired import POWER, detectable_difference
+from userturn.stats.sample_size import level_of
+from userturn.study.cells import PLAIN
+from userturn.study.grid import Grid
+
+DIFFERING = 0.1  # assumed: the share of items that are genuine under one of two conditions only
+
+
+def confirmatory_tests(grid: Grid) -> dict[str, int]:
+    """Return how many tests each set of a planned study has that Holm adjusts, by factor.
+
+    As `tables/contrasts` makes the sets: one test a model over all datasets.
+    """
+    n_controls = len(controls_of(grid.perturbations))
+    n_perturbations = len([name for name in grid.perturbations if name != PLAIN])
+    n_models = len(grid.models)
+    return {
+        "perturbation": n_models * (n_perturbations - n_controls),
+        "temperature": n_models * (len(grid.temperatures) - 1),
+        "model": len(baselines(grid.models, grid.entries)),
+    }
+
+
+def smallest_effect(grid: Grid, n_items: int) -> str:
+    """Return in one line the smallest change that a study of so many items can detect."""
+    tests = confirmatory_tests(grid)
+    factor = max(tests, key=lambda name: tests[name])
+    n_tests = tests[factor]
+    if not n_tests or not n_items:
+        return "smallest effect: none, since no two conditions are compared on the same items"
+    found = float(detectable_difference(n_items, DIFFERING, level_of(n_tests)))
+    size = f"a change of {100 * found:.1f} points" if found < 1 else "no change of any size"
+    return (
+        f"smallest effect: {n_items:,} items detect {size} with a power of {POWER:.0%} where "
+        f"{DIFFERING:.0%} of them differ, at {level_of(n_tests):.2g}: Holm's first step of "
+        f"{n_tests} tests of {factor}"
+    )
