@@ -194,7 +194,10 @@ def test_headline_takes_its_numbers_from_the_tables() -> None:
     row = {"scope": "model", "average": "micro", "perturbation": "none", "judge": "j", "model": "m"}
     share = {"estimate": 0.5, "lower": 0.4, "upper": 0.6, "n_scored": 9, "n_turns": 10}
     pooled = pl.DataFrame([{**row, "temperature": t, **share} for t in (1.0, 0.0)])
-    found = headline({"rates": rates, "pooled_rates": pooled}, "j", ["m"])
+    answers = pl.DataFrame({"n_items": [30, 40], "n_answers_cut": [24, 28]})
+    tables = {"rates": rates, "pooled_rates": pooled, "accuracy": answers}
+    found = headline(tables, "j", ["m"])
+    assert found["answers"] == {"n": 70, "n_cut": 52}
     assert (found["counts"]["n_turns"], found["counts"]["n_scored"]) == (11, 10)
     assert found["models"][0]["rates"] == [{"temperature": t, **share} for t in (0.0, 1.0)]
     assert (found["models"][0]["accuracy"], found["human"], found["weakest"]) == (None, None, None)
@@ -212,8 +215,30 @@ def test_headline_has_the_floor_of_unperturbed_turns_over_all_datasets() -> None
     assert shown == [("n", 0.0, 0.4), ("m", 0.0, 0.1), ("m", 1.0, 0.1)]
 
 
+def test_headline_has_accuracy_beside_the_follow_up_rate_of_the_same_items() -> None:
+    pooled = pl.DataFrame({"judge": ["j"], "scope": ["model"], "average": ["micro"],
+                           "perturbation": ["none"], "model": ["m"], "temperature": [0.0],
+                           "estimate": [0.457], "lower": [0.3], "upper": [0.6],
+                           "n_scored": [70], "n_turns": [70]})  # fmt: skip
+    limits = {"estimate": 0.1, "lower": 0.0, "upper": 0.2}
+    graded = {f"accuracy_{name}": [value] for name, value in limits.items()}
+    graded |= {f"followup_{name}": [value + 0.2] for name, value in limits.items()}
+    place = {"judge": ["j"], "dataset": ["all"], "model": ["m"], "temperature": [0.0]}
+    tables = {"pooled_rates": pooled, "decoupling": pl.DataFrame(place | graded)}
+    (model,) = headline(tables, "j", ["m"])["models"]
+    assert model["accuracy"] == [0.1, 0.0, 0.2]
+    assert model["followup"] == pytest.approx([0.3, 0.2, 0.4])
+
+
 def test_headline_without_tables_is_empty() -> None:
-    nothing = {"counts": None, "models": [], "floors": [], "human": None, "weakest": None}
+    nothing = {
+        "counts": None,
+        "answers": None,
+        "models": [],
+        "floors": [],
+        "human": None,
+        "weakest": None,
+    }
     assert headline({}, "j", ["m"]) == nothing
 
 

@@ -242,6 +242,21 @@ def test_slope_over_datasets_is_the_mean_of_the_datasets_slopes(tmp_path: Path) 
     assert slopes["all"] == pytest.approx((slopes["gsm8k"] + slopes["math500"]) / 2)
 
 
+def test_follow_up_beside_accuracy_is_over_the_graded_items_alone(tmp_path: Path) -> None:
+    paths, grades = write_study(tmp_path, ["m-1b"], {"gsm8k": 40, "coval": 40}, (0.0,), ("none",))
+    half = pl.read_parquet(grades[0]).with_columns(
+        correct=pl.when(pl.int_range(pl.len()) < 25).then("correct")
+    )
+    half.write_parquet(grades[0])
+    rows = tables_from(grid({"m-1b": {}}), paths, grades)["decoupling"]
+    verdicts = pl.concat([pl.read_parquet(path) for path in paths])
+    of_items = verdicts.join(half.drop_nulls("correct"), on=["dataset", "item"], how="semi")
+    row = one(rows, dataset="all")
+    assert row["n_graded"] == 25
+    assert row["n_scored"] == of_items["genuine"].count()
+    assert row["followup_estimate"] == pytest.approx(of_items["genuine"].mean())
+
+
 def test_p_values_are_adjusted_upwards_and_within_one(tables: dict[str, pl.DataFrame]) -> None:
     table = tables["contrasts"]
     assert table.filter(pl.col("p_adjusted") < pl.col("p") - 1e-12).is_empty()
@@ -326,7 +341,9 @@ def test_published_anchors_are_known_found_or_not_comparable(
 ) -> None:
     grades = pl.concat([pl.read_parquet(p) for p in sorted(results.glob("grades/*/*.parquet"))])
     rates = tables["pooled_rates"].filter(pl.col("scope") == "model", pl.col("average") == "micro")
-    found = anchors({**tables, "rates": rates, "accuracy": accuracy(grades)}, "heuristic")
+    answers = grades.select("model", "dataset", finish_reason=pl.lit("stop"))
+    of_tasks = accuracy(grades, answers)
+    found = anchors({**tables, "rates": rates, "accuracy": of_tasks}, "heuristic")
     agree = dict(found.select("quantity", "outcome").rows())
     # Nothing of gpt-oss and no 397B model here: the row stays, and says so.
     assert agree["share of assistant_turn_restate of gpt-oss"] == "not comparable"

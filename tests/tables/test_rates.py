@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from userturn.cli.rates import format_cut_answers
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.tables.accuracy import accuracy
 from userturn.tables.health import health
@@ -86,7 +87,8 @@ def test_accuracy_leaves_undecided_answers_out_of_its_denominator() -> None:
             "score": [None, None, None, None, 0.4],
         }
     )
-    rows = accuracy(grades).rows(named=True)
+    answers = grades.select("model", "dataset", finish_reason=pl.lit("stop"))
+    rows = accuracy(grades, answers).rows(named=True)
     assert [rows[0][key] for key in ("n_items", "n_graded", "n_correct", "n_undecided")] == [
         4,
         3,
@@ -98,6 +100,22 @@ def test_accuracy_leaves_undecided_answers_out_of_its_denominator() -> None:
     assert (rows[0]["mean_score"], rows[1]["mean_score"]) == (None, 0.4)
     assert [row["estimate_loose"] for row in rows] == [1.0, None]
     assert (rows[0]["n_graded_loose"], rows[0]["n_correct_loose"]) == (4, 4)
+
+
+def test_answers_cut_at_the_token_limit_are_counted_and_shown() -> None:
+    answers = pl.DataFrame(
+        {
+            "model": "m",
+            "dataset": ["d", "d", "d", "e"],
+            "finish_reason": ["length", "stop", None, "stop"],
+        }
+    )
+    grades = answers.select("model", "dataset", correct=True, correct_loose=None, score=None)
+    table = accuracy(grades.cast({"score": pl.Float64}), answers)
+    assert table.select("dataset", "n_answers_cut").rows() == [("d", 1), ("e", 0)]
+    lines = format_cut_answers(table)
+    assert len(lines) == 2 and lines[1].endswith("1 of 3 answers")
+    assert format_cut_answers(table.filter(pl.col("dataset") == "e")) == []
 
 
 def test_several_samples_of_an_item_have_an_interval_over_items() -> None:
@@ -114,7 +132,9 @@ def test_several_samples_of_an_item_have_an_interval_over_items() -> None:
 
 def test_health_gives_counts_as_shares_of_all_turns() -> None:
     row = summary(turns("ok", "ok", "empty", "error"), verdicts(True, False, None, None))
-    (found,) = health(pl.DataFrame([row])).to_dicts()
+    answers = pl.DataFrame([row]).select("model", "dataset", finish_reason=pl.lit("length"))
+    more = answers.with_columns(finish_reason=pl.lit("stop"))
+    (found,) = health(pl.DataFrame([row]), pl.concat([answers, more, more])).to_dicts()
     shares = {key: value for key, value in found.items() if key.startswith("share_")}
     assert shares == {
         "share_empty": 1 / 4,
@@ -123,4 +143,5 @@ def test_health_gives_counts_as_shares_of_all_turns() -> None:
         "share_unscored": 2 / 4,
         "share_refused": 2 / 4,
         "share_scored": 2 / 4,
+        "share_answers_cut": 1 / 3,
     }

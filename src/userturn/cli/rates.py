@@ -54,11 +54,29 @@ def format_rates(rates: pl.DataFrame, accuracy: pl.DataFrame, floors: pl.DataFra
         scored = f"{row['n_scored']}/{row['n_turns']} scored"
         floor = format_floor(floor_of.get(tuple(row[k] for k in JUDGED_CELL_KEYS)))
         lines.append(f"  {cell:<58} {row['judge']:<10} {share(row)}  {scored}{floor}")
+    lines += format_cut_answers(accuracy)
     lines.append("task accuracy, share of graded answers with 95% interval")
     for row in accuracy.drop_nulls("estimate").iter_rows(named=True):
         cell = f"{row['model']} {row['dataset']}"
         lines.append(f"  {cell:<69} {share(row)}  {row['n_graded']}/{row['n_items']} graded")
     return "\n".join(lines)
+
+
+def format_cut_answers(accuracy: pl.DataFrame) -> list[str]:
+    """Return how many answers were cut at the token limit, where any were, as lines of text."""
+    if "n_answers_cut" not in accuracy.columns:  # tables made before it was counted
+        return []
+    cut = accuracy.filter(pl.col("n_answers_cut") > 0)
+    if cut.is_empty():
+        return []
+    lines = [
+        "answers cut at the token limit: their turns react to a truncated answer under every "
+        "perturbation, none too"
+    ]
+    for row in cut.iter_rows(named=True):
+        cell = f"{row['model']} {row['dataset']}"
+        lines.append(f"  {cell:<69} {row['n_answers_cut']} of {row['n_items']} answers")
+    return lines
 
 
 def format_controls(controls: pl.DataFrame) -> str:

@@ -26,7 +26,8 @@ def rates_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[d
 
     Returns:
         `model`; `rates`: by rising temperature, `temperature` and the columns of a rate;
-        `accuracy` over the graded datasets, with its limits, or None. Nothing without pooled rates.
+        `accuracy` and, over the same items, `followup` at the lowest temperature: the means over
+        the graded datasets with their limits, or None. Nothing without pooled rates.
     """
     pooled = _of_judge(tables, "pooled_rates", judge)
     if pooled.is_empty():
@@ -44,8 +45,11 @@ def rates_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[d
     for model in models:
         of_model = rates.filter(pl.col("model") == model).select("temperature", *RATE_SHOWN)
         right = graded.filter(pl.col("model") == model) if graded.height else graded
-        accuracy = [right[f"accuracy_{name}"][0] for name in LIMITS] if right.height else None
-        rows.append({"model": model, "rates": of_model.to_dicts(), "accuracy": accuracy})
+        beside = {
+            measure: [right[f"{measure}_{name}"][0] for name in LIMITS] if right.height else None
+            for measure in ("accuracy", "followup")
+        }
+        rows.append({"model": model, "rates": of_model.to_dicts(), **beside})
     return rows
 
 
@@ -80,6 +84,14 @@ def floors_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[
     return sorted(shown.to_dicts(), key=lambda row: (order[row["model"]], row["temperature"]))
 
 
+def answers_cut(tables: Tables) -> dict[str, int] | None:
+    """Return how many answers there are and how many were cut at the token limit, if known."""
+    accuracy = tables.get("accuracy")
+    if accuracy is None or "n_answers_cut" not in accuracy.columns:
+        return None
+    return {"n": int(accuracy["n_items"].sum()), "n_cut": int(accuracy["n_answers_cut"].sum())}
+
+
 def headline(tables: Tables, judge: str, models: Sequence[str]) -> dict[str, Any]:
     """Return the numbers that the report begins with.
 
@@ -89,16 +101,16 @@ def headline(tables: Tables, judge: str, models: Sequence[str]) -> dict[str, Any
         models: in the order in which they are shown.
 
     Returns:
-        `counts` of turns over all cells; `models` as of `rates_of_models`; `floors` as of
-        `floors_of_models`; `human` and `weakest`.
+        `counts` of turns over all cells; `answers` and how many were cut; `models` as of
+        `rates_of_models`; `floors` as of `floors_of_models`; `human` and `weakest`.
     """
     rates = _of_judge(tables, "rates", judge)
     counts = {name: int(rates[name].sum()) for name in COUNTS} if rates.height else None
     of_models = rates_of_models(tables, judge, models)
-    floors = floors_of_models(tables, judge, models)
     return {
         "counts": counts,
+        "answers": answers_cut(tables),
         "models": of_models,
-        "floors": floors,
+        "floors": floors_of_models(tables, judge, models),
         **worth_of_judge(tables, judge),
     }

@@ -11,6 +11,7 @@ controls.py: how each judge labels turns of a known kind.
 corrected_rates.py: rates corrected for a judge's errors by people's labels.
 correlations.py: rank correlations over models, and slopes over model size.
 costs.py: requests, tokens and money of each judge and cell.
+cut_answers.py: answers that ended at the token limit.
 decoupling.py: accuracy beside follow-up rate by model and dataset.
 disagreements.py: turns that a judge and people label differently.
 equivalence.py: which of these claims hold.

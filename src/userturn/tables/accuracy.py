@@ -5,6 +5,7 @@ import polars as pl
 from userturn.grading.grade import mean_score
 from userturn.stats.proportions import wilson
 from userturn.storage.parquet import Schema
+from userturn.tables.cut_answers import cut_answers
 from userturn.tables.material import Material
 from userturn.tables.report_layout import (
     INTERVAL,
@@ -20,6 +21,7 @@ SCHEMA: Schema = {
     "n_graded": pl.UInt32,
     "n_correct": pl.UInt32,
     "n_undecided": pl.UInt32,
+    "n_answers_cut": pl.Int64,
     "n_graded_loose": pl.UInt32,
     "n_correct_loose": pl.UInt32,
     "mean_score": pl.Float64,
@@ -34,14 +36,15 @@ SCHEMA: Schema = {
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    return accuracy(material.grades)
+    return accuracy(material.grades, material.answers)
 
 
-def accuracy(grades: pl.DataFrame) -> pl.DataFrame:
+def accuracy(grades: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     """Return one row per model and dataset: graded, correct, undecided, rate with interval.
 
     The rate by the verifier's loose reading stands beside it, null where there is no such reading.
-    `mean_score` is that of a rubric, clipped to [0, 1], null for other verifiers.
+    `mean_score` is that of a rubric, clipped to [0, 1], null for other verifiers. `n_answers_cut`
+    counts the answers that ended at the token limit, graded or not.
     """
     counts = grades.group_by("model", "dataset", maintain_order=True).agg(
         n_items=pl.len(),
@@ -56,8 +59,10 @@ def accuracy(grades: pl.DataFrame) -> pl.DataFrame:
     loose = _wilson_columns(counts, "n_correct_loose", "n_graded_loose", "_loose")
     means = [mean_score(scores) for scores in counts["scores"].to_list()]
     means_of_rubrics = pl.Series("mean_score", means, dtype=pl.Float64)
-    order = [*counts.columns[:-1], "mean_score"]
-    return counts.with_columns(means_of_rubrics).select(*order, *strict, *loose)
+    cut = cut_answers(answers).drop("n_answers")
+    table = counts.with_columns(means_of_rubrics, *strict, *loose)
+    beside = table.join(cut, on=["model", "dataset"], how="left", maintain_order="left")
+    return beside.select(list(SCHEMA))
 
 
 def _wilson_columns(counts: pl.DataFrame, positive: str, n: str, ending: str) -> list[pl.Series]:
@@ -75,5 +80,6 @@ REPORTED = Shown(
         *texts("model", "dataset"),
         column("right", "share", "estimate", *INTERVAL),
         column("graded", "of", "n_graded", "n_items"),
+        column("answers cut at the token limit", "of", "n_answers_cut", "n_items"),
     ),
 )

@@ -12,7 +12,7 @@ from userturn.stats.proportions import Interval
 from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.decoupling import LIMITS, with_adjusted
+from userturn.tables.decoupling import LIMITS, of_graded_items, with_adjusted
 from userturn.tables.material import Material
 from userturn.tables.print_layout import number, p_value
 from userturn.tables.report_layout import (
@@ -53,7 +53,8 @@ PAIRS = [
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
     beside = material.table("decoupling")
-    return correlations(beside, material.items, material.seed, material.n_resamples)
+    items = of_graded_items(material.items, material.grades)
+    return correlations(beside, items, material.seed, material.n_resamples)
 
 
 def _correlate(

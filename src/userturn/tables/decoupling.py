@@ -3,6 +3,7 @@
 import polars as pl
 
 from userturn.stats.multiple_tests import benjamini_hochberg
+from userturn.storage.key_columns import ANSWER_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.material import Material
@@ -48,25 +49,28 @@ def _with_all(items: pl.DataFrame, by: list[str], positive: str) -> pl.DataFrame
     return pl.concat([each, both.filter(wide).select(each.columns)])
 
 
+def of_graded_items(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
+    """Return the unperturbed turns of the items whose answers by the same model were graded."""
+    kinds = [pl.col(name).cast(items.schema[name]) for name in ANSWER_KEYS]
+    graded = grades.filter(pl.col("correct").is_not_null()).select(kinds)
+    plain = items.filter(pl.col("perturbation") == PLAIN)
+    return plain.join(graded, on=ANSWER_KEYS, how="semi", maintain_order="left")
+
+
 def decoupling(items: pl.DataFrame, grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
     """Return accuracy beside the unperturbed follow-up rate of each model, dataset, temperature.
 
-    The dataset `all` is the mean over the datasets that are graded, for both alike.
+    Both are over the same items, those that were graded; the dataset `all` is the mean over the
+    datasets that are, for both alike.
     """
-    graded = grades.filter(pl.col("correct").is_not_null())
-    answers = graded.select(
-        "model",
-        "dataset",
-        "item",
+    answers = grades.filter(pl.col("correct").is_not_null()).select(
+        *ANSWER_KEYS,
         n_turns=1,
         n_scored=1,
         n_correct=pl.col("correct").cast(pl.Int32),
     )
     accuracy = _with_all(answers, ["model"], "n_correct")
-    plain = items.filter(pl.col("perturbation") == PLAIN)
-    turns = plain.filter(
-        pl.col("dataset").cast(pl.String).is_in(graded["dataset"].unique().to_list())
-    )
+    turns = of_graded_items(items, grades)
     by = ["model", "temperature", "judge"]
     followup = _with_all(turns, by, "n_genuine")
     renamed = {name: f"accuracy_{name}" for name in LIMITS}

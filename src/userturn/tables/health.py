@@ -1,8 +1,9 @@
-"""Table `health`: empty, cut and failed user turns of each cell."""
+"""Table `health`: empty, cut and failed user turns of each cell, and cut answers before them."""
 
 import polars as pl
 
 from userturn.storage.parquet import Schema
+from userturn.tables.cut_answers import cut_answers
 from userturn.tables.material import Material
 
 KINDS = ("empty", "error", "truncated", "unscored", "refused")
@@ -17,15 +18,27 @@ SCHEMA: Schema = {
     **{f"n_{kind}": pl.Int64 for kind in KINDS},
     **{f"share_{kind}": pl.Float64 for kind in KINDS},
     "share_scored": pl.Float64,
+    "n_answers_cut": pl.Int64,
+    "share_answers_cut": pl.Float64,
 }
 
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    return health(material.table("rates"))
+    return health(material.table("rates"), material.answers)
 
 
-def health(rates: pl.DataFrame) -> pl.DataFrame:
-    """Return what became of each cell's turns, as counts and as shares of all turns."""
+def health(rates: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+    """Return what became of each cell's turns, as counts and as shares of all turns.
+
+    Beside it stand the model's answers to the dataset that were cut at the token limit, as a count
+    and as a share of its answers: whatever the perturbation, their turns react to a truncated one.
+    """
     shares = {f"share_{kind}": pl.col(f"n_{kind}") / pl.col("n_turns") for kind in KINDS}
-    return rates.with_columns(**shares, share_scored="coverage").select(list(SCHEMA))
+    cut = cut_answers(answers)
+    return (
+        rates.join(cut, on=["model", "dataset"], how="left", maintain_order="left")
+        .with_columns(**shares, share_scored="coverage")
+        .with_columns(share_answers_cut=pl.col("n_answers_cut") / pl.col("n_answers"))
+        .select(list(SCHEMA))
+    )

@@ -58,6 +58,11 @@ class Material:
         return self.read("grades")
 
     @cached_property
+    def answers(self) -> pl.DataFrame:
+        """How the answers of all models and datasets ended."""
+        return self.read("answers", ["model", "dataset", "item", "finish_reason"])
+
+    @cached_property
     def items(self) -> pl.DataFrame:
         """Counts of verdicts by item, cell and judge, with the family of each model."""
         known = self.table("families").select("model", "family").cast({"model": pl.Categorical})

@@ -39,6 +39,11 @@ function showCounts() {
     rows.push(["user turns", whole(counts.n_turns), lost]);
     rows.push(["coverage", percent(counts.n_scored / counts.n_turns), `${whole(counts.n_scored)} of ${whole(counts.n_turns)} have a verdict`]);
   }
+  const answers = headline.answers;
+  if (answers) {
+    const why = "their user turns react to a truncated answer under every perturbation, none too";
+    rows.push(["answers", whole(answers.n), answers.n_cut ? `${whole(answers.n_cut)} cut at the token limit: ${why}` : "none cut at the token limit"]);
+  }
   const others = study.judges.filter((judge) => judge !== study.judge);
   rows.push(["primary judge", study.judge, others.length ? `beside ${others.join(", ")}` : "the only one"]);
   if (study.private.length) rows.push(["private", plural(study.private.length, "dataset"), `texts of ${study.private.join(", ")} are left out`]);
@@ -72,19 +77,22 @@ function showModels() {
   const top = Math.min(1, Math.max(0.05, Math.ceil(Math.max(...all) * 20) / 20));
   const ends = rows[0].rates.length ? [rows[0].rates[0].temperature, rows[0].rates.at(-1).temperature] : [];
   const several = ends[0] !== ends[1];
+  const graded = rows.some((row) => row.accuracy);
   at("rates-about").textContent = `Unperturbed turns over all datasets, by ${study.judge}, with 95% intervals. `
     + (headline.floors.length ? "Floor: the share called genuine of the same turns after another item's answer. " : "")
-    + (several ? `Filled: temperature ${ends[0]}; open: temperature ${ends[1]}.` : `Temperature ${ends[0]}.`);
-  const head = make("tr", null, ["model", `t = ${ends[0]}`, several ? `t = ${ends[1]}` : null, null, "scored", "accuracy"].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
+    + (several ? `Filled: temperature ${ends[0]}; open: temperature ${ends[1]}.` : `Temperature ${ends[0]}.`)
+    + (graded ? ` Last two columns: accuracy and, on the same items, genuine follow-ups at temperature ${ends[0]}, both as the mean over the graded datasets.` : "");
+  const head = make("tr", null, ["model", `t = ${ends[0]}`, several ? `t = ${ends[1]}` : null, null, "scored", graded ? "accuracy" : null, graded ? "genuine, same items" : null].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
   const body = rows.map((row) => {
     const [low, high] = [row.rates[0], row.rates.at(-1)];
+    const limits = (found) => make("td", { class: "number" }, found ? percent(found[0]) : DASH, make("small", null, found ? interval(found[1], found[2]) : ""));
     const told = (rate) => make("td", { class: "number" }, percent(rate?.estimate), make("small", null, rate ? interval(rate.lower, rate.upper) : ""), floorText(row.model, rate));
     const nScored = total(row.rates.map((rate) => rate.n_scored));
     const nTurns = total(row.rates.map((rate) => rate.n_turns));
     return make("tr", null, make("th", { scope: "row" }, make("a", { href: address(["grid"], { model: row.model }) }, row.model)), told(low), several ? told(high) : null,
       make("td", { class: "plot", "aria-hidden": "true" }, make("div", { class: "track" }, several ? mark(high, top, "open") : [], mark(low, top, "filled"))),
       make("td", { class: "number" }, whole(nScored), make("small", null, `of ${whole(nTurns)}`)),
-      make("td", { class: "number" }, row.accuracy ? percent(row.accuracy[0]) : DASH, make("small", null, row.accuracy ? interval(row.accuracy[1], row.accuracy[2]) : "")));
+      graded ? limits(row.accuracy) : null, graded ? limits(row.followup) : null);
   });
   at("models").append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "rates-heading" }, make("table", { class: "models" }, make("thead", null, head), make("tbody", null, body))));
 }

@@ -1,0 +1,15 @@
+"""Answers that ended at the token limit: a truncation that nobody asked for."""
+
+import polars as pl
+
+
+def cut_answers(answers: pl.DataFrame) -> pl.DataFrame:
+    """Return how many answers of each model to each dataset there are, and how many were cut.
+
+    Args:
+        answers: `model`, `dataset` and `finish_reason`, one row an answer.
+    """
+    is_cut = (pl.col("finish_reason") == "length").fill_null(value=False)
+    return answers.group_by("model", "dataset", maintain_order=True).agg(
+        n_answers=pl.len().cast(pl.Int64), n_answers_cut=is_cut.sum().cast(pl.Int64)
+    )
