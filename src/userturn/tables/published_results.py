@@ -14,8 +14,8 @@ from userturn.stats.proportions import Interval
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables import anchor_rules as rule
 from userturn.tables.anchor_rules import MARGIN
+from userturn.tables.material import Tables
 
-Tables = Mapping[str, pl.DataFrame]
 ABSTRACT, APPENDIX, DIGEST = "abstract", "appendix, quoted", "digest"  # where a claim was read
 
 
