@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.support.snakemake_runs import ROOT
-from userturn.workflow.registry import FIGURES, IDENTITIES, TABLES
+from userturn.tables.reference import stored_files
+from userturn.workflow.registry import FIGURES, TABLES
 
 LIBRARY = ROOT / "src" / "userturn"
 PACKAGES = sorted(path.parent for path in LIBRARY.rglob("__init__.py"))
 NAMED = re.compile(r"^([\w.]+/?): \S", re.MULTILINE)  # `file.py: what it does`
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
-ROW = re.compile(r"^\| (`.*`.*) \| (`.*`|every rule) \| (`.*`) \|$", re.MULTILINE)
 RULE = re.compile(r"^(?:use )?rule (?:\w+ as )?(\w+)(?: with)?:\n((?:(?: .*)?\n)*)", re.MULTILINE)
 OUTPUT = re.compile(r"^    output:\n((?:        .*\n)+)", re.MULTILINE)
 
@@ -45,11 +45,6 @@ def made_by_rules() -> set[tuple[str, str]]:
 def artifact(path: str) -> str:
     """Return a path without the format of a table or figure."""
     return re.sub(r"^((?:tables|figures)/[^.]+)(\..+)?$", r"\1.*", path)
-
-
-def rows() -> list[tuple[list[str], list[str], list[str]]]:
-    ticked = re.compile(r"`([^`]+)`")
-    return [tuple(ticked.findall(cell) for cell in row) for row in ROW.findall(PAGE)]  # type: ignore[misc]
 
 
 BY_NAME = {"grading": "\ndef verify(", "cli": "\ndef run(", "judges": "\nIS_DETERMINISTIC ="}
@@ -90,20 +85,11 @@ def test_architecture_shows_the_layers_of_the_import_contract() -> None:
     assert "\n".join(f"    {layer}" for layer in layers) in PAGE
 
 
-def test_architecture_says_which_rule_makes_each_output() -> None:
-    said = {(rule, path) for paths, rules, _ in rows() for rule in rules for path in paths}
+def test_every_output_of_a_rule_is_among_the_stored_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    said = {(rule, path) for file in stored_files() for rule in file.rules for path in file.paths}
     assert len(said) > 40
     assert made_by_rules() - said == set()
-
-
-def test_architecture_names_every_rule_that_makes_tables_or_figures() -> None:
-    said = {
-        rule
-        for paths, rules, _ in rows()
-        for rule in rules
-        if {"tables/{table}.*", "figures/{figure}.*"} & set(paths)
-    }
-    assert said == set(IDENTITIES)
 
 
 @pytest.mark.parametrize(("folder", "names"), [("tables", TABLES), ("figures", FIGURES)])
@@ -135,8 +121,9 @@ def test_every_table_states_its_columns() -> None:
     assert [name for name, path in modules.items() if "SCHEMA" not in constants(path)] == []
 
 
-def test_every_module_that_the_architecture_names_exists() -> None:
-    modules = {module for _, _, modules in rows() for module in modules}
+def test_every_module_that_stored_files_name_exists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    modules = {module for file in stored_files() for module in file.modules}
     assert [module for module in sorted(modules) if not (LIBRARY / module).exists()] == []
 
 

@@ -2,8 +2,9 @@
 
 import polars as pl
 
-from userturn.controls.schema import USER_TURNS_SCHEMA, control_turn
+from userturn.controls.schema import control_turn
 from userturn.errors import UserError
+from userturn.generation.collect import USER_TURNS_SCHEMA
 from userturn.storage.parquet import write_table
 from userturn.workflow.controls import HUMAN
 

@@ -6,14 +6,29 @@ from pathlib import Path
 import polars as pl
 
 from userturn.errors import UserError
-from userturn.generation.plan_files import plan_keys, read_plan
+from userturn.generation.plan_files import PLAN_SCHEMA, plan_keys, read_plan
 from userturn.generation.reasoning import read_answer
 from userturn.prompts.answer_form import AnswerForm
-from userturn.storage.journal_table import read_outcomes
-from userturn.storage.parquet import SLICE, write_parts
+from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes
+from userturn.storage.parquet import SLICE, Schema, write_parts
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
+
+USER_TURNS_SCHEMA: Schema = {
+    "model": pl.String,
+    "dataset": pl.String,
+    "temperature": pl.Float64,
+    "perturbation": pl.String,
+    **{name: kind for name, kind in PLAN_SCHEMA.items() if name != "position"},
+    **{name: kind for name, kind in OUTCOME_SCHEMA.items() if name not in PLAN_SCHEMA},
+    "n_tokens": pl.UInt32,
+}
+OF_USER_TURNS = ("temperature", "perturbation", "sample", "change")
+ANSWERS_SCHEMA: Schema = {
+    **{name: kind for name, kind in USER_TURNS_SCHEMA.items() if name not in OF_USER_TURNS},
+    "reasoning": pl.String,
+}
 
 
 def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:

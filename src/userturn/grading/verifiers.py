@@ -10,7 +10,17 @@ import polars as pl
 from userturn.grading.grade import Case, Grade, Verifier
 from userturn.judges.judge import Judge
 from userturn.storage.key_columns import ANSWER_KEYS
-from userturn.storage.parquet import write_table
+from userturn.storage.parquet import Schema, write_table
+
+GRADES_SCHEMA: Schema = {
+    "model": pl.String,
+    "dataset": pl.String,
+    "item": pl.String,
+    "correct": pl.Boolean,
+    "correct_loose": pl.Boolean,
+    "score": pl.Float64,
+    "reason": pl.String,
+}
 
 
 def verifier_named(name: str) -> Verifier:
@@ -83,9 +93,8 @@ def answers_to_grade(answers: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame
 
 def grades_table(rows: pl.DataFrame, grades: Sequence[Grade]) -> pl.DataFrame:
     """Return grades as a table, one row per answer."""
+    graded = {name: kind for name, kind in GRADES_SCHEMA.items() if name not in ANSWER_KEYS}
     return rows.select(ANSWER_KEYS).with_columns(
-        pl.Series("correct", [g.correct for g in grades], dtype=pl.Boolean),
-        pl.Series("correct_loose", [g.correct_loose for g in grades], dtype=pl.Boolean),
-        pl.Series("score", [g.score for g in grades], dtype=pl.Float64),
-        pl.Series("reason", [g.reason for g in grades], dtype=pl.String),
+        pl.Series(name, [getattr(grade, name) for grade in grades], dtype=kind)
+        for name, kind in graded.items()
     )

@@ -8,7 +8,21 @@ from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import Verdict
 from userturn.storage.key_columns import TURN_KEYS
-from userturn.storage.parquet import write_parts
+from userturn.storage.parquet import Schema, write_parts
+
+VERDICTS_SCHEMA: Schema = {
+    "model": pl.String,
+    "dataset": pl.String,
+    "temperature": pl.Float64,
+    "perturbation": pl.String,
+    "item": pl.String,
+    "sample": pl.Int64,
+    "judge": pl.String,
+    "label": pl.String,
+    "genuine": pl.Boolean,
+    "rationale": pl.String,
+    "unscored_reason": pl.String,
+}
 
 
 def judge_cell(
@@ -43,4 +57,4 @@ def verdicts_table(judge: str, cell: CellToJudge, verdicts: Sequence[Verdict]) -
             .otherwise("unscored_reason")
         )
     )
-    return judged.drop("outcome", "error")
+    return judged.select(list(VERDICTS_SCHEMA))

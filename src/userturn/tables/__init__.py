@@ -33,6 +33,7 @@ post_training.py: a trained model against its base.
 print_layout.py: how numbers are printed in Markdown and LaTeX.
 published_results.py: what the paper publishes, and where a study has the same quantity.
 rates.py: rate of each cell and judge, with interval and coverage.
+reference.py: writes results/README.md from the registry, the schemas and data/columns.yaml.
 report_layout.py: how a table says what the report shows of it.
 temperature_response.py: lowest against highest temperature, and where a rise is detected.
 training_overlap.py: items that occur in training data, exactly or nearly.

@@ -1,0 +1,151 @@
+"""The reference of a study's files, generated: what makes each file, and what its columns mean.
+
+`python -m userturn.tables.reference` rewrites `results/README.md`; a test compares.
+"""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+import yaml
+
+from userturn.workflow.registry import FIGURES, TABLES
+
+PAGE = Path("results", "README.md")
+FILES, COLUMNS = Path("data", "files.yaml"), Path("data", "columns.yaml")
+HEAD = """\
+# What a study writes
+
+For people who read the files of a study: each file, the rule and module that make it, what one
+row is, and its columns. The pipeline makes everything below, and git ignores it, except this
+page, which `python -m userturn.tables.reference` generates.
+
+Shares are between 0 and 1. Every Parquet file carries in its metadata `identity`, the
+fingerprint of the settings that made it, and `schema_version`; JSON artifacts have both under
+`artifact`, Vega-Lite under `usermeta`. Files are written whole or not at all; equal content is
+byte-equal.
+
+`.*` means Parquet and CSV, which have every row; the tables of a paper also have Markdown and
+LaTeX, with the main rows formatted for print. docs/methods.md has the formulas.
+
+`outcome` is `ok`, `empty` (no text but special tokens) or `error` (no reply, because a machine
+failed or the prompt was too long, with the reason). An error is never graded or judged, and a
+missing verdict is never a negative one: both are counted as unscored. A cell with a larger
+share of errors than `max_error_share` fails.
+"""
+WORDS = {pl.String: "text", pl.Boolean: "yes or no", pl.Float64: "number"}
+
+
+class StoredFile(NamedTuple):
+    """A file of a study, or a kind of file.
+
+    Attributes:
+        name: as descriptions of its columns name it.
+        paths: below results, with wildcards in braces.
+        rules: that make it; none where every rule does.
+        modules: of `userturn` that write it.
+        holds: what it, or one row of it, is.
+        columns: its columns, or the keys of JSON, with their types in words.
+    """
+
+    name: str
+    paths: tuple[str, ...]
+    rules: tuple[str, ...]
+    modules: tuple[str, ...]
+    holds: str
+    columns: Mapping[str, str]
+
+
+def type_in_words(kind: Any) -> str:
+    """Return a column's type in words."""
+    if isinstance(kind, pl.List):
+        inner = kind.inner
+        fields = [f.name for f in inner.fields] if isinstance(inner, pl.Struct) else []
+        return f"list of {' and '.join(fields) or f'{type_in_words(inner)}s'}"
+    return "integer" if kind.is_integer() else WORDS[kind]
+
+
+def _schema(place: str) -> dict[str, str]:
+    """Return the columns of a schema, given as module and constant."""
+    module, _, constant = place.rpartition(".")
+    schema = getattr(import_module(f"userturn.{module}"), constant)
+    return {name: type_in_words(kind) for name, kind in schema.items()}
+
+
+def stored_files() -> Iterator[StoredFile]:
+    """Yield every file of a study but its tables and figures."""
+    for name, entry in yaml.safe_load(FILES.read_text("utf-8")).items():
+        columns = _schema(entry["schema"]) if "schema" in entry else {}
+        yield StoredFile(
+            name,
+            tuple(entry["paths"]),
+            tuple(entry.get("rules", ())),
+            tuple(entry["modules"]),
+            entry["holds"],
+            columns or dict.fromkeys(entry.get("keys", ()), ""),
+        )
+
+
+def stored_tables(rows: Mapping[str, str]) -> Iterator[StoredFile]:
+    """Yield every table, with what one row of it is."""
+    for name, table in TABLES.items():
+        path = f"tables/{name}.*" if len(table.formats) > 1 else f"tables/{name}{table.formats[0]}"
+        module, holds = f"tables/{name}.py", f"One row is {rows.get(name, '')}."
+        yield StoredFile(
+            name, (path,), (table.rule,), (module,), holds, _schema(f"tables.{name}.SCHEMA")
+        )
+
+
+def stored_figures() -> Iterator[StoredFile]:
+    """Yield every figure."""
+    for name, figure in FIGURES.items():
+        drawn = f"Drawn from {', '.join(f'`tables/{table}.*`' for table in figure.tables)}."
+        yield StoredFile(
+            name, (f"figures/{name}.*",), (figure.rule,), (f"figures/{name}.py",), drawn, {}
+        )
+
+
+def meaning(columns: Mapping[str, str], file: str, column: str) -> str:
+    """Return what a column means; empty where nothing says so."""
+    return columns.get(f"{file}.{column}", columns.get(column, ""))
+
+
+def _section(file: StoredFile, columns: Mapping[str, str]) -> str:
+    paths = ", ".join(f"`{path}`" for path in file.paths)
+    rules = " and ".join(f"`{rule}`" for rule in file.rules) or "every rule"
+    modules = ", ".join(f"`{module}`" for module in file.modules)
+    text = f"\n### {paths}\n\n{file.holds} Made by {rules} in {modules}.\n"
+    if not file.columns:
+        return text
+    head = ("column", "type", "meaning") if any(file.columns.values()) else ("key", "meaning")
+    text += f"\n| {' | '.join(head)} |\n{'|---' * len(head)}|\n"
+    for column, kind in file.columns.items():
+        said = meaning(columns, file.name, column)
+        text += f"| {' | '.join((f'`{column}`', *filter(None, (kind,)), said))} |\n"
+    return text
+
+
+def reference() -> str:
+    """Return the page, in Markdown."""
+    described = yaml.safe_load(COLUMNS.read_text("utf-8"))
+    parts = {
+        "Tables": stored_tables(described["rows"]),
+        "Figures": stored_figures(),
+        "Other files": stored_files(),
+    }
+    page = HEAD
+    for title, files in parts.items():
+        page += f"\n## {title}\n"
+        page += "".join(_section(file, described["columns"]) for file in files)
+    return page
+
+
+def main() -> None:
+    """Rewrite the page; run in the project's folder."""
+    PAGE.write_text(reference(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
