@@ -22,13 +22,10 @@ class ReportGrid:
     @property
     def inputs(self) -> Inputs:
         """The files of the study that the report shows."""
-        grid = self.grid
         return {
             "user_turns": self.tables.user_turns,
             "verdicts": self.tables.verdicts,
-            "answers": [
-                f"results/answers/{m}/{d}.parquet" for m in grid.models for d in grid.datasets
-            ],
+            "answers": self.tables.answers,
             "grades": self.tables.grades,
             "datasets": self.data.prepared,
             "descriptions": self.data.descriptions,

@@ -101,6 +101,12 @@ class TableGrid:
         return files_of(self.grid.cells, "summary.parquet")
 
     @property
+    def answers(self) -> list[str]:
+        """The answers of all models to all datasets."""
+        grid = self.grid
+        return [f"results/answers/{m}/{d}.parquet" for m in grid.models for d in grid.datasets]
+
+    @property
     def grades(self) -> list[str]:
         """The grades of all models and datasets."""
         grid = self.grid
@@ -175,7 +181,11 @@ def _of_controls(tables: TableGrid) -> Inputs:
 
 
 INPUTS: dict[str, Callable[[TableGrid], Inputs]] = {
-    "tabulate": lambda tables: {"summaries": tables.summaries, "grades": tables.grades},
+    "tabulate": lambda tables: {
+        "summaries": tables.summaries,
+        "grades": tables.grades,
+        "answers": tables.answers,
+    },
     "analyse": _of_cells,
     "compare_with_margins": lambda tables: (
         _of_cells(tables) | files_of_tables("families", "decoupling", "item_association")
