@@ -27,6 +27,7 @@ rule draw_annotation_round:
         datasets=by_wildcards(study.humans.datasets_to_draw),
         models=by_wildcards(study.humans.models_to_draw),
         earlier_keys=by_wildcards(study.humans.earlier_keys),
+        earlier_annotations=by_wildcards(study.humans.earlier_annotations),
     output:
         key="results/humans/{round}/key.parquet",
         blind="results/humans/{round}/items.parquet",

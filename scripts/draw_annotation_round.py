@@ -15,6 +15,7 @@ if __name__ == "__main__":
             paths_to_datasets=snakemake.input.datasets,
             paths_to_descriptions=snakemake.input.models,
             paths_to_earlier_keys=snakemake.input.earlier_keys,
+            paths_to_earlier_annotations=snakemake.input.earlier_annotations,
             path_to_key=snakemake.output.key,
             path_to_items=snakemake.output.blind,
         )

@@ -196,9 +196,8 @@ def test_turns_that_people_and_judge_see_differently_are_listed_for_reading() ->
     assert table["conversation"][0] == "user: Why?"
     assert table["labels"][0] == "ann: generic; bob: generic"
     hidden = disagreements(labelled, verdicts, items, private=["d"])
-    assert (hidden.height, hidden["turn"].null_count(), hidden["conversation"].null_count()) == (
-        2,
-    ) * 3
+    assert hidden.height == 2
+    assert hidden.select("turn", "conversation", "rationale").null_count().row(0) == (2, 2, 2)
 
 
 def rates_of(found: dict[str, Any]) -> pl.DataFrame:

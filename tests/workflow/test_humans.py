@@ -50,6 +50,31 @@ def test_private_datasets_are_shown_only_where_the_config_says_so() -> None:
     assert len(humans(include_private=True).cells) == 11 * 5 * 2
 
 
+def test_licence_is_a_matter_of_each_private_dataset() -> None:
+    grid = humans(include_private=["healthbench"])
+    assert grid.n_hidden == 0
+    assert "healthbench" in {cell.dataset for cell in grid.cells}
+    assert len(humans(include_private=[]).cells) == 11 * 4 * 2
+
+
+def test_misspelt_private_dataset_is_told() -> None:
+    with pytest.raises(ConfigError, match="'healthbnch' is not defined, did you mean"):
+        humans(include_private=["healthbnch"])
+
+
+def test_perturbed_turns_are_drawn_where_the_config_names_them() -> None:
+    cells = humans(**{"from": {"perturbations": ["truncate", "generic_question"]}}).cells
+    assert {cell.perturbation for cell in cells} == {"truncate", "generic_question"}
+
+
+def test_round_that_is_shared_out_waits_for_the_labels_of_those_before(tmp_path: Path) -> None:
+    rounds = ["first", "second"]
+    assert humans(tmp_path, rounds=rounds).earlier_annotations("second") == []
+    grid = humans(tmp_path, rounds=rounds, turns=600)
+    assert grid.earlier_annotations("second") == ["results/humans/first/annotations.parquet"]
+    assert grid.earlier_annotations("first") == []
+
+
 def test_whole_grid_is_drawn_from_where_no_part_is_named() -> None:
     assert len(humans(**{"from": {}}).cells) == 11 * 4 * 5 * 3
 

@@ -1,5 +1,6 @@
 """Have people label user turns, and import what they say.
 
+allocation.py: shares a round's turns out over strata, by Neyman.
 blinding.py: hides in a user turn what could reveal its model family.
 import_labels.py: imports annotators' files; every row is checked.
 label_files.py: reads files saved by the annotation page or exported by Label Studio.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
+from userturn.humans.allocation import allocation_name, shared_out
 from userturn.humans.blinding import neutral, special_tokens
 from userturn.humans.sample import drawn, keyed_hashes
 from userturn.logs import say
@@ -48,6 +49,7 @@ TURNS_SCHEMA: Schema = {
     "answer": pl.String,
     "text": pl.String,
 }
+NO_LABELLED = pl.DataFrame(schema={"stratum": pl.String, "genuine": pl.Float64})
 ITEMS_SCHEMA: Schema = {
     "id": pl.String,
     "conversation": pl.List(pl.Struct({"role": pl.String, "text": pl.String})),
@@ -92,6 +94,8 @@ def draw(
     families: Mapping[str, str],
     minimum: int,
     seed: int,
+    n_turns: int | None = None,
+    labels: pl.DataFrame = NO_LABELLED,
 ) -> pl.DataFrame:
     """Return the turns of a new round: what is wanted, and was not drawn in an earlier one.
 
@@ -101,6 +105,8 @@ def draw(
         families: model family by model.
         minimum: turns of each family, in all rounds together.
         seed: of the study.
+        n_turns: of all rounds together, shared out by Neyman's allocation; None for no such number.
+        labels: what people said in earlier rounds: `stratum` and `genuine`.
     """
     family = pl.col("model").replace_strict(families, return_dtype=pl.String)
     before = pl.col("key").is_in(earlier["key"].to_list())
@@ -110,6 +116,8 @@ def draw(
         .agg(pl.first("stratum_size"), n_drawn=pl.max_horizontal(pl.first("n_drawn"), reached))
         .with_columns(family=family)
     )
+    if n_turns is not None:
+        strata = shared_out(strata, n_turns, labels)
     raised = topped_up(strata, minimum, seed).select(*STRATUM_KEYS, "family", wanted="n_drawn")
     placed = frame.drop("n_drawn", "inclusion_probability", "is_drawn").join(
         raised, on=STRATUM_KEYS
@@ -162,6 +170,18 @@ def shown(
     return pl.DataFrame(rows, schema=ITEMS_SCHEMA)
 
 
+def labelled_before(paths_to_annotations: Sequence[str], earlier: pl.DataFrame) -> pl.DataFrame:
+    """Return the labelled turns of earlier rounds: `stratum`, and `genuine` as a share of people.
+
+    Args:
+        paths_to_annotations: of earlier rounds.
+        earlier: their keys.
+    """
+    labels = read_tables(paths_to_annotations, {"id": pl.String, "genuine": pl.Boolean})
+    shares = labels.group_by("id").agg(genuine=pl.col("genuine").mean())
+    return shares.join(earlier, on="id").select(NO_LABELLED.columns).sort(pl.all())
+
+
 def _drawn_now(
     humans: HumanGrid,
     round_name: str,
@@ -170,13 +190,15 @@ def _drawn_now(
     paths_to_datasets: Sequence[str],
     paths_to_descriptions: Sequence[str],
     paths_to_earlier_keys: Sequence[str],
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return a new round's key and what annotators see of it."""
+    paths_to_earlier_annotations: Sequence[str],
+) -> tuple[pl.DataFrame, pl.DataFrame, str]:
+    """Return a new round's key, what annotators see of it, and how its turns were shared out."""
     seed = humans.grid.config["seed"]
     earlier = read_tables(paths_to_earlier_keys, KEY_SCHEMA)
     frame = read_tables(paths_to_samples, SAMPLE_SCHEMA)
     minimum = humans.settings["minimum_per_family"]
-    new = draw(frame, earlier, humans.families, minimum, seed)
+    labels = labelled_before(paths_to_earlier_annotations, earlier)
+    new = draw(frame, earlier, humans.families, minimum, seed, humans.n_turns, labels)
     key = keyed(new, round_name, humans.judge, seed)
     turns = read_tables(paths_to_user_turns, TURNS_SCHEMA)
     items = {
@@ -187,7 +209,8 @@ def _drawn_now(
         f"round '{round_name}': {key.height} turns of {len(humans.cells)} cells are drawn, "
         f"{humans.n_hidden} cells of private datasets are left out"
     )
-    return key, shown(key, turns, items, special_tokens(paths_to_descriptions))
+    seen = shown(key, turns, items, special_tokens(paths_to_descriptions))
+    return key, seen, allocation_name(humans.n_turns, labels.height)
 
 
 def draw_annotation_round(
@@ -208,10 +231,10 @@ def draw_annotation_round(
     """
     folder = humans.drawn_folder(round_name)
     if not humans.is_drawn(round_name):
-        key, seen = _drawn_now(humans, round_name, **inputs)
+        key, seen, allocation = _drawn_now(humans, round_name, **inputs)
         identity = fingerprint([round_name, key["id"].to_list()])
         write_table(seen, folder / "items.parquet", identity)
-        write_table(key, folder / "key.parquet", identity)
+        write_table(key, folder / "key.parquet", identity, allocation=allocation)
     for name, path in (("key.parquet", path_to_key), ("items.parquet", path_to_items)):
         with written_whole(path) as temporary:
             temporary.write_bytes((folder / name).read_bytes())

@@ -58,7 +58,7 @@ def disagreements(
             differ_in_genuine=people_say != pl.col("genuine"),
             reason=pl.when(pl.col("people_label").is_null()).then(pl.lit("people differ")),
         )
-        .with_columns(pl.when(~is_private).then(pl.col("conversation", "turn")))
+        .with_columns(pl.when(~is_private).then(pl.col("conversation", "turn", "rationale")))
     )
     return table.select(pl.col(n).cast(t) for n, t in SCHEMA.items()).sort(
         "differ_in_genuine", "judge", "round", "id", descending=[True, False, False, False]

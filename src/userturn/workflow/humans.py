@@ -32,9 +32,25 @@ class HumanGrid:
         self.families = {member.model: member.family for member in families(grid.models)}
         self.private = grid.private_datasets
         chosen = [cell for cell in grid.cells if self._is_chosen(cell)]
-        hidden = () if self.settings["include_private"] else self.private
+        self.n_turns: int | None = self.settings.get("turns")
+        hidden = self._hidden()
         self.cells = [cell for cell in chosen if cell.dataset not in hidden]
         self.n_hidden = len(chosen) - len(self.cells)
+
+    def _hidden(self) -> list[str]:
+        """Return the private datasets that annotators may not see.
+
+        Raises:
+            ConfigError: the config lets them see a dataset that is not defined.
+        """
+        shown: bool | list[str] = self.settings["include_private"]
+        if isinstance(shown, bool):
+            return [] if shown else self.private
+        for name in shown:
+            if name not in self.grid.config["datasets"]:
+                near = near_miss(name, list(self.grid.config["datasets"]))
+                raise ConfigError(f"humans.include_private: '{name}' is not defined{near}")
+        return [name for name in self.private if name not in shown]
 
     def _is_chosen(self, cell: Cell) -> bool:
         """Tell whether a cell is of the part that the config draws from.
@@ -98,6 +114,11 @@ class HumanGrid:
         """Return the keys of the rounds before one; none where it is drawn."""
         earlier = self.rounds[: self.rounds.index(round_name)]
         return self._unless_drawn(round_name, self._of_rounds("key.parquet", earlier))
+
+    def earlier_annotations(self, round_name: str) -> list[str]:
+        """Return the labels of the rounds before one, if its turns are shared out by them."""
+        earlier = self.rounds[: self.rounds.index(round_name)] if self.n_turns else []
+        return self._unless_drawn(round_name, self._of_rounds("annotations.parquet", earlier))
 
     def _of_rounds(self, file: str, rounds: list[str] | None = None) -> list[str]:
         return [f"results/humans/{n}/{file}" for n in (self.rounds if rounds is None else rounds)]
