@@ -22,10 +22,9 @@ from userturn.config.entries import ModelEntry
 from userturn.datasets.prepare import read_items
 from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, to_record
-from userturn.generation.loaded_model import engine_settings
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import UserTurn
-from userturn.models.engine import load_engine
+from userturn.models.engine import engine_settings, load_engine
 from userturn.models.fetch import folder_at_hand, local_path, model_folder, source_identity
 from userturn.models.requests import Request, Sampling, make_request
 from userturn.prompts.chat_template import Prompt

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from userturn.config.entries import Config, ModelEntry
+from userturn.models.engine import engine_settings
 from userturn.models.fetch import model_folder
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
@@ -53,16 +53,3 @@ def load_model(grid: Grid, model: str, description: Mapping[str, Any]) -> Loaded
         request_identity(grid, model, description),
         engine_settings(grid.config, entry) | {"reads_text": template.has_stop_texts},
     )
-
-
-def engine_settings(config: Config, entry: ModelEntry) -> dict[str, Any]:
-    """Return what a model's engine is loaded with, by the study's settings and its entry."""
-    settings: dict[str, Any] = config["vllm"] | {
-        "dtype": entry["dtype"],
-        "max_model_len": entry["max_model_len"],
-        "trust_remote_code": entry["trust_remote_code"],
-        "tensor_parallel_size": max(1, entry["gpus"] // entry["nodes"]),
-        "nnodes": entry["nodes"],
-        "exact": config.get("determinism") == "exact",
-    }
-    return settings

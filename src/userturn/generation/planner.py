@@ -7,6 +7,7 @@ from typing import Any
 from userturn.datasets.prepare import Item
 from userturn.models.requests import Request, Sampling, derive_seed, make_request
 from userturn.prompts.chat_template import Prompt, Template, TemplateError
+from userturn.prompts.context_length import check_context_length
 from userturn.prompts.perturbations import Context, Donor, perturb
 from userturn.storage.hashing import canonical_json
 
@@ -82,12 +83,7 @@ class Planner:
         if sampling.temperature > 0:
             seed = derive_seed(self.study_seed, role, dataset, item, sample)
             sampling = replace(sampling, seed=seed)
-        n_tokens = len(prompt.token_ids) + sampling.max_tokens
-        if n_tokens > self.max_model_len:
-            raise TemplateError(
-                f"prompt and continuation need {n_tokens} tokens, "
-                f"max_model_len is {self.max_model_len}"
-            )
+        check_context_length(prompt, sampling.max_tokens, self.max_model_len)
         return make_request(self.identity, dataset, item, sample, prompt, sampling)
 
     def answer(self, dataset: str, position: int, item: Item, sampling: Sampling) -> Planned:

@@ -2,6 +2,7 @@
 
 answer_form.py: what a model writes around the text of its answer.
 chat_template.py: derives prompts from a model's own chat template.
+context_length.py: refuses prompts that are too long for a model's context.
 control_tokens.py: control tokens of model families by their form.
 examples.py: small conversations that every template is tested on.
 header.py: which text is the user header, and how much of it the model is shown.

@@ -9,7 +9,7 @@ from userturn.prompts.chat_template import Template, TemplateError
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
-from userturn.training.job import Training
+from userturn.training.job import TrainerParts, Training
 from userturn.training.reward_endpoints import training_endpoints
 from userturn.training.rewards import Drawn, Reward, rewards_of
 from userturn.training.rollout_prompts import Task, tasks
@@ -75,44 +75,27 @@ def _drawing(how: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def reinforced_trainer(
-    grid: Grid,
-    training: Training,
-    model: Any,
-    template: Template,
-    arguments: Mapping[str, Any],
-    others: Mapping[str, Any],
-) -> Any:
+def reinforced_trainer(grid: Grid, training: Training, parts: TrainerParts) -> Any:
     """Return TRL's GRPOTrainer over the tasks of all conversations.
 
     Args:
         grid: of the study, whose judges may be asked.
         training: by a recipe of the method grpo.
-        model: the base.
-        template: of the base.
-        arguments: of the trainer's configuration, for any method.
-        others: of the trainer itself: adapter and callbacks.
+        parts: of the trainer.
     """
-    from datasets import Dataset
     from trl import GRPOConfig, GRPOTrainer
 
-    how = training.recipe["grpo"]
+    how, template = training.recipe["grpo"], parts.template
     found = tasks(template, training.rows, how["turn"], how["max_prompt_tokens"])
     stops = template.stop_token_ids if how["turn"] == "user" else template.end_token_ids
-    model.generation_config.eos_token_id = list(stops)
+    parts.model.generation_config.eos_token_id = list(stops)
     trainers: list[Any] = []
     rewards = _rewards(grid, training, template, trainers)
     weights = [float(reward.weight) for reward in rewards]
-    configuration = GRPOConfig(**arguments, **_drawing(how), reward_weights=weights)
+    configuration = GRPOConfig(**parts.arguments, **_drawing(how), reward_weights=weights)
     prompts = [{"prompt": task.prompt.text, "task": number} for number, task in enumerate(found)]
-    trainer = GRPOTrainer(
-        model=model,
-        args=configuration,
-        reward_funcs=[_trl_reward(reward, template, found, stops) for reward in rewards],
-        train_dataset=Dataset.from_list(prompts),
-        processing_class=template.tokenizer,
-        **others,
-    )
+    of_trl = [_trl_reward(reward, template, found, stops) for reward in rewards]
+    trainer = parts.trainer(GRPOTrainer, configuration, prompts, reward_funcs=of_trl)
     trainers.append(trainer)
     return trainer
 

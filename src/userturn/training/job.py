@@ -1,11 +1,13 @@
 """One training: what it needs, its trainer's arguments, and where its checkpoints are."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from userturn.config.entries import ModelEntry
 from userturn.config.recipes import Recipe
+from userturn.prompts.chat_template import Template
 
 STATE = "trainer_state.json"  # what the trainer writes last of a checkpoint
 
@@ -34,6 +36,36 @@ class Training:
     def n_steps(self) -> int:
         """Updates of the weights."""
         return int(self.recipe["optimisation"]["steps"])
+
+
+@dataclass(frozen=True)
+class TrainerParts:
+    """What a trainer of any method is made of.
+
+    Attributes:
+        model: the base.
+        template: of the base.
+        arguments: of the trainer's configuration.
+        others: of the trainer itself: adapter and callbacks.
+    """
+
+    model: Any
+    template: Template
+    arguments: Mapping[str, Any]
+    others: Mapping[str, Any]
+
+    def trainer(self, kind: Any, configuration: Any, rows: list[dict[str, Any]], **own: Any) -> Any:
+        """Return TRL's trainer of a kind over some rows; `own` is what only that kind takes."""
+        from datasets import Dataset
+
+        return kind(
+            model=self.model,
+            args=configuration,
+            train_dataset=Dataset.from_list(rows),
+            processing_class=self.template.tokenizer,
+            **self.others,
+            **own,
+        )
 
 
 def last_checkpoint(folder: Path) -> tuple[int, Path | None]:

@@ -6,7 +6,7 @@ from typing import Any
 from userturn.errors import UserError
 from userturn.prompts.chat_template import Template, TemplateError
 from userturn.prompts.tokenize import interleave
-from userturn.training.job import Training
+from userturn.training.job import TrainerParts, Training
 
 Messages = Sequence[Mapping[str, str]]
 IGNORED = -100  # a label that torch's cross entropy leaves out
@@ -89,31 +89,17 @@ def labelled_rows(
     return rows
 
 
-def supervised_trainer(
-    training: Training,
-    model: Any,
-    template: Template,
-    arguments: Mapping[str, Any],
-    others: Mapping[str, Any],
-) -> Any:
+def supervised_trainer(training: Training, parts: TrainerParts) -> Any:
     """Return TRL's SFTTrainer over the learnt tokens of all conversations.
 
     Args:
         training: by a recipe of the method sft.
-        model: the base.
-        template: of the base.
-        arguments: of the trainer's configuration, for any method.
-        others: of the trainer itself: adapter and callbacks.
+        parts: of the trainer.
     """
-    from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
     how = training.recipe["sft"]
-    rows = labelled_rows(template, [row["messages"] for row in training.rows], how["loss_on"])
-    return SFTTrainer(
-        model=model,
-        args=SFTConfig(**arguments, max_length=how["max_tokens"], packing=False),
-        train_dataset=Dataset.from_list(rows),
-        processing_class=template.tokenizer,
-        **others,
-    )
+    messages = [row["messages"] for row in training.rows]
+    rows = labelled_rows(parts.template, messages, how["loss_on"])
+    configuration = SFTConfig(**parts.arguments, max_length=how["max_tokens"], packing=False)
+    return parts.trainer(SFTTrainer, configuration, rows)

@@ -25,7 +25,7 @@ from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.leases import lease
 from userturn.study.grid import Grid
-from userturn.training.job import STATE, Training, last_checkpoint, trainer_arguments
+from userturn.training.job import STATE, TrainerParts, Training, last_checkpoint, trainer_arguments
 
 LOGGED = ("step", "loss", "grad_norm", "mean_token_accuracy", "entropy", "kl", "reward")
 QUIET = {  # TRL reports each run to its makers otherwise
@@ -91,9 +91,10 @@ def load_trainer(grid: Grid, training: Training, stop: StopFlag) -> Any:
         "callbacks": [_watcher(training, stop)],
     }
     arguments = trainer_arguments(training, torch.cuda.is_available())
+    parts = TrainerParts(model, template, arguments, others)
     if training.recipe["method"] == "sft":
-        return supervised_trainer(training, model, template, arguments, others)
-    return reinforced_trainer(grid, training, model, template, arguments, others)
+        return supervised_trainer(training, parts)
+    return reinforced_trainer(grid, training, parts)
 
 
 def run_to_the_end(grid: Grid, training: Training, stop: StopFlag) -> Path:

@@ -1,0 +1,21 @@
+"""Prompts that are too long for a model's context are refused before they are sent."""
+
+from userturn.prompts.chat_template import Prompt, TemplateError
+
+
+def check_context_length(prompt: Prompt, max_tokens: int, max_model_len: int) -> None:
+    """Refuse a prompt that leaves too little of the context for its continuation.
+
+    Args:
+        prompt: of one request.
+        max_tokens: that the model may write after it.
+        max_model_len: tokens that prompt and continuation may have together.
+
+    Raises:
+        TemplateError: the two together are longer.
+    """
+    n_tokens = len(prompt.token_ids) + max_tokens
+    if n_tokens > max_model_len:
+        raise TemplateError(
+            f"prompt and continuation need {n_tokens} tokens, max_model_len is {max_model_len}"
+        )
