@@ -11,10 +11,6 @@ FINDING = ("check", "artifact", "expected", "found", "fix")
 NOTE = ("check", "artifact", "text")
 
 
-def _cell(text: str) -> str:
-    return f"<td>{escape(show_unseen(text))}</td>"
-
-
 def _table(names: Sequence[str], rows: Sequence[object]) -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = "".join(
