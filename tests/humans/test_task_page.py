@@ -17,8 +17,8 @@ from userturn.humans.task_page import (
     label_studio_config,
     label_studio_tasks,
     page,
-    read_rubric,
 )
+from userturn.judges.rubric import read_rubric
 
 RUBRIC = read_rubric(ROOT / "data" / "rubric.yaml")
 ITEMS = {"d": {f"i{n:04}": [{"role": "user", "content": f"Question {n}?"}] for n in range(20)}}
@@ -40,7 +40,7 @@ def test_page_holds_every_turn_in_the_order_of_opaque_ids() -> None:
 
 
 def test_data_of_the_page_is_nothing_but_what_annotators_may_see() -> None:
-    assert set(data_of(PAGE)) == {"round", "digest", "labels", "items"}
+    assert set(data_of(PAGE)) == {"round", "digest", "labels", "rules", "ours", "items"}
     assert data_of(PAGE)["items"][0]["conversation"][-1] == {
         "role": "assistant",
         "text": "An answer.",

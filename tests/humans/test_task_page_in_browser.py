@@ -15,7 +15,8 @@ from tests.support.browser import chromium, needs_chromium
 from tests.support.snakemake_runs import ROOT
 from userturn.humans.label_files import rows_of_file
 from userturn.humans.rounds import ITEMS_SCHEMA
-from userturn.humans.task_page import page, read_rubric
+from userturn.humans.task_page import page
+from userturn.judges.rubric import read_rubric
 
 pytestmark = [pytest.mark.slow, needs_chromium]
 HOSTILE = [

@@ -262,7 +262,7 @@ def test_changed_price_address_or_pace_asks_nothing_and_a_changed_rubric_all(
         other = server.url.replace("127.0.0.1", "localhost")
         assert n_asked(base_url=other, concurrency=1, timeout=9, price={"input": 9}) == 0
         assert n_asked(settings={"max_tokens": 101}) == 12
-        rubric.write_text(text.replace("an assistant", "the assistant") + "\n")
+        rubric.write_text(text.replace("such as thanks", "such as a greeting"))
         assert n_asked() == 12
 
 

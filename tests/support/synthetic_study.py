@@ -9,6 +9,8 @@ import polars as pl
 
 from userturn.storage.key_columns import CELL_KEYS
 
+RUBRIC = str(Path(__file__).resolve().parents[2] / "data" / "rubric.yaml")
+
 MODELS = [
     "qwen3.5-0.8b",
     "qwen3.5-2b",

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from tests.support.synthetic_study import RUBRIC
 from userturn.judges.verdict import GENUINE
 from userturn.storage.key_columns import CELL_KEYS
 from userturn.tables.agreement import agreement
@@ -54,7 +55,7 @@ def tables_in(folder: Path) -> dict[str, pl.DataFrame]:
     models = sorted(path.name for path in (folder / "grades").iterdir())
     verdicts = pl.concat([pl.read_parquet(path) for path in sorted(paths)])
     labelled, judged = _labels(verdicts)
-    material = Material(_grid(models), {"verdicts": paths, "grades": grades})
+    material = Material(_grid(models), {"verdicts": paths, "grades": grades, "rubric": [RUBRIC]})
     scale = sorted(verdicts["label"].drop_nulls().unique())
     return {
         **{name: material.table(name) for name in tables_of("analyse")},

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.support.synthetic_study import write_study
+from tests.support.synthetic_study import RUBRIC, write_study
 from userturn.cli.compare import compare_studies
 from userturn.errors import UserError
 from userturn.storage.parquet import write_markdown
@@ -34,7 +34,7 @@ def grid(models: dict[str, Any], n_resamples: int = 200) -> Any:
 
 
 def tables_from(study: Any, verdicts: list[str], grades: list[str]) -> dict[str, pl.DataFrame]:
-    material = Material(study, {"verdicts": verdicts, "grades": grades})
+    material = Material(study, {"verdicts": verdicts, "grades": grades, "rubric": [RUBRIC]})
     return {name: material.table(name) for name in tables_of("analyse")}
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from userturn.figures.theme import COLOURS, INK, note, save
 from userturn.humans.labels import PEOPLE
-from userturn.humans.task_page import read_rubric
+from userturn.judges.rubric import read_rubric
 from userturn.tables.confusion import SIDE
 
 
@@ -50,5 +50,6 @@ def draw_confusion(
     paths_to_figure: Sequence[str],
 ) -> None:
     """Draw the confusion of judges and people."""
-    chart = confusion_figure(pl.read_parquet(path_to_confusion), list(read_rubric(path_to_rubric)))
+    labels = list(read_rubric(path_to_rubric).labels)
+    chart = confusion_figure(pl.read_parquet(path_to_confusion), labels)
     save(chart, identity, *map(str, paths_to_figure))

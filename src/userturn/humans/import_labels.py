@@ -13,7 +13,7 @@ from userturn.config.errors import near_miss
 from userturn.errors import UserError
 from userturn.humans.label_files import COLUMNS, Row, rows_of_file
 from userturn.humans.rounds import KEY_SCHEMA
-from userturn.humans.task_page import read_rubric
+from userturn.judges.rubric import read_rubric
 from userturn.judges.verdict import GENUINE
 from userturn.logs import say
 from userturn.storage.parquet import Schema, write_table
@@ -163,7 +163,7 @@ def import_annotations(
         UserError: every problem found, one sentence per line, unless `skip_problems`.
     """
     key = pl.read_parquet(path_to_key)
-    reading = read_annotations(paths_to_files, key, read_rubric(path_to_rubric), round_name)
+    reading = read_annotations(paths_to_files, key, read_rubric(path_to_rubric).labels, round_name)
     if reading.problems and not skip_problems:
         raise UserError(
             f"{len(reading.problems)} problems in data/annotations/{round_name}/, nothing of it is "

@@ -6,40 +6,35 @@ and the turn, and nothing else.
 """
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import polars as pl
-import yaml
 
 from userturn.html.page import embedded, policy, read_page
+from userturn.judges.rubric import Rubric, described, note_on_ours, read_rubric
 from userturn.storage.atomic_files import write_text
 from userturn.storage.hashing import fingerprint
 
-Labels = Mapping[str, Mapping[str, str]]
 
-
-def read_rubric(path: str | Path) -> Labels:
-    """Return the labels of a rubric, each with its criterion and an example, in their order."""
-    labels: Labels = yaml.safe_load(Path(path).read_text())["labels"]
-    return labels
-
-
-def page(round_name: str, items: pl.DataFrame, labels: Labels) -> str:
+def page(round_name: str, items: pl.DataFrame, rubric: Rubric) -> str:
     """Return the annotation page of a round as HTML.
 
     Args:
         round_name: what the round is called.
         items: `id`, `conversation` and `turn`, in the order in which they are shown.
-        labels: criterion and example by label.
+        rubric: what annotators read, word for word what judges read.
     """
     template = read_page("annotate.html")
     data = {
         "round": round_name,
         "digest": fingerprint(items["id"].to_list()),
-        "labels": [{"name": name, **text} for name, text in labels.items()],
+        "labels": [
+            {"name": name, "criterion": label["criterion"], "described": described(label)}
+            for name, label in rubric.labels.items()
+        ],
+        "rules": rubric.rules,
+        "ours": note_on_ours(rubric),
         "items": items.to_dicts(),
     }
     before, after = template.replace("{{policy}}", policy(template)).split("{{data}}")
@@ -64,8 +59,8 @@ def label_studio_tasks(round_name: str, items: pl.DataFrame) -> list[dict[str, A
     ]
 
 
-def label_studio_config(labels: Labels) -> str:
-    """Return Label Studio's labelling interface: conversation, turn, one choice, notes."""
+def label_studio_config(rubric: Rubric) -> str:
+    """Return Label Studio's labelling interface: conversation, turn, rules, one choice, notes."""
     view = Element("View")
     SubElement(view, "Header", value="Conversation")
     SubElement(
@@ -74,11 +69,14 @@ def label_studio_config(labels: Labels) -> str:
     )  # fmt: skip
     SubElement(view, "Header", value="The next user turn: what is it?")
     SubElement(view, "Text", name="turn", value="$turn")
+    for text in (rubric.rules, note_on_ours(rubric)):
+        if text:
+            SubElement(view, "Header", value=" ".join(text.split()), size="6")
     choices = SubElement(
         view, "Choices", name="label", toName="turn", choice="single", required="true"
     )
-    for number, (name, label) in enumerate(labels.items(), start=1):
-        SubElement(choices, "Choice", value=name, hint=label["criterion"], hotkey=str(number))
+    for number, (name, label) in enumerate(rubric.labels.items(), start=1):
+        SubElement(choices, "Choice", value=name, hint=described(label), hotkey=str(number))
     SubElement(
         view, "TextArea", name="notes", toName="turn", placeholder="notes, optional", rows="2"
     )
@@ -95,12 +93,12 @@ def build_annotation(
     path_to_config: str,
 ) -> None:
     """Write a round's page, and its tasks and interface for Label Studio."""
-    items, labels = pl.read_parquet(path_to_items), read_rubric(path_to_rubric)
+    items, rubric = pl.read_parquet(path_to_items), read_rubric(path_to_rubric)
     tasks = json.dumps(label_studio_tasks(round_name, items), ensure_ascii=False, indent=1)
     texts = {
-        path_to_page: page(round_name, items, labels),
+        path_to_page: page(round_name, items, rubric),
         path_to_tasks: f"{tasks}\n",
-        path_to_config: label_studio_config(labels),
+        path_to_config: label_studio_config(rubric),
     }
     for path, text in texts.items():
         write_text(text, path)

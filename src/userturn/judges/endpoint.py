@@ -5,14 +5,13 @@ from pathlib import Path
 from re import compile as expression
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
+from userturn.judges.rubric import RULES, parse_rubric, prompt_sha256, read_rubric, rubric_sha256
 from userturn.judges.usage import MILLION
 from userturn.judges.verdict import UserTurn, Verdict, verdict_schema
 from userturn.models.fetch import source_identity
-from userturn.storage.hashing import file_sha256, fingerprint
+from userturn.storage.hashing import fingerprint
 
 if TYPE_CHECKING:
     from userturn.judges.judge import CellToJudge, Judge
@@ -58,16 +57,24 @@ def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
     for path in (entry["rubric"], entry["prompt"]):
         if not Path(path).is_file():
             raise ConfigError(f"{where}: the file '{path}' does not exist; correct the path")
+    if RULES in Path(entry["prompt"]).read_text() and not read_rubric(entry["rubric"]).rules:
+        raise ConfigError(
+            f"{where}.rubric: '{entry['rubric']}' has no `rules`, which the prompt "
+            f"'{entry['prompt']}' quotes as {RULES}; expected a text: add it after the labels"
+        )
 
 
 def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return model, settings, form of reply, and hashes of rubric, prompt and schema.
+    """Return model, settings, form of reply, and hashes of labels, prompt with rules, and schema.
 
     A judge that is served here also has the files of its model and vLLM's settings. Address, key,
     price and speed are no part of it.
     """
-    labels = yaml.safe_load(Path(entry["rubric"]).read_text())["labels"]
-    schema = verdict_schema(list(labels), entry.get("rationale_characters"))
+    rubric_text, prompt_text = (
+        Path(entry[key]).read_bytes().decode() for key in ("rubric", "prompt")
+    )
+    rubric = parse_rubric(rubric_text)
+    schema = verdict_schema(list(rubric.labels), entry.get("rationale_characters"))
     served = {}
     if entry["serve"]:
         source = source_identity(entry["model"], entry.get("revision"))
@@ -75,8 +82,8 @@ def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "version": REQUEST_VERSION,
         **{key: entry[key] for key in SHAPING if key in entry},
-        "rubric": file_sha256(entry["rubric"]),
-        "prompt": file_sha256(entry["prompt"]),
+        "rubric": rubric_sha256(rubric_text),
+        "prompt": prompt_sha256(prompt_text, rubric),
         "schema": fingerprint(schema),
         **served,
     }

@@ -12,10 +12,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-import yaml
-
 from userturn.datasets.messages import Message
 from userturn.judges.kinds import judge_identity
+from userturn.judges.rubric import described, parse_rubric, with_rules
 from userturn.judges.verdict import UserTurn
 from userturn.prompts.control_tokens import MAY_OPEN_TOKEN
 from userturn.storage.hashing import fingerprint
@@ -60,15 +59,13 @@ def load_prompt(settings: Mapping[str, Any]) -> JudgePrompt:
 
 def judge_prompt(rubric_text: str, prompt_text: str, identity: Mapping[str, Any]) -> JudgePrompt:
     """Return a judge's prompt, from the texts of its rubric and its template."""
-    labels = yaml.safe_load(rubric_text)["labels"]
-    system, _, user = prompt_text.partition(SYSTEM_ENDS)
-    rubric = "\n".join(
-        f"- {name}: {entry['criterion']} Example: {entry['example']}"
-        for name, entry in labels.items()
-    )
+    rubric = parse_rubric(rubric_text)
+    labels = rubric.labels
+    system, _, user = with_rules(prompt_text, rubric).partition(SYSTEM_ENDS)
+    listed = "\n".join(f"- {name}: {described(label)}" for name, label in labels.items())
     return JudgePrompt(
         tuple(labels),
-        Template(system).substitute(rubric=rubric, labels=", ".join(labels)),
+        Template(system).substitute(rubric=listed, labels=", ".join(labels)),
         Template(user),
         fingerprint(identity),
     )

@@ -15,7 +15,7 @@ import polars as pl
 
 from userturn.html.page import FOLDER, embedded, policy, read_page
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
-from userturn.humans.task_page import Labels, read_rubric
+from userturn.judges.rubric import Rubric, note_on_ours, read_rubric
 from userturn.report.explorer import OUTCOMES, people_without_names, write_explorer
 from userturn.report.explorer_prompts import ROWS_PER_FILE, WRITERS
 from userturn.report.headline import headline
@@ -97,7 +97,7 @@ def assembled(study: dict[str, Any]) -> str:
     return f"{before}{embedded(study)}{after}"
 
 
-def laid_out(grid: Grid, judge: str, models: Sequence[str], rubric: Labels) -> dict[str, Any]:
+def laid_out(grid: Grid, judge: str, models: Sequence[str], rubric: Rubric) -> dict[str, Any]:
     """Return what the page knows of the grid, and how its data files are to be read."""
     return {
         "models": models,
@@ -107,7 +107,9 @@ def laid_out(grid: Grid, judge: str, models: Sequence[str], rubric: Labels) -> d
         "private": grid.private_datasets,
         "judges": list(grid.judges),
         "judge": judge,
-        "criteria": {name: text["criterion"] for name, text in rubric.items()},
+        "criteria": {name: label["criterion"] for name, label in rubric.labels.items()},
+        "rules": rubric.rules,
+        "ours": note_on_ours(rubric),
         "rows": ROWS_PER_FILE,
         "writers": WRITERS,
         "outcomes": OUTCOMES,
@@ -124,7 +126,7 @@ def without_names(tables: Tables, annotations: pl.DataFrame) -> dict[str, pl.Dat
 
 
 def contents(
-    grid: Grid, judge: str, rubric: Labels, tables: Tables, captions: Mapping[str, str]
+    grid: Grid, judge: str, rubric: Rubric, tables: Tables, captions: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return what the page knows of a study, but for its figures and its turns."""
     models = models_in_order(grid, tables)
@@ -167,7 +169,7 @@ def build_report(
     tables = without_names(read, annotations)
     rubric = read_rubric(path_to_rubric)
     headers = read_user_headers(paths_to_descriptions)
-    explorer = write_explorer(grid, rubric, headers, annotations, Path(folder_of_data))
+    explorer = write_explorer(grid, rubric.labels, headers, annotations, Path(folder_of_data))
     captions = read_captions(paths_to_captions)
     figures = [read_figure(path, captions) for path in paths_to_figures]
     study = contents(grid, judge, rubric, tables, captions) | explorer | {"figures": figures}

@@ -22,6 +22,7 @@ from userturn.config.recipes import (
 from userturn.config.trained_models import complete_entries, described
 from userturn.datasets.fetch import complete, shaping
 from userturn.judges.kinds import complete_judges, judge_identity
+from userturn.judges.rubric import rubric_sha256
 from userturn.models.fetch import source_identity
 from userturn.storage.hashing import file_sha256, fingerprint
 
@@ -50,7 +51,7 @@ class RecordedContents:
         datasets: fingerprint of what shapes the items of each.
         perturbations: settings of each operator, with its text.
         judges: what of each asked judge's entry shapes its verdicts.
-        rubric: sha256 of the annotators' rubric.
+        rubric: sha256 of the labels of the annotators' rubric.
         annotations: sha256 of each file with labels, by round.
         recipes: of each model that is trained here.
         training_data: what identifies the files of each such model's recipe.
@@ -157,8 +158,8 @@ class FileContents:
 
     @cached_property
     def rubric(self) -> str:
-        """Sha256 of the annotators' rubric."""
-        return file_sha256(RUBRIC)
+        """Sha256 of the labels of the annotators' rubric."""
+        return rubric_sha256(Path(RUBRIC).read_bytes().decode())
 
     @cached_property
     def annotations(self) -> dict[str, dict[str, str]]:

@@ -45,7 +45,7 @@ SCHEMA: Schema = {
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    return agreement(*material.labelled, material.labels, material.seed)
+    return agreement(*material.labelled, list(material.rubric.labels), material.seed)
 
 
 def ratings(table: pl.DataFrame, raters: Sequence[str], scale: Sequence[str]) -> Ratings:

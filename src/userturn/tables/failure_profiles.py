@@ -1,5 +1,7 @@
 """Table `failure_profiles`: how user turns that are not genuine fail."""
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from userturn.storage.parquet import Schema
@@ -18,7 +20,7 @@ from userturn.tables.report_layout import (
 )
 
 SCHEMA: Schema = (
-    dict.fromkeys([*GROUP, "label"], pl.String)
+    dict.fromkeys([*GROUP, "label", "paper"], pl.String)
     | {"temperature": pl.Float64}
     | {
         name: RATE_SCHEMA[name]
@@ -39,15 +41,21 @@ SCHEMA: Schema = (
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    return failure_profiles(material.items)
+    return failure_profiles(material.items, material.rubric.paper)
 
 
-def failure_profiles(items: pl.DataFrame) -> pl.DataFrame:
-    """Return the share of each label among the scored turns, over turns (micro)."""
+def failure_profiles(items: pl.DataFrame, paper: Mapping[str, str]) -> pl.DataFrame:
+    """Return the share of each label among the scored turns, over turns (micro).
+
+    Args:
+        items: counts of verdicts.
+        paper: what the paper calls turns of a label: the column `paper`, null for a label of ours.
+    """
     positives = [LABEL + label for label in labels_of(items)]
     shares = pool_scopes(items, positives, SCOPES, AVERAGES[:1])
     labelled = shares.with_columns(label=pl.col("counted").str.strip_prefix(LABEL))
-    return labelled.select(list(SCHEMA))
+    named = pl.col("label").replace_strict(paper, default=None, return_dtype=pl.String)
+    return labelled.with_columns(paper=named).select(list(SCHEMA))
 
 
 def printed(table: pl.DataFrame) -> pl.DataFrame:
@@ -67,6 +75,7 @@ REPORTED = Shown(
     OVER_DATASETS | {"temperature": LOWEST},
     (
         *texts("family", "model", "judge", "label"),
+        column("in the paper", "text", "paper"),
         column("share", "share", "estimate", *INTERVAL),
         column("turns", "of", "n_positive", "n_scored"),
     ),

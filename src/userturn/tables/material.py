@@ -8,7 +8,7 @@ import polars as pl
 
 from userturn.humans.labels import VERDICTS, read_annotations_and_keys
 from userturn.humans.rater_pairs import labelled_beside_judges
-from userturn.humans.task_page import read_rubric
+from userturn.judges.rubric import Rubric, read_rubric
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import write_all
 from userturn.study.grid import Grid
@@ -98,9 +98,9 @@ class Material:
         )
 
     @cached_property
-    def labels(self) -> list[str]:
-        """The labels of the rubric, in its order."""
-        return list(read_rubric(self.paths["rubric"][0]))
+    def rubric(self) -> Rubric:
+        """The rubric that judges and people read."""
+        return read_rubric(self.paths["rubric"][0])
 
 
 def make_tables(

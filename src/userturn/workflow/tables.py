@@ -186,7 +186,7 @@ INPUTS: dict[str, Callable[[TableGrid], Inputs]] = {
         "grades": tables.grades,
         "answers": tables.answers,
     },
-    "analyse": _of_cells,
+    "analyse": lambda tables: _of_cells(tables) | {"rubric": [RUBRIC]},
     "compare_with_margins": lambda tables: (
         _of_cells(tables) | files_of_tables("families", "decoupling", "item_association")
     ),

@@ -179,6 +179,7 @@ function showTables() {
 function showLabels() {
   const told = study.labels.map((label, number) => make("div", null, make("dt", null, badge(number)), make("dd", null, study.criteria[label] ?? "Not a label of the rubric.")));
   at("labels").append(...told);
+  at("rules").append(...[study.rules, study.ours].filter(Boolean).map((text) => make("p", { class: "soft" }, text)));
 }
 
 for (const show of [showSentence, showCounts, showModels, showWorth, showFigures, showTables, showLabels]) show();

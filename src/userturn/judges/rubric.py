@@ -1,0 +1,80 @@
+"""The rubric: labels, how to decide between them, and what the paper calls such turns.
+
+Judges and people read the same words, and a rubric's file is the only place that has them. The
+labels come first in the file. They alone are hashed as the rubric; the rules that follow are hashed
+with the prompt that holds them, and what the paper says changes no verdict.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+LABELS_END = "\nrules:"  # in a rubric's file
+RULES = "$rules"  # in a prompt
+
+Labels = Mapping[str, Mapping[str, str]]
+
+
+class Rubric(NamedTuple):
+    """A rubric.
+
+    Attributes:
+        labels: criterion and example by label, in their order.
+        rules: how to decide between labels; empty where the file has none.
+        paper: what the paper calls turns of a label; the other labels are ours.
+    """
+
+    labels: Labels
+    rules: str
+    paper: Mapping[str, str]
+
+    @property
+    def ours(self) -> list[str]:
+        """The labels that the paper does not name, where the rubric says what it names."""
+        return [name for name in self.labels if name not in self.paper] if self.paper else []
+
+
+def parse_rubric(text: str) -> Rubric:
+    """Return a rubric from the text of its file."""
+    content = yaml.safe_load(text)
+    return Rubric(content["labels"], content.get("rules", "").strip(), content.get("paper", {}))
+
+
+def read_rubric(path: str | Path) -> Rubric:
+    """Return the rubric in a file."""
+    return parse_rubric(Path(path).read_text(encoding="utf-8"))
+
+
+def described(label: Mapping[str, str]) -> str:
+    """Return what judges and people read about a label."""
+    return f"{label['criterion']} Example: {label['example']}"
+
+
+def note_on_ours(rubric: Rubric) -> str:
+    """Return the sentence that says which labels are ours; empty where none is known to be."""
+    if not rubric.ours:
+        return ""
+    return f"The labels {', '.join(rubric.ours)} are ours, not the paper's."
+
+
+def rubric_sha256(text: str) -> str:
+    """Return the sha256 of the labels of a rubric's file, as they are written there."""
+    labels, found, _ = text.partition(LABELS_END)
+    return _sha256(f"{labels}\n" if found else labels)
+
+
+def with_rules(prompt: str, rubric: Rubric) -> str:
+    """Return the text of a judge's prompt with the rubric's rules in their place."""
+    return prompt.replace(RULES, rubric.rules.replace("$", "$$"))
+
+
+def prompt_sha256(prompt: str, rubric: Rubric) -> str:
+    """Return the sha256 of a judge's prompt with the rubric's rules in it."""
+    return _sha256(with_rules(prompt, rubric))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
