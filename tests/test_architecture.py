@@ -116,6 +116,22 @@ def test_no_rule_is_longer_than_25_lines() -> None:
     assert {rule: n for rule, n in lengths.items() if n > 25} == {}
 
 
+WHOLE_RUNS = {"workflow", "slurm"}  # tests of Snakemake and of a cluster, which no module answers
+
+
+def test_every_test_file_begins_with_the_name_of_the_module_it_tests() -> None:
+    """`test_budget.py` and `test_budget_under_load.py` are of `budget.py` in the same package."""
+    lost = []
+    for package in PACKAGES:
+        modules = {path.stem for path in package.glob("*.py")}
+        for test in sorted((ROOT / "tests" / package.name).glob("test_*.py")):
+            words = test.stem.split("_")[1:]
+            names = {"_".join(words[:n]) for n in range(1, len(words) + 1)}
+            if package.name not in WHOLE_RUNS and not names & modules:
+                lost.append(f"{package.name}/{test.name}")
+    assert lost == []
+
+
 def test_every_table_states_its_columns() -> None:
     modules = {name: LIBRARY / "tables" / f"{name}.py" for name in TABLES}
     assert [name for name, path in modules.items() if "SCHEMA" not in constants(path)] == []
