@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from benchmarks.coverage_of_claims import bounds, claims, interactions, rounds
 from benchmarks.coverage_of_outcomes import outcomes
 from benchmarks.coverage_of_tests import agreements, associations, corrected, families
+from benchmarks.power import promises
 from benchmarks.simulated import PAPER, Array, Generator, Result, held, items, patterns
 from userturn.stats.clustered import clustered_rate
 from userturn.stats.paired import Shares, mcnemar, newcombe, paired_difference
@@ -115,7 +117,8 @@ def _several(
 
 
 SUITE: list[Callable[[Generator, int], Iterator[Result]]] = [
-    rates, paired, agreements, families, associations, corrected, outcomes,
+    rates, paired, agreements, families, associations, corrected,
+    interactions, claims, bounds, rounds, promises, outcomes,
 ]  # fmt: skip
 
 

@@ -111,12 +111,12 @@ def promises(rng: Generator, n: int) -> Iterator[Result]:
     for turns, wished, k in PRECISE:
         where = f"rate {turns.rate}, {k} samples, correlation {turns.alike}"
         found = attained_half_width(rng, n, turns, wished, k)
-        yield Result("half-width as promised", where, wished, found)
+        yield Result("promised half-width", where, wished, found)
     for change, k, n_tests in POWERFUL:
         where = f"rate {change[0]}, change {change[1]}, {k} samples, one of {n_tests} tests"
-        yield Result("power as promised", where, 0.8, attained_power(rng, n, change, k, n_tests))
+        yield Result("promised power", where, 0.8, attained_power(rng, n, change, k, n_tests))
     for rate, sensitivity, specificity, n_turns, wished in LABELLED:
         judge = Judge(sensitivity, specificity)
         found = attained_label_half_width(rng, n, Turns(rate, 0, 0), judge, n_turns, wished)
         where = f"rate {rate}, {n_turns} turns, judge right in {sensitivity} and {specificity}"
-        yield Result("half-width as promised, corrected", where, wished, found)
+        yield Result("promised half-width, corrected", where, wished, found)

@@ -42,6 +42,27 @@ def test_a_small_study_confirms_nothing_and_one_of_the_papers_size_tells(
     assert max(small) < 0.5
 
 
+def test_studies_of_the_sizes_that_power_names_attain_what_it_promised(
+    results: list[Result],
+) -> None:
+    promised = [r for r in results if r.statistic.startswith("promised")]
+    widths = [r.attained / (r.nominal or 1) for r in promised if "half-width" in r.statistic]
+    powers = [r.attained for r in promised if "power" in r.statistic]
+    assert (len(widths), len(powers)) == (7, 5)
+    assert min(widths) > 0.93 and max(widths) < 1.05
+    assert min(powers) > 0.72  # the standard error of a power of .8 is .03
+
+
+def test_verdicts_that_go_missing_by_what_they_are_reject_falsely_and_bounds_do_not(
+    results: list[Result],
+) -> None:
+    kept = {
+        r.statistic: r.attained for r in results if r.regime.startswith("1319 items, rates .2,")
+    }
+    assert kept["exact McNemar of what was scored"] > 0.7
+    assert kept["limits whatever is unscored"] > 0.95
+
+
 def test_detectable_differences_are_detected(results: list[Result]) -> None:
     powers = [r.attained for r in results if r.statistic.startswith("power")]
     assert len(powers) == 4
