@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import rankdata, spearmanr
 from statsmodels.stats.contingency_tables import StratifiedTable, Table2x2
 
-from userturn.stats.association import average_ranks, mantel_haenszel, spearman
+from userturn.stats.association import average_ranks, mantel_haenszel, reliability, spearman
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -95,3 +95,20 @@ def test_one_table_has_the_plain_odds_ratio_and_phi() -> None:
 def test_table_without_an_odds_ratio_says_why(table: list[int], reason: str) -> None:
     found = mantel_haenszel(np.array([table]))
     assert (found.odds_ratio, found.reason) == (None, reason)
+
+
+def test_reliability_is_what_is_left_of_the_variance_without_sampling() -> None:
+    # Rates 0.1, 0.2, 0.3: variance 0.01. Limits 0.05 x 1.96 away: squared errors of 0.0025.
+    rates, away = np.array([0.1, 0.2, 0.3]), 0.05 * 1.959964
+    assert reliability(rates, rates - away, rates + away) == pytest.approx(0.75)
+    assert reliability(rates, rates - 1, rates + 1) == 0
+    assert reliability(np.full(3, 0.1), rates, rates) is None
+
+
+def test_correlations_shrink_by_the_root_of_the_reliability() -> None:
+    # 4,000 rates of sd 0.1 that go with size at 0.8, measured with errors of sd 0.1.
+    size, other, error = rng(4).standard_normal((3, 4000))
+    seen = 0.5 + 0.1 * (0.8 * size + 0.6 * other) + 0.1 * error
+    left = reliability(seen, seen - 0.196, seen + 0.196)
+    assert left == pytest.approx(0.5, abs=0.04)
+    assert np.corrcoef(size, seen)[0, 1] == pytest.approx(0.8 * np.sqrt(left or 0), abs=0.04)

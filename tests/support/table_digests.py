@@ -1,75 +1,65 @@
-"""Prints a digest of every table of a study, several times: `python -m ... FOLDER REPEATS`."""
+"""Prints digests of all tables and figures of a study: `python -m ... FOLDER REPEATS`.
 
+One line a pass, JSON by name. What takes seconds is made in the first passes alone, and pictures
+once in a process, as in a study: the ids inside an SVG count on from picture to picture.
+"""
+
+import json
 import sys
+from collections.abc import Iterator
 from hashlib import sha256
+from importlib import import_module
+from io import StringIO
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
 
-from tests.support.synthetic_study import RUBRIC
-from userturn.judges.verdict import GENUINE
-from userturn.storage.key_columns import CELL_KEYS
-from userturn.tables.agreement import agreement
-from userturn.tables.confusion import confusion
+from tests.support.whole_study import inputs_in, whole_grid
+from userturn.figures.confusion import confusion_figure
 from userturn.tables.material import Material
-from userturn.workflow.registry import tables_of
+from userturn.workflow.registry import FIGURES, TABLES
 
-TURN = [*CELL_KEYS, "item", "sample"]
-
-
-def _grid(models: list[str]) -> Any:
-    entries: dict[str, Any] = {name: {} for name in models}
-    return SimpleNamespace(
-        models=entries,
-        entries=entries,
-        contents=SimpleNamespace(recipes={}),
-        datasets=[],
-        perturbations={name: {"operator": name} for name in ("none", "truncate")},
-        config={"seed": 1, "statistics": {"resamples": 50}},
-    )
+# One is counted from accounts beside journals, the other from texts alone.
+NO_VERDICTS = {"costs", "training_overlap"}
+SLOW = {"agreement", "corrected_rates"}  # and figures
+SLOW_PASSES = 3
 
 
-def _labels(verdicts: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return labels of two people for every fifth turn, and all turns beside their judges."""
-    judged = verdicts.pivot("judge", index=TURN, values="label", maintain_order=True).sort(TURN)
-    judges = [name for name in judged.columns if name not in TURN]
-    judged = judged.rename({name: f"judge {name}" for name in judges}).with_columns(
-        family=pl.col("model"), weight=pl.lit(1.0)
-    )
-    labelled = judged.gather_every(5).with_row_index("id")
-    first = pl.col(f"judge {judges[0]}")
-    return labelled.with_columns(
-        weight=1 / (pl.col("id") % 7 + 3),
-        people=first,
-        **{"annotator a": first, "people, genuine or not": first.replace({"generic": GENUINE})},
-        **{"annotator b": pl.col(f"judge {judges[1]}")},
-    ), judged
-
-
-def tables_in(folder: Path) -> dict[str, pl.DataFrame]:
-    """Return the tables that a folder's verdicts and grades make."""
-    paths = [str(path) for path in folder.glob("cells/*/*/*/*/verdicts/*.parquet")]
-    grades = [str(path) for path in folder.glob("grades/*/*.parquet")]
-    models = sorted(path.name for path in (folder / "grades").iterdir())
-    verdicts = pl.concat([pl.read_parquet(path) for path in sorted(paths)])
-    labelled, judged = _labels(verdicts)
-    material = Material(_grid(models), {"verdicts": paths, "grades": grades, "rubric": [RUBRIC]})
-    scale = sorted(verdicts["label"].drop_nulls().unique())
-    return {
-        **{name: material.table(name) for name in tables_of("analyse")},
-        "confusion": confusion(labelled, judged),
-        "agreement": agreement(labelled, judged.gather_every(20), scale, 1),
+def figures_of(tables: dict[str, pl.DataFrame], labels: list[str]) -> Iterator[tuple[str, Any]]:
+    """Yield every figure, by the first judge, as its rules draw it."""
+    shown = {
+        name: table.filter(pl.col("judge") == "heuristic") if "judge" in table.columns else table
+        for name, table in tables.items()
     }
+    for name, figure in FIGURES.items():
+        if name == "confusion":
+            yield name, confusion_figure(tables["confusion"], labels)
+        else:
+            draw = getattr(import_module(f"userturn.figures.{name}"), name)
+            yield name, draw(*(shown[t] for t in figure.tables), shown["families"], "heuristic")
 
 
-def digest(folder: Path) -> str:
-    """Return one digest of all tables."""
-    texts = [f"{name}\n{table.write_csv()}" for name, table in tables_in(folder).items()]
-    return " ".join(sha256(text.encode()).hexdigest()[:12] for text in texts)
+def contents(folder: Path, all_of_them: bool, pictures: bool) -> Iterator[tuple[str, str]]:
+    """Yield what is written of each table and figure, by its name."""
+    material = Material(whole_grid(), inputs_in(folder))
+    made = [n for n in TABLES if n not in NO_VERDICTS and (all_of_them or n not in SLOW)]
+    tables = {name: material.table(name) for name in made}
+    for name, table in tables.items():
+        yield f"{name}.csv", table.write_csv()
+        printed = getattr(import_module(f"userturn.tables.{name}"), "printed", None)
+        if printed is not None:
+            yield f"{name}.md", printed(table).write_csv()
+    if all_of_them:
+        for name, chart in figures_of(tables, material.labels):
+            yield f"{name}.vl.json", chart.to_json()
+            if pictures:
+                picture = StringIO()
+                chart.save(picture, format="svg")
+                yield f"{name}.svg", picture.getvalue()
 
 
 if __name__ == "__main__":
-    for _ in range(int(sys.argv[2])):
-        print(digest(Path(sys.argv[1])))
+    for number in range(int(sys.argv[2])):
+        found = contents(Path(sys.argv[1]), number < SLOW_PASSES, number == 0)
+        print(json.dumps({n: sha256(text.encode()).hexdigest()[:12] for n, text in found}))

@@ -11,8 +11,10 @@ import pytest
 
 from tests.support.synthetic_study import RUBRIC, write_study
 from userturn.cli.compare import compare_studies
+from userturn.cli.rates import format_correlations
 from userturn.errors import UserError
 from userturn.storage.parquet import write_markdown
+from userturn.tables import correlations
 from userturn.tables.accuracy import accuracy
 from userturn.tables.anchors import anchors
 from userturn.tables.material import Material
@@ -255,6 +257,20 @@ def test_follow_up_beside_accuracy_is_over_the_graded_items_alone(tmp_path: Path
     assert row["n_graded"] == 25
     assert row["n_scored"] == of_items["genuine"].count()
     assert row["followup_estimate"] == pytest.approx(of_items["genuine"].mean())
+
+
+def test_correlation_with_rates_at_their_floor_says_so(tmp_path: Path) -> None:
+    models: dict[str, Any] = {f"qwen3.5-{size}b": {} for size in (1, 2, 4, 8)}
+    write_study(tmp_path, list(models), {"gsm8k": 400}, (0.0,), ("none",), seed=3)
+    table = tables_in(tmp_path, models)["correlations"]  # truly 1% for every model
+    place = {"family": "all", "dataset": "all", "x": "size"}
+    row = one(table, y="follow-up", **place)
+    assert row["note"].startswith("follow-up is at its floor, below 5%, in 4 of 4 models")
+    assert row["attenuation"] < 0.9
+    columns = correlations.printed(table).columns
+    assert columns.index("interval") < columns.index("spearman")
+    lines = format_correlations(table).splitlines()
+    assert any("at its floor" in line for line in lines)
 
 
 def test_p_values_are_adjusted_upwards_and_within_one(tables: dict[str, pl.DataFrame]) -> None:

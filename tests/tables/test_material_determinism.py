@@ -1,37 +1,47 @@
-"""Equal verdicts give equal bytes: in every table, with any number of threads, every time."""
+"""Equal verdicts give equal bytes: every table and figure, with any number of threads."""
 
+import json
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-from tests.support.synthetic_study import write_study
+from tests.support.table_digests import NO_VERDICTS, SLOW, SLOW_PASSES
+from tests.support.whole_study import write_whole_study
+from userturn.workflow.registry import FIGURES, TABLES
 
 pytestmark = pytest.mark.slow  # three processes of ten passes over a study
+THREADS = ("1", "2", "8")
+PASSES = 10
 
 
-def test_tables_are_equal_in_thirty_passes_with_one_two_and_eight_threads(tmp_path: Path) -> None:
-    write_study(
-        tmp_path,
-        models=["qwen3.5-0.8b", "qwen3.5-2b", "qwen3.5-4b", "glm-4.7"],
-        datasets={"gsm8k": 41, "math500": 27, "ifbench": 21, "healthbench": 19, "coval": 13},
-        temperatures=(0.0, 0.7),
-        perturbations=("none", "truncate"),
-        judges=("heuristic", "other", "third"),
-        n_samples=2,
-    )
-    found = []
-    for threads in ("1", "2", "8"):
-        command = [sys.executable, "-m", "tests.support.table_digests", str(tmp_path), "10"]
+def test_tables_and_figures_are_equal_in_thirty_passes_with_one_two_and_eight_threads(
+    tmp_path: Path,
+) -> None:
+    """Five datasets, three judges; figures and two slow tables are made in nine of the passes.
+
+    Their pictures are made in three, once for each number of threads.
+    """
+    write_whole_study(tmp_path)
+    found: dict[str, list[str]] = defaultdict(list)
+    for n in THREADS:
+        threads = {"POLARS_MAX_THREADS": n, "OMP_NUM_THREADS": n, "OPENBLAS_NUM_THREADS": n}
         done = subprocess.run(
-            command,
-            env=os.environ | {"POLARS_MAX_THREADS": threads},
+            [sys.executable, "-m", "tests.support.table_digests", str(tmp_path), str(PASSES)],
+            env=os.environ | threads,
             capture_output=True,
             text=True,
             check=True,
         )
-        found += done.stdout.split("\n")[:-1]
-    assert len(found) == 30
-    assert len(set(found)) == 1
+        for line in done.stdout.splitlines():
+            for name, digest in json.loads(line).items():
+                found[name].append(digest)
+    tables = {f"{name}.csv" for name in TABLES if name not in NO_VERDICTS}
+    assert set(found) >= tables | {f"{name}.svg" for name in FIGURES}
+    slow = {f"{name}.csv" for name in SLOW}
+    assert {len(found[name]) for name in tables - slow} == {len(THREADS) * PASSES}
+    assert {len(found[name]) for name in slow} == {len(THREADS) * SLOW_PASSES}
+    assert [name for name, digests in found.items() if len(set(digests)) > 1] == []

@@ -101,6 +101,20 @@ def format_judges(judges: pl.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def format_correlations(correlations: pl.DataFrame) -> str:
+    """Return the rank correlations over models as lines of text, each interval first."""
+    over = correlations.filter(pl.col("dataset") == ALL, pl.col("family") == ALL)
+    lines = ["", "rank correlation over models, 95% interval first"]
+    for row in over.drop_nulls("estimate").iter_rows(named=True):
+        what = f"{row['x']} and {row['y']}, t={row['temperature']:g}, {row['n_models']} models"
+        limits = "no interval"
+        if row["lower"] is not None:
+            limits = f"[{row['lower']:5.2f}, {row['upper']:5.2f}]"
+        note = f"  {row['note']}" if row.get("note") else ""
+        lines.append(f"  {what:<58} {row['judge']:<10} {limits}  {row['estimate']:.2f}{note}")
+    return "\n".join(lines) if len(lines) > 2 else ""
+
+
 def show_rates(results: Path) -> str:
     """Return the rates of a results folder as text, and where its files are."""
     tables = results / "tables"
@@ -117,4 +131,7 @@ def show_rates(results: Path) -> str:
     )
     controls = format_controls(pl.read_parquet(tables / "controls.parquet"))
     judges = format_judges(pl.read_parquet(tables / "judges.parquet"))
+    over_models = tables / "correlations.parquet"
+    if over_models.is_file():
+        judges += format_correlations(pl.read_parquet(over_models))
     return f"{text}\n{controls}\n{judges}\ntables: {tables}/   figures: {results / 'figures'}/"

@@ -24,7 +24,8 @@ def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFram
         table.with_columns(measure=pl.lit(measure)).select(columns)
         for measure, table in zip(MEASURES, (accuracy, plain_cells(rates)), strict=True)
     ]
-    return pl.concat(tables).drop_nulls("estimate").join(families, on="model")
+    seen = pl.concat(tables).drop_nulls("estimate")
+    return seen.join(families, on="model", maintain_order="left")
 
 
 def _over_size(table: pl.DataFrame, families: pl.DataFrame) -> tuple[dict[str, Any], int]:

@@ -37,7 +37,7 @@ def _wide(labels: pl.DataFrame, on: str, index: Sequence[str]) -> pl.DataFrame:
     columns = [
         pl.col("label").filter(pl.col(on) == name).first().alias(f"{on} {name}") for name in names
     ]
-    return labels.group_by(index).agg(columns)
+    return labels.group_by(index, maintain_order=True).agg(columns)
 
 
 def labelled_beside_judges(

@@ -52,6 +52,22 @@ def spearman(
     return Correlation(rho, float(np.tanh(middle - half)), float(np.tanh(middle + half)), p, None)
 
 
+def reliability(estimates: Array, lower: Array, upper: Array) -> float | None:
+    """Return the share of the variance of estimates that is not of their sampling, from 0 to 1.
+
+    A correlation with them is at most its root times that of the true values (Spearman 1904, Am J
+    Psychol 15:72-101). Rates that all lie at their floor have nearly none. The variance of each
+    estimate is read off its 95% limits; None where the estimates do not differ, or without limits.
+    """
+    if len(estimates) < 2 or np.isnan(lower).any() or np.isnan(upper).any():
+        return None
+    seen = float(np.var(estimates, ddof=1))
+    if seen < 1e-15:
+        return None
+    noise = float(np.mean(((upper - lower) / (2 * quantile_of(CONFIDENCE))) ** 2))
+    return max(0.0, 1 - noise / seen)
+
+
 class Odds(NamedTuple):
     """Odds ratio over tables with its limits, phi of the tables' sum, and p; None has a reason."""
 

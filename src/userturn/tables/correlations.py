@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.stats.association import spearman
+from userturn.stats.association import reliability, spearman
 from userturn.stats.clustered import mean_share
 from userturn.stats.combinations import combine
 from userturn.stats.proportions import Interval
@@ -40,9 +40,13 @@ SCHEMA: Schema = {
     "slope_per_doubling": pl.Float64,
     "slope_lower": pl.Float64,
     "slope_upper": pl.Float64,
+    "attenuation": pl.Float64,
+    "note": pl.String,
     "reason": pl.String,
 }
 
+FLOOR = 0.05  # a rate whose upper limit is below it
+ATTENUATED = 0.9  # from less than this share of a correlation a note says so
 PAIRS = [
     ("accuracy", "follow-up", "accuracy_estimate", "followup_estimate"),
     ("size", "follow-up", "size", "followup_estimate"),
@@ -62,7 +66,26 @@ def _correlate(
 ) -> dict[str, Any]:
     seen = group.drop_nulls([x, y])
     found = spearman(seen[x].to_numpy(), seen[y].to_numpy(), n_resamples, rng)
-    return {"n_models": seen.height, **found._asdict()}
+    return {"n_models": seen.height, **found._asdict(), **_attenuated(seen, (x, y))}
+
+
+def _attenuated(models: pl.DataFrame, columns: tuple[str, str]) -> dict[str, Any]:
+    """Return the factor by which sampling shrinks a correlation, and a note where that matters."""
+    measured = [name.removesuffix("_estimate") for name in columns if name != "size"]
+    limits = {
+        name: [models[f"{name}_{part}"].cast(pl.Float64).to_numpy() for part in LIMITS]
+        for name in measured
+    }
+    known = [found for name in measured if (found := reliability(*limits[name])) is not None]
+    factor = float(np.sqrt(np.prod(known))) if len(known) == len(measured) else None
+    notes = []
+    n_low = int((limits["followup"][2] < FLOOR).sum()) if "followup" in limits else 0
+    if n_low and 2 * n_low >= models.height > 1:
+        share = f"{n_low} of {models.height} models"
+        notes.append(f"follow-up is at its floor, below {FLOOR:.0%}, in {share}")
+    if factor is not None and factor < ATTENUATED:
+        notes.append(f"sampling leaves about {factor:.0%} of a correlation")
+    return {"attenuation": factor, "note": "; ".join(notes) or None}
 
 
 def correlations(
@@ -158,7 +181,7 @@ def _correlations(columns: np.ndarray) -> np.ndarray:
 
 
 def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the rank correlations over all graded datasets."""
+    """Return the rank correlations over all graded datasets, the interval before the estimate."""
     interval = pl.format("[{}, {}]", pl.col("lower").round(2), pl.col("upper").round(2))
     return table.filter(pl.col("dataset") == ALL).select(
         "x",
@@ -167,23 +190,23 @@ def printed(table: pl.DataFrame) -> pl.DataFrame:
         number("temperature", 1),
         "judge",
         models="n_models",
-        spearman=number("estimate"),
         interval=interval.fill_null("–"),
+        spearman=number("estimate"),
         p=p_value("p"),
-        reason=pl.col("reason").fill_null(""),
+        note=pl.concat_str("note", "reason", separator="; ", ignore_nulls=True).fill_null(""),
     )
 
 
 REPORTED = Shown(
     "Correlations across models",
-    {"dataset": ALL},
+    {"dataset": "all"},
     (
         *texts("x", "y", "family"),
         TEMPERATURE,
         *texts("judge"),
         column("models", "count", "n_models"),
-        column("correlation", "number", "estimate", *INTERVAL),
+        column("correlation, interval first", "interval", "estimate", *INTERVAL),
         *P,
-        *texts("reason"),
+        *texts("note", "reason"),
     ),
 )

@@ -66,7 +66,7 @@ def printed(table: pl.DataFrame) -> pl.DataFrame:
         table.filter(pl.col("dataset") == ALL, pl.col("perturbation") == PLAIN)
     )
     keys = ["family", "model", "judge"]
-    shown = rows.select(*keys, "label", share=percent())
+    shown = rows.select(*keys, label=pl.col("label") + " %", share=percent())
     return shown.pivot("label", index=keys, values="share")
 
 

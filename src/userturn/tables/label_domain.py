@@ -70,7 +70,7 @@ class Domain(NamedTuple):
         """Return what people labelled, with the judge's labels and design weights."""
         table = (
             weighted(self.drawn, self.labelled, ["stratum"])
-            .join(self.labelled, on="id")
+            .join(self.labelled, on="id", maintain_order="left")
             .join(self.turns.select(*TURN_KEYS, "genuine"), on=TURN_KEYS, maintain_order="left")
         )
         return Labelled(

@@ -56,8 +56,8 @@ def printed(table: pl.DataFrame) -> pl.DataFrame:
     ]
     counts = rows.filter(pl.col("average") == "micro").select(*keys, scored="n_scored")
     return (
-        counts.join(averages[0], on=keys)
-        .join(averages[1], on=keys, how="left")
+        counts.join(averages[0], on=keys, maintain_order="left")
+        .join(averages[1], on=keys, how="left", maintain_order="left")
         .with_columns(pl.col("macro %").fill_null("–"))
     )
 

@@ -49,9 +49,14 @@ def _intervals(rows: pl.DataFrame, estimate: str = "estimate") -> list[Interval]
     return [_interval(row, estimate) for row in rows.iter_rows(named=True)]
 
 
-def _shown(interval: Interval, sign: str = "") -> str:
-    estimate, lower, upper = (f"{value:{sign}.1%}" for value in interval)
+def _shown(interval: Interval) -> str:
+    estimate, lower, upper = (f"{value:.1%}" for value in interval)
     return f"{estimate} [{lower}, {upper}]"
+
+
+def _points(change: Interval) -> str:
+    estimate, lower, upper = (f"{100 * (value or 0):+.1f}" for value in change)
+    return f"{estimate} [{lower}, {upper}] points"
 
 
 def _share(table: pl.DataFrame, value: float, rounding: float, what: str) -> Found:
@@ -84,7 +89,8 @@ def _size_of_study(tables: Tables) -> Found:
     n_models, n_datasets = rates["model"].n_unique(), rates["dataset"].n_unique()
     same = (n_models, n_datasets) == (11, 5)
     text = f"{n_models} models, {n_datasets} datasets"
-    return Found(text, rule.AGREES if same else rule.DIFFERS)
+    note = "which eleven models, and two of the datasets, are inferred (docs/methods.md)"
+    return Found(text, rule.AGREES if same else rule.DIFFERS, note)
 
 
 def _near_zero(tables: Tables) -> Found:
@@ -122,7 +128,7 @@ def _larger_is_not_better(tables: Tables) -> Found:
     sized = sized.sort("size", "model")
     rise = rule.rise_over_size(sized["size"].to_list(), _intervals(sized))
     rates = " → ".join(f"{rate:.1%}" for rate in sized["estimate"])
-    text = f"{_shown(rise, '+')} from the smallest to the largest"
+    text = f"{_points(rise)} from the smallest to the largest"
     return Found(text, rule.none_rises([rise]), f"rates in order of size: {rates}")
 
 
@@ -135,7 +141,7 @@ def _restating(tables: Tables) -> Found:
         pl.col("temperature") == 0,
     )
     found = _share(rows, 0.702, 0.0005, "gpt-oss model at temperature 0")
-    note = "the paper does not say over which models, datasets and temperatures its share is"
+    note = "over which models, datasets and temperatures is not known; its user header is inferred"
     return found if found.outcome is None else found._replace(note=note)
 
 
@@ -152,8 +158,9 @@ def _perturbations(family: str, rise: bool) -> Callable[[Tables], Found]:
             return _missing(f"{family} model with both perturbations at temperature 0")
         changes = _intervals(rows, "difference")
         outcome = (rule.all_rise if rise else rule.none_rises)(changes)
+        note = "the share that truncate keeps and the question's wording are ours"
         named = zip(rows["perturbation"], changes, strict=True)
-        return Found("; ".join(f"{name} {_shown(c, '+')}" for name, c in named), outcome)
+        return Found("; ".join(f"{name} {_points(c)}" for name, c in named), outcome, note)
 
     return find
 
@@ -169,7 +176,7 @@ def _post_training(tables: Tables) -> Found:
     if not {"sft", "grpo"} <= set(rows["method"]):
         return _missing("two models that SFT and RL made of qwen3.5-2b")
     changes = _intervals(rows, "difference")
-    parts = [f"{n} {_shown(c, '+')}" for n, c in zip(rows["model"], changes, strict=True)]
+    parts = [f"{n} {_points(c)}" for n, c in zip(rows["model"], changes, strict=True)]
     note = f"at temperature {rows['temperature'][0]:g}, each against qwen3.5-2b itself"
     return Found("; ".join(parts), rule.all_rise(changes), note)
 

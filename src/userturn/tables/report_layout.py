@@ -14,7 +14,7 @@ class Column(NamedTuple):
     Attributes:
         heading: above it.
         kind: text; count; number; p; share or change, with its limits if there are three columns;
-            of: a number out of another.
+            interval: a number whose limits stand before it; of: a number out of another.
         columns: of the table.
     """
 

@@ -87,7 +87,7 @@ def printed(table: pl.DataFrame) -> pl.DataFrame:
         highest=pl.format(
             "{}% at {}", (pl.col("rate_highest") * 100).round(1), "highest_temperature"
         ),
-        difference=percent("difference"),
+        **{"difference, points": percent("difference")},
         **{"detected from": number("detected_from", 2)},
     )
 

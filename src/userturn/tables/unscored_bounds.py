@@ -92,7 +92,9 @@ def with_bounds(
         parts = [_bound(part.select(PAIRED), scopes, extreme) for part in paired if part.height]
         if parts:
             found = pl.concat(parts)
-            table = table.join(found, on=SHARED, how="left", nulls_equal=True)
+            table = table.join(
+                found, on=SHARED, how="left", nulls_equal=True, maintain_order="left"
+            )
     added = [
         pl.lit(None, dtype=kind).alias(name)
         for name, kind in BOUNDS.items()

@@ -7,6 +7,7 @@ from userturn.study.grid import Grid
 
 HUMAN = "human"
 CONTROLS_VERSION = 2
+TABLE_VERSION = 2
 
 
 class ControlGrid:
@@ -55,10 +56,9 @@ class ControlGrid:
     @property
     def identity(self) -> str:
         """The identity of the table of controls."""
-        return fingerprint(
-            [
-                self.identity_of(model, dataset, judge)
-                for model, dataset in self.sources
-                for judge in self.grid.judges
-            ]
-        )
+        identities = [
+            self.identity_of(model, dataset, judge)
+            for model, dataset in self.sources
+            for judge in self.grid.judges
+        ]
+        return fingerprint([TABLE_VERSION, identities])

@@ -15,6 +15,8 @@ from userturn.workflow.chance_floor import ChanceFloorGrid
 from userturn.workflow.controls import ControlGrid
 from userturn.workflow.pending import Pending
 
+TABLES_VERSION = 2  # of costs and judges
+
 
 class JudgeGrid:
     """The judges of a grid, and what each of them has yet to judge."""
@@ -117,6 +119,7 @@ class JudgeGrid:
         """The identity of the tables of costs and judges."""
         return fingerprint(
             [
+                TABLES_VERSION,
                 self.prices,
                 sorted(
                     self._identity(folder, judge)

@@ -17,6 +17,7 @@ from userturn.workflow.registry import IDENTITIES, TABLES
 from userturn.workflow.training import TrainingGrid
 
 SUMMARY_VERSION = 3
+COUNTS_VERSION = 2  # of rates, accuracy, health
 ANALYSIS_VERSION = 3
 COMPARED_WITH_PAPER = (
     "rates",
@@ -122,7 +123,7 @@ class TableGrid:
         """The identity of rates, health and accuracy."""
         grid = self.grid
         verifiers = {name: d["verifier"] for name, d in grid.datasets.items()}
-        return fingerprint([grid.verdict_identities, verifiers])
+        return fingerprint([COUNTS_VERSION, grid.verdict_identities, verifiers])
 
     @property
     def analysis_identity(self) -> str:

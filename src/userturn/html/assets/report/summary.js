@@ -121,6 +121,7 @@ const KINDS = {
   text: ([value]) => value === null ? "" : words(value),
   count: ([value]) => whole(value),
   number: ([value, lower, upper]) => value === null ? DASH : [String(Number(value.toPrecision(3))), lower === undefined || lower === null ? null : make("small", null, `[${lower.toFixed(2)}, ${upper.toFixed(2)}]`)],
+  interval: ([value, lower, upper]) => value === null ? DASH : [lower === null ? "no interval" : `[${lower.toFixed(2)}, ${upper.toFixed(2)}]`, make("small", null, `estimate ${value.toFixed(2)}`)],
   p: ([value]) => value === null ? DASH : value < 0.001 ? "<0.001" : value.toFixed(3),
   of: ([some, all]) => [whole(some), make("small", null, `of ${whole(all)}`)],
   share: ([value, lower, upper]) => [percent(value), make("small", null, interval(lower, upper))],

@@ -1,0 +1,126 @@
+"""Every input of every table, of a study that nobody ran: what `synthetic_study` has, and the rest.
+
+Turns, answers, summaries, controls, swapped answers, and two people's labels of a drawn round.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tests.support.made_up_results import made_up_config, save
+from tests.support.snakemake_runs import ROOT
+from tests.support.synthetic_study import write_study
+from userturn.config.families import families
+from userturn.controls.schema import LABELS as CONTROLS
+from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
+from userturn.humans.rounds import ITEMS_SCHEMA, draw, keyed
+from userturn.humans.rounds import KEY_SCHEMA as ROUND_KEY
+from userturn.humans.sample import drawn, sampling_frame, wanted
+from userturn.storage.key_columns import TURN_KEYS
+from userturn.study.grid import Grid
+from userturn.tables.rates import summary
+
+DATASETS = {"gsm8k": 41, "math500": 27, "ifbench": 21, "healthbench": 19, "coval": 13}
+MODELS = ["qwen3.5-0.8b", "qwen3.5-2b", "qwen3.5-4b", "qwen3.5-2b-sft"]
+JUDGES = ("heuristic", "other", "third")
+FILES = {  # where each input of a table lies
+    "verdicts": "cells/*/*/*/*/verdicts/*.parquet",
+    "user_turns": "cells/*/*/*/*/user_turns.parquet",
+    "summaries": "cells/*/*/*/*/summary.parquet",
+    "grades": "grades/*/*.parquet",
+    "answers": "answers/*/*.parquet",
+    "control_verdicts": "controls/*.parquet",
+    "human_items": "datasets/*.parquet",
+    "swapped_verdicts": "swapped/*.parquet",
+    "round_keys": "humans/key.parquet",
+    "annotations": "humans/annotations.parquet",
+    "blind": "humans/items.parquet",
+}
+
+
+def whole_grid() -> Grid:
+    """Return the grid of the study."""
+    config = made_up_config(MODELS, list(DATASETS), (0.0, 0.7), ("none", "truncate"), JUDGES)
+    config["models"]["qwen3.5-2b-sft"] = {"source": "made/up", "base": "qwen3.5-2b"}
+    config["statistics"]["resamples"] = 100
+    return Grid(config)
+
+
+def inputs_in(folder: Path) -> dict[str, list[str]]:
+    """Return the paths of all inputs, in whatever order the file system has them."""
+    found = {name: [str(path) for path in folder.glob(glob)] for name, glob in FILES.items()}
+    return found | {"rubric": [str(ROOT / "data" / "rubric.yaml")]}
+
+
+def write_whole_study(folder: Path) -> None:
+    """Write the study."""
+    write_study(folder, MODELS, DATASETS, (0.0, 0.7), ("none", "truncate"), JUDGES, n_samples=2)
+    turns, verdicts = [], []
+    for cell in sorted(folder.glob("cells/*/*/*/*")):
+        tables = [pl.read_parquet(path) for path in sorted(cell.glob("verdicts/*.parquet"))]
+        turns.append(_turns(tables[0]))
+        verdicts += tables
+        save(turns[-1], cell / "user_turns.parquet")
+        save(summary(turns[-1], tables), cell / "summary.parquet")
+    for path in folder.glob("grades/*/*.parquet"):
+        cut = pl.int_range(pl.len()) % 3 == 0
+        ends = pl.when(cut).then(pl.lit("length")).otherwise(pl.lit("stop"))
+        answers = pl.read_parquet(path).select("model", "dataset", "item", finish_reason=ends)
+        save(answers, folder / "answers" / path.parent.name / path.name)
+    _write_controls(folder, pl.concat(verdicts))
+    _write_round(folder, pl.concat(turns), pl.concat(verdicts))
+
+
+def _turns(verdicts: pl.DataFrame) -> pl.DataFrame:
+    return verdicts.select(
+        *TURN_KEYS,
+        key=pl.concat_str(TURN_KEYS, separator=" "),
+        outcome=pl.lit("ok"),
+        finish_reason=pl.lit("stop"),
+    )
+
+
+def _write_controls(folder: Path, verdicts: pl.DataFrame) -> None:
+    """Write verdicts on human turns, two a conversation, planted failures and swapped answers."""
+    plain = verdicts.filter(pl.col("perturbation") == "none", pl.col("temperature") == 0)
+    items = plain["item"].unique().sort()
+    kinds = [kind for kind in CONTROLS if kind != "human"]
+    for judge in JUDGES:
+        of_judge = plain.filter(pl.col("judge") == judge)
+        planted = [of_judge.with_columns(perturbation=pl.lit(kind)) for kind in kinds]
+        human = of_judge.filter(pl.col("model") == MODELS[0]).with_columns(
+            model=pl.lit("human"), dataset=pl.lit("talks"), perturbation=pl.lit("human")
+        )
+        save(pl.concat([*planted, human]), folder / "controls" / f"{judge}.parquet")
+        swapped = verdicts.filter(pl.col("judge") == judge).with_columns(
+            pl.col("genuine").reverse()
+        )
+        save(swapped, folder / "swapped" / f"{judge}.parquet")
+    begun = [[{"role": "user", "content": f"talk {i // 2}"}] for i in range(len(items))]
+    save(pl.DataFrame({"item": items, "messages": begun}), folder / "datasets" / "talks.parquet")
+
+
+def _write_round(folder: Path, turns: pl.DataFrame, verdicts: pl.DataFrame) -> None:
+    """Write a round drawn by the first judge, and what two people and a half said of it."""
+    first = verdicts.filter(pl.col("judge") == JUDGES[0])
+    sample = drawn(sampling_frame(turns, first, 1), wanted({"per_stratum": 1, "genuine": 2}))
+    of_model: dict[str, Any] = {n: found[0] for n, *found in families(whole_grid().models)}
+    key = keyed(
+        draw(sample, pl.DataFrame(schema=ROUND_KEY), of_model, 10, 1), "first", JUDGES[0], 1
+    )
+    save(key.select(pl.col(n).cast(t) for n, t in ROUND_KEY.items()), folder / "humans/key.parquet")
+    label = pl.when(pl.col("stratum") == "unscored").then(pl.lit("generic")).otherwise("stratum")
+    labels = [
+        key.gather_every(step).with_columns(
+            annotator=pl.lit(name), label=label.shift(shift).fill_null("generic")
+        )
+        for name, step, shift in (("a", 1, 0), ("b", 1, 1), ("c", 2, 0))
+    ]
+    said = pl.concat(labels).with_columns(
+        genuine=pl.col("label") == "genuine_followup", notes=pl.lit("")
+    )
+    saying = said.select(pl.col(n).cast(t) for n, t in ANNOTATIONS_SCHEMA.items())
+    save(saying, folder / "humans" / "annotations.parquet")
+    rows = [{"id": i, "conversation": [{"role": "user", "text": i}], "turn": i} for i in key["id"]]
+    save(pl.DataFrame(rows, schema=ITEMS_SCHEMA), folder / "humans" / "items.parquet")
