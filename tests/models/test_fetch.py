@@ -99,7 +99,7 @@ def test_description_names_header_stops_hashes_and_proofs(tmp_path: Path) -> Non
     assert {len(v) for k, v in description["identity"].items() if k.endswith("sha256")} == {64}
     assert description["trust_remote_code"] is False
     assert description["revision"] is None
-    assert len(description["proofs"]) == 6
+    assert len(description["proofs"]) == 7
 
 
 def test_chat_template_of_the_line_replaces_the_model_s_own(tmp_path: Path) -> None:

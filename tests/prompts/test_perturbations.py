@@ -16,6 +16,7 @@ from userturn.prompts.perturbations import (
     OPERATORS,
     Context,
     Donor,
+    answer_for_readers,
     check_perturbations,
     operator,
     perturb,
@@ -99,6 +100,28 @@ def test_header_only_hides_the_conversation_and_the_answer() -> None:
     context = changed("Four.", operator="header_only")
     assert (context.messages, context.answer) == ((), None)
     assert context.change == {"n_messages_hidden": 1, "answer_hidden": True}
+
+
+def test_no_answer_hides_the_answer_and_keeps_the_conversation() -> None:
+    context = changed("Four.", operator="no_answer")
+    assert (context.messages, context.answer) == (MESSAGES, None)
+    assert context.change == {"answer_hidden": True}
+
+
+@pytest.mark.parametrize(
+    ("settings", "shown"),
+    [
+        ({"operator": "none"}, "Four."),
+        ({"operator": "no_answer"}, ""),  # as the model was shown it: nothing
+        ({"operator": "header_only"}, "Four."),  # nothing was shown: the item's own conversation
+        ({"operator": "neutral_answer", "text": "Noted."}, "Noted."),
+    ],
+)
+def test_readers_see_the_answer_that_the_model_was_shown(
+    settings: dict[str, str], shown: str
+) -> None:
+    own = Context(MESSAGES, "Four.", {})
+    assert answer_for_readers(own, perturb(own, settings, Words())) == shown
 
 
 def test_neutral_answer_is_the_same_for_every_item() -> None:

@@ -14,7 +14,7 @@ from userturn.audit.findings import Finding, remake
 from userturn.audit.pair import FAULTS, BrokenError, Pair
 from userturn.datasets.prepare import read_items
 from userturn.generation.shards import next_in_hash_order
-from userturn.prompts.perturbations import Context, Donor, needs_donor, perturb
+from userturn.prompts.perturbations import Context, Donor, answer_for_readers, needs_donor, perturb
 from userturn.prompts.tokenize import TemplateError
 from userturn.storage.hashing import canonical_json
 from userturn.study.cells import Cell, files_of
@@ -89,5 +89,4 @@ def _shown(
         changed = perturb(context, operator, NotedTokenizer(json.loads(change)))
     except TemplateError:
         return None, None
-    shown = context.answer if changed.answer is None else changed.answer
-    return shown, canonical_json(dict(changed.change))
+    return answer_for_readers(context, changed), canonical_json(dict(changed.change))

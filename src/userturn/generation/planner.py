@@ -8,7 +8,7 @@ from userturn.datasets.prepare import Item
 from userturn.models.requests import Request, Sampling, derive_seed, make_request
 from userturn.prompts.chat_template import Prompt, Template, TemplateError
 from userturn.prompts.context_length import check_context_length
-from userturn.prompts.perturbations import Context, Donor, perturb
+from userturn.prompts.perturbations import Context, Donor, answer_for_readers, perturb
 from userturn.storage.hashing import canonical_json
 
 
@@ -105,15 +105,16 @@ class Planner:
         """Return the probe after a perturbed answer; there is none where there is no answer."""
         if answer is None:
             return Probe(None, error="the item has no answer")
-        context = Context(item.messages, answer, {}, donor)
+        own = Context(item.messages, answer, {}, donor)
+        shown: str | None = answer
         try:
-            context = perturb(context, operator, self.template.tokenizer)
+            context = perturb(own, operator, self.template.tokenizer)
+            shown = context.answer
             prompt = self.template.probe_prompt(context.messages, context.answer)
         except TemplateError as error:
-            return Probe(None, context.answer, error=str(error))
-        # Who reads a turn that was written without a conversation reads the item's own one.
-        shown = answer if context.answer is None else context.answer
-        return Probe(prompt, shown, canonical_json(dict(context.change)))
+            return Probe(None, shown, error=str(error))
+        change = canonical_json(dict(context.change))
+        return Probe(prompt, answer_for_readers(own, context), change)
 
     def user_turn(
         self,

@@ -7,6 +7,7 @@ control_tokens.py: control tokens of model families by their form.
 examples.py: small conversations that every template is tested on.
 header.py: which text is the user header, and how much of it the model is shown.
 load_template.py: reads a model folder's tokenizer and chat template.
+missing_answer.py: what a template writes in place of an answer that is taken away.
 perturbations.py: operators on the answer, or on its context, before the probe.
 render.py: what a template writes around messages, and whether it alters them.
 stop_texts.py: the texts that end a turn where no token does.

@@ -22,6 +22,7 @@ from userturn.prompts.header import (
     is_true_prefix,
     left_to_the_model,
 )
+from userturn.prompts.missing_answer import missing_answer
 from userturn.prompts.render import Renderer
 from userturn.prompts.stop_texts import answer_end_texts, user_turn_stop_texts
 from userturn.prompts.stop_tokens import answer_ends, user_turn_stops
@@ -71,7 +72,8 @@ class Template(Renderer):
 
         Args:
             messages: the item's messages; none for a prompt of the header alone.
-            answer: what the model is shown as its own answer, None for no answer at all.
+            answer: what the model is shown as its own answer; None for no answer at all, where the
+                assistant's turn is as `missing_answer` says.
 
         Raises:
             TemplateError: no prompt can be proven for this conversation.
@@ -82,9 +84,15 @@ class Template(Renderer):
         self, messages: Sequence[Message], answer: str | None
     ) -> tuple[list[str], list[str]]:
         """Return the probe prompt as the template's texts and, between them, the contents."""
+        if answer is None and messages:
+            answer = self.missing_answer
         history = [*messages]
         if answer is not None:
             history.append({"role": "assistant", "content": answer})
+        return self.probe_after(history)
+
+    def probe_after(self, history: Sequence[Message]) -> tuple[list[str], list[str]]:
+        """Return the probe prompt's texts and contents after a conversation, answered or not."""
         literals, contents = self._with_header(history)
         header = literals[-1].removesuffix(self.left_to_the_model)
         if header == literals[-1] and self.left_to_the_model:
@@ -203,6 +211,11 @@ class Template(Renderer):
                 "model's entry a `chat_template` that writes it once"
             )
         return Prompt(interleave(literals, contents), tuple(ids))
+
+    @cached_property
+    def missing_answer(self) -> str | None:
+        """What stands for an answer that is taken away: "" is an empty turn, None is no turn."""
+        return missing_answer(self)
 
     @cached_property
     def answer_form(self) -> AnswerForm:

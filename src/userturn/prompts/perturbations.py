@@ -71,7 +71,7 @@ class Operator:
 
 
 # Operators that leave nothing to react to: what a rate is read against.
-CONTROLS = ("shuffled_answer", "header_only", "neutral_answer")
+CONTROLS = ("shuffled_answer", "no_answer", "header_only", "neutral_answer")
 OPERATORS: dict[str, Operator] = {}
 TEXT = {"type": "string", "minLength": 1}
 SHARE = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
@@ -141,6 +141,15 @@ def shuffled_answer(context: Context, tokenizer: Tokenizer) -> Context:
 
 
 @operator()
+def no_answer(context: Context, tokenizer: Tokenizer) -> Context:
+    """Show the conversation with an assistant's turn that is empty, or left out.
+
+    Which of the two is the template's choice: see `Template.missing_answer`.
+    """
+    return replace(context, answer=None, change={"answer_hidden": True})
+
+
+@operator()
 def header_only(context: Context, tokenizer: Tokenizer) -> Context:
     """Show no conversation: what the template always writes, then the user header."""
     change = {"n_messages_hidden": len(context.messages), "answer_hidden": True}
@@ -159,6 +168,17 @@ def perturb(context: Context, settings: Mapping[str, Any], tokenizer: Tokenizer)
     """Return the context after the operator that `settings` names, with its parameters."""
     parameters = {key: value for key, value in settings.items() if key != "operator"}
     return OPERATORS[settings["operator"]].apply(context, tokenizer, **parameters)
+
+
+def answer_for_readers(before: Context, after: Context) -> str | None:
+    """Return the answer that judges and annotators see before a user turn.
+
+    It is the answer that the model was shown: empty where it was shown a conversation without one.
+    Who reads a turn that was written without any conversation reads the item's own one.
+    """
+    if after.answer is None and after.messages:
+        return ""
+    return before.answer if after.answer is None else after.answer
 
 
 def needs_donor(settings: Mapping[str, Any]) -> bool:

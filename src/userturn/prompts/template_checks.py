@@ -2,6 +2,7 @@
 
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE, NEXT_MESSAGES_BY_BEGINNING
+from userturn.prompts.missing_answer import prove_missing_answer
 from userturn.prompts.stop_tokens import turn_ends
 from userturn.prompts.tokenize import TemplateError, interleave
 
@@ -23,6 +24,7 @@ def prove(template: Template) -> list[str]:
         proofs.append("two different next user messages are rendered behind history and header")
     proofs.append(_prove_true_prefix(template))
     proofs.append(_prove_user_turns_end(template))
+    proofs.append(prove_missing_answer(template))
     return [*proofs, _prove_tokens(template, answer)]
 
 
