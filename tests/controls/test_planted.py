@@ -9,9 +9,9 @@ import yaml
 
 from userturn.config.check import check
 from userturn.config.errors import ConfigError
+from userturn.controls.control_turn import LABELS
 from userturn.controls.human_turns import human_turns
 from userturn.controls.planted import planted_turns
-from userturn.controls.schema import LABELS
 from userturn.datasets.prepare import SCHEMA
 from userturn.errors import UserError
 from userturn.judges.judge import Judge

@@ -67,7 +67,7 @@ def test_model_folder_that_does_not_exist_is_told_before_anything_runs(fresh: Pa
 
 def test_results_that_may_not_be_written_are_told_before_anything_runs(fresh: Path) -> None:
     (fresh / "results").write_text("a file, not a folder")
-    assert "'results' is not a folder that may be written" in fails_with(fresh, "-n")
+    assert "'results' is not a writable folder" in fails_with(fresh, "-n")
 
 
 BAD_ROWS = {  # and what is said of each

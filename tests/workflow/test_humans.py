@@ -85,7 +85,7 @@ def test_misspelt_part_is_told_with_its_near_miss() -> None:
 
 
 def test_judge_that_is_not_run_is_told() -> None:
-    with pytest.raises(ConfigError, match=r"humans.judge: 'heuristics' is no judge of this run"):
+    with pytest.raises(ConfigError, match=r"humans.judge: 'heuristics' is not a judge of this run"):
         humans(judge="heuristics")
 
 

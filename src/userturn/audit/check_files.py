@@ -56,7 +56,7 @@ def _unreadable_records(files: Files, wanted: Identities) -> Iterator[Finding]:
 
 
 def _is_current(record: JobRecord, wanted: Identities) -> bool:
-    """Tell whether the configuration still asks for what a job made."""
+    """Return whether the configuration still asks for what a job made."""
     return not wanted.keys().isdisjoint(record["outputs"]) or not record["wildcards"]
 
 

@@ -64,7 +64,7 @@ def _dataset(
 
 
 def _is_inside(entry: Mapping[str, Any]) -> bool:
-    """Tell whether a dataset's file is the hub's, or inside the folder around the results."""
+    """Return whether a dataset's file is the hub's, or inside the folder around the results."""
     return "hub" in entry or Path(entry["file"]).resolve().is_relative_to(Path.cwd().resolve())
 
 
@@ -89,7 +89,7 @@ def _labels(
 
 
 def _has(file: str, digest: str) -> bool:
-    """Tell whether a file inside the folder around the results has the content of a digest."""
+    """Return whether a file inside the folder around the results has the content of a digest."""
     path = Path(file)
     inside = path.resolve().is_relative_to(Path.cwd().resolve())
     return inside and path.is_file() and file_sha256(path) == digest

@@ -203,7 +203,7 @@ def _compared(grid: Grid, row: Drawn, record: GenerationRecord) -> dict[str, Any
 
 
 def _equal_label(grid: Grid, values: Mapping[str, Any], text: str) -> bool | None:
-    """Tell whether a deterministic judge labels a turn and its rerun alike; None if it cannot."""
+    """Return whether a deterministic judge labels a turn and its rerun alike; None if it cannot."""
     names = [grid.primary_judge, *grid.judges]
     name = next((n for n in names if kind_of(grid.judges[n]).IS_DETERMINISTIC), None)
     if name is None or "perturbation" not in values:

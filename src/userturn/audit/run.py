@@ -90,7 +90,7 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
 
 
 def _is_of_another_version(files: Files, finding: Finding) -> bool:
-    """Tell whether other code may be the reason for a finding: what is recomputed, and what is new.
+    """Return whether other code may be the reason for a finding: a recomputed or a new file.
 
     Requests and their rows are none of it: no version may change them.
     """

@@ -63,7 +63,9 @@ def _check_selection(config: Config) -> None:
 
 def _check_controls(config: Config) -> None:
     for name in RESERVED & set(config["models"]):
-        raise ConfigError(f"models: '{name}' is a folder's name of ours; give the model another")
+        raise ConfigError(
+            f"models: '{name}' is the name of a folder in the results; rename the model"
+        )
     for name in config["controls"]["human"]:
         if name not in config["datasets"]:
             near = near_miss(name, config["datasets"])

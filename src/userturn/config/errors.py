@@ -1,4 +1,4 @@
-"""What a configuration that cannot be run raises, and what it names instead."""
+"""The error of a configuration that cannot be run, and the nearest known name."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches

@@ -61,11 +61,11 @@ def baselines(
 ) -> list[tuple[str, str]]:
     """Return each post-trained model with each model that it came from, nearest first.
 
-    A model trained from a trained one is compared with that and with where both began.
+    A model trained from a trained one is compared with that one and with the base of both.
 
     Args:
         models: entries of the models of the grid, by name.
-        entries: of all models of the configuration, through which the way down goes.
+        entries: of all models of the configuration, to find bases of bases.
     """
     found = []
     for name in sorted(models):

@@ -48,7 +48,7 @@ def load_recipe(name: str) -> dict[str, Any]:
 
 
 def endpoints_of(recipe: Recipe) -> dict[str, str]:
-    """Return the judges of the config that a recipe asks, by what for."""
+    """Return the judges of the config that a recipe asks, by purpose."""
     drawn = recipe.get("grpo", {})
     rewards = drawn.get("rewards", {})
     named = {

@@ -1,4 +1,4 @@
-"""The schema of the configuration: `config.schema.yaml`, and the keys that tables of code add."""
+"""The schema of the configuration: `config.schema.yaml`, and the keys that code adds."""
 
 from pathlib import Path
 from typing import Any

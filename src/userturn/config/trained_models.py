@@ -1,4 +1,4 @@
-"""Entries of trained models: what they say of their own, and what they have from their base."""
+"""Entries of trained models, completed with what they inherit from their base."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -41,7 +41,7 @@ def described(config: Config) -> list[str]:
 
 
 def complete_entries(config: Config, results: str | Path) -> dict[str, ModelEntry]:
-    """Return every model's complete entry; a trained one has from its base what it does not say."""
+    """Return every model's complete entry; a trained one inherits what it does not set."""
     entries = config["models"]
     return {name: _complete(config, results, chain(entries, name)) for name in sorted(entries)}
 
@@ -66,7 +66,7 @@ def training_entry(entry: ModelEntry) -> ModelEntry:
 
 
 def check_trained(config: Config) -> None:
-    """Refuse trained models whose base or recipe cannot be.
+    """Refuse trained models whose base or recipe is not valid.
 
     Raises:
         ConfigError: what is wrong with the first of them.

@@ -22,7 +22,7 @@ def trained_on(entries: Entries, recipes: Recipes, model: str) -> set[str]:
 
 
 def trains_on_the_metric(entries: Entries, recipes: Recipes, model: str) -> bool:
-    """Tell whether a reward of a model was the verdict that the study reports."""
+    """Return whether a reward of a model was the verdict that the study reports."""
     return any(
         recipe.get("trains_on_the_metric", False) for recipe in recipes_of(entries, recipes, model)
     )

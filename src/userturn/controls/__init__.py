@@ -4,5 +4,5 @@ human_turns.py: real user turns of a dataset, each after the answer that it repl
 injections.py: planted prompt injections: turns that tell a judge to say "genuine".
 planted.py: planted failures after a model's own answers.
 swapped_answers.py: user turns after another item's answer, for the chance floor.
-schema.py: columns of control turns, and the label that each control should get.
+control_turn.py: a control turn as a row, and the label that each control should get.
 """

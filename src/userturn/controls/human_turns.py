@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from userturn.controls.schema import control_turn
+from userturn.controls.control_turn import control_turn
 from userturn.errors import UserError
 from userturn.generation.collect import USER_TURNS_SCHEMA
 from userturn.storage.parquet import write_table

@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 
+from userturn.controls.control_turn import LABELS, ROLE_TOKENS, control_turn
 from userturn.controls.injections import INJECTIONS
-from userturn.controls.schema import LABELS, ROLE_TOKENS, control_turn
 from userturn.datasets.prepare import rank
 from userturn.generation.collect import USER_TURNS_SCHEMA
 from userturn.storage.parquet import write_table

@@ -31,7 +31,7 @@ class Texts(NamedTuple):
 
 
 def texts_of(path: Path) -> Iterator[Texts]:
-    """Yield all texts of a file, a part at a time; bytes that are no UTF-8 are replaced.
+    """Yield all texts of a file, a part at a time; bytes that are not UTF-8 are replaced.
 
     Raises:
         OSError, pa.ArrowException: the file cannot be read as what it begins like.
@@ -45,7 +45,7 @@ def texts_of(path: Path) -> Iterator[Texts]:
             with gzip.open(path) as unpacked:
                 yield from _of_lines(cast(BinaryIO, unpacked))
         except (EOFError, zlib.error) as error:
-            raise OSError(f"'{path}' is no whole gzip file") from error
+            raise OSError(f"'{path}' is not a complete gzip file") from error
     else:
         with path.open("rb") as file:
             yield from _of_lines(file)
@@ -75,7 +75,7 @@ def _of_parquet(path: Path) -> Iterator[Texts]:
 
 
 def _is_numbers(kind: pa.DataType) -> bool:
-    """Tell whether a column has but numbers: token ids, most of a large study's bytes."""
+    """Return whether a column has only numbers: token ids are most of a large study."""
     inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_large_list(kind) else kind
     return bool(pa.types.is_primitive(inner))
 

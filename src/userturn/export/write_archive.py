@@ -100,7 +100,7 @@ def read_records(results: Path) -> dict[str, JobRecord]:
 
 
 def results_files(results: Path) -> dict[str, Path]:
-    """Return all files of a results folder by their names in an archive; hidden ones are ours."""
+    """Return the files of a results folder by their names in an archive, but for hidden ones."""
     return {
         f"results/{path.relative_to(results).as_posix()}": path
         for path in sorted(results.rglob("*"))
@@ -155,7 +155,7 @@ def _members(
 
 
 def _of_no_use(name: str, with_journals: bool) -> str | None:
-    """Return why a file is left out of an archive though it might leave."""
+    """Return why a file that may be exported is left out all the same."""
     parts = PurePosixPath(name).parts
     if parts[:2] == ("results", "leases"):
         return "says which job was at work"

@@ -43,7 +43,7 @@ def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_complete(keys: pl.Series, outcomes: pl.DataFrame, folder_of_journal: Path) -> None:
-    """Refuse a plan of which something was not asked.
+    """Refuse a plan with requests that were never sent.
 
     Raises:
         UserError: a key of the plan has no record in the journal.

@@ -1,4 +1,4 @@
-"""What is known of a model before anything is spent: revision, hashes, header, stops and proofs."""
+"""What is known of a model before it runs: revision, hashes, header, stops and proofs."""
 
 import hashlib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The model's raw answer: its reasoning, what the user would see, and what stands around it."""
+"""Splits a model's raw answer into reasoning, the text that the user sees, and its wrapping."""
 
 import re
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def read_answer(text: str, prompt: str, token_ids: Sequence[int], form: AnswerFo
         text: the raw answer, special tokens kept.
         prompt: the prompt before it.
         token_ids: that the model wrote: a token that it only quotes, as text, may stay.
-        form: what this model writes around an answer.
+        form: how this model wraps an answer.
     """
     answer = split_reasoning(text, prompt, form)
     written = set(token_ids)
@@ -49,14 +49,14 @@ def read_answer(text: str, prompt: str, token_ids: Sequence[int], form: AnswerFo
 
 
 def split_reasoning(text: str, prompt: str = "", form: AnswerForm = ANY_FORM) -> Answer:
-    """Split a raw answer at the end of its reasoning, and take off what stands around it.
+    """Split a raw answer at the end of its reasoning, and remove its wrapping.
 
     An answer that was cut before its reasoning ended has no text, only reasoning.
 
     Args:
         text: the raw answer, special tokens kept.
         prompt: the prompt before it, whose generation prompt may have begun the thinking.
-        form: what this model writes around an answer and its reasoning.
+        form: how this model wraps an answer and its reasoning.
     """
     for begin, end in form.thinking:
         if end in text:
@@ -73,7 +73,7 @@ def split_reasoning(text: str, prompt: str = "", form: AnswerForm = ANY_FORM) ->
 
 
 def _unwrapped(text: str, form: AnswerForm) -> tuple[str, str | None]:
-    """Return an answer without what stands around it, and what stood before that."""
+    """Return an answer without its wrapping, and what came before it."""
     for begin, end in form.wrappers:
         before, found, answer = text.partition(begin)
         if found:

@@ -1,4 +1,4 @@
-"""Which items a shard of a model asks about, and whose answers it has to know for that."""
+"""Which items a shard of a model asks about, and which other answers it needs."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

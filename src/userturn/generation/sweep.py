@@ -41,7 +41,7 @@ def run_sweep(
     """Fill the journals with every request of a model's pending cells, then write the marker.
 
     Raises:
-        UserError: the model cannot be loaded, somebody else sweeps it, or a signal ended the sweep.
+        UserError: the model cannot be loaded, another job sweeps it, or a signal ended the sweep.
     """
     os.environ["OMP_NUM_THREADS"] = str(n_threads)  # read when PyTorch is imported, which is later
     stop = StopFlag()

@@ -38,7 +38,7 @@ class Reading(NamedTuple):
 
 
 def _problem(row: Row, round_name: str, known: set[str], labels: Iterable[str]) -> str | None:
-    """Return what is wrong with a row in itself."""
+    """Return what is wrong with a single row."""
     if row.round != round_name:
         return (
             f"{row.where}: of round '{row.round}', expected '{round_name}'; put the file into "

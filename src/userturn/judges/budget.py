@@ -117,7 +117,7 @@ class Account:
         return True
 
     def allows(self, most: Spent) -> bool:
-        """Tell whether requests may be sent that are at most so large."""
+        """Return whether requests may be sent that are at most so large."""
         if self.cap is None or self.price is None:
             return True
         need = self._most(most)

@@ -119,6 +119,6 @@ class Decisions:
         return record | {"round": number} if is_open and number else record
 
     def is_finished(self, key: str) -> bool:
-        """Tell whether a question need not be asked any more."""
+        """Return whether a question need not be asked any more."""
         found = self.get(key)
         return found is not None and found.outcome in ("ok", "unscored")

@@ -40,7 +40,7 @@ BRIEF = 8  # words up to which a question needs no mark
 
 
 def is_code(turn: str) -> bool:
-    """Tell whether every line of a turn is a line of code."""
+    """Return whether every line of a turn is a line of code."""
     lines = [line for line in turn.splitlines() if line.strip(" `")]
     return all(map(phrases.CODE_LINE.search, lines)) and "?" not in turn
 

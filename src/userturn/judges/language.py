@@ -35,7 +35,7 @@ OTHER = frozenset(  # of German, French, Spanish, Italian, Portuguese and Dutch
 
 @lru_cache(maxsize=16384)  # prompts and answers are met again in other cells of a dataset
 def is_english(text: str) -> bool | None:
-    """Tell whether a text is English; None where it is too short or too bare to tell."""
+    """Return whether a text is English; None where it is too short or too bare to tell."""
     said = [word.lower().replace("’", "'") for word in WORD.findall(text)]
     letters = sum(map(len, said))
     if not letters:

@@ -83,7 +83,7 @@ def error_in(body: bytes) -> str | None:
 
 
 def is_too_long(text: str) -> bool:
-    """Tell whether an endpoint refused a request for being longer than the model's context."""
+    """Return whether an endpoint refused a request for being longer than the model's context."""
     return TOO_MANY_TOKENS.search(text) is not None
 
 

@@ -64,5 +64,5 @@ def without_tokens(turn: str) -> str:
 
 
 def marks_a_role(turn: str) -> bool:
-    """Tell whether a turn holds a control token, or opens with the name of another role."""
+    """Return whether a turn holds a control token, or opens with the name of another role."""
     return CONTROL_TOKEN.search(turn) is not None or ROLE_NAME.match(turn) is not None

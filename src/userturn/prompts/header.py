@@ -66,7 +66,7 @@ def is_true_prefix(
     contents: Sequence[str],
     messages: Sequence[str],
 ) -> bool:
-    """Tell whether ids begin those of a conversation whatever message follows its texts."""
+    """Return whether ids begin those of a conversation whatever message follows its texts."""
     return all(
         encoder.encode([*literals, ""], [*contents, message])[: len(ids)] == list(ids)
         for message in messages

@@ -182,7 +182,7 @@ def answer_for_readers(before: Context, after: Context) -> str | None:
 
 
 def needs_donor(settings: Mapping[str, Any]) -> bool:
-    """Tell whether an operator wants another item's answer."""
+    """Return whether an operator wants another item's answer."""
     return OPERATORS[settings["operator"]].needs_donor
 
 

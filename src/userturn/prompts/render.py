@@ -144,7 +144,7 @@ class Renderer:
         )
 
     def is_empty(self, token_ids: Sequence[int], text: str) -> bool:
-        """Tell whether token ids say nothing: no text but control tokens and white space.
+        """Return whether token ids say nothing: no text but control tokens and white space.
 
         `text` is what they decode to, which is known already where this is asked.
         """

@@ -72,7 +72,7 @@ def write_record(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_record(path: Path) -> JobRecord | None:
-    """Return a record, or None if it was altered or is none."""
+    """Return a record, or None if it was altered or is not one."""
     try:
         content: JobRecord = json.loads(path.read_bytes())
         checksum = content.pop("checksum")
@@ -83,7 +83,7 @@ def read_record(path: Path) -> JobRecord | None:
 
 
 def _is_record(content: JobRecord) -> bool:
-    """Tell whether what a record says has the form that `_record` gives it.
+    """Return whether what a record says has the form that `_record` gives it.
 
     Each file that it names is inside the project, so that nothing else is opened on its word.
     """

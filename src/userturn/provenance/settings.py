@@ -55,7 +55,7 @@ def _dataset(grid: Grid, name: str) -> dict[str, Any]:
 
 
 def flat(name: str, value: Any) -> dict[str, Any]:
-    """Return nested settings by names with dots; a value that is no mapping by its own name."""
+    """Return nested settings by names with dots; a value that is not a mapping by its name."""
     if not isinstance(value, Mapping):
         return {name: value}
     return {key: v for k, inner in value.items() for key, v in flat(f"{name}.{k}", inner).items()}

@@ -1,7 +1,7 @@
 """The doctor: finds what would fail on a cluster before any job waits for a GPU.
 
-Login node and scheduler (`scheduler_check`) are asked directly; a compute node is asked by a short
-job of its own (`node_check`), submitted as sweeps are.
+The login node and the scheduler (`scheduler.py`) are checked directly; a compute node by a short
+job (`node_check.py`) that is submitted as sweeps are.
 """
 
 import json
@@ -35,7 +35,7 @@ NODE_CHECK = ["--nodes=1", "--mem=8000", "--time=5", "--cpus-per-task=2", "--exp
 
 
 class Finding(NamedTuple):
-    """One thing looked at; `trouble` says what is wrong and what to do, None that all is well."""
+    """One check; `trouble` says what is wrong and what to do, None if all is well."""
 
     what: str
     trouble: str | None = None
@@ -46,7 +46,7 @@ class ClusterCheckError(UserError):
 
 
 def doctor(profile: str, configfiles: list[str], results: str, patience: int) -> str:
-    """Return what was looked at, one line per finding.
+    """Check a cluster and return one line per check.
 
     Args:
         profile: folder of the Snakemake profile.
@@ -84,7 +84,7 @@ def _submission(profile: Path) -> list[str]:
 
 
 def examine(grid: Grid, submission: list[str], patience: int) -> Iterator[Finding]:
-    """Look at keys, the scheduler, every model's resources, and one compute node."""
+    """Check keys, the scheduler, every model's resources, and one compute node."""
     yield from _keys(grid)
     missing = [name for name in COMMANDS if shutil.which(name) is None]
     if missing:
@@ -105,7 +105,7 @@ def examine(grid: Grid, submission: list[str], patience: int) -> Iterator[Findin
 
 
 def _keys(grid: Grid) -> Iterator[Finding]:
-    """Look for the environment variables with the judges' keys."""
+    """Check that the judges' API keys are in the environment."""
     for name, judge in grid.judges.items():
         variable = judge.get("key_variable")
         if variable is not None:
@@ -115,7 +115,7 @@ def _keys(grid: Grid) -> Iterator[Finding]:
 
 
 def _node(grid: Grid, submission: list[str], patience: int) -> Iterator[Finding]:
-    """Have a compute node say what it sees of project, models, datasets, engine and devices."""
+    """Check from a compute node that project, models, data, engine and GPUs can be used."""
     name = uuid.uuid4().hex[:8]
     FOLDER.mkdir(parents=True, exist_ok=True)
     question, answer = FOLDER / f"{name}.question.json", FOLDER / f"{name}.answer.json"

@@ -19,7 +19,7 @@ SHARED_MEMORY = 1_000_000_000  # bytes: what vLLM's workers pass each other goes
 
 
 def look(question: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
-    """Yield what was looked at, and what is wrong with it and what to do, or None."""
+    """Yield the name of each check, with what is wrong and what to do, or None."""
     node = os.environ.get("SLURMD_NODENAME", socket.gethostname())
     yield f"{node} sees the project's folder", None
     yield f"{node} writes the results", _write_results(Path(question["results"]))
@@ -91,7 +91,7 @@ def _port() -> str | None:
 
 
 def main(path_to_question: str, path_to_answer: str) -> None:
-    """Answer a question's file in another."""
+    """Read the question from one file and write the answers to another."""
     question = json.loads(Path(path_to_question).read_text())
     os.environ["HF_HUB_OFFLINE"] = "1"  # whatever must be fetched is missing
     answers = dict(look(question))

@@ -1,4 +1,4 @@
-"""What SLURM's scheduler says of the jobs of a study, before any of them waits for a GPU."""
+"""Checks of SLURM's scheduler: would it accept the jobs of a study?"""
 
 import re
 import subprocess
@@ -37,7 +37,7 @@ def entries_of_jobs(grid: Grid) -> dict[str, ModelEntry]:
 
 
 def look_at_requests(grid: Grid, submission: list[str]) -> Iterator[Look]:
-    """Have the scheduler say whether it would take each job; those alike but once."""
+    """Ask the scheduler whether it would accept each job; equal requests once."""
     entries = entries_of_jobs(grid)
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, entry in entries.items():
@@ -57,10 +57,10 @@ def look_at_requests(grid: Grid, submission: list[str]) -> Iterator[Look]:
 
 
 def look_at_preemption(submission: list[str]) -> Look:
-    """See whether the partition that jobs go to runs preempted ones again, or ends them for good.
+    """Check whether the partition of the jobs requeues preempted ones or cancels them.
 
-    A job that was ended so is neither finished nor failed to Snakemake's executor plugin (2.8.0),
-    which waits for it for ever.
+    Snakemake's executor plugin (2.8.0) counts a cancelled job as neither finished nor failed, and
+    waits for it forever.
     """
     what = "preempted jobs are run again"
     done = run(["scontrol", "show", "partition", "--oneliner"])

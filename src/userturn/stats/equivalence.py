@@ -23,13 +23,13 @@ class Margins(NamedTuple):
     upper: float | None
 
     def hold(self, interval: Interval) -> bool:
-        """Tell whether an interval lies within the margins."""
+        """Return whether an interval lies within the margins."""
         return (self.lower is None or _at(interval.lower) > self.lower) and (
             self.upper is None or _at(interval.upper) < self.upper
         )
 
     def miss(self, interval: Interval) -> bool:
-        """Tell whether an interval lies wholly outside."""
+        """Return whether an interval lies wholly outside."""
         return (self.lower is not None and _at(interval.upper) < self.lower) or (
             self.upper is not None and _at(interval.lower) > self.upper
         )

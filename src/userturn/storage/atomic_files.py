@@ -64,12 +64,12 @@ def write_json(content: Mapping[str, Any], path: str | Path, identity: str) -> N
 
 
 def read_identity(path: str | Path) -> str | None:
-    """Return the identity that a Parquet file carries, or None: no file, or not one of ours."""
+    """Return the identity of a Parquet file; None without a file, or one of another program."""
     return read_artifact(path).get("identity")
 
 
 def read_artifact(path: str | Path) -> dict[str, Any]:
-    """Return what a Parquet or JSON artifact says of itself; nothing if it is not one of ours."""
+    """Return the metadata of an artifact, Parquet or JSON; empty if userturn did not write it."""
     try:
         if Path(path).suffix == ".parquet":
             return _parquet_metadata(path)

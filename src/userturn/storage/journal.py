@@ -37,7 +37,7 @@ def encode_line(record: Mapping[str, Any]) -> bytes:
 
 
 def is_whole(line: bytes) -> bool:
-    """Tell whether a line is as it was written: neither torn nor altered."""
+    """Return whether a line is as it was written: neither torn nor altered."""
     if not line.endswith(b"\n") or not line.startswith(PREFIX):
         return False
     return line[len(PREFIX) : BODY] == _checksum(line[BODY:-1]) + b'",'

@@ -1,4 +1,4 @@
-"""What became of requests: the one record of a journal that counts for each key, as a table."""
+"""Journals as tables: for each request's key, the one record that counts."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -70,7 +70,7 @@ def describe_owner(owner: Mapping[str, Any]) -> str:
 
 
 def _is_dead(owner: Mapping[str, Any]) -> bool:
-    """Tell whether an owner was a process of this machine that has ended; others may live."""
+    """Return whether an owner was a process of this machine that has ended; others may live."""
     if owner["machine"] != _machine():
         return False
     try:
@@ -87,13 +87,13 @@ def _interval(shard: str) -> tuple[Fraction, Fraction]:
 
 
 def overlap(one: str, other: str) -> bool:
-    """Tell whether two shards, perhaps of different counts, have items in common."""
+    """Return whether two shards, perhaps of different counts, have items in common."""
     (begin, end), (other_begin, other_end) = _interval(one), _interval(other)
     return begin < other_end and other_begin < end
 
 
 def _read(path: Path) -> Content | None:
-    """Return the content of a lease; None where it is just being made or is gone."""
+    """Return the content of a lease; None while it is being created, or if it is gone."""
     try:
         content: Content = json.loads(path.read_bytes())
     except (FileNotFoundError, ValueError):
@@ -118,7 +118,7 @@ def held(folder: Path) -> dict[str, Content]:
 
 
 def _wait_until_free(path: Path, patience: float) -> None:
-    """Return when a lease was given back or its owner is gone.
+    """Wait until a lease is released or its owner is gone.
 
     Raises:
         LeaseError: its owner is at work.
@@ -183,7 +183,7 @@ def _write(path: Path, **changes: Any) -> None:
 def _beat(
     path: Path, shard: str, ended: threading.Event, lost: Callable[[str], None], pause: float
 ) -> None:
-    """Give signs of life until the lease ends, or was taken over by somebody else."""
+    """Renew a lease until it ends or somebody else takes it over."""
     beat = 0
     while not ended.wait(pause):
         if newest(path.parent).get(shard, (0, path))[1] != path:
@@ -193,7 +193,7 @@ def _beat(
         try:
             _write(path, beat=beat)
         except OSError as error:  # a full disk: the sweep itself will say so
-            say(f"lease {path.stem}: no sign of life could be given ({error})")
+            say(f"lease {path.stem}: it could not be renewed ({error})")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from pathlib import Path
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Let one process of this machine at a time go on; the lock ends with it however it dies."""
+    """Let one process of this machine run at a time; the lock ends with it, however it dies."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -43,7 +43,7 @@ def table_writer(
 def write_parts(parts: Iterable[pl.DataFrame], path: str | Path, identity: str) -> None:
     """Write a table that comes in parts as Parquet, with one of them in memory at a time.
 
-    Its bytes do not depend on where the parts end. One part there must be.
+    Its bytes do not depend on where the parts end. There must be at least one part.
     """
     waiting = iter(parts)
     first = next(waiting)  # it may take long, and a kill meanwhile leaves no folder

@@ -95,15 +95,15 @@ class Grid:
         return complete(self.config["datasets"][dataset], self.config["seed"])
 
     def n_samples(self, temperature: str) -> int:
-        """Return the draws per item at a temperature: greedy decoding has but one."""
+        """Return the number of samples per item at a temperature: one for greedy decoding."""
         return self.config["samples"] if self.temperatures[temperature] > 0 else 1
 
     def answer_settings(self, model: str) -> dict[str, Any]:
-        """Return how a model's own answers are drawn: as all are, but for what its entry says."""
+        """Return the sampling settings of a model's answers: the study's, then its entry's."""
         return {**self.config["answer"], **self.models[model].get("answer", {})}
 
     def user_turn_settings(self, temperature: float) -> dict[str, Any]:
-        """Return how the user turns of a temperature are drawn."""
+        """Return the sampling settings of user turns at a temperature."""
         return {**self.config["user_turn"], "temperature": temperature}
 
     def dataset_identity(self, dataset: str) -> str:
@@ -162,7 +162,7 @@ class Grid:
         return self.results / "journal" / model / dataset
 
     def leases_folder(self, model: str) -> Path:
-        """Return where the jobs that sweep a model say that they are at work."""
+        """Return the folder of the leases of a model's sweeps."""
         return self.results / "leases" / model
 
     @property
@@ -202,7 +202,7 @@ class Grid:
         return self.results / "journal" / "judges" / judge / "rejudged.json"
 
     def in_round(self, identity: str, judge: str, folder: str) -> str:
-        """Return the identity of a judge's verdicts on a folder, another for each taking back."""
+        """Return the identity of a judge's verdicts on a folder; voiding them changes it."""
         n = self._rounds[judge].get(folder, 0)
         return fingerprint([identity, n]) if n else identity
 

@@ -36,7 +36,7 @@ class StudyRecord:
 
     @property
     def identity(self) -> str:
-        """The fingerprint of all of it."""
+        """The fingerprint of the whole record."""
         return fingerprint(asdict(self))
 
 

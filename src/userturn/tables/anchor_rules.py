@@ -59,7 +59,7 @@ def highest(rates: Sequence[Interval]) -> Interval:
 
 
 def rises(change: Interval) -> bool | None:
-    """Tell whether a change is a rise: its interval is above 0; below the margin it is none."""
+    """Return whether a change is a rise: its interval is above 0; below the margin it is none."""
     lower, upper = _limits(change)
     if lower > 0:
         return True

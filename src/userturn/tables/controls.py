@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.controls.schema import LABELS
+from userturn.controls.control_turn import LABELS
 from userturn.judges.verdict import GENUINE
 from userturn.storage.key_columns import ANSWER_KEYS
 from userturn.storage.parquet import Schema

@@ -19,7 +19,7 @@ from userturn.training.simulated_user import Endpoints, Rollout, continued
 def _trl_reward(
     reward: Reward, template: Template, found: Sequence[Task], stops: Sequence[int]
 ) -> Callable[..., list[float | None]]:
-    """Return a reward as TRL calls it; what is drawn is read as the study reads it."""
+    """Return a reward as TRL calls it; completions are decoded as the study decodes them."""
 
     def score(
         completion_ids: Sequence[Sequence[int]], task: Sequence[int], **_: Any
@@ -35,7 +35,7 @@ def _trl_reward(
 def _rollouts(
     training: Training, template: Template, ask: Endpoints, trainers: Sequence[Any]
 ) -> Callable[[Sequence[Drawn]], list[Rollout]]:
-    """Return what plays conversations on from drawn turns; the same turns are played but once."""
+    """Return what continues conversations after drawn turns; equal turns only once."""
     how = training.recipe["grpo"]
     played: dict[str, list[Rollout]] = {}
 

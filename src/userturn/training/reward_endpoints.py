@@ -45,8 +45,8 @@ def training_endpoints(
 ) -> Endpoints:
     """Return what asks a recipe's endpoints.
 
-    A training that went on without a reward would learn something else, so the first question that
-    stays without a reply ends it.
+    A training that went on without a reward would learn something else, so the first
+    question without a reply ends it.
 
     Args:
         judges: by name.

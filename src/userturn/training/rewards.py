@@ -69,7 +69,7 @@ def followup(drawn: Sequence[Drawn], judge: Judge, paid_by: str) -> Scores:
     """Return 1 if the judge calls the user turn genuine, else 0, None if it is unscored.
 
     Raises:
-        UserError: a question ended in an error: training without that reward would learn
+        UserError: a question ended in an error; training without that reward would learn
             something else.
     """
     turns = [
@@ -95,7 +95,7 @@ def interactivity(conversations: Sequence[Rollout], ask: Endpoints, prompt: str)
 def _read_score(reply: Reply) -> float:
     score = read_object(reply).get("interactivity")
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
-        raise UnclearReplyError("interactivity is no number between 0 and 1")
+        raise UnclearReplyError("interactivity is not a number between 0 and 1")
     return float(score)
 
 
@@ -122,7 +122,7 @@ def rewards_of(
         judges: by name.
         paid_by: what the judge of follow-ups is paid for.
         ask: asks the recipe's endpoints.
-        continued: plays conversations on from a drawn turn; equal turns are played but once.
+        continued: continues conversations after a drawn turn; equal turns only once.
         count: of the tokens of a text.
         interactivity_prompt: the text before a conversation.
     """

@@ -29,7 +29,7 @@ class Task:
     goal: str | None
 
     def drawn(self, said: str) -> Drawn:
-        """Return a turn that was drawn for it."""
+        """Return a turn that was drawn for this task."""
         return Drawn(self.messages, said, self.reference_answer, self.goal)
 
 

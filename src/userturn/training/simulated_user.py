@@ -31,18 +31,18 @@ class Rollout:
 
     @property
     def answers(self) -> list[str]:
-        """What the assistant says from the drawn turn on."""
+        """The assistant's messages from the drawn turn on."""
         rest = self.messages[self.n_before :]
         return [message["content"] for message in rest if message["role"] == "assistant"]
 
     @property
     def last_answer(self) -> str:
-        """The assistant's last words."""
+        """The assistant's last message."""
         return self.answers[-1]
 
     @property
     def text(self) -> str:
-        """The conversation as a reader of it is shown."""
+        """The conversation as readers see it."""
         return "\n\n".join(f"[{m['role']}]\n{escaped(m['content'])}" for m in self.messages)
 
 
@@ -51,7 +51,7 @@ def continued(
 ) -> list[Rollout]:
     """Return conversations with up to `n_turns` further turns of the user, each answered.
 
-    One ends where the simulated user says so, or says nothing that can be read.
+    A conversation ends where the simulated user ends it, or gives no readable reply.
     """
     found = list(rollouts)
     open_ones = list(range(len(found)))
@@ -72,7 +72,7 @@ def continued(
 
 
 def _answer(found: list[Rollout], said: dict[int, str], write: Write) -> list[int]:
-    """Add the user's words and the model's answers to them; return the conversations that go on."""
+    """Add the user's messages and the model's answers; return the conversations that go on."""
     asked = {
         i: (*found[i].messages, {"role": "user", "content": words}) for i, words in said.items()
     }

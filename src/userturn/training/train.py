@@ -1,6 +1,6 @@
 """Post-training: a base, a recipe and conversations become a model folder, by TRL and peft.
 
-Checkpoints are in a folder that is no output of a rule, so a training that was killed continues
+Checkpoints are in a folder that is not an output of a rule, so a killed training continues
 from the last one. An adapter is trained, and merged into the base when it is finished.
 """
 
@@ -122,7 +122,7 @@ def run_to_the_end(grid: Grid, training: Training, stop: StopFlag) -> Path:
 
 @contextmanager
 def _checkpoint_named(training: Training) -> Iterator[None]:
-    """Add to an error of the user's what is kept."""
+    """Add to a user's error which checkpoint is kept."""
     try:
         yield
     except UserError as error:
@@ -163,7 +163,7 @@ def train(
     """Train a model by its recipe, merge it, and write its folder and the record of its training.
 
     Raises:
-        UserError: see `run_to_the_end`; somebody else trains the model.
+        UserError: see `run_to_the_end`; another job trains the model.
     """
     os.environ.update(QUIET | {"OMP_NUM_THREADS": str(n_threads)})
     entry, stop = grid.entries[model], StopFlag()

@@ -11,7 +11,7 @@ def asked_for(study: Study) -> Identities:
     """Return the identity of every artifact that a study asks for, by its path.
 
     The path is as rules write it, from `results/` on; None stands for an artifact without an
-    identity of its own: it is known by what it was made of.
+    identity of its own: its inputs identify it.
     """
     return {
         "results/study.json": study.audit.record_identity,
@@ -24,7 +24,7 @@ def asked_for(study: Study) -> Identities:
 
 
 def is_optional(path: str) -> bool:
-    """Tell whether an artifact may be missing: cells added after a round's draw have no sample."""
+    """Return whether an artifact may be missing: cells that came after a round's draw have none."""
     return path.endswith("/human_sample.parquet")
 
 

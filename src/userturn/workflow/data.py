@@ -28,11 +28,11 @@ class DataGrid:
 
     @property
     def descriptions(self) -> list[str]:
-        """What is known of all models of the run."""
+        """The descriptions of all models of the run."""
         return [f"results/models/{model}.json" for model in self.grid.models]
 
     @property
     def descriptions_of_sources(self) -> list[str]:
-        """What is known of the models that are fetched: those of the run, and bases of trained."""
+        """The descriptions of the fetched models: those of the run, and bases of trained ones."""
         sources = set(self.grid.described) - set(self.grid.trained)
         return [f"results/models/{model}.json" for model in sorted(sources)]

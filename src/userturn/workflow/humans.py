@@ -20,14 +20,14 @@ class HumanGrid:
         """Take the grid of a checked configuration.
 
         Raises:
-            ConfigError: the judge that strata are made of is none of this run.
+            ConfigError: the judge whose labels make the strata is not in this run.
         """
         self.grid = grid
         self.settings = grid.config["humans"]
         self.judge: str = self.settings.get("judge", grid.primary_judge)
         if self.judge not in grid.judges:
             near = near_miss(self.judge, grid.judges)
-            raise ConfigError(f"humans.judge: '{self.judge}' is no judge of this run{near}")
+            raise ConfigError(f"humans.judge: '{self.judge}' is not a judge of this run{near}")
         self.rounds: list[str] = self.settings["rounds"]
         self.families = {member.model: member.family for member in families(grid.models)}
         self.private = grid.private_datasets
@@ -53,10 +53,10 @@ class HumanGrid:
         return [name for name in self.private if name not in shown]
 
     def _is_chosen(self, cell: Cell) -> bool:
-        """Tell whether a cell is of the part that the config draws from.
+        """Return whether the config draws from a cell.
 
         Raises:
-            ConfigError: that part names what is not defined.
+            ConfigError: humans.from names something that is not defined.
         """
         for key, names in self.settings.get("from", {}).items():
             known = [str(name) for name in self.grid.config[key]]
@@ -84,7 +84,7 @@ class HumanGrid:
         return self.grid.results / "drawn" / round_name
 
     def is_drawn(self, round_name: str) -> bool:
-        """Tell whether a round was drawn: then nothing draws it again, whatever the grid is now."""
+        """Return whether a round was drawn; nothing draws it again, whatever the grid is now."""
         folder = self.drawn_folder(round_name)
         return all((folder / name).is_file() for name in ("key.parquet", "items.parquet"))
 

@@ -34,7 +34,7 @@ class JudgeGrid:
         self.resources = Resources(entries, "judge")
 
     def check_keys(self) -> None:
-        """End the program where the key of a judge is not in the environment."""
+        """End the program if the API key of a judge is not in the environment."""
         for name in self.grid.asked_judges:
             try:
                 read_key(name, self.grid.all_judges[name])
@@ -64,7 +64,7 @@ class JudgeGrid:
         return judged.identity_of(model, dataset, judge)
 
     def _pending(self, judge: str) -> Iterator[str]:
-        """Yield the folders whose verdicts are not there as the config asks for them."""
+        """Yield the folders whose verdicts are missing or outdated."""
         sweeping = {cell for cells in self.to_sweep.cells.values() for cell in cells}
         for folder, (_, _, cell) in self._folders.items():
             path = self.grid.results / folder / "verdicts" / f"{judge}.parquet"

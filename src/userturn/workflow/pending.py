@@ -1,4 +1,4 @@
-"""What of a grid is pending: not there as the config asks for it now.
+"""The pending part of a grid: what is missing, or was made with other settings.
 
 A cell is finished when its file carries the identity that the config asks for, and the plan of its
 requests is there.
@@ -13,7 +13,7 @@ from userturn.study.grid import Grid
 
 
 class Pending:
-    """The pending part of a grid; the files are looked at once."""
+    """The pending part of a grid. Files are read once."""
 
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""
@@ -27,7 +27,7 @@ class Pending:
 
     @cached_property
     def answers(self) -> dict[str, list[str]]:
-        """Datasets of each model whose answers are not there as the config asks for them."""
+        """The datasets, for each model, whose answers are missing or outdated."""
         return {
             model: [
                 dataset
@@ -44,7 +44,7 @@ class Pending:
 
     @cached_property
     def cells(self) -> dict[str, list[Cell]]:
-        """Cells of each model whose user turns are not there as the config asks for them."""
+        """The cells, for each model, whose user turns are missing or outdated."""
         pending: dict[str, list[Cell]] = {model: [] for model in self.grid.models}
         for cell in self.grid.cells:
             path = self.grid.results / "cells" / cell.folder / "user_turns.parquet"
@@ -59,6 +59,6 @@ class Pending:
         return sorted(of_cells | set(self.answers[model]))
 
     def identities(self, model: str) -> list[str]:
-        """Return the sorted identities of all that a model's sweep has to fill."""
+        """Return the sorted identities of everything that a model's sweep has to produce."""
         answers = [self.grid.answers_identity(model, name) for name in self.answers[model]]
         return sorted(answers + [self.grid.cell_identity(cell) for cell in self.cells[model]])

@@ -36,6 +36,6 @@ class ReportGrid:
 
     @property
     def identity(self) -> str:
-        """The identity of the report: what shapes it and is no file that it is made of."""
+        """The identity of the report: the settings that affect it, beside its input files."""
         private = self.grid.private_datasets
         return fingerprint([REPORT_VERSION, self.tables.shown_identity, private])

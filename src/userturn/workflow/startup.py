@@ -39,11 +39,11 @@ def _collect_garbage_rarely() -> None:
 
 
 def begin(path_to_config: str, is_driver: bool) -> None:
-    """Begin a Snakemake: check that its config is YAML, and see to a lock or an early warning.
+    """Prepare a Snakemake process: check its config, and handle its lock or early warning.
 
-    A driver removes the lock that a killed one left; the Snakemake inside a cluster's job must
-    outlive the warning that its sweep drains by. Where the file is not YAML the program ends, with
-    the line at fault.
+    The main process removes the lock that a killed one left. The process inside a cluster's job
+    must survive the signal that tells its sweep to finish. If the config is not YAML, the program
+    ends and names the line.
     """
     _collect_garbage_rarely()
     if is_driver:
@@ -63,7 +63,7 @@ def begin(path_to_config: str, is_driver: bool) -> None:
 def _check_results(results: Path) -> None:
     if results.exists() and not (results.is_dir() and os.access(results, os.W_OK | os.X_OK)):
         raise ConfigError(
-            f"'{results}' is not a folder that may be written; change its owner or mode, or run in "
+            f"'{results}' is not a writable folder; change its owner or mode, or run in "
             "another copy of the project"
         )
 

@@ -25,7 +25,7 @@ class TrainingGrid:
         return [f"results/training/{model}/model"] if model in self.models else []
 
     def base(self, model: str) -> list[str]:
-        """Return what a training needs of its base: the description, and a trained one's folder."""
+        """Return the files of a training's base: its description, and a trained one's folder."""
         base = self.grid.entries[model]["base"]
         return [f"results/models/{base}.json", *self.folder_of(base)]
 
@@ -50,7 +50,7 @@ class TrainingGrid:
 
     @property
     def declared(self) -> dict[str, list[str]]:
-        """The datasets that each trained model of the grid has seen, by what recipes declare."""
+        """The datasets that the recipes of each trained model declare as seen."""
         return {
             name: sorted(trained_on(self.grid.entries, self.grid.contents.recipes, name))
             for name in self.models
