@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from benchmarks.coverage_of_claims import bounds, claims, interactions, rounds
+from benchmarks.coverage_of_models import clusters, correlated, discoveries, over_items, slopes
 from benchmarks.coverage_of_outcomes import outcomes
 from benchmarks.coverage_of_tests import agreements, associations, corrected, families
 from benchmarks.power import promises
 from benchmarks.simulated import PAPER, Array, Generator, Result, held, items, patterns
+from tests.support.paired_counts import mcnemar, newcombe
 from userturn.stats.clustered import clustered_rate
-from userturn.stats.paired import Shares, mcnemar, newcombe, paired_difference
+from userturn.stats.paired import Shares, paired_difference
 from userturn.stats.proportions import wilson_limits
 from userturn.stats.sign_flips import sign_flip_p
 
@@ -119,6 +121,7 @@ def _several(
 SUITE: list[Callable[[Generator, int], Iterator[Result]]] = [
     rates, paired, agreements, families, associations, corrected,
     interactions, claims, bounds, rounds, promises, outcomes,
+    slopes, correlated, over_items, clusters, discoveries,
 ]  # fmt: skip
 
 

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.simulated import Array, Generator, Result, held, items
+from tests.support.paired_counts import mcnemar, newcombe
 from userturn.stats.allocation import allocated
 from userturn.stats.association import mantel_haenszel, spearman
 from userturn.stats.equivalence import Margins, equivalence
 from userturn.stats.interaction import interaction
-from userturn.stats.paired import Shares, mcnemar, newcombe, paired_difference
+from userturn.stats.paired import Shares, paired_difference
 from userturn.stats.prediction_powered import Labelled, contrast, corrected_rate
 from userturn.stats.proportions import Interval, wilson
 

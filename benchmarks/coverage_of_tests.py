@@ -5,10 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.simulated import Generator, Result, held
+from tests.support.paired_counts import mcnemar
 from userturn.stats.agreement import Ratings, estimate_all
 from userturn.stats.association import mantel_haenszel, spearman
 from userturn.stats.multiple_tests import holm
-from userturn.stats.paired import detectable_difference, mcnemar
+from userturn.stats.paired import detectable_difference
 from userturn.stats.prediction_powered import Labelled, corrected_rate
 
 AGREEING = ((30, 0.02, 0.8), (30, 0.1, 0.4), (30, 0.1, 0.8), (30, 0.5, 0.6), (200, 0.1, 0.6))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from tests.support.paired_counts import newcombe
 from userturn.stats.combinations import combine
-from userturn.stats.paired import newcombe
 from userturn.stats.proportions import Interval, wilson
 
 

@@ -5,13 +5,8 @@ import pytest
 from scipy.stats import binom
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
-from userturn.stats.paired import (
-    Shares,
-    detectable_difference,
-    mcnemar,
-    newcombe,
-    paired_difference,
-)
+from tests.support.paired_counts import mcnemar, newcombe
+from userturn.stats.paired import Shares, detectable_difference, paired_difference
 
 
 @pytest.mark.parametrize(("first", "second"), [(0, 0), (1, 0), (6, 16), (30, 30), (3, 40)])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, norm, permutation_test
 
+from tests.support.paired_counts import mcnemar
 from userturn.stats.multiple_tests import holm
-from userturn.stats.paired import mcnemar
 from userturn.stats.sign_flips import sign_flip_p
 
 

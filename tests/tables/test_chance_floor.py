@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from userturn.stats.paired import newcombe
+from tests.support.paired_counts import newcombe
 from userturn.stats.proportions import wilson
 from userturn.tables.chance_floor import NO_OTHER_ANSWER, NOT_SCORED, SCHEMA, chance_floor
 

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from userturn.stats.paired import newcombe
+from tests.support.paired_counts import newcombe
 from userturn.tables.contrasts import contrasts
 from userturn.tables.post_training import accuracy_contrasts
 

@@ -4,57 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtr  # scipy.stats takes seconds to import
 
 from userturn.stats.clustered import mean_share
 from userturn.stats.combinations import combine
-from userturn.stats.proportions import CONFIDENCE, Array, Interval, quantile_of, wilson_limits
+from userturn.stats.proportions import CONFIDENCE, Array, Interval, quantile_of
 
 POWER = 0.8
-
-
-def mcnemar(n_first_only: ArrayLike, n_second_only: ArrayLike) -> Array:
-    """Return the exact two-sided p of McNemar's test (1947, Psychometrika 12:153-157).
-
-    Of the n items that differ, those for the first are Binomial(n, 1/2) if nothing differs;
-    p is twice the smaller tail, at most 1. Without any item that differs p is 1.
-    """
-    first, second = np.asarray(n_first_only), np.asarray(n_second_only)
-    tail = bdtr(np.minimum(first, second), first + second, 0.5)
-    return np.asarray(np.minimum(2 * tail, 1.0))
-
-
-def newcombe(
-    n_both: ArrayLike,
-    n_first_only: ArrayLike,
-    n_second_only: ArrayLike,
-    n_neither: ArrayLike,
-    confidence: float = CONFIDENCE,
-) -> tuple[Array, Array, Array]:
-    """Return the difference of paired proportions, second minus first, with its limits.
-
-    Newcombe 1998, Stat Med 17:2635-2650, method 10: the squares of the distances between each
-    proportion and its Wilson limit are added, less twice their product times the correlation φ,
-    which is corrected for continuity. All nan without items.
-    """
-    counts = (n_both, n_first_only, n_second_only, n_neither)
-    a, c, b, d = (np.asarray(count, dtype=float) for count in counts)
-    n = a + b + c + d
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p1, p2, difference = (a + b) / n, (a + c) / n, (b - c) / n
-        margins = (a + b) * (c + d) * (a + c) * (b + d)
-        product = a * d - b * c
-        corrected = np.where(product > 0, np.maximum(product - n / 2, 0), product)
-        phi = np.where(margins > 0, corrected / np.sqrt(margins), 0.0)
-        (l1, u1), (l2, u2) = (
-            wilson_limits(a + b, n, confidence),
-            wilson_limits(a + c, n, confidence),
-        )
-        below = (p1 - l1) ** 2 - 2 * phi * (p1 - l1) * (u2 - p2) + (u2 - p2) ** 2
-        above = (u1 - p1) ** 2 - 2 * phi * (u1 - p1) * (p2 - l2) + (p2 - l2) ** 2
-    lower = difference - np.sqrt(np.maximum(below, 0))
-    upper = difference + np.sqrt(np.maximum(above, 0))
-    return difference, lower, upper
 
 
 class Shares(NamedTuple):
