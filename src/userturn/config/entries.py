@@ -49,6 +49,28 @@ class DatasetEntry(TypedDict):
     judge: NotRequired[str]
 
 
+class EndpointEntry(ResourceEntry):
+    """The entry of a judge with an endpoint, completed by `judge_defaults`."""
+
+    kind: str
+    model: str
+    rubric: str
+    prompt: str
+    settings: Mapping[str, Any]
+    reply: str
+    concurrency: int
+    timeout: float
+    attempts: int
+    batch: bool
+    serve: bool
+    vllm: Mapping[str, Any]
+    base_url: NotRequired[str]
+    key_variable: NotRequired[str]
+    price: NotRequired[Mapping[str, float]]
+    revision: NotRequired[str]
+    rationale_characters: NotRequired[int]
+
+
 def selected(config: Config, key: str) -> dict[str, Any]:
     """Return the definitions under `key` that this run makes, sorted by name."""
     names = config.get("run", {}).get(key, list(config[key]))

@@ -15,6 +15,7 @@ from userturn.judges.judge import Judge
 from userturn.judges.kinds import judge_identity
 from userturn.judges.parse_reply import Reply, UnclearReplyError, read_object
 from userturn.judges.prompt import Question, ask_about, escaped
+from userturn.judges.session import Session
 from userturn.judges.verdict import ERROR
 from userturn.storage.hashing import fingerprint
 
@@ -128,9 +129,9 @@ def grade_by_rubric(
             yield from _questions(row, identity)
 
     if not all(decisions.is_finished(key) for of_row in keys for key in of_row):
-        endpoint, account = open_endpoint(judge, SCHEMA, n_at_once), judge.account(what)
-        about = f"judge {judge.name}: {what}"
-        asyncio.run(ask_judge(endpoint, read_criterion, decisions, account, questions(), about))
+        endpoint, about = open_endpoint(judge, SCHEMA, n_at_once), f"judge {judge.name}: {what}"
+        session = Session(endpoint, read_criterion, decisions, judge.account(what), about)
+        asyncio.run(ask_judge(session, questions()))
     graded = iter(
         [_grade(row, of_row, decisions) for row, of_row in zip(answered, keys, strict=True)]
     )

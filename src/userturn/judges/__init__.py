@@ -17,11 +17,13 @@ judge.py: a judge of a study and the cells that it judges.
 judge_cell.py: the verdicts of one judge on the user turns of one cell.
 kinds.py: what every kind of judge has; finds the kind that an entry names.
 language.py: whether a text is English, by its script and function words.
+model_names.py: whether the model that answered is the one that was asked.
 parse_reply.py: reads a judge's reply strictly; anything unclear is unscored.
 phrases.py: phrases that show the heuristic judge who speaks, and to what a turn refers.
 prompt.py: the prompt for a user turn, and the identity of that question.
 rate_limit.py: how many requests may be in flight: more while latency holds, fewer on 429.
 rubric.py: labels, the rules between them and what the paper calls them: read by judges and people.
+session.py: what one job has at hand while it asks a judge.
 serve.py: serves a judge's model with vLLM on loopback for the length of a job.
 usage.py: tokens and cost of requests.
 verdict.py: a verdict: a label of the rubric, or the reason why there is none.

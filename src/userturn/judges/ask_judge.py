@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from userturn.errors import UserError
 from userturn.judges.budget import Account, CapReachedError, cap_reached
 from userturn.judges.decide import Read, decide, record_of
-from userturn.judges.decisions import Decisions, Record, only_writer
+from userturn.judges.decisions import Record, only_writer
 from userturn.judges.http_client import Endpoint
 from userturn.judges.prompt import Question
+from userturn.judges.session import Session
 from userturn.judges.verdict import REFUSED, TOO_LONG
 from userturn.logs import Progress
 from userturn.storage.journal import Writer
@@ -49,18 +50,12 @@ class Asker:
     """Asks one judge for what is missing in the journal of a dataset.
 
     Attributes:
-        endpoint: of the judge, open.
-        read: reads its replies.
+        session: of the job, its endpoint open.
         journal: of the judge and dataset.
-        account: of the judge and cell.
-        decisions: of the journal, about the keys of all questions.
     """
 
-    endpoint: Endpoint
-    read: Read
+    session: Session
     journal: Writer
-    account: Account
-    decisions: Decisions
     _n_running: int = 0
     _unusable: list[str] = field(default_factory=list)
     _failure: BaseException | None = None
@@ -75,7 +70,7 @@ class Asker:
         """
         tasks: set[asyncio.Task[None]] = set()
         for question in questions:
-            while self._n_running >= int(self.endpoint.pace.limit):
+            while self._n_running >= int(self.session.endpoint.pace.limit):
                 self._freed.clear()
                 await self._freed.wait()
             if self._failure is not None:
@@ -94,7 +89,7 @@ class Asker:
             record = await self._decide(question)
             self._keep(record)
             if record["outcome"] == "ok":
-                self.account.decided()
+                self.session.account.decided()
             progress.add(0)
             self._check(record)
         except Exception as error:
@@ -110,50 +105,41 @@ class Asker:
             return
         self._unusable.append(record["reason"])
         if len(self._unusable) >= BROKEN_AFTER:
+            url = self.session.endpoint.url
             raise BrokenEndpointError(
-                f"the endpoint '{self.endpoint.url}' is broken: {len(self._unusable)} questions in "
-                f"a row ended without a usable reply; the first: {self._unusable[0]}; correct the "
+                f"the endpoint '{url}' is broken: {len(self._unusable)} questions in a "
+                f"row ended without a usable reply; the first: {self._unusable[0]}; correct the "
                 "judge's entry or what it names and run the same command again, after "
                 "`userturn rejudge` where replies could not be read"
             )
 
     async def _decide(self, question: Question) -> Record:
-        reason = self.decisions.reason_of_first(question.key)
+        reason = self.session.decisions.reason_of_first(question.key)
         return await decide(self._reply_to, question, reason, self._keep)
 
     def _keep(self, record: Record) -> None:
-        self.journal.append(self.decisions.in_round(record))
+        self.journal.append(self.session.decisions.in_round(record))
 
     async def _reply_to(self, question: Question) -> Record:
-        reply = await self.endpoint.complete(list(question.messages), self.account)
-        return record_of(question.key, reply, self.read, self.endpoint)
+        reply = await self.session.endpoint.complete(list(question.messages), self.session.account)
+        return record_of(question.key, reply, self.session.read, self.session.endpoint)
 
 
-async def ask_missing(
-    endpoint: Endpoint,
-    read: Read,
-    decisions: Decisions,
-    account: Account,
-    questions: Iterable[Question],
-    what: str,
-) -> None:
+async def ask_missing(session: Session, questions: Iterable[Question]) -> None:
     """Ask a judge for what its journal lacks, and refresh the decisions.
 
     Args:
-        endpoint: of the judge, open.
-        read: reads its replies.
-        decisions: of the journal, about the keys of all questions.
-        account: of the judge and cell.
+        session: of the job, its endpoint open.
         questions: all of them, made one at a time.
-        what: is asked about, for the progress lines.
 
     Raises:
         UserError: the endpoint is broken, or the hard cap forbids another request.
     """
+    decisions, account = session.decisions, session.account
     with only_writer(decisions.folder):
         decisions.refresh()  # another cell may have asked the same
         missing = {key for key in decisions.wanted if not decisions.is_finished(key)}
-        progress = Progress(what, len(missing))
+        progress = Progress(session.about, len(missing))
 
         def asked_once() -> Iterator[Question]:
             for question in questions:
@@ -162,10 +148,9 @@ async def ask_missing(
                     yield question
 
         with Writer(decisions.folder) as journal, account:
-            asker = Asker(endpoint, read, journal, account, decisions)
             try:
-                await asker.ask(asked_once(), progress)
+                await Asker(session, journal).ask(asked_once(), progress)
             except CapReachedError:
                 n_left = progress.n_requests - progress.n_done
-                raise cap_reached(what, account.cap, n_left) from None
+                raise cap_reached(session.about, account.cap, n_left) from None
     decisions.refresh()

@@ -16,11 +16,11 @@ from userturn.errors import UserError
 from userturn.judges.api_keys import without_key
 from userturn.judges.batch_notes import BatchNotes, OpenBatch
 from userturn.judges.batch_replies import keys_collected, read_lines, record_of_reply
-from userturn.judges.budget import Account, CapReachedError, cap_reached
-from userturn.judges.decide import Read, repaired
+from userturn.judges.budget import CapReachedError, cap_reached
+from userturn.judges.decide import repaired
 from userturn.judges.decisions import Decisions, only_writer
-from userturn.judges.http_client import Endpoint
 from userturn.judges.prompt import Question
+from userturn.judges.session import Session
 from userturn.judges.usage import Spent, at_most
 from userturn.logs import say
 from userturn.storage.journal import Writer
@@ -41,26 +41,20 @@ class Batches:
     Attributes:
         client: of the openai package; it submits.
         reader: the same, trying again what only reads.
-        endpoint: what a request looks like, and how texts lose the key.
-        read: reads a reply.
-        decisions: of the journal.
-        account: of the judge and cell.
+        session: of the job; its endpoint says what a request looks like.
         notes: of the steps of all batches.
     """
 
     client: Any
     reader: Any
-    endpoint: Endpoint
-    read: Read
-    decisions: Decisions
-    account: Account
+    session: Session
     notes: BatchNotes
 
     def line(self, question: Question) -> bytes:
         """Return a file's line for a question, or for its repair where a first reply is there."""
-        reason = self.decisions.reason_of_first(question.key)
+        reason = self.session.decisions.reason_of_first(question.key)
         asked = question if reason is None else repaired(question, reason)
-        body = {**self.endpoint.fixed, "messages": list(asked.messages)}
+        body = {**self.session.endpoint.fixed, "messages": list(asked.messages)}
         request = {"custom_id": question.key, "method": "POST", "url": PATH, "body": body}
         return json.dumps(request).encode()
 
@@ -74,8 +68,8 @@ class Batches:
         most = Spent()
         for question in questions:
             line = self.line(question)
-            more = most + at_most(len(line), self.endpoint.max_output)
-            if not self.account.allows(more) or more.input_tokens > LARGEST_FILE:
+            more = most + at_most(len(line), self.session.endpoint.max_output)
+            if not self.session.account.allows(more) or more.input_tokens > LARGEST_FILE:
                 break
             most = more
             lines.append(line)
@@ -83,7 +77,7 @@ class Batches:
             raise CapReachedError
         content = ("questions.jsonl", b"\n".join(lines) + b"\n")
         file = self.client.files.create(file=content, purpose="batch").id
-        self.account.reserve(most)
+        self.session.account.reserve(most)
         made = OpenBatch(file, None, are_repairs, most, max(map(len, lines)))
         self.notes.uploaded(made)
         self.create(file)
@@ -126,15 +120,16 @@ class Batches:
             say(
                 f"batch {batch} is gone; it counts as large as it can have been, and is asked again"
             )
-            self.account.bill(one.most, {})
+            self.session.account.bill(one.most, {})
         else:
             self.put_into_journal(one, batch, state)
         self.notes.collected(one.file, batch)
-        self.account.reserve(Spent() - one.most)
-        self.decisions.refresh()
+        self.session.account.reserve(Spent() - one.most)
+        self.session.decisions.refresh()
         if state is not None and state.status == "failed":
+            why = self.session.endpoint.redacted(_errors(state), 300)
             raise UserError(
-                f"the batch {batch} was refused: {self.endpoint.redacted(_errors(state), 300)}; "
+                f"the batch {batch} was refused: {why}; "
                 "correct what that names and run the same command again: the questions then go "
                 "out in a new file"
             )
@@ -144,28 +139,30 @@ class Batches:
         outputs = filter(None, (state.output_file_id, state.error_file_id))
         contents = [self.reader.files.content(output).content for output in outputs]
         replies, n_bad = read_lines(contents)
-        there = keys_collected(self.decisions.folder, batch)
-        about = Decisions(self.decisions.folder, [reply.key for reply in replies])
-        most = at_most(one.largest, self.endpoint.max_output)
-        with Writer(self.decisions.folder) as journal:
+        there = keys_collected(self.session.decisions.folder, batch)
+        about = Decisions(self.session.decisions.folder, [reply.key for reply in replies])
+        most = at_most(one.largest, self.session.endpoint.max_output)
+        with Writer(self.session.decisions.folder) as journal:
             for reply in (reply for reply in replies if reply.key not in there):
                 first = about.reason_of_first(reply.key) if one.are_repairs else None
-                record, usage = record_of_reply(reply, self.endpoint, self.read, first)
-                self.account.bill(most, usage, len(reply.body))
+                record, usage = record_of_reply(
+                    reply, self.session.endpoint, self.session.read, first
+                )
+                self.session.account.bill(most, usage, len(reply.body))
                 if record["outcome"] == "ok":
-                    self.account.decided()
+                    self.session.account.decided()
                 journal.append(about.in_round(record) | {"of_batch": batch})
         if n_bad:
             say(f"batch {batch}: {n_bad} lines cannot be read; their questions are asked again")
         for _ in range(n_bad):
-            self.account.bill(most, {})
+            self.session.account.bill(most, {})
 
     def collect_open(self) -> None:
         """Wait for every batch whose replies are not in the journal."""
         for one in self.notes.open():
             self.collect(one)
 
-    def ask(self, questions: Sequence[Question], what: str) -> None:
+    def ask(self, questions: Sequence[Question]) -> None:
         """Have questions answered, a batch after the other, first questions and repairs apart.
 
         Raises:
@@ -173,13 +170,16 @@ class Batches:
         """
         left = list(questions)
         while left:
-            is_repair = {q.key: self.decisions.reason_of_first(q.key) is not None for q in left}
+            is_repair = {
+                q.key: self.session.decisions.reason_of_first(q.key) is not None for q in left
+            }
             kind = is_repair[left[0].key]
             alike = [q for q in left if is_repair[q.key] == kind][:LARGEST_BATCH]
             try:
                 n = self.submit(alike, kind)
             except CapReachedError:
-                raise cap_reached(what, self.account.cap, len(left)) from None
+                about = self.session.about
+                raise cap_reached(about, self.session.account.cap, len(left)) from None
             sent = {question.key for question in alike[:n]}
             left = [question for question in left if question.key not in sent]
             self.collect_open()
@@ -206,39 +206,29 @@ def _told(key: str | None) -> Iterator[None]:
         ) from None
 
 
-def ask_by_batch(
-    endpoint: Endpoint,
-    read: Read,
-    decisions: Decisions,
-    account: Account,
-    questions: Iterable[Question],
-    what: str,
-) -> None:
+def ask_by_batch(session: Session, questions: Iterable[Question]) -> None:
     """Ask a judge through the Batch API for what is missing in its journal, and wait for replies.
 
     Args:
-        endpoint: of the judge; it need not be open.
-        read: reads its replies.
-        decisions: of the journal, about the keys of all questions.
-        account: of the judge and cell.
+        session: of the job; its endpoint need not be open.
         questions: all of them.
-        what: is asked about, for messages.
 
     Raises:
         UserError: the API cannot be used or refuses a batch, or the hard cap forbids a request.
     """
     import openai
 
+    endpoint, decisions = session.endpoint, session.decisions
     key = endpoint.key or "none"  # the client wants one
     transport = openai.DefaultHttpxClient(trust_env=not endpoint.is_here)
     client = openai.OpenAI(api_key=key, base_url=endpoint.url, max_retries=0, http_client=transport)
-    reader, notes = client.with_options(max_retries=RETRIES), BatchNotes(decisions.folder)
-    batches = Batches(client, reader, endpoint, read, decisions, account, notes)
-    with only_writer(decisions.folder), account, _told(endpoint.key):
+    notes = BatchNotes(decisions.folder)
+    batches = Batches(client, client.with_options(max_retries=RETRIES), session, notes)
+    with only_writer(decisions.folder), session.account, _told(endpoint.key):
         decisions.refresh()
         for one in notes.open():
-            account.reserve(one.most)
+            session.account.reserve(one.most)
         batches.collect_open()
         wanted = {question.key: question for question in questions}
         for _ in range(ROUNDS):
-            batches.ask([wanted[k] for k in wanted if not decisions.is_finished(k)], what)
+            batches.ask([wanted[k] for k in wanted if not decisions.is_finished(k)])

@@ -66,8 +66,8 @@ def record_of_reply(
     if reply.status != 200:
         text = endpoint.redacted(f"batch: status {reply.status}: {reply.text}", 300)
         if is_too_long(reply.text):
-            said = {"reason": TOO_LONG, "reply": text}
-            return {"key": reply.key, "outcome": "unscored", **said}, None
+            why = TOO_LONG
+            return {"key": reply.key, "outcome": "unscored", "reason": why, "reply": text}, None
         return {"key": reply.key, "outcome": "error", "reason": text}, None
     parsed, usage = read_reply(reply.body)
     record = record_of(reply.key, parsed, read, endpoint)

@@ -93,6 +93,7 @@ class Account:
             "spent": vars(self.spent),
             "in_flight": vars(self.in_flight),
             "allowance": self.allowance,
+            "price": self.price,  # for when its judge is in the config no more
         }
         slot = encode_line(record).rjust(SLOT, b" ")
         os.pwrite(self._descriptor, slot, self._number % 2 * SLOT)
@@ -190,16 +191,24 @@ class AccountOnDisk:
     spent: Spent
     in_flight: Spent
     allowance: float
+    price: Price | None = None
 
     @property
     def total(self) -> Spent:
         """What was spent, requests without a known end counted as large as they can be."""
         return self.spent + self.in_flight
 
+    def cost(self, prices: Mapping[str, Price]) -> float | None:
+        """Return the money that was spent, at a judge's last price if the config has it no more.
+
+        None where no price is known.
+        """
+        price = prices.get(self.judge, self.price)
+        return None if price is None else money(self.total, price)
+
     def claim(self, prices: Mapping[str, Price]) -> float:
         """Return the money that this account keeps from others: its allowance while it is held."""
-        price = prices.get(self.judge)
-        spent = money(self.total, price) if price else 0.0
+        spent = self.cost(prices) or 0.0
         return max(spent, self.allowance) if self.allowance and _is_held(self.path) else spent
 
 
@@ -227,6 +236,7 @@ def read_account(path: Path) -> AccountOnDisk | None:
         Spent(**last["spent"]),
         Spent(**last["in_flight"]),
         last["allowance"],
+        last.get("price"),
     )
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable
 
-from userturn.judges.decisions import Record
+from userturn.judges.decisions import Outcome, Record, Said
 from userturn.judges.http_client import Endpoint, EndpointError, TooLongError
 from userturn.judges.parse_reply import Reply, UnclearReplyError, without_surrogates
 from userturn.judges.prompt import Question
 from userturn.judges.verdict import TOO_LONG
 
-Read = Callable[[Reply], Record]
+Read = Callable[[Reply], Said]
 """Returns what a reply says, or raises UnclearReplyError."""
 
 REPAIR = (
@@ -33,11 +33,17 @@ def record_of(key: str, reply: Reply, read: Read, endpoint: Endpoint) -> Record:
 
     Its outcome is `ok`, `unscored` where asking again is no use, else `unclear`.
     """
+    model = endpoint.other_name(reply)
+    record = _record_of(key, reply, read, endpoint)
+    return record if model is None else record | {"model": model}
+
+
+def _record_of(key: str, reply: Reply, read: Read, endpoint: Endpoint) -> Record:
     try:
         said = read(reply)
     except UnclearReplyError as error:
-        outcome, words = ("unscored", reply.refusal) if error.final else ("unclear", None)
-        raw = endpoint.redacted(words or reply.raw)
+        outcome: Outcome = "unscored" if error.final else "unclear"
+        raw = endpoint.redacted(reply.refusal or reply.raw if error.final else reply.raw)
         return {"key": key, "outcome": outcome, "reason": str(error), "reply": raw}
     texts = {
         name: endpoint.redacted(without_surrogates(value))
@@ -70,8 +76,8 @@ async def decide(
             first_reason = str(first["reason"])
         second = await reply_to(repaired(question, first_reason))
     except TooLongError as error:
-        said = {"reason": TOO_LONG, "reply": str(error)}
-        return {"key": question.key, "outcome": "unscored", **said}
+        key, text = question.key, str(error)
+        return {"key": key, "outcome": "unscored", "reason": TOO_LONG, "reply": text}
     except EndpointError as error:
         return {"key": question.key, "outcome": "error", "reason": str(error)}
     return second if second["outcome"] == "ok" else left_open(second, first_reason)

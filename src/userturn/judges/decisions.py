@@ -11,12 +11,40 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, cast
 
 from userturn.storage.journal import BODY, checksum_of, files_of_journal, read_lines, record_of
 from userturn.storage.locks import alone
 
-Record = dict[str, Any]
+Said = dict[str, Any]
+Outcome = Literal["ok", "unscored", "unclear", "error", "void"]
+
+
+class Record(TypedDict):
+    """One line of a judge's journal.
+
+    Attributes:
+        key: of the question.
+        outcome: `unclear` is a first reply that could not be read; `void` takes a line back.
+        said: what the judge said, where the outcome is `ok`.
+        reason: why it said nothing, in other outcomes.
+        reply: what is kept of a reply that could not be read.
+        round: in which such a reply came, where lines were taken back before.
+        voids: checksum of the line that is taken back.
+        of_batch: the batch whose output had the reply.
+        model: that answered, where its name is not the one that was asked for.
+    """
+
+    key: str
+    outcome: Outcome
+    said: NotRequired[Said]
+    reason: NotRequired[str]
+    reply: NotRequired[str]
+    round: NotRequired[int]
+    voids: NotRequired[str]
+    of_batch: NotRequired[str]
+    model: NotRequired[str]
+
 
 KEY_BEGINS = BODY + len('"key":"')
 KEY_ENDS = KEY_BEGINS + 64
@@ -33,7 +61,7 @@ class Decision(NamedTuple):
     """
 
     outcome: str
-    said: Record | None
+    said: Said | None
     reason: str | None
 
 
@@ -78,7 +106,7 @@ class Decisions:
                 self._offsets[path] = lines.end
                 for line in lines.whole:
                     if line[KEY_BEGINS:KEY_ENDS].decode(errors="replace") in self._standing:
-                        self._take(record_of(line), checksum_of(line))
+                        self._take(cast(Record, record_of(line)), checksum_of(line))
 
     def _take(self, record: Record, checksum: str) -> None:
         key, outcome = record["key"], record["outcome"]

@@ -6,20 +6,20 @@ memory grows neither with the cell nor with what is asked.
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
+from userturn.config.entries import EndpointEntry
 from userturn.errors import UserError
 from userturn.judges.api_keys import read_key
 from userturn.judges.ask_judge import ask_missing, ask_without_journal
 from userturn.judges.batch_api import LARGEST_BATCH, ask_by_batch
-from userturn.judges.budget import Account
-from userturn.judges.decide import Read
-from userturn.judges.decisions import Decision, Decisions, Record, decision_of
+from userturn.judges.decisions import Decision, Decisions, Said, decision_of
 from userturn.judges.http_client import Endpoint
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.parse_reply import Reply, read_verdict
 from userturn.judges.prompt import JudgePrompt, Question, ask_about_turn, load_prompt
 from userturn.judges.rate_limit import Pace
+from userturn.judges.session import Session
 from userturn.judges.verdict import ERROR, UserTurn, Verdict, verdict_schema
 from userturn.logs import say
 from userturn.storage.parquet import PART
@@ -49,7 +49,8 @@ def open_endpoint(
         )
     key = read_key(judge.name, judge.settings)
     form = response_format(judge.settings, schema)
-    return Endpoint(address.rstrip("/"), judge.settings, form, key, Pace(n_at_once))
+    settings = cast(EndpointEntry, judge.settings)
+    return Endpoint(address.rstrip("/"), settings, form, key, Pace(n_at_once))
 
 
 def schema_of(judge: Judge, prompt: JudgePrompt) -> dict[str, Any]:
@@ -78,38 +79,32 @@ async def ask_about_cell(
 ) -> None:
     """Ask a judge for what its journal lacks about one cell, or a part of it."""
     name = cell.name(judge.results)
-    await ask_judge(
+    session = Session(
         endpoint,
         lambda reply: read_verdict(reply, prompt.labels),
         decisions,
         judge.account(name),
-        (question for question in questions_about(cell, prompt) if question is not None),
         f"judge {judge.name}: {name}{cell.which}",
     )
+    await ask_judge(session, filter(None, questions_about(cell, prompt)))
 
 
-async def ask_judge(
-    endpoint: Endpoint,
-    read: Read,
-    decisions: Decisions,
-    account: Account,
-    questions: Iterable[Question],
-    what: str,
-) -> None:
+async def ask_judge(session: Session, questions: Iterable[Question]) -> None:
     """Ask a judge one by one or in batches, as its entry says; the rest is as for `ask_missing`.
 
     Raises:
         UserError: the endpoint is broken, or the hard cap forbids another request.
     """
+    account = session.account
     if account.cap is not None and account.price is None:
-        say(f"{what}: no price in the judge's entry, so max_cost does not stop it")
-    if endpoint.settings["batch"]:
-        ask_by_batch(endpoint, read, decisions, account, questions, what)
+        say(f"{session.about}: no price in the judge's entry, so max_cost does not stop it")
+    if session.endpoint.settings["batch"]:
+        ask_by_batch(session, questions)
     else:
-        async with endpoint:
-            await ask_missing(endpoint, read, decisions, account, questions, what)
+        async with session.endpoint:
+            await ask_missing(session, questions)
     if n := account.spent.n_unmetered:
-        say(f"{what}: {n} replies told no tokens; each counts as many as it can have")
+        say(f"{session.about}: {n} replies told no tokens; each counts as many as it can have")
 
 
 def endpoint_verdicts(
@@ -153,7 +148,7 @@ def ask_about_turns(judge: Judge, turns: Sequence[UserTurn], paid_by: str) -> li
     endpoint = open_endpoint(judge, schema_of(judge, prompt), judge.settings["concurrency"])
     questions = [ask_about_turn(prompt, turn) for turn in turns]
 
-    def read(reply: Reply) -> Record:
+    def read(reply: Reply) -> Said:
         return read_verdict(reply, prompt.labels)
 
     records = asyncio.run(ask_without_journal(endpoint, read, judge.account(paid_by), questions))

@@ -10,23 +10,26 @@ import random
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any, Self
 
 import aiohttp
 
+from userturn.config.entries import EndpointEntry
 from userturn.datasets.messages import Message
 from userturn.judges.api_keys import without_key
 from userturn.judges.budget import Account
 from userturn.judges.endpoint import TOKEN_LIMITS
+from userturn.judges.model_names import is_other_model
 from userturn.judges.parse_reply import Reply, error_in, is_too_long, read_reply
 from userturn.judges.rate_limit import Pace
 from userturn.judges.usage import UNLIMITED, at_most
 from userturn.logs import say
 
 LARGEST_BODY = 1_000_000  # bytes that are read of a reply
+LONGEST_NAME = 200  # characters of a model's name
 KEPT = 4_000  # characters that are kept of a reply that cannot be read, and 300 of an error
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two attempts
 LONGEST_RETRY_AFTER = 300.0
@@ -67,11 +70,12 @@ class Endpoint:
     """
 
     url: str
-    settings: Mapping[str, Any]
+    settings: EndpointEntry
     response_format: Mapping[str, Any] | None
     key: str | None
     pace: Pace
     _session: aiohttp.ClientSession | None = None
+    _other_models: set[str] = field(default_factory=set)
 
     async def __aenter__(self) -> Self:
         """Open the connections' pool."""
@@ -114,6 +118,23 @@ class Endpoint:
         """Return a text without the key in it, cut to a length."""
         text = without_key(text, self.key)
         return text if len(text) <= length else f"{text[:length]}[…]"
+
+    def other_name(self, reply: Reply) -> str | None:
+        """Return the name that a reply's model has, where it is not the one that was asked for, else None.
+
+        Another model, which a snapshot of the same is not, is said once.
+        """
+        asked = self.settings["model"]
+        if reply.model is None or reply.model == asked:
+            return None
+        name = self.redacted(reply.model, LONGEST_NAME)
+        if is_other_model(asked, reply.model) and name not in self._other_models:
+            self._other_models.add(name)
+            say(
+                f"the endpoint '{self.url}' was asked for '{asked}' and answers as '{name}'; the "
+                "journal has the name beside each reply: correct `model`, or the endpoint"
+            )
+        return name
 
     async def complete(self, messages: list[Message], account: Account) -> Reply:
         """Return the reply to a conversation, after as many attempts as the entry allows.

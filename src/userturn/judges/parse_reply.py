@@ -37,12 +37,14 @@ class Reply(NamedTuple):
         refusal: the judge's own words for not answering, where it refused.
         finish_reason: why it stopped.
         raw: what is kept of the reply where no decision can be read.
+        model: that answered, as the endpoint names it, or None.
     """
 
     content: str | None
     refusal: str | None = None
     finish_reason: str | None = None
     raw: str = ""
+    model: str | None = None
 
 
 def without_surrogates(text: str) -> str:
@@ -67,7 +69,9 @@ def read_reply(body: bytes) -> tuple[Reply, dict[str, Any]]:
     text = without_surrogates(content) if isinstance(content, str) else None
     said = without_surrogates(refusal) if isinstance(refusal, str) and refusal else None
     kept = text if text is not None else raw
-    reply = Reply(text, said, str(choice.get("finish_reason")), kept)
+    model = parsed.get("model")
+    name = without_surrogates(model) if isinstance(model, str) and model else None
+    reply = Reply(text, said, str(choice.get("finish_reason")), kept, name)
     return reply, usage if isinstance(usage, dict) else {}
 
 

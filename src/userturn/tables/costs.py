@@ -25,17 +25,23 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def costs(folder: Path, prices: Mapping[str, Price]) -> pl.DataFrame:
-    """Return what every judge cost for every cell, over all processes; no cost without a price."""
+    """Return what every judge cost for every cell, over all processes; no cost without a price.
+
+    A judge that has left the config is charged at the price that its account has noted.
+    """
     sums: dict[tuple[str, str], Spent] = {}
+    known = dict(prices)
     for account in read_accounts(folder):
         key = (account.judge, account.cell)
         sums[key] = sums.get(key, Spent()) + account.total
+        if account.price is not None:
+            known.setdefault(account.judge, account.price)
     rows = [
         {
             "judge": judge,
             "cell": cell,
             **asdict(spent),
-            "cost": money(spent, prices[judge]) if judge in prices else None,
+            "cost": money(spent, known[judge]) if judge in known else None,
         }
         for (judge, cell), spent in sorted(sums.items())
     ]
