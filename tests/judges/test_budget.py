@@ -126,7 +126,7 @@ def test_table_of_costs_has_a_row_a_judge_and_cell(tmp_path: Path) -> None:
     assert (row["judge"], row["cell"]) == ("j", "cells/m/d/t0/none")
     assert (row["n_requests"], row["n_verdicts"], row["cost"]) == (2, 2, pytest.approx(2 * COST))
     # A judge that has left the config is charged at the price that it had.
-        assert costs(tmp_path / "journal/costs", {})["cost"].to_list() == [row["cost"]]
+    assert costs(tmp_path / "journal/costs", {})["cost"].to_list() == [row["cost"]]
 
 
 def test_judge_is_described_by_rate_price_and_time() -> None:

@@ -120,7 +120,7 @@ class Endpoint:
         return text if len(text) <= length else f"{text[:length]}[…]"
 
     def other_name(self, reply: Reply) -> str | None:
-        """Return the name that a reply's model has, where it is not the one that was asked for, else None.
+        """Return the name of the model that replied where it is not the one asked for, else None.
 
         Another model, which a snapshot of the same is not, is said once.
         """
