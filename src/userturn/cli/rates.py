@@ -70,8 +70,8 @@ def format_cut_answers(accuracy: pl.DataFrame) -> list[str]:
     if cut.is_empty():
         return []
     lines = [
-        "answers cut at the token limit: their turns react to a truncated answer under every "
-        "perturbation, none too"
+        "answers cut at the token limit: their turns react to a truncated answer, even without a "
+        "perturbation"
     ]
     for row in cut.iter_rows(named=True):
         cell = f"{row['model']} {row['dataset']}"

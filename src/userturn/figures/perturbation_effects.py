@@ -44,8 +44,9 @@ def perturbation_effects(contrasts: pl.DataFrame, families: pl.DataFrame, judge:
     base = alt.Chart(table, width=125, height=alt.Step(12)).encode(
         y=y.scale(paddingInner=0.25), yOffset="condition:N", color=told["color"]
     )
-    x = alt.X("difference:Q", title="change of rate")
-    x = x.axis(format="%", tickCount=2, grid=False, labelFlush=False)
+    x = alt.X("difference:Q", title="change, points")
+    in_points = "format(100 * datum.value, '.0f')"
+    x = x.axis(labelExpr=in_points, tickCount=2, grid=False, labelFlush=False)
     bars = base.mark_rule(strokeWidth=1.6).encode(x="lower:Q", x2="upper:Q")
     points = [
         base.mark_point(filled=filled, size=34, opacity=1, strokeWidth=1.4)

@@ -181,8 +181,9 @@ def _post_training(tables: Tables) -> Found:
     return Found("; ".join(parts), rule.all_rise(changes), note)
 
 
-SHARE = f"ours: the 95% interval lies within {MARGIN:.0%} of the published value; outside: differs"
-RISES = f"ours: both intervals are above 0; one below {MARGIN:.0%} and not above 0: differs"
+POINTS = f"{100 * MARGIN:g} points"
+SHARE = f"ours: the 95% interval lies within {POINTS} of the published value; outside: differs"
+RISES = f"ours: both intervals are above 0; one below {POINTS} and not above 0: differs"
 ANCHORS = [
     Anchor("grid", "11 models, 5 datasets", ABSTRACT, "the same numbers", _size_of_study),
     Anchor(
@@ -218,7 +219,7 @@ ANCHORS = [
         "a larger model is not always more aware",
         DIGEST,
         "ours: the greedy rate does not rise from the smallest to the largest Qwen3.5: the "
-        f"interval of that rise is not above 0, and below {MARGIN:.0%}; above 0: differs",
+        f"interval of that rise is not above 0, and below {POINTS}; above 0: differs",
         _larger_is_not_better,
     ),
     Anchor("share of assistant_turn_restate of gpt-oss", "70.2%", APPENDIX, SHARE, _restating),
@@ -236,7 +237,7 @@ ANCHORS = [
         "perturbations, Qwen3.5",
         "neither raises follow-up",
         DIGEST,
-        f"ours: no interval is above 0, and both are below {MARGIN:.0%}; one above 0: differs",
+        f"ours: no interval is above 0, and both are below {POINTS}; one above 0: differs",
         _perturbations("qwen3.5", False),
     ),
     Anchor(

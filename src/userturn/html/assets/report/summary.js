@@ -41,7 +41,7 @@ function showCounts() {
   }
   const answers = headline.answers;
   if (answers) {
-    const why = "their user turns react to a truncated answer under every perturbation, none too";
+    const why = "their user turns react to a truncated answer, even without a perturbation";
     rows.push(["answers", whole(answers.n), answers.n_cut ? `${whole(answers.n_cut)} cut at the token limit: ${why}` : "none cut at the token limit"]);
   }
   const others = study.judges.filter((judge) => judge !== study.judge);
