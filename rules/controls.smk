@@ -82,3 +82,35 @@ use rule judge as judge_swapped with:
     localrule: True  # not inherited
     params:
         identity=by_wildcards(study.chance_floor.identity_of),
+
+
+rule take_labelled_turns:
+    """Take the project's own labelled user turns, for every judge to read."""
+    input:
+        labelled="data/labelled/turns.jsonl",
+    output:
+        dataset="results/datasets/labelled.parquet",
+        user_turns="results/labelled/user_turns.parquet",
+    log:
+        "logs/take_labelled_turns.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.labelled.turns_identity(),
+    script:
+        "../scripts/take_labelled_turns.py"
+
+
+use rule judge as judge_labelled with:
+    input:
+        by_wildcards(study.judges.marker_of_labelled),
+        user_turns="results/labelled/user_turns.parquet",
+        dataset="results/datasets/labelled.parquet",
+    output:
+        verdicts="results/labelled/verdicts/{judge}.parquet",
+    log:
+        "logs/judge_labelled/{judge}.log",
+    localrule: True  # not inherited
+    params:
+        identity=by_wildcards(study.labelled.verdicts_identity),

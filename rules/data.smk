@@ -9,6 +9,8 @@ rule prepare_dataset:
         dataset="results/datasets/{dataset}.parquet",
     log:
         "logs/prepare_dataset/{dataset}.log",
+    wildcard_constraints:
+        dataset=r"(?!labelled\.)[a-z0-9][a-z0-9._-]*",  # rule take_labelled_turns makes these
     localrule: True
     conda:
         "../envs/analysis.yaml"

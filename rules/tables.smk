@@ -104,6 +104,23 @@ rule measure_chance_floor:
         "../scripts/measure_chance_floor.py"
 
 
+rule measure_judges:
+    """Measure every judge by human turns, planted failures, labelled turns and people's labels."""
+    input:
+        **study.tables.inputs_of("measure_judges"),
+    output:
+        **table_files("measure_judges"),
+    log:
+        "logs/measure_judges.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.tables.identity_of("measure_judges"),
+    script:
+        "../scripts/measure_judges.py"
+
+
 rule tabulate_costs:
     """Put what every judge cost, and what is known of each, into tables."""
     input:

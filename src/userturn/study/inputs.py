@@ -39,6 +39,7 @@ SHAPES_OUTPUT = (
 )
 
 RUBRIC = "data/rubric.yaml"
+LABELLED_TURNS = "data/labelled/turns.jsonl"
 ANNOTATIONS = Path("data/annotations")
 
 
@@ -56,6 +57,7 @@ class RecordedContents:
         recipes: of each model that is trained here.
         training_data: what identifies the files of each such model's recipe.
         texts: of rubrics and judge prompts, by path.
+        labelled: sha256 of the project's labelled user turns.
     """
 
     models: Mapping[str, Mapping[str, Any]]
@@ -67,6 +69,7 @@ class RecordedContents:
     recipes: Mapping[str, Recipe]
     training_data: Mapping[str, list[dict[str, Any]]]
     texts: Mapping[str, str]
+    labelled: str = ""  # the record of a study may be older than the labelled turns
 
 
 def annotation_files(round_name: str) -> list[str]:
@@ -174,6 +177,11 @@ class FileContents:
         asked = [judges[name] for name in asked_judges(self._config)]
         paths = {entry[key] for entry in asked for key in ("rubric", "prompt") if key in entry}
         return {path: Path(path).read_text(encoding="utf-8") for path in sorted(paths | {RUBRIC})}
+
+    @cached_property
+    def labelled(self) -> str:
+        """Sha256 of the project's labelled user turns; empty where no judge reads them."""
+        return file_sha256(LABELLED_TURNS) if self._config["controls"].get("labelled") else ""
 
 
 Contents = FileContents | RecordedContents

@@ -91,6 +91,13 @@ def _controls(study: Study) -> Identities:
             for judge in study.grid.judges:
                 identity = kind.identity_of(model, dataset, judge)
                 found[f"{folder}/verdicts/{judge}.parquet"] = identity
+    for source in study.labelled.sources:
+        turns = study.labelled.turns_identity()
+        found |= dict.fromkeys(
+            [*study.labelled.items, "results/labelled/user_turns.parquet"], turns
+        )
+        for judge, path in zip(study.grid.judges, study.labelled.verdicts, strict=True):
+            found[path] = study.labelled.identity_of(*source, judge)
     return found
 
 

@@ -13,21 +13,29 @@ from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.workflow.chance_floor import ChanceFloorGrid
 from userturn.workflow.controls import ControlGrid
+from userturn.workflow.labelled import LABELLED, LabelledGrid
 from userturn.workflow.pending import Pending
 
 TABLES_VERSION = 2  # of costs and judges
+Judged = Cell | ControlGrid | ChanceFloorGrid | LabelledGrid  # what identifies verdicts
 
 
 class JudgeGrid:
     """The judges of a grid, and what each of them has yet to judge."""
 
     def __init__(
-        self, grid: Grid, controls: ControlGrid, chance_floor: ChanceFloorGrid, to_sweep: Pending
+        self,
+        grid: Grid,
+        controls: ControlGrid,
+        chance_floor: ChanceFloorGrid,
+        labelled: LabelledGrid,
+        to_sweep: Pending,
     ) -> None:
         """Take the grid of a checked configuration, its controls, and what is yet to be swept."""
         self.grid = grid
         self.controls = controls
         self.chance_floor = chance_floor
+        self.labelled = labelled
         self.to_sweep = to_sweep
         defaults = grid.config["model_defaults"]
         entries = {name: defaults | settings for name, settings in grid.judges.items()}
@@ -46,15 +54,17 @@ class JudgeGrid:
         return int(self.grid.judges[judge].get("concurrency", 0))
 
     @cached_property
-    def _folders(self) -> dict[str, tuple[str, str, Cell | ControlGrid | ChanceFloorGrid]]:
+    def _folders(self) -> dict[str, tuple[str, str, Judged]]:
         """Folder of all turns that are judged: model, dataset, what identifies its verdicts."""
-        folders: dict[str, tuple[str, str, Cell | ControlGrid | ChanceFloorGrid]] = {}
+        folders: dict[str, tuple[str, str, Judged]] = {}
         for cell in self.grid.cells:
             folders[f"cells/{cell.folder}"] = (cell.model, cell.dataset, cell)
         for model, dataset in self.controls.sources:
             folders[f"controls/{model}/{dataset}"] = (model, dataset, self.controls)
         for model, dataset in self.chance_floor.sources:
             folders[f"chance_floor/{model}/{dataset}"] = (model, dataset, self.chance_floor)
+        for model, dataset in self.labelled.sources:
+            folders[LABELLED] = (model, dataset, self.labelled)
         return folders
 
     def _identity(self, folder: str, judge: str) -> str:
@@ -104,6 +114,10 @@ class JudgeGrid:
     def marker_of_chance_floor(self, model: str, dataset: str, judge: str) -> list[str]:
         """Return the job that serves a judge and that a chance floor waits for, if any."""
         return self._marker(f"chance_floor/{model}/{dataset}", judge)
+
+    def marker_of_labelled(self, judge: str) -> list[str]:
+        """Return the job that serves a judge and that the labelled turns wait for, if any."""
+        return self._marker(LABELLED, judge)
 
     def _marker(self, folder: str, judge: str) -> list[str]:
         is_pending = folder in self.pending.get(judge, [])

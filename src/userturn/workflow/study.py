@@ -10,6 +10,7 @@ from userturn.workflow.generation import GenerationGrid
 from userturn.workflow.grading import GradingGrid
 from userturn.workflow.humans import HumanGrid
 from userturn.workflow.judges import JudgeGrid
+from userturn.workflow.labelled import LabelledGrid
 from userturn.workflow.pending import Pending
 from userturn.workflow.report import ReportGrid
 from userturn.workflow.tables import TableGrid
@@ -29,10 +30,17 @@ class Study:
         self.grading = GradingGrid(grid)
         self.controls = ControlGrid(grid)
         self.chance_floor = ChanceFloorGrid(grid)
-        self.judges = JudgeGrid(grid, self.controls, self.chance_floor, self.pending)
+        self.labelled = LabelledGrid(grid)
+        self.judges = JudgeGrid(grid, self.controls, self.chance_floor, self.labelled, self.pending)
         self.humans = HumanGrid(grid)
         self.tables = TableGrid(
-            grid, self.controls, self.chance_floor, self.judges, self.humans, self.training
+            grid,
+            self.controls,
+            self.chance_floor,
+            self.labelled,
+            self.judges,
+            self.humans,
+            self.training,
         )
         self.figures = FigureGrid(self.tables)
         self.report = ReportGrid(grid, self.data, self.tables, self.figures)

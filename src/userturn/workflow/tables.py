@@ -13,12 +13,14 @@ from userturn.workflow.chance_floor import ChanceFloorGrid
 from userturn.workflow.controls import ControlGrid
 from userturn.workflow.humans import HumanGrid
 from userturn.workflow.judges import JudgeGrid
+from userturn.workflow.labelled import LabelledGrid
 from userturn.workflow.registry import IDENTITIES, TABLES
 from userturn.workflow.training import TrainingGrid
 
 SUMMARY_VERSION = 3
 COUNTS_VERSION = 2  # of rates, accuracy, health
 ANALYSIS_VERSION = 3
+JUDGE_CARD_VERSION = 1
 COMPARED_WITH_PAPER = (
     "rates",
     "accuracy",
@@ -39,6 +41,7 @@ class TableGrid:
         grid: Grid,
         controls: ControlGrid,
         chance_floor: ChanceFloorGrid,
+        labelled: LabelledGrid,
         judges: JudgeGrid,
         humans: HumanGrid,
         training: TrainingGrid,
@@ -47,6 +50,7 @@ class TableGrid:
         self.grid = grid
         self.controls = controls
         self.chance_floor = chance_floor
+        self.labelled = labelled
         self.judges = judges
         self.humans = humans
         self.training = training
@@ -151,6 +155,12 @@ class TableGrid:
         return fingerprint([self.analysis_identity, margins])
 
     @property
+    def card_identity(self) -> str:
+        """The identity of what every judge is measured by."""
+        known = [self.controls.identity, self.labelled.identity, self.humans.identity]
+        return fingerprint([JUDGE_CARD_VERSION, *known])
+
+    @property
     def shown_identity(self) -> str:
         """The identity of what shows the primary judge: figures, comparison with the paper."""
         return fingerprint([self.analysis_identity, self.grid.primary_judge])
@@ -181,6 +191,18 @@ def _of_controls(tables: TableGrid) -> Inputs:
     return {"control_verdicts": tables.controls.verdicts, "human_items": human}
 
 
+def _of_known_turns(tables: TableGrid) -> Inputs:
+    labelled = tables.labelled
+    turns = ["results/labelled/user_turns.parquet"] if labelled.is_on else []
+    return {
+        **_of_controls(tables),
+        **_of_people(tables),
+        "labelled_verdicts": labelled.verdicts,
+        "labelled_items": labelled.items,
+        "labelled_turns": turns,
+    }
+
+
 INPUTS: dict[str, Callable[[TableGrid], Inputs]] = {
     "tabulate": lambda tables: {
         "summaries": tables.summaries,
@@ -196,6 +218,7 @@ INPUTS: dict[str, Callable[[TableGrid], Inputs]] = {
         "swapped_verdicts": tables.chance_floor.swapped_verdicts,
         "verdicts": tables.chance_floor.verdicts,
     },
+    "measure_judges": _of_known_turns,
     "tabulate_costs": lambda tables: (
         files_of_tables("rates", "chance_floor") | _of_controls(tables)
     ),
