@@ -16,7 +16,6 @@ rule draw_figures:
         "../envs/analysis.yaml"
     params:
         identity=study.figures.identity_of("draw_figures"),
-        judge=study.grid.primary_judge,
     script:
         "../scripts/draw_figures.py"
 

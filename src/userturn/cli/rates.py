@@ -11,6 +11,8 @@ from userturn.cli.arguments import take_results
 from userturn.errors import UserError
 from userturn.storage.key_columns import JUDGED_CELL_KEYS
 from userturn.study.cells import ALL
+from userturn.study.record import read_study_record
+from userturn.tables.judge_validity import warning
 
 HELP = "print the rates of a finished study"
 
@@ -115,6 +117,14 @@ def format_correlations(correlations: pl.DataFrame) -> str:
     return "\n".join(lines) if len(lines) > 2 else ""
 
 
+def warned(results: Path) -> str | None:
+    """Return why the rates of a study are no findings; None where they may be."""
+    card = results / "tables" / "judge_card.parquet"  # not there in the results of an older version
+    if not card.is_file() or not (results / "study.json").is_file():
+        return None
+    return warning(pl.read_parquet(card), read_study_record(results).grid(results))
+
+
 def show_rates(results: Path) -> str:
     """Return the rates of a results folder as text, and where its files are."""
     tables = results / "tables"
@@ -134,4 +144,7 @@ def show_rates(results: Path) -> str:
     over_models = tables / "correlations.parquet"
     if over_models.is_file():
         judges += format_correlations(pl.read_parquet(over_models))
-    return f"{text}\n{controls}\n{judges}\ntables: {tables}/   figures: {results / 'figures'}/"
+    said = warned(results)
+    first = f"{said}\n" if said else ""
+    where = f"tables: {tables}/   figures: {results / 'figures'}/"
+    return f"{first}{text}\n{controls}\n{judges}\n{where}"

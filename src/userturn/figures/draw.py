@@ -8,30 +8,34 @@ from importlib import import_module
 
 import polars as pl
 
-from userturn.figures.theme import save
+from userturn.figures.theme import save, warned
+from userturn.study.grid import Grid
+from userturn.tables.judge_validity import warning
 from userturn.workflow.registry import FIGURES
 
 
 def draw_figures(
-    judge: str,
+    grid: Grid,
     identity: str,
     paths_to_tables: Mapping[str, str],
     paths_to_figures: Mapping[str, Sequence[str]],
 ) -> None:
-    """Draw every figure, from the verdicts of one judge.
+    """Draw every figure, from the verdicts of the primary judge.
 
     Args:
-        judge: whose verdicts are shown.
+        grid: of the study.
         identity: of the figures.
         paths_to_tables: by the table's name.
         paths_to_figures: by the figure's name: Vega-Lite, SVG and PNG.
     """
+    judge = grid.primary_judge
     tables = {name: pl.read_parquet(path) for name, path in paths_to_tables.items()}
     shown = {
         name: table.filter(pl.col("judge") == judge) if "judge" in table.columns else table
         for name, table in tables.items()
     }
+    said = warning(tables["judge_card"], grid, judge)
     for name, paths in paths_to_figures.items():
         draw = getattr(import_module(f"userturn.figures.{name}"), name)
         chart = draw(*(shown[table] for table in FIGURES[name].tables), shown["families"], judge)
-        save(chart, identity, *map(str, paths))
+        save(warned(chart, said), identity, *map(str, paths))

@@ -1,5 +1,6 @@
 """The one look of all figures, and how they are saved."""
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke"]
 INK, PALE = "#222222", "#E5E5E5"
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
+SUBTITLE = 90  # characters of a subtitle's line
 PIXELS = 2  # of the PNG for one of the screen
 
 
@@ -44,6 +46,13 @@ def theme() -> Any:
 def titled(text: str, judge: str, more: str = "") -> Any:
     """Return a title that says what is drawn and who judged it."""
     return alt.Title(text, subtitle=f"judge: {judge}{more}")
+
+
+def warned(chart: Any, said: str | None) -> Any:
+    """Return a chart with a warning under its title, where there is one."""
+    if said is not None and isinstance(chart.title, alt.TitleParams):
+        chart.title.subtitle = [*textwrap.wrap(said, SUBTITLE), chart.title.subtitle]
+    return chart
 
 
 def note(text: str) -> Any:

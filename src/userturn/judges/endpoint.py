@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from userturn.judges.judge import CellToJudge, Judge
 
 IS_DETERMINISTIC = False
+SAW_LABELLED_TURNS = False
 HAS_ENDPOINT = True
 
 REQUEST_VERSION = 1

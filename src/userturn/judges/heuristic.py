@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from userturn.judges.judge import CellToJudge, Judge
 
 IS_DETERMINISTIC = True
+SAW_LABELLED_TURNS = True
 HAS_ENDPOINT = False
 VERSION = 2  # of the rules: part of what identifies the judge
 

@@ -26,10 +26,13 @@ class JudgeKind(Protocol):
     Attributes:
         IS_DETERMINISTIC: its verdicts are computed from the turn alone, so the audit computes them
             again. The verdicts of other kinds are read from their journal.
+        SAW_LABELLED_TURNS: its rules were written with data/labelled in view, so that those turns
+            do not test it.
         HAS_ENDPOINT: it answers any messages, so that it can grade by rubrics and give rewards.
     """
 
     IS_DETERMINISTIC: bool
+    SAW_LABELLED_TURNS: bool
     HAS_ENDPOINT: bool
 
     def complete(self, entry: Entry, defaults: Entry) -> dict[str, Any]:

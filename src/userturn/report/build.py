@@ -25,6 +25,7 @@ from userturn.storage.parquet import read_tables
 from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
 from userturn.tables.decoupling import LIMITS
+from userturn.tables.judge_validity import warning
 from userturn.tables.material import Tables
 
 # In this order: each uses what those before it define.
@@ -125,6 +126,12 @@ def without_names(tables: Tables, annotations: pl.DataFrame) -> dict[str, pl.Dat
     }
 
 
+def warned(grid: Grid, judge: str, tables: Tables) -> str | None:
+    """Return why the judge's rates are no findings; None where they may be."""
+    card = tables.get("judge_card")
+    return None if card is None else warning(card, grid, judge)
+
+
 def contents(
     grid: Grid, judge: str, rubric: Rubric, tables: Tables, captions: Mapping[str, str]
 ) -> dict[str, Any]:
@@ -132,7 +139,7 @@ def contents(
     models = models_in_order(grid, tables)
     return {
         **laid_out(grid, judge, models, rubric),
-        "headline": headline(tables, judge, models),
+        "headline": headline(tables, judge, models) | {"warning": warned(grid, judge, tables)},
         "tables": [table_or_title(name, tables, captions, judge) for name in shown_tables()],
         "rates": rates_of_cells(grid, tables),
     }

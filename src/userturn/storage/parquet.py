@@ -1,5 +1,6 @@
 """Parquet files that are written whole, byte-equal for equal content, and know their identity."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -60,6 +61,9 @@ def write_parts(parts: Iterable[pl.DataFrame], path: str | Path, identity: str) 
         )
 
 
+LATEX = re.compile(r"[%&_#$]")  # characters that LaTeX takes for commands
+
+
 def slices(table: pl.LazyFrame, n_rows: int) -> Iterator[pl.DataFrame]:
     """Yield a table from its first row to its last, so many rows at a time."""
     for start in range(0, table.select(pl.len()).collect().item(), n_rows):
@@ -82,22 +86,33 @@ def write_csv(table: pl.DataFrame, path: str | Path) -> None:
         table.write_csv(temporary)
 
 
-def write_markdown(table: pl.DataFrame, path: str | Path) -> None:
-    """Write a table of texts as a Markdown table, whole."""
-    write_text(_printed(table, "pipe"), path)
+def write_markdown(table: pl.DataFrame, path: str | Path, note: str | None = None) -> None:
+    """Write a table of texts as a Markdown table, after a note if there is one, whole."""
+    before = f"**{note}**\n\n" if note else ""
+    write_text(before + _printed(table, "pipe"), path)
 
 
-def write_latex(table: pl.DataFrame, path: str | Path) -> None:
-    """Write a table of texts as a LaTeX tabular with booktabs rules, whole."""
-    write_text(_printed(table, "latex_booktabs"), path)
+def write_latex(table: pl.DataFrame, path: str | Path, note: str | None = None) -> None:
+    """Write a table of texts as a LaTeX tabular with booktabs rules, after its note, whole."""
+    before = f"\\textbf{{{LATEX.sub(_escaped, note)}}}\\par\n" if note else ""
+    write_text(before + _printed(table, "latex_booktabs"), path)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
 
 
 def write_all(
-    table: pl.DataFrame, paths: Sequence[str], identity: str, printed: Any = None
+    table: pl.DataFrame,
+    paths: Sequence[str],
+    identity: str,
+    printed: Any = None,
+    note: str | None = None,
 ) -> None:
     """Write a table in the format that each path's ending names.
 
-    Parquet and CSV have all of it; Markdown and LaTeX the part that is read, as `printed` makes it.
+    Parquet and CSV have all of it; Markdown and LaTeX the part that is read, as `printed` makes it,
+    after a note if there is one.
     """
     for path in map(str, paths):
         ending = path.rpartition(".")[2]
@@ -106,7 +121,7 @@ def write_all(
         elif ending == "csv":
             write_csv(table, path)
         else:
-            {"md": write_markdown, "tex": write_latex}[ending](printed(table), path)
+            {"md": write_markdown, "tex": write_latex}[ending](printed(table), path, note)
 
 
 def _printed(table: pl.DataFrame, layout: str) -> str:

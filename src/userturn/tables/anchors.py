@@ -3,6 +3,7 @@
 import polars as pl
 
 from userturn.storage.parquet import Schema
+from userturn.tables.judge_validity import warning
 from userturn.tables.material import Material, Tables
 from userturn.tables.published_results import ANCHORS
 from userturn.tables.report_layout import (
@@ -17,20 +18,24 @@ SCHEMA: Schema = dict.fromkeys(
     pl.String,
 )
 NOT_COMPARABLE = "not comparable"
+PAPERS_JUDGE = "gpt-5.4-mini"
 
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table, by the study's primary judge."""
     tables = {name: material.table(name) for name in COMPARED_WITH_PAPER}
-    return anchors(tables, material.grid.primary_judge)
+    grid, judge = material.grid, material.grid.primary_judge
+    card = material.table("judge_card")
+    return anchors(tables, judge, None if judge == PAPERS_JUDGE else warning(card, grid, judge))
 
 
-def anchors(tables: Tables, judge: str) -> pl.DataFrame:
+def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFrame:
     """Return each published result beside what this study has, by one judge.
 
     Args:
         tables: accuracy, contrasts, failure_profiles, families, pooled_rates, post_training, rates.
-        judge: whose verdicts are compared; the paper's is gpt-5.4-mini.
+        judge: whose verdicts are compared.
+        unlike: why they cannot be compared with those of the paper's judge, or None.
     """
     of_judge = {
         name: table.filter(pl.col("judge").is_in([judge, "verifier"]))
@@ -47,9 +52,9 @@ def anchors(tables: Tables, judge: str) -> pl.DataFrame:
                 "published": anchor.published,
                 "source": anchor.source,
                 "this_study": found.this_study,
-                "outcome": found.outcome or NOT_COMPARABLE,
+                "outcome": NOT_COMPARABLE if unlike else found.outcome or NOT_COMPARABLE,
                 "criterion": anchor.criterion,
-                "note": found.note,
+                "note": unlike or found.note,
                 "judge": judge,
             }
         )

@@ -13,6 +13,7 @@ from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import write_all
 from userturn.study.grid import Grid
 from userturn.tables.item_counts import count_items
+from userturn.tables.judge_validity import warning
 from userturn.workflow.humans import HumanGrid
 
 Tables = Mapping[str, pl.DataFrame]  # by name
@@ -102,6 +103,12 @@ class Material:
         """The rubric that judges and people read."""
         return read_rubric(self.paths["rubric"][0])
 
+    @cached_property
+    def warning(self) -> str | None:
+        """Why the rates of some judges are no findings, where the rule has the judges' cards."""
+        paths = self.paths.get("judge_card")
+        return warning(pl.read_parquet(paths[0]), self.grid) if paths else None
+
 
 def make_tables(
     material: Material, identity: str, paths_to_tables: Mapping[str, Sequence[str]]
@@ -115,4 +122,4 @@ def make_tables(
     """
     for name, paths in paths_to_tables.items():
         printed = getattr(import_module(f"userturn.tables.{name}"), "printed", None)
-        write_all(material.table(name), paths, identity, printed)
+        write_all(material.table(name), paths, identity, printed, material.warning)

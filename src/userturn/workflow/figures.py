@@ -14,7 +14,7 @@ class FigureGrid:
     def inputs_of(self, rule: str) -> Inputs:
         """Return the tables that the figures of a rule are drawn from."""
         drawn = {table for name in figures_of(rule) for table in FIGURES[name].tables}
-        return files_of_tables(*sorted(drawn | {"families"}))
+        return files_of_tables(*sorted(drawn | {"families", "judge_card"}))
 
     def identity_of(self, rule: str) -> str:
         """Return the identity that the figures of a rule carry."""

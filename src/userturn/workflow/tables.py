@@ -19,7 +19,7 @@ from userturn.workflow.training import TrainingGrid
 
 SUMMARY_VERSION = 3
 COUNTS_VERSION = 2  # of rates, accuracy, health
-ANALYSIS_VERSION = 3
+ANALYSIS_VERSION = 4
 JUDGE_CARD_VERSION = 1
 COMPARED_WITH_PAPER = (
     "rates",
@@ -137,6 +137,7 @@ class TableGrid:
             {
                 "version": ANALYSIS_VERSION,
                 "study": self.identity,
+                "judge card": [self.card_identity, grid.config.get("judge_card")],
                 "families": families(grid.models),
                 "baselines": baselines(grid.models, grid.entries),
                 "trained_on": self.training.declared,
@@ -172,7 +173,11 @@ def files_of_tables(*names: str) -> Inputs:
 
 
 def _of_cells(tables: TableGrid) -> Inputs:
-    return {"verdicts": tables.verdicts, "grades": tables.grades}
+    return {
+        "verdicts": tables.verdicts,
+        "grades": tables.grades,
+        **files_of_tables("judge_card"),
+    }
 
 
 def _of_people(tables: TableGrid) -> Inputs:
@@ -222,7 +227,7 @@ INPUTS: dict[str, Callable[[TableGrid], Inputs]] = {
     "tabulate_costs": lambda tables: (
         files_of_tables("rates", "chance_floor") | _of_controls(tables)
     ),
-    "compare_with_paper": lambda _: files_of_tables(*COMPARED_WITH_PAPER),
+    "compare_with_paper": lambda _: files_of_tables(*COMPARED_WITH_PAPER, "judge_card"),
     "compare_with_people": _of_people,
     "measure_training_overlap": lambda tables: {
         "data": tables.training.data,

@@ -97,6 +97,11 @@ function showModels() {
   at("models").append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "rates-heading" }, make("table", { class: "models" }, make("thead", null, head), make("tbody", null, body))));
 }
 
+function showWarning() {
+  at("warning").hidden = !headline.warning;
+  at("warning").textContent = headline.warning ?? "";
+}
+
 function showWorth() {
   const { human, weakest } = headline;
   const told = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} of ${whole(row.n_scored)}`;
@@ -183,4 +188,4 @@ function showLabels() {
   at("rules").append(...[study.rules, study.ours].filter(Boolean).map((text) => make("p", { class: "soft" }, text)));
 }
 
-for (const show of [showSentence, showCounts, showModels, showWorth, showFigures, showTables, showLabels]) show();
+for (const show of [showWarning, showSentence, showCounts, showModels, showWorth, showFigures, showTables, showLabels]) show();

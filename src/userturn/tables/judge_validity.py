@@ -1,0 +1,92 @@
+"""Whether a judge's rates may be read as findings: its card against the config's thresholds.
+
+The sentence stands in the first place wherever rates by such a judge are shown: in the report,
+under the titles of figures, in printed tables, in `userturn rates`, beside the paper's numbers.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from userturn.judges.kinds import kind_of
+from userturn.storage.parquet import Schema
+from userturn.study.cells import ALL
+from userturn.study.grid import Grid
+from userturn.workflow.controls import HUMAN
+from userturn.workflow.labelled import LABELLED
+
+PEOPLE = "people"
+SCHEMA: Schema = {
+    "judge": pl.String,
+    "source": pl.String,
+    "by": pl.String,
+    "group": pl.String,
+    "measure": pl.String,
+    "n_turns": pl.Int64,
+    "n_scored": pl.Int64,
+    "n_conversations": pl.Int64,
+    "estimate": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "reason": pl.String,
+}
+"""The columns of the table of judge cards."""
+
+LEAST = {"sensitivity": "min_sensitivity", "specificity": "min_specificity", "kappa": "min_kappa"}
+
+
+def shortfalls(
+    card: pl.DataFrame, judge: str, entry: Mapping[str, Any], limits: Mapping[str, float]
+) -> list[str]:
+    """Return why a judge's rates are no findings; nothing where they may be.
+
+    Each measure on human follow-ups, labelled turns and people's labels must reach its threshold,
+    and labelled turns or people's labels must be among them. Labelled turns that a judge's rules
+    were written by do not test it.
+
+    Args:
+        card: the table of judge cards.
+        judge: its name.
+        entry: of the judge.
+        limits: of the config, `judge_card`.
+    """
+    saw_labelled = kind_of(entry).SAW_LABELLED_TURNS
+    testing = [HUMAN, PEOPLE] if saw_labelled else [HUMAN, LABELLED, PEOPLE]
+    own = card.filter(
+        pl.col("judge") == judge,
+        pl.col("by") == ALL,
+        pl.col("source").is_in(testing),
+        pl.col("estimate").is_not_null(),
+    )
+    found = list(_too_low(own, limits))
+    if own.filter(pl.col("source").is_in([LABELLED, PEOPLE])).is_empty():
+        untested = "it was not measured on labelled turns or by people"
+        knows = "its rules were written with the labelled turns in view, and no people checked it"
+        found.append(knows if saw_labelled else untested)
+    return found
+
+
+def _too_low(card: pl.DataFrame, limits: Mapping[str, float]) -> Iterator[str]:
+    for row in card.sort("source", "measure").to_dicts():
+        least = limits.get(LEAST.get(row["measure"], ""), None)
+        if least is not None and row["estimate"] < least:
+            found = f"{row['measure']} {row['estimate']:.2f}"
+            yield f"{found} on {row['source']} turns, {least:g} asked"
+
+
+def warning(card: pl.DataFrame, grid: Grid, *judges: str) -> str | None:
+    """Return the sentence that rates by some judges are no findings, or None where they may be.
+
+    Args:
+        card: the table of judge cards.
+        grid: of the study, with the judges' entries and the thresholds.
+        judges: whose rates are shown; all of the study where none is named.
+    """
+    limits = grid.config.get("judge_card", {})
+    said = []
+    for judge in judges or tuple(grid.judges):
+        why = shortfalls(card, judge, grid.judges[judge], limits)
+        if why:
+            said.append(f"{judge} is not validated ({'; '.join(why)})")
+    return f"No findings: the judge {', and '.join(said)}." if said else None
