@@ -1,10 +1,11 @@
 """Plan, watch, check and share a study; `snakemake` runs it.
 
-`userturn x` is `cli/x.py`: it has HELP, `add_arguments` and `run`. Only the module of the command
-that is given is imported, since some take a second.
+`userturn x` is `cli/x.py`, a dash in x an underscore there: it has HELP, `add_arguments` and `run`.
+Only the module of the command that is given is imported, since some take a second.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -14,6 +15,7 @@ from userturn.unseen import show_unseen
 
 COMMANDS = (
     "try",
+    "judge-card",
     "rates",
     "compare",
     "audit",
@@ -32,7 +34,7 @@ def parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     root = argparse.ArgumentParser(prog="userturn", description=__doc__.partition("\n")[0])
     added = root.add_subparsers(dest="command", required=True)
     for name in commands:
-        module = import_module(f"userturn.cli.{name}")
+        module = import_module(f"userturn.cli.{name.replace('-', '_')}")
         command = added.add_parser(name, help=module.HELP)
         command.set_defaults(run=module.run, code_of_errors=1)
         module.add_arguments(command)
@@ -49,10 +51,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser([name for name in COMMANDS if name in given[:1]] or COMMANDS).parse_args(given)
     try:
         said = chosen.run(chosen)
+        if isinstance(said, int):
+            return said
+        print(show_unseen(said), flush=True)
+    except BrokenPipeError:  # whoever read it has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except UserError as error:
         print(f"error: {show_unseen(str(error))}", file=sys.stderr)
         return int(chosen.code_of_errors)
-    if isinstance(said, int):
-        return said
-    print(show_unseen(said))
     return 0

@@ -54,18 +54,22 @@ def rates_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[d
 
 
 def worth_of_judge(tables: Tables, judge: str) -> dict[str, Any]:
-    """Return what share of human turns a judge calls genuine, and its weakest planted failure.
+    """Return what is known of a judge: its card, and the planted failure that it misses most.
 
     Returns:
-        `human` and `weakest`, a row of the table of controls each, None where there is none.
+        `card`: a row of the table of judge cards for each source and measure over all its turns;
+        `weakest`, a row of the table of controls, None where there is none.
     """
+    card = _of_judge(tables, "judge_card", judge)
+    if card.height:
+        card = card.filter(pl.col("by") == ALL, pl.col("estimate").is_not_null())
     controls = _of_judge(tables, "controls", judge)
-    if controls.is_empty():
-        return {"human": None, "weakest": None}
-    scored = controls.filter(pl.col("dataset") == ALL, pl.col("n_scored") > 0)
-    human = scored.filter(pl.col("control") == HUMAN).to_dicts()
-    planted = scored.filter(pl.col("control") != HUMAN).sort("estimate", "control").to_dicts()
-    return {"human": human[0] if human else None, "weakest": planted[0] if planted else None}
+    if controls.height:
+        failing = (
+            (pl.col("dataset") == ALL) & (pl.col("n_scored") > 0) & (pl.col("control") != HUMAN)
+        )
+        controls = controls.filter(failing).sort("estimate", "control")
+    return {"card": card.to_dicts(), "weakest": next(iter(controls.to_dicts()), None)}
 
 
 def floors_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[dict[str, Any]]:
@@ -102,7 +106,7 @@ def headline(tables: Tables, judge: str, models: Sequence[str]) -> dict[str, Any
 
     Returns:
         `counts` of turns over all cells; `answers` and how many were cut; `models` as of
-        `rates_of_models`; `floors` as of `floors_of_models`; `human` and `weakest`.
+        `rates_of_models`; `floors` as of `floors_of_models`; `card` and `weakest`.
     """
     rates = _of_judge(tables, "rates", judge)
     counts = {name: int(rates[name].sum()) for name in COUNTS} if rates.height else None

@@ -46,15 +46,16 @@ def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFra
     rows = []
     for anchor in ANCHORS:
         found = anchor.find(of_judge)
+        why_not = unlike if anchor.is_judged else None
         rows.append(
             {
                 "quantity": anchor.quantity,
                 "published": anchor.published,
                 "source": anchor.source,
                 "this_study": found.this_study,
-                "outcome": NOT_COMPARABLE if unlike else found.outcome or NOT_COMPARABLE,
+                "outcome": NOT_COMPARABLE if why_not else found.outcome or NOT_COMPARABLE,
                 "criterion": anchor.criterion,
-                "note": unlike or found.note,
+                "note": why_not or found.note,
                 "judge": judge,
             }
         )

@@ -35,6 +35,7 @@ class Anchor(NamedTuple):
     source: str
     criterion: str
     find: Callable[[Tables], Found]
+    is_judged: bool = True  # a judge's verdicts decide it
 
 
 def _missing(what: str) -> Found:
@@ -185,13 +186,14 @@ POINTS = f"{100 * MARGIN:g} points"
 SHARE = f"ours: the 95% interval lies within {POINTS} of the published value; outside: differs"
 RISES = f"ours: both intervals are above 0; one below {POINTS} and not above 0: differs"
 ANCHORS = [
-    Anchor("grid", "11 models, 5 datasets", ABSTRACT, "the same numbers", _size_of_study),
+    Anchor("grid", "11 models, 5 datasets", ABSTRACT, "the same numbers", _size_of_study, False),
     Anchor(
         "GSM8K accuracy of Qwen3.5-0.8B",
         "41%",
         ABSTRACT,
         SHARE,
         _accuracy("qwen3.5-0.8b", 0.41, 0.005),
+        is_judged=False,
     ),
     Anchor(
         "GSM8K accuracy of Qwen3.5-397B-A17B",
@@ -199,6 +201,7 @@ ANCHORS = [
         ABSTRACT,
         SHARE,
         _accuracy("qwen3.5-397b-a17b", 0.968, 0.0005),
+        is_judged=False,
     ),
     Anchor(
         "follow-up of Qwen3.5, deterministic",

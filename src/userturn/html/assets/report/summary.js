@@ -102,13 +102,29 @@ function showWarning() {
   at("warning").textContent = headline.warning ?? "";
 }
 
+const SOURCES = {
+  human: "Human follow-ups",
+  labelled: "The project's own labelled turns",
+  people: "This study's turns that people labelled",
+  planted: "Planted failures",
+};
+
+function ofCard(source) {
+  const found = (measure) => headline.card.find((row) => row.source === source && row.measure === measure);
+  const told = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} (${whole(row.n_scored)} turns)`;
+  const [genuine, other, kappa] = ["sensitivity", "specificity", "kappa"].map(found);
+  const parts = [];
+  if (genuine) parts.push(`of genuine follow-ups it calls ${told(genuine)} genuine`);
+  if (other) parts.push(`of all others it leaves out ${told(other)}`);
+  if (kappa) parts.push(`kappa ${kappa.estimate.toFixed(2)} [${kappa.lower?.toFixed(2)}, ${kappa.upper?.toFixed(2)}]`);
+  return parts.length ? `${SOURCES[source]}: ${parts.join("; ")}.` : null;
+}
+
 function showWorth() {
-  const { human, weakest } = headline;
-  const told = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} of ${whole(row.n_scored)}`;
-  const texts = [];
-  if (human) texts.push(`Of real human turns, ${study.judge} calls ${told(human)} genuine: a rate is read against this ceiling, not against 100%.`);
-  if (weakest) texts.push(`Of planted failures it catches at least ${told(weakest)}; the hardest for it is “${words(weakest.control)}”.`);
-  if (!texts.length) texts.push("The table of controls is not there or holds no verdict, so nothing is known about the judge.");
+  const { weakest } = headline;
+  const texts = Object.keys(SOURCES).map(ofCard).filter((text) => text);
+  if (weakest) texts.push(`The planted failure that it misses most is “${words(weakest.control)}”: it catches ${percent(weakest.estimate)} ${interval(weakest.lower, weakest.upper)} of ${whole(weakest.n_scored)}.`);
+  if (!texts.length) texts.push("No turn of a known kind has a verdict, so nothing is known about the judge.");
   at("worth").append(...texts.map((text) => make("p", null, text)));
 }
 
