@@ -200,7 +200,7 @@ def test_headline_takes_its_numbers_from_the_tables() -> None:
     assert found["answers"] == {"n": 70, "n_cut": 52}
     assert (found["counts"]["n_turns"], found["counts"]["n_scored"]) == (11, 10)
     assert found["models"][0]["rates"] == [{"temperature": t, **share} for t in (0.0, 1.0)]
-    assert (found["models"][0]["accuracy"], found["human"], found["weakest"]) == (None, None, None)
+    assert (found["models"][0]["accuracy"], found["card"], found["weakest"]) == (None, [], None)
 
 
 def test_headline_has_the_floor_of_unperturbed_turns_over_all_datasets() -> None:
@@ -236,7 +236,7 @@ def test_headline_without_tables_is_empty() -> None:
         "answers": None,
         "models": [],
         "floors": [],
-        "human": None,
+        "card": [],
         "weakest": None,
     }
     assert headline({}, "j", ["m"]) == nothing

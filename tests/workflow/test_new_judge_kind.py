@@ -19,6 +19,7 @@ KIND = '''"""`kind: question_mark`: a turn that asks is a genuine follow-up."""
 from userturn.judges.verdict import GENUINE, Verdict
 
 IS_DETERMINISTIC = True
+SAW_LABELLED_TURNS = False
 HAS_ENDPOINT = False
 
 

@@ -20,7 +20,9 @@ from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
+from userturn.study.inputs import LABELLED_TURNS
 from userturn.workflow.chance_floor import ChanceFloorGrid
+from userturn.workflow.labelled import LabelledGrid
 
 HELP = "show requests, cost and prompts before a run"
 
@@ -139,13 +141,21 @@ def _turns_judged(grid: Grid, sizes: Mapping[str, Size], model: str) -> dict[str
     return turns
 
 
+def _labelled(grid: Grid) -> tuple[float, float]:
+    """Return how many labelled turns each judge reads, and their tokens."""
+    if not LabelledGrid(grid).is_on:
+        return 0.0, 0.0
+    text = Path(LABELLED_TURNS).read_text(encoding="utf-8")
+    return float(len(text.splitlines())), len(text) / CHARACTERS_PER_TOKEN
+
+
 def _judges(grid: Grid, sizes: Mapping[str, Size]) -> str:
     """Return the number of calls of each judge, and their price if its entry has one.
 
     `price` is per million tokens: {input: 0.75, output: 4.5}.
     """
     lines = ["judge calls, at most"]
-    n_calls = n_read = 0.0
+    n_calls, n_read = _labelled(grid)
     for name in grid.models:
         longest = grid.answer_settings(name)["max_tokens"] + grid.config["user_turn"]["max_tokens"]
         for dataset, n_turns in _turns_judged(grid, sizes, name).items():

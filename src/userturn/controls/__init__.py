@@ -2,6 +2,7 @@
 
 human_turns.py: real user turns of a dataset, each after the answer that it replies to.
 injections.py: planted prompt injections: turns that tell a judge to say "genuine".
+labelled_turns.py: the project's own labelled turns, by which a judge is measured.
 planted.py: planted failures after a model's own answers.
 swapped_answers.py: user turns after another item's answer, for the chance floor.
 control_turn.py: a control turn as a row, and the label that each control should get.

@@ -23,6 +23,8 @@ interactions.py: whether conditions change families alike.
 item_association.py: whether right answers and genuine follow-ups go together over items.
 item_pairs.py: items under two conditions beside each other, with their shares.
 item_counts.py: verdicts counted by item, from which the other tables start.
+judge_card.py: how far each judge can be believed, by turns whose kind is known.
+judge_validity.py: whether a judge's rates may be read as findings.
 judges.py: injection rate, cost and speed of each judge.
 label_domain.py: turns by one judge, what was drawn of them, and what people labelled.
 material.py: the inputs that tables are made from, and how tables are written.

@@ -19,8 +19,6 @@ from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.tables.controls import control_verdicts
-from userturn.tables.judge_validity import PEOPLE as BY_PEOPLE
-from userturn.tables.judge_validity import SCHEMA
 from userturn.tables.material import Material
 from userturn.tables.report_layout import INTERVAL, Shown, column, texts
 from userturn.tables.turn_clusters import rate_over
@@ -28,6 +26,20 @@ from userturn.workflow.controls import HUMAN
 from userturn.workflow.labelled import LABELLED
 
 PLANTED = "planted"
+SCHEMA: Schema = {
+    "judge": pl.String,
+    "source": pl.String,
+    "by": pl.String,
+    "group": pl.String,
+    "measure": pl.String,
+    "n_turns": pl.Int64,
+    "n_scored": pl.Int64,
+    "n_conversations": pl.Int64,
+    "estimate": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "reason": pl.String,
+}
 # A turn of known kind: whose it is, what it is, what a judge said.
 TURN: Schema = {
     "judge": pl.String,
@@ -123,7 +135,7 @@ def _peoples_turns(material: Material) -> pl.DataFrame:
             seen,
             judge=pl.lit(name.removeprefix("judge ")),
             label=pl.col(name),
-            source=pl.lit(BY_PEOPLE),
+            source=pl.lit(PEOPLE),
             cluster=pl.concat_str("dataset", "item", separator="\n"),
             truth=truth,
             kind=truth,

@@ -9,29 +9,12 @@ from typing import Any
 
 import polars as pl
 
+from userturn.humans.labels import PEOPLE
 from userturn.judges.kinds import kind_of
-from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.study.grid import Grid
 from userturn.workflow.controls import HUMAN
 from userturn.workflow.labelled import LABELLED
-
-PEOPLE = "people"
-SCHEMA: Schema = {
-    "judge": pl.String,
-    "source": pl.String,
-    "by": pl.String,
-    "group": pl.String,
-    "measure": pl.String,
-    "n_turns": pl.Int64,
-    "n_scored": pl.Int64,
-    "n_conversations": pl.Int64,
-    "estimate": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "reason": pl.String,
-}
-"""The columns of the table of judge cards."""
 
 LEAST = {"sensitivity": "min_sensitivity", "specificity": "min_specificity", "kappa": "min_kappa"}
 

@@ -10,6 +10,7 @@ generation.py: for rules/generation.smk.
 grading.py: for rules/grading.smk.
 humans.py: for rules/humans.smk.
 judges.py: for rules/judges.smk.
+labelled.py: for rules/controls.smk: the project's own labelled turns.
 pending.py: what is missing, or not as the configuration asks for it.
 registry.py: every table and figure, and the rule that makes it.
 report.py: for rules/report.smk.

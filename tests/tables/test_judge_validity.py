@@ -1,0 +1,66 @@
+"""A judge's rates are findings only where its card reaches every threshold."""
+
+import polars as pl
+import pytest
+
+from userturn.judges import heuristic
+from userturn.tables.judge_card import SCHEMA
+from userturn.tables.judge_validity import shortfalls
+
+LIMITS = {"min_sensitivity": 0.7, "min_specificity": 0.9, "min_kappa": 0.6}
+GOOD = {"sensitivity": 0.8, "specificity": 0.95, "kappa": 0.7}
+ENDPOINT = {"kind": "endpoint"}
+
+
+def card(**sources: dict[str, float | None]) -> pl.DataFrame:
+    rows = [
+        {"judge": "j", "source": source, "by": "all", "group": "all"}
+        | {"measure": measure, "estimate": estimate}
+        for source, measures in sources.items()
+        for measure, estimate in measures.items()
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def test_a_judge_that_reaches_every_threshold_has_none_to_answer_for() -> None:
+    assert shortfalls(card(labelled=GOOD, human={"sensitivity": 0.7}), "j", ENDPOINT, LIMITS) == []
+
+
+@pytest.mark.parametrize(
+    ("measure", "value"), [("sensitivity", 0.69), ("specificity", 0.89), ("kappa", 0.5)]
+)
+@pytest.mark.parametrize("source", ["labelled", "people"])
+def test_one_measure_below_its_threshold_is_named(
+    source: str, measure: str, value: float
+) -> None:
+    found = shortfalls(card(**{source: GOOD | {measure: value}}), "j", ENDPOINT, LIMITS)
+    assert found == [f"{measure} {value:.2f} on {source} turns, {LIMITS['min_' + measure]:g} asked"]
+
+
+def test_a_judge_that_no_labelled_turn_or_person_tested_is_not_validated() -> None:
+    assert shortfalls(card(human={"sensitivity": 1.0}), "j", ENDPOINT, LIMITS) == [
+        "it was not measured on labelled turns or by people"
+    ]
+    nothing = card(labelled={"sensitivity": None})
+    assert len(shortfalls(nothing, "j", ENDPOINT, LIMITS)) == 1
+
+
+def test_turns_that_a_judges_rules_were_written_by_do_not_test_it() -> None:
+    entry = {"kind": "heuristic"}
+    assert heuristic.SAW_LABELLED_TURNS
+    assert shortfalls(card(labelled=GOOD), "j", entry, LIMITS) == [
+        "its rules were written with the labelled turns in view, and no people checked it"
+    ]
+    assert shortfalls(card(labelled=GOOD, people=GOOD), "j", entry, LIMITS) == []
+
+
+def test_planted_failures_are_too_easy_to_validate_or_to_fail_a_judge() -> None:
+    easy = card(planted={"specificity": 0.5}, labelled=GOOD)
+    assert shortfalls(easy, "j", ENDPOINT, LIMITS) == []
+
+
+def test_only_measures_over_all_turns_of_a_source_count() -> None:
+    of_a_language = card(labelled=GOOD | {"kappa": 0.1}).with_columns(
+        by=pl.when(pl.col("measure") == "kappa").then(pl.lit("language")).otherwise("by")
+    )
+    assert shortfalls(of_a_language, "j", ENDPOINT, LIMITS) == []
