@@ -153,7 +153,8 @@ def constants(module: Path) -> dict[str, str]:
     return found
 
 
-PROTOCOL = {"IS_DETERMINISTIC", "SAW_LABELLED_TURNS", "HAS_ENDPOINT"}  # what each judge kind has to say of itself
+# What each judge kind has to say of itself.
+PROTOCOL = {"IS_DETERMINISTIC", "SAW_LABELLED_TURNS", "HAS_ENDPOINT"}
 
 
 def test_no_constant_is_defined_twice() -> None:

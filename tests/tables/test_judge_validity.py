@@ -30,9 +30,7 @@ def test_a_judge_that_reaches_every_threshold_has_none_to_answer_for() -> None:
     ("measure", "value"), [("sensitivity", 0.69), ("specificity", 0.89), ("kappa", 0.5)]
 )
 @pytest.mark.parametrize("source", ["labelled", "people"])
-def test_one_measure_below_its_threshold_is_named(
-    source: str, measure: str, value: float
-) -> None:
+def test_one_measure_below_its_threshold_is_named(source: str, measure: str, value: float) -> None:
     found = shortfalls(card(**{source: GOOD | {measure: value}}), "j", ENDPOINT, LIMITS)
     assert found == [f"{measure} {value:.2f} on {source} turns, {LIMITS['min_' + measure]:g} asked"]
 

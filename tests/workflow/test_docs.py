@@ -37,6 +37,8 @@ RUN_ELSEWHERE = {
     "userturn audit results.zip --tokenizer": "test_audit_tokenizer.py",
     'userturn try my-model "How tall is a giraffe?"': "test_try.py",
     'userturn try org/My-Model-Instruct "How tall is a giraffe?"': "test_try.py",
+    "userturn judge-card gpt-5.4-mini": "test_judge_card_command.py, of another judge",
+    "userturn judge-card heuristic": "test_judge_card_command.py",
     "snakemake download": "needs the hub; its dry run is here",
     "snakemake --cores all": "make demo, with a profile",
     "userturn compare A B": "test_a_study_is_compared_with_itself, tests/tables/test_material.py",
