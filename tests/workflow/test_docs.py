@@ -38,6 +38,8 @@ RUN_ELSEWHERE = {
     'userturn try my-model "How tall is a giraffe?"': "test_try.py",
     'userturn try org/My-Model-Instruct "How tall is a giraffe?"': "test_try.py",
     "userturn judge-card gpt-5.4-mini": "test_judge_card_command.py, of another judge",
+    "userturn power": "tests/tables/test_pilot.py and its like",
+    "userturn rates": "with a folder, here",
     "userturn judge-card heuristic": "test_judge_card_command.py",
     "snakemake download": "needs the hub; its dry run is here",
     "snakemake --cores all": "make demo, with a profile",

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.controls.schema import control_turn
+from userturn.controls.control_turn import control_turn
 from userturn.datasets.prepare import MESSAGE
 from userturn.generation.collect import USER_TURNS_SCHEMA
 from userturn.storage.parquet import Schema, write_table
