@@ -141,7 +141,7 @@ def test_prompt_is_shown_exactly_and_the_change_is_a_difference(
     assert parts["span"] + parts["ins"] == turn["answer"]
     assert parts["span"] + parts["del"] == answer
     tab.goto(f"{uri}#/turn/a-1b/open/t0/header_only/{turn['item']}/0")
-    tab.get_by_text("the prompt holds no conversation").wait_for()
+    tab.get_by_text("the prompt has no conversation").wait_for()
 
 
 def test_every_judge_is_shown_with_label_and_rationale(tab: Any, grid: Grid, uri: str) -> None:
@@ -275,8 +275,8 @@ def test_what_a_study_lacks_is_said(tab: Any, grid: Grid, uri: str, tmp_path: Pa
     tab.goto(page.as_uri())
     text = tab.inner_text("main")
     build(grid)
-    assert "The table of pooled rates is not there" in text
-    assert "No figure of this study is there." in text
+    assert "The table of pooled rates is missing" in text
+    assert "This study has no figures." in text
     assert "Not there: follow-up rates over all datasets" in text
     assert tab.noted == []
 

@@ -40,7 +40,7 @@ function searchView() {
       state.textContent = `${plural(hits.length, "turn")} found in ${whole(nRead)} of ${plural(places.length, "cell")}.`;
       if (hits.length >= MOST_HITS) break;
     }
-    if (!places.length) state.textContent = "No cell can hold such a turn.";
+    if (!places.length) state.textContent = "No cell can contain such a turn.";
     else if (hits.length >= MOST_HITS) state.textContent += ` Stopped at ${whole(MOST_HITS)}: narrow the search to see others.`;
     else state.textContent += " Done.";
     listed = { cell: null, turns: hits };
@@ -55,7 +55,7 @@ function searchView() {
       if (nothingWanted(wantedBy(query))) {
         generation += 1;
         list.replaceChildren();
-        state.textContent = "Choose a text, a label or another filter. Private texts are not part of it.";
+        state.textContent = "Choose a text, a label or another filter. Private texts are not searched.";
         return;
       }
       try {

@@ -4,7 +4,7 @@ const { headline } = study;
 function showSentence() {
   const measured = headline.models.filter((row) => row.rates.some((rate) => rate.estimate !== null));
   if (!measured.length) {
-    at("sentence").textContent = "The table of pooled rates is not there, so there is no headline rate; the explorer has every cell.";
+    at("sentence").textContent = "The table of pooled rates is missing, so there is no headline rate; the explorer shows every cell.";
     return;
   }
   const rateAt = (row, end) => row.rates.filter((rate) => rate.estimate !== null).at(end);
@@ -15,7 +15,7 @@ function showSentence() {
     const range = sorted.length === 1 ? name(sorted[0], low) : `from ${name(sorted[0], low)} to ${name(sorted.at(-1), high)}`;
     return [low.temperature, range];
   });
-  const first = `At temperature ${told[0][0]}, ${told[0][1]} of the unperturbed user turns are genuine follow-ups, as ${study.judge} judges.`;
+  const first = `At temperature ${told[0][0]}, ${told[0][1]} of the unperturbed user turns are genuine follow-ups, according to ${study.judge}.`;
   const second = told[1][0] === told[0][0] ? "" : ` At temperature ${told[1][0]}: ${told[1][1]}.`;
   at("sentence").textContent = first + second + floorSentence(measured, told[0][0]);
 }
@@ -70,7 +70,7 @@ function mark(rate, top, kind) {
 function showModels() {
   const rows = headline.models;
   if (!rows.length) {
-    at("rates-about").textContent = "The table of pooled rates is not there.";
+    at("rates-about").textContent = "The table of pooled rates is missing.";
     return;
   }
   const all = rows.flatMap((row) => row.rates.map((rate) => rate.upper ?? 0));
@@ -129,7 +129,7 @@ function showWorth() {
 }
 
 function showFigures() {
-  if (!study.figures.length) at("figures").append(make("p", { class: "soft" }, "No figure of this study is there."));
+  if (!study.figures.length) at("figures").append(make("p", { class: "soft" }, "This study has no figures."));
   for (const { name, source, width, height, caption } of study.figures) {
     const picture = make("img", { src: source, alt: caption || words(name), width, height, decoding: "async" });
     at("figures").append(make("figure", null,

@@ -24,8 +24,8 @@ function promptNode(parts, sought) {
 const CHANGES = { same: "span", removed: "del", added: "ins" };
 
 function changeNode(turn, prompt) {
-  if (prompt.shown === null) return make("p", null, "No answer is shown: the prompt holds no conversation.");
-  if (prompt.answer === null) return make("p", null, "There is no answer of the model to compare with.");
+  if (prompt.shown === null) return make("p", null, "No answer is shown: the prompt has no conversation.");
+  if (prompt.answer === null) return make("p", null, "The model has no answer to compare with.");
   if (prompt.answer === prompt.shown) return make("p", null, "The answer is shown as the model wrote it.");
   const runs = difference(prompt.answer, prompt.shown);
   const n = (kind) => total(runs.filter(([k]) => k === kind).map(([, text]) => wordsOf(text).filter((w) => w.trim()).length));
@@ -78,10 +78,10 @@ async function turnParts(turn, query) {
   const facts = [["outcome", study.outcomes[turn.outcome] + (turn.isCut ? ", cut at the length limit" : "")], ["sample", String(turn.sample)], ...(graded ? [["the answer is", graded]] : [])];
   return [
     make("div", { class: "reading" },
-      prompt && prompt.parts.length ? make("section", null, make("h2", null, "The prompt, as the model was asked"), promptNode(prompt.parts, sought)) : null,
+      prompt && prompt.parts.length ? make("section", null, make("h2", null, "The prompt, as the model saw it"), promptNode(prompt.parts, sought)) : null,
       make("section", { class: "user-turn" }, make("h2", null, "The user turn it wrote"), written),
       prompt ? make("section", null, make("h2", null, `Perturbation: ${words(turn.cell.perturbation)}`), changeNode(turn, prompt)) : null),
-    make("aside", { "aria-label": "What was said of it" },
+    make("aside", { "aria-label": "Verdicts on it" },
       make("section", null, make("h2", null, "Judges"), judgesDiffer(turn) ? make("p", { class: "differ" }, "The judges differ.") : null, verdictNodes(turn, sought)),
       make("section", null, make("h2", null, "People"), peopleNodes(turn)),
       make("section", null, make("h2", null, "Facts"), make("dl", { class: "facts" }, facts.map(([name, value]) => [make("dt", null, name), make("dd", null, value)]).flat())),
