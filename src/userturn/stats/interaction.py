@@ -51,4 +51,5 @@ def interaction(first: Shares, second: Shares, tested: tuple[Shares, Shares]) ->
     related = _correlation(first.after - first.before, second.after - second.before)
     found = combine([one, other], np.array([1.0, -1.0]), np.array([[1.0, related], [related, 1.0]]))
     left, right = ((shares.after - shares.before) for shares in tested)
-    return Interaction(one, other, found, sign_flip_p(np.round(left - right, 9), tested[0].n_items))
+    changes, counts = np.unique(np.round(left - right, 9), return_counts=True)
+    return Interaction(one, other, found, sign_flip_p(changes, counts.astype(float)))
