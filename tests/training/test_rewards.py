@@ -13,7 +13,7 @@ from userturn.judges.judge import Judge
 from userturn.judges.parse_reply import Reply
 from userturn.study.judge import judge_of
 from userturn.training.reward_endpoints import training_endpoints
-from userturn.training.rewards import Drawn, accuracy, followup, interactivity, length
+from userturn.training.rewards import SampledTurn, accuracy, followup, interactivity, length
 from userturn.training.simulated_user import Rollout, continued
 
 QUESTION = {"role": "user", "content": "How do I keep rice from sticking?"}
@@ -39,7 +39,7 @@ def rollout(said: str) -> Rollout:
 
 def test_followup_rewards_what_the_judge_calls_genuine(tmp_path: Path) -> None:
     turns = ["How long should the pot rest off the heat?", QUESTION["content"], ""]
-    drawn = [Drawn((QUESTION, ANSWER), said) for said in turns]
+    drawn = [SampledTurn((QUESTION, ANSWER), said) for said in turns]
     # It takes up pot, rest and heat; it repeats the prompt; it says nothing.
     judge = Judge("h", HEURISTIC, tmp_path, tmp_path, {}, None, 0.1)
     assert followup(drawn, judge, "training/tiny") == [1.0, 0.0, 0.0]

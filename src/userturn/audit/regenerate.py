@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.audit.rerun_sample import Drawn, Reruns, draw_rows_by, rerun_table
+from userturn.audit.rerun_sample import Reruns, SampledRow, draw_rows_by, rerun_table
 from userturn.audit.trust import check_code_may_run
 from userturn.config.entries import ModelEntry
 from userturn.datasets.prepare import read_items
@@ -56,15 +56,15 @@ def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     grid = read_study_record(results).grid(results)
     paths = sorted(results.glob("answers/*/*.parquet"))
     paths += sorted(results.glob("cells/*/*/*/*/user_turns.parquet"))
-    rows: list[tuple[Drawn, dict[str, Any]]] = []
+    rows: list[tuple[SampledRow, dict[str, Any]]] = []
     for model, drawn_rows in draw_rows_by("model", paths, FINISHED, k, rng).items():
         rows += _rerun_of_model(grid, model, drawn_rows)
     return Reruns(rerun_table(results, rows))
 
 
 def _rerun_of_model(
-    grid: Grid, model: str, rows: list[Drawn]
-) -> Iterator[tuple[Drawn, dict[str, Any]]]:
+    grid: Grid, model: str, rows: list[SampledRow]
+) -> Iterator[tuple[SampledRow, dict[str, Any]]]:
     if model not in grid.models:
         yield from ((row, {"reason": "the study's record has no such model"}) for row in rows)
         return
@@ -92,7 +92,7 @@ def _rerun_of_model(
 
 
 def _request(
-    grid: Grid, description: Mapping[str, Any], identity: Mapping[str, Any], row: Drawn
+    grid: Grid, description: Mapping[str, Any], identity: Mapping[str, Any], row: SampledRow
 ) -> Request | None:
     """Return the request of a row, or None if its record does not give its key."""
     values = row.values
@@ -191,7 +191,7 @@ def _run_apart(
             return {}, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 
-def _compared(grid: Grid, row: Drawn, record: GenerationRecord) -> dict[str, Any]:
+def _compared(grid: Grid, row: SampledRow, record: GenerationRecord) -> dict[str, Any]:
     if record["outcome"] == "error":
         return {"reason": f"the engine refused it: {record['error']}"}
     values = row.values

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.audit.rerun_sample import Drawn, Reruns, draw_rows_by, rerun_table
+from userturn.audit.rerun_sample import Reruns, SampledRow, draw_rows_by, rerun_table
 from userturn.audit.trust import check_key_may_be_sent
 from userturn.datasets.prepare import read_items
 from userturn.errors import UserError
@@ -44,7 +44,7 @@ def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     record = read_study_record(results)
     grid = record.grid(results)
     paths = sorted(results.glob("c*/**/verdicts/*.parquet"))
-    rows: list[tuple[Drawn, Outcome]] = []
+    rows: list[tuple[SampledRow, Outcome]] = []
     costs: list[float] = []
     with TemporaryDirectory(prefix="userturn-") as folder:
         texts = _write_texts(record, Path(folder))
@@ -82,7 +82,7 @@ def _judge(grid: Grid, name: str, folder: Path, texts: Mapping[str, str]) -> Jud
     return Judge(name, settings, folder, accounts, judge.prices, judge.cap, judge.max_error_share)
 
 
-def _turn_of(grid: Grid, verdict: Drawn) -> dict[str, Any] | None:
+def _turn_of(grid: Grid, verdict: SampledRow) -> dict[str, Any] | None:
     """Return the turn of a verdict with its item's messages, or None where they are not here.
 
     The verdict takes over the key of the turn's request.

@@ -59,7 +59,7 @@ class Reruns(NamedTuple):
         return self.table["reason"].drop_nulls().len()
 
 
-class Drawn(NamedTuple):
+class SampledRow(NamedTuple):
     """A row of an artifact that was drawn."""
 
     path: Path
@@ -69,9 +69,9 @@ class Drawn(NamedTuple):
 
 def draw_rows_by(
     column: str, paths: Sequence[Path], is_wanted: pl.Expr, k: int, rng: np.random.Generator
-) -> dict[str, list[Drawn]]:
+) -> dict[str, list[SampledRow]]:
     """Return at most `k` random rows of some tables by the values of a column, sorted."""
-    groups: dict[str, list[Drawn]] = {}
+    groups: dict[str, list[SampledRow]] = {}
     for drawn in draw_rows(paths, is_wanted, k, rng):
         groups.setdefault(drawn.values[column], []).append(drawn)
     return dict(sorted(groups.items()))
@@ -79,7 +79,7 @@ def draw_rows_by(
 
 def draw_rows(
     paths: Sequence[Path], is_wanted: pl.Expr, k: int, rng: np.random.Generator
-) -> Iterator[Drawn]:
+) -> Iterator[SampledRow]:
     """Yield at most `k` random rows of some tables, each as likely as any other.
 
     Tables that cannot be read are passed over: a damaged file is found by its hash.
@@ -98,10 +98,10 @@ def draw_rows(
         drawn: list[dict[str, Any]] = []
         with suppress(*UNREADABLE):
             drawn = whole.filter(pl.col("row").is_in(rows["row"].implode())).collect().to_dicts()
-        yield from (Drawn(path, values.pop("row"), values) for values in drawn)
+        yield from (SampledRow(path, values.pop("row"), values) for values in drawn)
 
 
-def rerun_table(results: Path, rows: Sequence[tuple[Drawn, dict[str, Any]]]) -> pl.DataFrame:
+def rerun_table(results: Path, rows: Sequence[tuple[SampledRow, dict[str, Any]]]) -> pl.DataFrame:
     """Return what became of drawn rows as a table; what is not given is null."""
     named = [
         {

@@ -11,7 +11,7 @@ from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
 from userturn.training.job import TrainerParts, Training
 from userturn.training.reward_endpoints import training_endpoints
-from userturn.training.rewards import Drawn, Reward, rewards_of
+from userturn.training.rewards import Reward, SampledTurn, rewards_of
 from userturn.training.rollout_prompts import Task, tasks
 from userturn.training.simulated_user import Endpoints, Rollout, continued
 
@@ -34,7 +34,7 @@ def _trl_reward(
 
 def _rollouts(
     training: Training, template: Template, ask: Endpoints, trainers: Sequence[Any]
-) -> Callable[[Sequence[Drawn]], list[Rollout]]:
+) -> Callable[[Sequence[SampledTurn]], list[Rollout]]:
     """Return what continues conversations after drawn turns; equal turns only once."""
     how = training.recipe["grpo"]
     played: dict[str, list[Rollout]] = {}
@@ -42,7 +42,7 @@ def _rollouts(
     def write(conversations: Sequence[Sequence[Message]]) -> list[str]:
         return write_answers(trainers[0], template, conversations, how["max_tokens"])
 
-    def play(drawn: Sequence[Drawn]) -> list[Rollout]:
+    def play(drawn: Sequence[SampledTurn]) -> list[Rollout]:
         key = fingerprint([[turn.messages, turn.said] for turn in drawn])
         if key not in played:
             played.clear()

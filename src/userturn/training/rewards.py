@@ -23,7 +23,7 @@ KILO = 1000
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SampledTurn:
     """A drawn turn.
 
     Attributes:
@@ -45,7 +45,7 @@ class Reward:
 
     name: str
     weight: float
-    score: Callable[[Sequence[Drawn]], Scores]
+    score: Callable[[Sequence[SampledTurn]], Scores]
 
 
 def accuracy(verifier: str, conversations: Sequence[Rollout], references: Sequence[Any]) -> Scores:
@@ -65,7 +65,7 @@ def length(conversations: Sequence[Rollout], count: Callable[[str], int]) -> Sco
     return [sum(map(count, conversation.answers)) / KILO for conversation in conversations]
 
 
-def followup(drawn: Sequence[Drawn], judge: Judge, paid_by: str) -> Scores:
+def followup(drawn: Sequence[SampledTurn], judge: Judge, paid_by: str) -> Scores:
     """Return 1 if the judge calls the user turn genuine, else 0, None if it is unscored.
 
     Raises:
@@ -111,7 +111,7 @@ def rewards_of(
     judges: Mapping[str, Judge],
     paid_by: str,
     ask: Endpoints,
-    continued: Callable[[Sequence[Drawn]], list[Rollout]],
+    continued: Callable[[Sequence[SampledTurn]], list[Rollout]],
     count: Callable[[str], int],
     interactivity_prompt: str,
 ) -> list[Reward]:
@@ -128,7 +128,7 @@ def rewards_of(
     """
     wanted = recipe["grpo"]["rewards"]
 
-    def score(name: str) -> Callable[[Sequence[Drawn]], Scores]:
+    def score(name: str) -> Callable[[Sequence[SampledTurn]], Scores]:
         settings = wanted[name]
         return {
             "accuracy": lambda drawn: accuracy(

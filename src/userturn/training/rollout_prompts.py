@@ -7,7 +7,7 @@ from typing import Any
 from userturn.datasets.messages import Message
 from userturn.errors import UserError
 from userturn.prompts.chat_template import Prompt, Template, TemplateError
-from userturn.training.rewards import Drawn
+from userturn.training.rewards import SampledTurn
 
 OTHER = {"user": "assistant", "assistant": "user"}
 
@@ -28,9 +28,9 @@ class Task:
     reference_answer: str | None
     goal: str | None
 
-    def drawn(self, said: str) -> Drawn:
+    def drawn(self, said: str) -> SampledTurn:
         """Return a turn that was drawn for this task."""
-        return Drawn(self.messages, said, self.reference_answer, self.goal)
+        return SampledTurn(self.messages, said, self.reference_answer, self.goal)
 
 
 def _prompt(template: Template, messages: Sequence[Message], turn: str) -> Prompt:

@@ -1,0 +1,35 @@
+"""Which tables a study has: all of the registry, but for those that do not apply to it."""
+
+from inspect import signature
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from userturn.workflow.registry import IDENTITIES, TABLES
+from userturn.workflow.tables import INPUTS, TableGrid
+
+
+def tables_of(trained: list[str]) -> TableGrid:
+    """Return the tables of a study that trains some models; nothing else of it is asked."""
+    stages: dict[str, Any] = dict.fromkeys(signature(TableGrid).parameters)
+    return TableGrid(**stages | {"training": SimpleNamespace(models=trained)})
+
+
+@pytest.mark.parametrize(("trained", "missing"), [([], {"training_overlap"}), (["a-sft"], set())])
+def test_overlap_with_training_data_is_a_table_where_a_model_is_trained(
+    trained: list[str], missing: set[str]
+) -> None:
+    assert TABLES.keys() - set(tables_of(trained).names) == missing
+
+
+def test_rules_are_those_of_the_tables_that_apply() -> None:
+    assert set(tables_of(["a-sft"]).rules) - set(tables_of([]).rules) == {
+        "measure_training_overlap"
+    }
+
+
+def test_every_rule_that_makes_tables_has_inputs_and_an_identity() -> None:
+    rules = {table.rule for table in TABLES.values()}
+    assert rules == INPUTS.keys()
+    assert rules <= IDENTITIES.keys()
