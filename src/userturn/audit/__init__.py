@@ -2,6 +2,7 @@
 
 audit.py: the result of an audit: what was checked and what was found.
 audit_page.py: writes the result as an HTML page.
+check_chance_floor.py: are the turns of the chance floor those of the cells, after drawn answers?
 check_files.py: are all files there, unchanged, and made from the inputs that are there now?
 check_held_out.py: is every dataset that a model was trained on marked as seen?
 check_probes.py: does every probe show the model's own answer, changed as its perturbation says?

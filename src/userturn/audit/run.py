@@ -16,6 +16,7 @@ from tabulate import tabulate
 
 from userturn.audit.audit import OTHER_VERSION, Audit, verdict_of
 from userturn.audit.audit_page import audit_page
+from userturn.audit.check_chance_floor import check_chance_floor
 from userturn.audit.check_files import check_files
 from userturn.audit.check_probes import check_probes
 from userturn.audit.check_reruns import Samples, rerun
@@ -146,7 +147,7 @@ def _rows(
     for cell in pair.cells:
         found += check_user_turns(pair, cell)
         found += [*check_probes(pair, cell), *check_verdicts(pair, cell)]
-    return found
+    return [*found, *check_chance_floor(pair)]
 
 
 def write_audit(found: Audit, folder: Path) -> None:

@@ -5,7 +5,7 @@ in one drawn order for all cells of a dataset; each has the answer of the next o
 that of the first, so that no item keeps its own. An equal answer is passed over.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -89,6 +89,14 @@ def swapped_turns(turns: pl.DataFrame, n_turns: int, order: Sequence[str]) -> pl
     )
 
 
+def swapped_cells(
+    dataset: str, cells: Iterable[pl.DataFrame], items: Sequence[str], n_turns: int, seed: int
+) -> pl.DataFrame:
+    """Return `n_turns` turns of each cell of a model and dataset after other items' answers."""
+    order = drawn_order(items, generator(seed, "chance floor", dataset))
+    return pl.concat([swapped_turns(cell, n_turns, order) for cell in cells]).sort(TURN_KEYS)
+
+
 def swap_answers(
     dataset: str,
     n_turns: int,
@@ -100,7 +108,5 @@ def swap_answers(
 ) -> None:
     """Write some turns of each cell of a model and dataset, each after another item's answer."""
     items = pl.read_parquet(path_to_items, columns=["item"])["item"].to_list()
-    order = drawn_order(items, generator(seed, "chance floor", dataset))
     cells = (pl.read_parquet(path, columns=READ) for path in sorted(paths_to_user_turns))
-    swapped = pl.concat([swapped_turns(cell, n_turns, order) for cell in cells])
-    write_table(swapped.sort(TURN_KEYS), path_to_swapped, identity)
+    write_table(swapped_cells(dataset, cells, items, n_turns, seed), path_to_swapped, identity)

@@ -1,0 +1,82 @@
+"""The audit makes the chance floor's turns and verdicts again, and finds others."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.snakemake_runs import ROOT
+from userturn.audit.check_chance_floor import check_chance_floor
+from userturn.audit.pair import Pair
+from userturn.config.load import load_config
+from userturn.controls.swapped_answers import READ, SWAPPED_TURNS_SCHEMA, swap_answers
+from userturn.judges.judge_cell import judge_cell
+from userturn.study.grid import Grid
+from userturn.study.inputs import FileContents
+from userturn.study.judge import judge_of
+from userturn.study.record import study_record
+from userturn.workflow.chance_floor import ChanceFloorGrid
+
+MODEL, DATASET = "smollm2-135m", "everyday"
+FLOOR = Path("chance_floor", MODEL, DATASET)
+ANSWERS = {"a": "Soak the beans overnight.", "b": "Dig in spring.", "c": "Ask your landlord."}
+
+
+@pytest.fixture
+def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
+    """A study with the chance floor of one model and dataset, and the cells it is drawn from."""
+    monkeypatch.chdir(ROOT)
+    config = load_config(["config.yaml", "profiles/demo/study.yaml"])
+    grid = Grid(config, tmp_path)
+    asked = [[{"role": "user", "content": "How do I do this?"}]] * 3
+    items = grid.dataset_path(DATASET)
+    items.parent.mkdir()
+    pl.DataFrame({"item": list(ANSWERS), "messages": asked}).write_parquet(items)
+    paths = ChanceFloorGrid(grid).user_turns(MODEL, DATASET)
+    paths = [str(tmp_path / path.removeprefix("results/")) for path in paths]
+    for number, path in enumerate(paths):
+        Path(path).parent.mkdir(parents=True)
+        write_cell(number, path)
+    (tmp_path / FLOOR / "verdicts").mkdir(parents=True)
+    swapped, seed = str(tmp_path / FLOOR / "user_turns.parquet"), config["seed"]
+    n_turns = config["controls"]["chance_floor"]
+    swap_answers(DATASET, n_turns, seed, "i", paths, str(items), swapped)
+    verdicts = str(tmp_path / FLOOR / "verdicts" / "heuristic.parquet")
+    judge_cell(judge_of(grid, "heuristic"), "i", 0, str(items), swapped, verdicts)
+    record = study_record(config, FileContents(config))
+    return Pair(grid, record, MODEL, DATASET, False, frozenset())
+
+
+def write_cell(number: int, path: str) -> None:
+    coordinates = {"model": MODEL, "dataset": DATASET, "temperature": float(number)}
+    rows = [
+        {
+            **coordinates, "perturbation": "none", "item": item, "sample": 0, "key": item,
+            "answer": answer, "outcome": "ok", "text": "How long do I soak them?",
+        }
+        for item, answer in ANSWERS.items()
+    ]  # fmt: skip
+    schema = {name: SWAPPED_TURNS_SCHEMA[name] for name in READ}
+    pl.DataFrame(rows, schema=schema).write_parquet(path)
+
+
+def test_a_floor_that_follows_from_its_cells_is_not_found(pair: Pair) -> None:
+    assert list(check_chance_floor(pair)) == []
+
+
+def test_a_turn_after_another_answer_than_the_drawn_one_is_found(pair: Pair) -> None:
+    path = pair.grid.results / FLOOR / "user_turns.parquet"
+    pl.read_parquet(path).with_columns(answer=pl.lit("Dig in spring.")).write_parquet(path)
+    found = [finding.artifact for finding in check_chance_floor(pair)]
+    assert f"results/{FLOOR}/user_turns.parquet" in found
+
+
+def test_a_verdict_that_the_judge_did_not_give_is_found(pair: Pair) -> None:
+    path = pair.grid.results / FLOOR / "verdicts" / "heuristic.parquet"
+    forged = pl.read_parquet(path).with_columns(label=pl.lit("unrelated"), genuine=pl.lit(False))
+    forged.write_parquet(path)
+    (finding,) = check_chance_floor(pair)
+    assert (finding.check, finding.artifact) == (
+        "verdicts",
+        f"results/{FLOOR}/verdicts/heuristic.parquet",
+    )
