@@ -65,6 +65,8 @@ def test_kappa_is_cohens_on_the_two_sides() -> None:
 
 
 def test_kappa_of_turns_that_are_all_of_one_side_is_not_defined() -> None:
+    failures = turns(("generic", "generic"), ("unrelated", GENUINE))
+    assert measured(judge_card(failures, 1))["kappa"]["estimate"] is None
     card = measured(judge_card(turns((GENUINE, GENUINE), (GENUINE, "generic")), 1))
     assert card["kappa"]["estimate"] is None
     assert card["kappa"]["reason"] == "these turns are all of one side"

@@ -117,6 +117,17 @@ def format_correlations(correlations: pl.DataFrame) -> str:
     return "\n".join(lines) if len(lines) > 2 else ""
 
 
+def format_cards(cards: pl.DataFrame) -> str:
+    """Return each judge's card over all turns of each source, as lines of text with intervals."""
+    lines = ["how far each judge can be believed, on turns of a known kind, with 95% interval"]
+    for row in cards.filter(pl.col("by") == ALL).drop_nulls("estimate").to_dicts():
+        what = f"{row['measure']} on {row['source']} turns"
+        limits = "" if row["lower"] is None else f"[{row['lower']:6.2f}, {row['upper']:6.2f}]"
+        scored = f"{row['n_scored']}/{row['n_turns']} scored"
+        lines.append(f"  {what:<58} {row['judge']:<10} {row['estimate']:6.2f} {limits}  {scored}")
+    return "\n".join(lines)
+
+
 def warned(results: Path) -> str | None:
     """Return why the rates of a study are no findings; None where they may be."""
     card = results / "tables" / "judge_card.parquet"  # not there in the results of an older version
@@ -144,6 +155,9 @@ def show_rates(results: Path) -> str:
     over_models = tables / "correlations.parquet"
     if over_models.is_file():
         judges += format_correlations(pl.read_parquet(over_models))
+    cards = tables / "judge_card.parquet"
+    if cards.is_file():
+        judges = f"{format_cards(pl.read_parquet(cards))}\n{judges}"
     said = warned(results)
     first = f"{said}\n" if said else ""
     where = f"tables: {tables}/   figures: {results / 'figures'}/"

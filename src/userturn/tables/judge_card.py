@@ -203,7 +203,8 @@ def _kappa(turns: pl.DataFrame, rng: np.random.Generator) -> dict[str, object]:
     weights, clusters = np.ones(scored.height), scored["cluster"].to_numpy()
     ratings = Ratings(sides.to_numpy(), weights, clusters, 2)
     found = estimate_all(ratings, ["cohen_kappa"], rng)["cohen_kappa"]
-    one_side = "these turns are all of one side" if turns["truth"].n_unique() == 1 else None
+    is_one_side = (turns["truth"] == GENUINE).n_unique() == 1
+    one_side = "these turns are all of one side" if is_one_side else None
     return {
         "by": ALL,
         "group": ALL,

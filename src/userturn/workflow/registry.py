@@ -82,6 +82,7 @@ FIGURES = {
     "perturbation_effects": Figure("draw_figures", ("contrasts",)),
     "failure_profiles": Figure("draw_figures", ("failure_profiles",)),
     "grid_overview": Figure("draw_figures", ("health",)),
+    "judge_card": Figure("draw_figures", ("judge_card",)),
     "confusion": Figure("draw_confusion", ("confusion",)),
 }
 

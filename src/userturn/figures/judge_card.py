@@ -1,0 +1,47 @@
+"""Figure `judge_card`: how far the judge can be believed, by where the turns come from."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from userturn.figures.theme import INK, note, titled, told_apart
+from userturn.humans.labels import PEOPLE
+from userturn.study.cells import ALL
+from userturn.workflow.controls import HUMAN
+from userturn.workflow.labelled import LABELLED
+
+SHOWN = {
+    HUMAN: "human follow-ups",
+    LABELLED: "labelled turns",
+    PEOPLE: "people's labels",
+    "planted": "planted failures",
+}
+MEASURES = ["sensitivity", "specificity", "right side", "right label", "kappa"]
+
+
+def judge_card(card: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
+    """Draw each measure of a judge's card with its interval, a mark for each source of turns."""
+    over_all = pl.col("by") == ALL
+    table = card.filter(over_all, pl.col("estimate").is_not_null()).with_columns(
+        pl.col("source").replace(SHOWN)
+    )
+    if table.is_empty():
+        return note("no turn of a known kind has a verdict")
+    sources = [name for name in SHOWN.values() if name in set(table["source"])]
+    told = told_apart("source", sources)
+    y = alt.Y("measure:N", title=None, sort=MEASURES).axis(grid=True)
+    base = alt.Chart(table, width=420, height=alt.Step(14)).encode(
+        y=y.scale(paddingInner=0.3), yOffset=alt.YOffset("source:N", sort=sources)
+    )
+    scale = alt.Scale(domain=[min(0.0, float(str(table["lower"].min() or 0))), 1.0])
+    x = alt.X("estimate:Q", title="share, or kappa", scale=scale)
+    bars = base.mark_rule(strokeWidth=1.6).encode(x="lower:Q", x2="upper:Q", color=told["color"])
+    points = base.mark_point(filled=True, size=40, opacity=1).encode(
+        x=x, color=told["color"], shape=told["shape"]
+    )
+    one = alt.Chart().mark_rule(color=INK, strokeDash=[2, 2]).encode(x=alt.datum(1))
+    chart = alt.layer(one, bars, points, data=table)
+    return chart.properties(
+        title=titled("How far the judge can be believed", judge, "; 95% intervals")
+    )
