@@ -146,7 +146,8 @@ def _of_labels(assumed: Mapping[str, Assumption], wished: float) -> str:
     judge = Judge(sensitivity, specificity)
     n = labels_for_half_width(_turns(assumed), judge, int(n_turns), wished)
     if n is None:
-        return f"{head}\n  no number of labels does it: {n_turns:,.0f} turns are too few"
+        few = f"{n_turns:,.0f} turns are too few"
+        return f"{head}\n  no number of labels does it: {few}; plan for more with --turns"
     return f"{head}\n  {n:,} of {n_turns:,.0f} turns labelled, shared out by Neyman's allocation"
 
 
