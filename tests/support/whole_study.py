@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from userturn.controls.schema import LABELS as CONTROLS
 
 from tests.support.made_up_results import made_up_config, save
 from tests.support.snakemake_runs import ROOT
 from tests.support.synthetic_study import write_study
 from userturn.config.families import families
+from userturn.controls.control_turn import LABELS as CONTROLS
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.humans.rounds import ITEMS_SCHEMA, draw, keyed
 from userturn.humans.rounds import KEY_SCHEMA as ROUND_KEY
