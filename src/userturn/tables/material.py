@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
+from typing import Any
 
 import polars as pl
 
 from userturn.humans.labels import VERDICTS, read_annotations_and_keys
 from userturn.humans.rater_pairs import labelled_beside_judges
 from userturn.judges.rubric import Rubric, read_rubric
+from userturn.provenance.job_record import recorded
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import write_all
 from userturn.study.grid import Grid
@@ -123,3 +125,10 @@ def make_tables(
     for name, paths in paths_to_tables.items():
         printed = getattr(import_module(f"userturn.tables.{name}"), "printed", None)
         write_all(material.table(name), paths, identity, printed, material.warning)
+
+
+def make_tables_of_job(job: Any) -> None:
+    """Write and record the tables of a job; `job` is the object `snakemake` of its script."""
+    with recorded(job):
+        material = Material(Grid(job.config), dict(job.input.items()))
+        make_tables(material, job.params.identity, dict(job.output.items()))
