@@ -54,7 +54,7 @@ def test_complete_files_of_two_people_have_no_problem(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (("first", "ann", "0000", "generic", ""), "the id '0000' is none of this round"),
+        (("first", "ann", "0000", "generic", ""), "the id '0000' is not in this round"),
         (("first", "ann", IDS[1], "generik", ""), "'generik' is not in the rubric, did you mean"),
         (("first", "ann", IDS[1], "", ""), "no label is not in the rubric"),
         (("first", "ann", IDS[0], "unrelated", ""), f"'ann' labels {IDS[0]} again, as unrelated"),

@@ -19,7 +19,7 @@ PROMPTS = {
     "interactivity": Path("data/interactivity_prompt.txt"),
 }
 TRAINING_VERSION = 1  # of the code: another one trains every model anew
-# What says where a model runs and what it is asked, and so is no part of what is learnt.
+# These keys say where a model runs and what it is asked; they do not affect what is learnt.
 NOT_LEARNT = frozenset(("engine", "max_model_len"))
 # Says how results are to be read; files count by their contents.
 DECLARED = frozenset(("trained_on", "trains_on_the_metric", "data"))

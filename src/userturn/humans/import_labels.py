@@ -45,7 +45,7 @@ def _problem(row: Row, round_name: str, known: set[str], labels: Iterable[str]) 
             f"data/annotations/{row.round or '<its round>'}/"
         )
     if row.id not in known:
-        return f"{row.where}: the id '{row.id}' is none of this round; remove the row"
+        return f"{row.where}: the id '{row.id}' is not in this round; remove the row"
     if not row.annotator:
         return f"{row.where}: names no annotator; write a name or initials into the row"
     if row.label not in labels:

@@ -101,7 +101,7 @@ class Files:
         }
 
     def other_code(self, artifact: str) -> str | None:
-        """Return the commit of the code that made an artifact if that is not the code at hand."""
+        """Return the commit of the code that made an artifact, if it is not the present code."""
         for maker in self.makers.get(artifact, []):
             made = (self.records[maker] or {}).get("made", {})
             if made.get("code_sha256") != code_sha256():

@@ -1,6 +1,6 @@
 """Post-train a base model by a recipe.
 
-data.py: conversations to train on, from files of ours or of CollabLLM.
+data.py: conversations to train on, from our own files or CollabLLM's.
 grpo.py: reinforcement learning with TRL's GRPO trainer.
 job.py: one training: inputs, trainer arguments, checkpoints.
 reward_endpoints.py: the endpoints that a recipe asks while it trains.
