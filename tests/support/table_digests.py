@@ -51,7 +51,7 @@ def contents(folder: Path, all_of_them: bool, pictures: bool) -> Iterator[tuple[
         if printed is not None:
             yield f"{name}.md", printed(table).write_csv()
     if all_of_them:
-        for name, chart in figures_of(tables, material.labels):
+        for name, chart in figures_of(tables, list(material.rubric.labels)):
             yield f"{name}.vl.json", chart.to_json()
             if pictures:
                 picture = StringIO()

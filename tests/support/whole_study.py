@@ -22,7 +22,7 @@ from userturn.study.grid import Grid
 from userturn.tables.rates import summary
 
 DATASETS = {"gsm8k": 41, "math500": 27, "ifbench": 21, "healthbench": 19, "coval": 13}
-MODELS = ["qwen3.5-0.8b", "qwen3.5-2b", "qwen3.5-4b", "qwen3.5-2b-sft"]
+MODELS = ["qwen3.5-0.8b", "qwen3.5-2b", "qwen3.5-4b", "gpt-oss-20b", "qwen3.5-2b-sft"]
 JUDGES = ("heuristic", "other", "third")
 FILES = {  # where each input of a table lies
     "verdicts": "cells/*/*/*/*/verdicts/*.parquet",
@@ -33,6 +33,7 @@ FILES = {  # where each input of a table lies
     "control_verdicts": "controls/*.parquet",
     "human_items": "datasets/*.parquet",
     "swapped_verdicts": "swapped/*.parquet",
+    "labelled_verdicts": "labelled/*.parquet",
     "round_keys": "humans/key.parquet",
     "annotations": "humans/annotations.parquet",
     "blind": "humans/items.parquet",
