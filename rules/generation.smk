@@ -1,4 +1,4 @@
-"""The model writes: its answers, then the user turns after them."""
+"""The model writes its answers and user turns, and scores turns that stand already."""
 
 
 rule sweep:
@@ -55,3 +55,20 @@ rule collect_user_turns:
         identity=by_wildcards(study.grid.cell_identity),
     script:
         "../scripts/collect_user_turns.py"
+
+
+rule collect_scores:
+    """Gather how likely a model found human follow-ups, or its own turns, from the journal."""
+    input:
+        by_wildcards(study.generation.markers_of_scores),
+    output:
+        scores="results/likelihood/{model}/{dataset}/{turns}.parquet",
+    log:
+        "logs/collect_scores/{model}/{dataset}/{turns}.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=by_wildcards(study.generation.scores_identity),
+    script:
+        "../scripts/collect_scores.py"

@@ -30,6 +30,7 @@ def tiny_grid(folder: Path, n_items: int, n_shards: int = 1, **changes: Any) -> 
         }
     }
     config["controls"]["human"] = []
+    config["likelihood"] = False
     grid = Grid(config | changes, folder / "results")
     prepare_dataset(grid.dataset_settings("items"), "x", grid.dataset_path("items"))
     describe_model(grid, "tiny", grid.results / "models" / "tiny.json")

@@ -80,7 +80,7 @@ def _models(files: Files, grid: Grid) -> Iterator[Finding | Note]:
 
 
 def _datasets(grid: Grid) -> Iterator[Finding | Note]:
-    for name, settings in sorted((grid.datasets | grid.human_datasets).items()):
+    for name, settings in sorted(grid.prepared_datasets.items()):
         path = f"results/datasets/{name}.parquet"
         if "hub" in settings and not COMMIT.fullmatch(str(settings.get("revision"))):
             found = str(settings.get("revision"))

@@ -154,8 +154,9 @@ class ModelRun:
             template = load_template(folder, self.entry, self.today)
             settings = self.settings | {"reads_text": template.has_stop_texts}
             engine = load_engine(self.engine, folder, settings)
+            asked = {request.key: request for request in requests}
             finished = [done for done in engine(requests) if done is not None]
-            return {request.key: to_record(request, c, template) for request, c in finished}
+            return {r.key: to_record(asked[r.key], c, template) for r, c in finished}
 
     def _folder_with_model(self) -> Path:
         for folder in self.folders:

@@ -6,7 +6,7 @@ from typing import Any
 
 from jsonschema import Draft7Validator
 
-from userturn.config.entries import Config, human_datasets, selected
+from userturn.config.entries import Config, prepared_datasets, selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.schema import SCHEMA, config_schema
 from userturn.storage.hashing import check_sha256
@@ -72,8 +72,16 @@ def _check_controls(config: Config) -> None:
             raise ConfigError(f"controls.human: '{name}' is not a dataset{near}")
 
 
+def _check_likelihood(config: Config) -> None:
+    settings = config.get("likelihood") or {}
+    for name in settings.get("datasets", []):
+        if name not in config["datasets"]:
+            near = near_miss(name, config["datasets"])
+            raise ConfigError(f"likelihood.datasets: '{name}' is not a dataset{near}")
+
+
 def _check_files(config: Config) -> None:
-    for name, dataset in (selected(config, "datasets") | human_datasets(config)).items():
+    for name, dataset in prepared_datasets(config).items():
         paths = [dataset.get("instruction"), None if "hub" in dataset else dataset["file"]]
         for path in filter(None, paths):
             if not Path(path).is_file():
@@ -88,9 +96,9 @@ def _check_files(config: Config) -> None:
         for name, entry in selected(config, "models").items()
         if isinstance(entry, Mapping)
     ]
-    for where, path in templates:
-        if path is not None and not Path(path).is_file():
-            raise ConfigError(f"{where}: the file '{path}' does not exist; correct the path")
+    for where, template in templates:
+        if template is not None and not Path(template).is_file():
+            raise ConfigError(f"{where}: the file '{template}' does not exist; correct the path")
 
 
 def _check_nodes(config: Config) -> None:
@@ -117,5 +125,6 @@ def check(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
     validate(config, path_to_schema)
     _check_selection(config)
     _check_controls(config)
+    _check_likelihood(config)
     _check_files(config)
     _check_nodes(config)

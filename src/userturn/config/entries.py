@@ -99,3 +99,21 @@ def human_datasets(config: Config) -> dict[str, DatasetEntry]:
     """Return the datasets whose real user turns are judged as a control, sorted by name."""
     names = config["controls"]["human"]
     return {name: config["datasets"][name] for name in sorted(names)}
+
+
+def likelihood_settings(config: Config) -> Mapping[str, Any] | None:
+    """Return what is scored by likelihood, or None where a study turns it off or is older."""
+    settings: Mapping[str, Any] | None = config.get("likelihood") or None
+    return settings
+
+
+def likelihood_datasets(config: Config) -> dict[str, DatasetEntry]:
+    """Return the datasets whose human follow-ups are scored, sorted by name."""
+    settings = likelihood_settings(config)
+    names = settings["datasets"] if settings else []
+    return {name: config["datasets"][name] for name in sorted(names)}
+
+
+def prepared_datasets(config: Config) -> dict[str, DatasetEntry]:
+    """Return all datasets of a run: of the grid, of the controls, of the likelihood."""
+    return selected(config, "datasets") | human_datasets(config) | likelihood_datasets(config)

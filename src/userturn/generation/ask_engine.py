@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from userturn.errors import UserError
-from userturn.generation.plan_files import Plan, plan_keys, requests_in_order
+from userturn.generation.plan_files import WrittenPlan, plan_keys, requests_in_order
+from userturn.likelihood.score_records import ScoreRecord, score_record
 from userturn.logs import Progress, say
-from userturn.models.completion import Completion, Engine
+from userturn.models.completion import AnyRequest, Completion, Engine
 from userturn.models.requests import Request
+from userturn.models.scoring import ScoringRequest
 from userturn.models.stop_texts import first_stop, up_to_stop
 from userturn.prompts.chat_template import Template
 from userturn.signals import StopFlag
@@ -92,6 +94,15 @@ def to_record(request: Request, completion: Completion, template: Template) -> G
     }
 
 
+def any_record(
+    request: AnyRequest, completion: Completion, template: Template
+) -> GenerationRecord | ScoreRecord:
+    """Return the journal record of what was generated or scored."""
+    if isinstance(request, ScoringRequest):
+        return score_record(request, completion)
+    return to_record(request, completion, template)
+
+
 @dataclass
 class RequestRunner:
     """One model's journals, and its engine, loaded when the first request needs it.
@@ -121,13 +132,13 @@ class RequestRunner:
             self._loaded.append(self.load())
         return self._loaded[0]
 
-    def complete(self, stage: str, plans: Iterable[Plan]) -> None:
+    def complete(self, stage: str, plans: Iterable[WrittenPlan]) -> None:
         """Ask every request of some plans that is not finished in a journal.
 
         Raises:
             InterruptedSweepError: a signal came; all that had finished is in the journal.
         """
-        of_dataset: dict[str, list[Plan]] = {}
+        of_dataset: dict[str, list[WrittenPlan]] = {}
         for plan in plans:
             of_dataset.setdefault(plan.dataset, []).append(plan)
         known = {name: self._known(name, mine) for name, mine in of_dataset.items()}
@@ -141,14 +152,14 @@ class RequestRunner:
             lacking = [name for name in known if known[name].n_missing]
             self._ask(stage, waiting, n_missing, lacking)
 
-    def _known(self, dataset: str, plans: Iterable[Plan]) -> Known:
+    def _known(self, dataset: str, plans: Iterable[WrittenPlan]) -> Known:
         keys = plan_keys(plan.path for plan in plans)
         finished = finished_keys(self.journal(dataset), keys)
         repeated = set(keys.filter(keys.is_duplicated()))
         self.n_found += len(finished)
         return Known(finished, repeated, keys.n_unique() - len(finished))
 
-    def _ask(self, stage: str, waiting: Iterable[Request], n: int, datasets: list[str]) -> None:
+    def _ask(self, stage: str, waiting: Iterable[AnyRequest], n: int, datasets: list[str]) -> None:
         """Journal the record of each of `n` requests as it finishes."""
         engine = self._engine()
         progress = Progress(f"sweep {self.name}: {stage}", n)
@@ -157,10 +168,11 @@ class RequestRunner:
             self._check_stop(stage, n)
             for finished in engine(waiting):
                 if finished is not None:
-                    record = to_record(*finished, self.template)
-                    writers[finished[0].dataset].append(record)
+                    request, completion = finished
+                    record = any_record(request, completion, self.template)
+                    writers[request.dataset].append(record)
                     self.n_asked += 1
-                    progress.add(len(record["token_ids"]))
+                    progress.add(len(completion.token_ids) or len(completion.logprobs))
                 self._check_stop(stage, n - progress.n_done)
 
     def _check_stop(self, stage: str, n_left: int) -> None:
@@ -171,7 +183,7 @@ class RequestRunner:
             )
 
 
-def _missing(requests: Iterable[Request], known: Known) -> Iterator[Request]:
+def _missing(requests: Iterable[AnyRequest], known: Known) -> Iterator[AnyRequest]:
     """Yield the first request of each key that is not finished; keys of many are not kept."""
     asked: set[str] = set()
     for request in requests:

@@ -1,16 +1,17 @@
 """From the journal to a cell's table: one row per request of its plan, in the dataset's order."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
 
 from userturn.errors import UserError
-from userturn.generation.plan_files import PLAN_SCHEMA, plan_keys, read_plan
-from userturn.generation.reasoning import read_answer
+from userturn.generation.plan_files import PLAN_SCHEMA, ROWS, plan_keys, read_plan
+from userturn.generation.reasoning import ANY_FORM, read_answer
 from userturn.prompts.answer_form import AnswerForm
 from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes
-from userturn.storage.parquet import SLICE, Schema, write_parts
+from userturn.storage.parquet import SLICE, Schema, slices, write_parts
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
@@ -29,6 +30,7 @@ ANSWERS_SCHEMA: Schema = {
     **{name: kind for name, kind in USER_TURNS_SCHEMA.items() if name not in OF_USER_TURNS},
     "reasoning": pl.String,
 }
+SHOWN = ["item", "prompt_text", "outcome", "text", "token_ids"]
 
 
 def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
@@ -40,6 +42,26 @@ def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(
         pl.col("outcome").fill_null("error"), error=pl.coalesce("error", "error_asked")
     ).drop("error_asked", "position")
+
+
+def shown_answers(
+    plans: Sequence[Path], journal: Path, form: AnswerForm = ANY_FORM
+) -> dict[str, str | None]:
+    """Return by item the answers that the model is shown as its own; None where it has none."""
+    keys = plan_keys(plans)
+    outcomes = read_outcomes(journal, keys, ["key", "outcome", "text", "token_ids"])
+    shown: dict[str, str | None] = {}
+    columns = ["item", "key", "prompt_text"]
+    asked_for = [slices(pl.scan_parquet(path).select(columns), ROWS) for path in plans]
+    for asked in chain.from_iterable(asked_for):
+        rows = asked.join(outcomes, on="key", how="left")
+        for item, prompt, outcome, text, ids in rows.select(SHOWN).iter_rows():
+            if outcome not in ("ok", "empty"):
+                shown[item] = None
+                continue
+            answer = read_answer(text, prompt, ids, form)
+            shown[item] = None if answer.error else answer.text
+    return shown
 
 
 def check_complete(keys: pl.Series, outcomes: pl.DataFrame, folder_of_journal: Path) -> None:

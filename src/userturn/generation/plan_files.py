@@ -12,11 +12,12 @@ from heapq import merge
 from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
 from userturn.generation.planner import Planned
+from userturn.models.completion import AnyRequest
 from userturn.models.requests import Request, Sampling
 from userturn.prompts.chat_template import Prompt
 from userturn.storage.hashing import fingerprint
@@ -43,6 +44,21 @@ ASKED = ["key", "position", "item", "sample", "seed", "prompt_text", "prompt_tok
 def plan_path(grid: Grid, model: str, dataset: str, identity: str, shard: str) -> Path:
     """Return where a sweep notes the plan of a shard."""
     return grid.requests_folder(model, dataset, identity) / f"{shard}.parquet"
+
+
+class WrittenPlan(Protocol):
+    """A plan on disk: a table with a row for each request, generated or scored."""
+
+    @property
+    def path(self) -> Path:
+        """Of its table, which has a column `key`."""
+
+    @property
+    def dataset(self) -> str:
+        """That it is about."""
+
+    def requests(self) -> Iterator[tuple[int, AnyRequest]]:
+        """Yield position and request of every row that has one, in order."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +91,7 @@ class Plan:
         return Request(row["key"], self.dataset, row["item"], row["sample"], prompt, sampling)
 
 
-def requests_in_order(plans: Iterable[Plan]) -> Iterator[Request]:
+def requests_in_order(plans: Iterable[WrittenPlan]) -> Iterator[AnyRequest]:
     """Yield the requests of several plans, those of one item next to each other."""
     numbered = merge(*(plan.requests() for plan in plans), key=itemgetter(0))
     return (request for _, request in numbered)

@@ -15,13 +15,15 @@ from userturn.generation.plan_files import plan_path
 from userturn.storage.hashing import fingerprint
 from userturn.storage.journal_table import finished_keys
 from userturn.study.grid import Grid
+from userturn.study.scored_turns import scored_turns, scores_identity
 
 
 def _pending_plans(grid: Grid, model: str, pending: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield dataset and identity of every pending table of answers and every pending cell."""
+    """Yield dataset and identity of all that is pending: answers, cells and scores."""
     answers = [(name, grid.answers_identity(model, name)) for name in grid.datasets]
     cells = [(c.dataset, grid.cell_identity(c)) for c in grid.cells if c.model == model]
-    return (plan for plan in answers + cells if plan[1] in pending)
+    scores = [(s.dataset, scores_identity(grid, s)) for s in scored_turns(grid) if s.model == model]
+    return (plan for plan in answers + cells + scores if plan[1] in pending)
 
 
 def _planned_keys(path: Path, by: str) -> set[str] | None:

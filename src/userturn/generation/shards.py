@@ -18,6 +18,12 @@ def shard_of(item: str, n_shards: int) -> int:
     return int(fingerprint(item)[:16], 16) * n_shards // HASH_RANGE + 1
 
 
+def is_in_shard(item: str, shard: str) -> bool:
+    """Tell whether an item belongs to a shard such as 1of4."""
+    number, _, n_shards = shard.partition("of")
+    return shard_of(item, int(n_shards)) == int(number)
+
+
 def next_in_hash_order(items: Iterable[str]) -> dict[str, str]:
     """Return for each item the one with the next hash, the first for the last.
 

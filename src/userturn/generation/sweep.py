@@ -1,33 +1,30 @@
 """A sweep: load one model once and work through every pending request of it.
 
-Answers come first, then the user turns of every dataset, temperature and perturbation. What the
-journals have already is not asked again; if nothing is missing, nothing is loaded.
+Answers come first, then the user turns of every dataset, temperature and perturbation, then the
+scores of turns that stand already. What the journals have is not asked again; if nothing is
+missing, nothing is loaded.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from userturn.generation.ask_engine import RequestRunner
+from userturn.generation.collect import shown_answers
 from userturn.generation.loaded_model import LoadedModel, load_model
-from userturn.generation.plan_files import Plan, plan_keys
 from userturn.generation.planner import Planner
-from userturn.generation.reasoning import ANY_FORM, read_answer
 from userturn.generation.resume import n_settled
+from userturn.generation.score_plans import scoring_plans
 from userturn.generation.sweep_plan import PendingPlans
 from userturn.models.engine import load_engine
-from userturn.prompts.answer_form import AnswerForm
 from userturn.signals import StopFlag
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
-from userturn.storage.journal_table import read_outcomes
 from userturn.storage.leases import lease
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
-
-SHOWN = ["item", "prompt_text", "outcome", "text", "token_ids"]
 
 
 def run_sweep(
@@ -55,6 +52,7 @@ def run_sweep(
             loaded = load_model(grid, model, description)
             runner = request_runner(grid, loaded, stop)
             ask_pending(pending_plans(grid, loaded, shard, wanted), runner)
+            runner.complete("scores", list(scoring_plans(grid, loaded, shard, wanted)))
             n_found, n_asked = runner.n_found, runner.n_asked
         marker = {"pending": wanted, "n_found": n_found, "n_asked": n_asked}
         write_json(marker, path_to_marker, fingerprint(wanted))
@@ -84,28 +82,13 @@ def ask_pending(plans: PendingPlans, runner: RequestRunner) -> None:
     with TemporaryDirectory() as scratch:
         answers = {name: plans.answers(name, Path(scratch)) for name in plans.cells}
         runner.complete("answers", chain.from_iterable(answers.values()))
+        paths = {name: [plan.path for plan in asked] for name, asked in answers.items()}
         form = runner.template.answer_form
         turns = [
             plan
-            for name, asked in answers.items()
-            for plan in plans.user_turns(name, shown_answers(asked, runner.journal(name), form))
+            for name in answers
+            for plan in plans.user_turns(
+                name, shown_answers(paths[name], runner.journal(name), form)
+            )
         ]
     runner.complete("user turns", turns)
-
-
-def shown_answers(
-    plans: Sequence[Plan], journal: Path, form: AnswerForm = ANY_FORM
-) -> dict[str, str | None]:
-    """Return by item the answers that the model is shown as its own; None where it has none."""
-    keys = plan_keys(plan.path for plan in plans)
-    outcomes = read_outcomes(journal, keys, ["key", "outcome", "text", "token_ids"])
-    shown: dict[str, str | None] = {}
-    for asked in chain.from_iterable(plan.slices("item", "key", "prompt_text") for plan in plans):
-        rows = asked.join(outcomes, on="key", how="left")
-        for item, prompt, outcome, text, ids in rows.select(SHOWN).iter_rows():
-            if outcome not in ("ok", "empty"):
-                shown[item] = None
-                continue
-            answer = read_answer(text, prompt, ids, form)
-            shown[item] = None if answer.error else answer.text
-    return shown

@@ -1,9 +1,10 @@
-"""What an engine returns for a request."""
+"""What an engine returns for a request: what the model wrote, or the scores of what stands."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from userturn.models.requests import Request
+from userturn.models.scoring import ScoringRequest
 
 
 @dataclass(frozen=True)
@@ -12,19 +13,28 @@ class Completion:
 
     Attributes:
         token_ids: all tokens written, the stop token included.
-        finish_reason: `stop`, `length`, or `error`.
+        finish_reason: `stop`, `length`, `scored`, or `error`.
         error: what went wrong, where the engine refused or lost the request.
+        logprobs: log-likelihood in nats of each scored token; only of a scoring request.
     """
 
     token_ids: tuple[int, ...]
     finish_reason: str
     error: str | None = None
+    logprobs: tuple[float, ...] = ()
 
+
+AnyRequest = Request | ScoringRequest
 
 # Yields what has finished, and None after a step, so that its caller may stop between two steps.
-Engine = Callable[[Iterable[Request]], Iterator[tuple[Request, Completion] | None]]
+Engine = Callable[[Iterable[AnyRequest]], Iterator[tuple[AnyRequest, Completion] | None]]
 
 
 def refusal(error: Exception) -> Completion:
     """Return the completion of a request that the engine would not take."""
     return Completion((), "error", f"{type(error).__name__}: {error}")
+
+
+def scores(logprobs: Iterable[float]) -> Completion:
+    """Return the completion of a scoring request."""
+    return Completion((), "scored", logprobs=tuple(logprobs))

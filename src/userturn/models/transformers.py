@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from userturn.models.completion import Completion, Engine, refusal
+from userturn.models.completion import AnyRequest, Completion, Engine, refusal, scores
 from userturn.models.requests import Request
+from userturn.models.scoring import ScoringRequest
 from userturn.models.stop_texts import first_stop
 
 
@@ -55,6 +56,24 @@ def _written(
     return Completion(tuple(written), "stop" if stopped else "length")
 
 
+def _scored(model: Any, request: ScoringRequest, settings: Mapping[str, Any]) -> Completion:
+    """Return the log-likelihood of each token after the context, in float32 from its logits.
+
+    Raises:
+        ValueError: the text is too long.
+    """
+    import torch
+
+    if len(request.token_ids) >= settings["max_model_len"]:
+        raise ValueError("the text is as long as max_model_len")
+    ids = torch.tensor([request.token_ids], device=model.device)
+    n_scored = len(request.token_ids) - request.n_context
+    with torch.inference_mode():
+        logits = model(ids, logits_to_keep=n_scored + 1).logits[0, :-1].float()
+        found = logits.log_softmax(-1).gather(-1, ids[0, -n_scored:, None])
+    return scores(found[:, 0].tolist())
+
+
 def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
     """Load a model into transformers and return its engine, one request at a time."""
     import torch
@@ -70,10 +89,15 @@ def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
         else None
     )
 
-    def generate(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] | None]:
+    def complete(request: AnyRequest) -> Completion:
+        if isinstance(request, ScoringRequest):
+            return _scored(model, request, settings)
+        return _written(model, tokenizer, request, settings)
+
+    def generate(requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion] | None]:
         for request in requests:
             try:
-                yield request, _written(model, tokenizer, request, settings)
+                yield request, complete(request)
             except ValueError as error:
                 yield request, refusal(error)
 

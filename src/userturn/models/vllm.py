@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from userturn.models.completion import Completion, Engine, refusal
+from userturn.models.completion import AnyRequest, Completion, Engine, refusal
 from userturn.models.multi_node import settings_of_nodes, start_workers
-from userturn.models.requests import Request, Sampling
+from userturn.models.requests import Sampling
+from userturn.models.scoring import ScoringRequest
+from userturn.models.vllm_scoring import scored, scoring_parameters
 
 # One process from prompt to token: fewer starts, and the same schedule in every run.
 VLLM_ENVIRONMENT = {
@@ -101,13 +103,22 @@ def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
 
     vllm = LLM(**settings).llm_engine
 
-    def add(request: Request) -> None:
-        prompt = {"prompt_token_ids": list(request.prompt.token_ids)}
-        vllm.add_request(request.key, prompt, _vllm_parameters(request.sampling))
+    def add(request: AnyRequest, **scoring: bool) -> None:
+        if isinstance(request, ScoringRequest):
+            ids, parameters = request.token_ids, scoring_parameters(**scoring)
+        else:
+            ids, parameters = request.prompt.token_ids, _vllm_parameters(request.sampling)
+        vllm.add_request(request.key, {"prompt_token_ids": list(ids)}, parameters)
 
-    def generate(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] | None]:
+    def completion(output: Any, request: AnyRequest) -> Completion | None:
+        if isinstance(request, ScoringRequest):
+            return scored(output, request)
+        written = output.outputs[0]
+        return Completion(tuple(written.token_ids), str(written.finish_reason))
+
+    def generate(requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion] | None]:
         waiting = iter(requests)
-        held: dict[str, Request] = {}
+        held: dict[str, AnyRequest] = {}
         while True:
             while len(held) < WINDOW and (request := next(waiting, None)) is not None:
                 try:
@@ -118,10 +129,15 @@ def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
             if not held:
                 return
             for output in vllm.step():
-                if output.finished:
-                    written = output.outputs[0]
-                    completion = Completion(tuple(written.token_ids), str(written.finish_reason))
-                    yield held.pop(output.request_id), completion
+                if not output.finished:
+                    continue
+                request = held[output.request_id]
+                finished = completion(output, request)
+                if finished is None:
+                    add(request, shares_prefix=False)
+                else:
+                    del held[request.key]
+                    yield request, finished
             yield None
 
     return generate

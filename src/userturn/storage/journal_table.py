@@ -21,7 +21,8 @@ OUTCOME_SCHEMA: Schema = {
 def read_outcomes(
     folder: str | Path,
     keys: pl.Series | None = None,
-    columns: Sequence[str] = tuple(OUTCOME_SCHEMA),
+    columns: Sequence[str] | None = None,
+    schema: Schema = OUTCOME_SCHEMA,
 ) -> pl.DataFrame:
     """Read what every file of a journal holds, oldest first, one row per key.
 
@@ -31,9 +32,10 @@ def read_outcomes(
     Args:
         folder: of the journal.
         keys: whose records are kept, None for all.
-        columns: of `OUTCOME_SCHEMA`, `key` and `outcome` among them.
+        columns: of the schema, `key` and `outcome` among them; None for all.
+        schema: of the records.
     """
-    schema = {name: OUTCOME_SCHEMA[name] for name in columns}
+    schema = {name: schema[name] for name in columns or schema}
     wanted = None if keys is None else keys.drop_nulls().sort()
     blocks = (
         _only(wanted, table_of(lines.whole, schema))

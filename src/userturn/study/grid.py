@@ -16,6 +16,7 @@ from userturn.config.entries import (
     asked_judges,
     grader,
     human_datasets,
+    prepared_datasets,
     private_mark,
     selected,
 )
@@ -54,6 +55,7 @@ class Grid:
         }
         self.datasets: dict[str, DatasetEntry] = selected(config, "datasets")
         self.human_datasets = human_datasets(config)
+        self.prepared_datasets = dict(sorted(prepared_datasets(config).items()))
         self.perturbations = selected(config, "perturbations")
         self.all_judges = complete_judges(config)
         self.judges = {name: self.all_judges[name] for name in selected(config, "judges")}

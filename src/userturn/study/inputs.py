@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from userturn.config.entries import Config, ModelEntry, asked_judges, human_datasets, selected
+from userturn.config.entries import Config, ModelEntry, asked_judges, prepared_datasets, selected
 from userturn.config.errors import ConfigError
 from userturn.config.recipes import (
     Recipe,
@@ -143,7 +143,7 @@ class FileContents:
     @cached_property
     def datasets(self) -> dict[str, str]:
         """Fingerprint of each dataset's settings and file."""
-        entries = selected(self._config, "datasets") | human_datasets(self._config)
+        entries = prepared_datasets(self._config)
         seed = self._config["seed"]
         return {name: fingerprint(shaping(complete(d, seed))) for name, d in entries.items()}
 

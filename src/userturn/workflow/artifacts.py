@@ -1,6 +1,7 @@
 """The artifacts of a study: every file that its configuration asks for, with its identity."""
 
 from userturn.study.cells import files_of
+from userturn.study.scored_turns import scored_turns, scores_identity
 from userturn.workflow.registry import FIGURES, TABLES
 from userturn.workflow.study import Study
 
@@ -18,6 +19,7 @@ def asked_for(study: Study) -> Identities:
         **_sources(study),
         **_answers(study),
         **_cells(study),
+        **_scores(study),
         **_controls(study),
         **_of_the_study(study),
     }
@@ -80,6 +82,13 @@ def _cells(study: Study) -> Identities:
             path = files_of([cell], f"verdicts/{judge}.parquet")[0]
             found[path] = study.grid.verdicts_identity(cell, judge)
     return found
+
+
+def _scores(study: Study) -> Identities:
+    return {
+        f"results/likelihood/{scored.file}": scores_identity(study.grid, scored)
+        for scored in scored_turns(study.grid)
+    }
 
 
 def _controls(study: Study) -> Identities:

@@ -22,9 +22,8 @@ class DataGrid:
 
     @property
     def prepared(self) -> list[str]:
-        """The items of all datasets, those of the controls included."""
-        names = sorted(self.grid.datasets | self.grid.human_datasets)
-        return [f"results/datasets/{name}.parquet" for name in names]
+        """The items of all datasets, those of controls and likelihood included."""
+        return [f"results/datasets/{name}.parquet" for name in self.grid.prepared_datasets]
 
     @property
     def descriptions(self) -> list[str]:

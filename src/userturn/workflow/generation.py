@@ -3,6 +3,7 @@
 from userturn.slurm.resources import Resources
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
+from userturn.study.scored_turns import ScoredTurns, scored_turns, scores_identity
 from userturn.workflow.pending import Pending
 
 
@@ -29,3 +30,17 @@ class GenerationGrid:
     def markers_of_cell(self, cell: Cell) -> list[str]:
         """Return the sweeps that a cell's user turns wait for: none where they are finished."""
         return self._markers(cell.model) if cell in self.pending.cells[cell.model] else []
+
+    def markers_of_scores(self, model: str, dataset: str, turns: str) -> list[str]:
+        """Return the sweeps that a table of scores waits for: none where they are finished."""
+        is_pending = ScoredTurns(model, dataset, turns) in self.pending.scores
+        return self._markers(model) if is_pending else []
+
+    def scores_identity(self, model: str, dataset: str, turns: str) -> str:
+        """Return the identity of a table of scores."""
+        return scores_identity(self.grid, ScoredTurns(model, dataset, turns))
+
+    @property
+    def scores(self) -> list[str]:
+        """All tables of scores, as rules write them."""
+        return [f"results/likelihood/{scored.file}" for scored in scored_turns(self.grid)]

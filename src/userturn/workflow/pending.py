@@ -10,6 +10,7 @@ from pathlib import Path
 from userturn.storage.atomic_files import read_identity
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
+from userturn.study.scored_turns import ScoredTurns, scored_turns, scores_identity
 
 
 class Pending:
@@ -53,12 +54,29 @@ class Pending:
                 pending[cell.model].append(cell)
         return pending
 
+    @cached_property
+    def scores(self) -> list[ScoredTurns]:
+        """Tables of scores that are not there as the config asks for them."""
+        return [
+            scored
+            for scored in scored_turns(self.grid)
+            if not self._is_finished(
+                self.grid.results / "likelihood" / scored.file,
+                scored.model,
+                scored.dataset,
+                scores_identity(self.grid, scored),
+            )
+        ]
+
     def datasets(self, model: str) -> list[str]:
         """Return the datasets that a model's sweep works on, sorted."""
         of_cells = {cell.dataset for cell in self.cells[model]}
-        return sorted(of_cells | set(self.answers[model]))
+        of_scores = {scored.dataset for scored in self.scores if scored.model == model}
+        return sorted(of_cells | of_scores | set(self.answers[model]))
 
     def identities(self, model: str) -> list[str]:
         """Return the sorted identities of everything that a model's sweep has to produce."""
         answers = [self.grid.answers_identity(model, name) for name in self.answers[model]]
-        return sorted(answers + [self.grid.cell_identity(cell) for cell in self.cells[model]])
+        cells = [self.grid.cell_identity(cell) for cell in self.cells[model]]
+        mine = [scored for scored in self.scores if scored.model == model]
+        return sorted(answers + cells + [scores_identity(self.grid, scored) for scored in mine])

@@ -13,6 +13,7 @@ from userturn.errors import UserError
 from userturn.signals import let_early_warning_pass
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
+from userturn.study.scored_turns import HUMAN_TURNS, OWN_TURNS
 from userturn.workflow.snakemake_lock import release_abandoned_lock
 from userturn.workflow.study import Study
 
@@ -22,6 +23,7 @@ DEFAULT_GC = "USERTURN_DEFAULT_GC"  # set to 1, it leaves Python's garbage colle
 WILDCARDS = dict.fromkeys(NAMED, r"[a-z0-9][a-z0-9._-]*") | {
     "temperature": r"[0-9.]+",
     "shard": r"\d+of\d+",
+    "turns": f"{HUMAN_TURNS}|{OWN_TURNS}",
 }
 
 

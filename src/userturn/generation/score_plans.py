@@ -1,0 +1,107 @@
+"""What a sweep has to score: plans of human follow-ups and of the model's own turns."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+import polars as pl
+
+from userturn.config.entries import likelihood_settings
+from userturn.datasets.prepare import rank, read_items
+from userturn.generation.collect import shown_answers
+from userturn.generation.loaded_model import LoadedModel
+from userturn.generation.plan_files import plan_path
+from userturn.generation.shards import is_in_shard
+from userturn.likelihood.contexts import (
+    Exchange,
+    draw_distractors,
+    human_contexts,
+    human_exchanges,
+    own_contexts,
+)
+from userturn.likelihood.scoring_plan import Scorer, ScoringPlan, TurnToScore, write_scoring_plan
+from userturn.prompts.answer_form import AnswerForm
+from userturn.storage.journal_table import read_outcomes
+from userturn.study.cells import Cell
+from userturn.study.grid import Grid
+from userturn.study.model_description import read_description
+from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scored_turns, scores_identity
+
+
+def scoring_plans(
+    grid: Grid, model: LoadedModel, shard: str, pending: Collection[str]
+) -> Iterator[ScoringPlan]:
+    """Write and yield the plans of a shard's pending scores.
+
+    Own turns are read from the journal, so all that they need must be generated before.
+    """
+    for scored in scored_turns(grid):
+        identity = scores_identity(grid, scored)
+        if scored.model != model.name or identity not in pending:
+            continue
+        path = plan_path(grid, model.name, scored.dataset, identity, shard)
+        scorer = Scorer(model.identity, model.template, model.max_model_len, scored.dataset)
+        turns = human_turns if scored.turns == HUMAN_TURNS else own_turns
+        write_scoring_plan(turns(grid, scored, shard), scorer, path, identity)
+        yield ScoringPlan(path, scored.dataset)
+
+
+def human_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
+    """Yield the human follow-ups of a dataset that a shard scores."""
+    settings = likelihood_settings(grid.config) or {}
+    exchanges = human_exchanges(pl.read_parquet(grid.dataset_path(scored.dataset)))
+    drawn = draw_distractors(exchanges, settings["distractors"], grid.config["seed"])
+    for exchange in exchanges:
+        if is_in_shard(exchange.item, shard):
+            contexts = human_contexts(exchange, drawn[exchange.item])
+            yield TurnToScore(exchange, contexts, {})
+
+
+def own_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
+    """Yield a sample of the model's own turns, of the same items in every cell.
+
+    Their own context is the item with the model's own answer as it was before any perturbation, and
+    the distractors are the model's answers to other items of the shard.
+    """
+    settings = likelihood_settings(grid.config) or {}
+    model, dataset, seed = scored.model, scored.dataset, grid.config["seed"]
+    answered = _answered(grid, model, dataset, shard)
+    drawn = draw_distractors(list(answered.values()), settings["distractors"], seed)
+    names = pl.read_parquet(grid.dataset_path(dataset), columns=["item"])["item"]
+    sample = sorted(names, key=lambda item: rank(seed, item))[: settings["turns"]]
+    cells = [c for c in grid.cells if (c.model, c.dataset) == (model, dataset)]
+    texts = _texts(grid, cells, shard, [item for item in sample if item in answered])
+    for item, cell, text in texts.iter_rows():
+        exchange = replace(answered[item], turn=text)
+        place = {
+            "temperature": grid.temperatures[cells[cell].temperature],
+            "perturbation": cells[cell].perturbation,
+            "sample": 0,
+        }
+        yield TurnToScore(exchange, own_contexts(exchange, drawn[item]), place)
+
+
+def _answered(grid: Grid, model: str, dataset: str, shard: str) -> dict[str, Exchange]:
+    """Return the items of a shard that the model has answered, each with no turn yet."""
+    path = plan_path(grid, model, dataset, grid.answers_identity(model, dataset), shard)
+    form = AnswerForm.of(read_description(grid, model))
+    answers = shown_answers([path], grid.journal_folder(model, dataset), form)
+    return {
+        item.id: Exchange(item.id, item.messages, answer, "")
+        for item in read_items(grid.dataset_path(dataset))
+        if (answer := answers.get(item.id)) and answer.strip()
+    }
+
+
+def _texts(grid: Grid, cells: list[Cell], shard: str, items: list[str]) -> pl.DataFrame:
+    """Return the first turn of some items in some cells: item, number of the cell, text."""
+    asked = [
+        pl.scan_parquet(plan_path(grid, c.model, c.dataset, grid.cell_identity(c), shard))
+        .filter(pl.col("item").is_in(items), pl.col("sample") == 0)
+        .select("key", "item", "position", cell=pl.lit(number))
+        for number, c in enumerate(cells)
+    ]
+    plan = pl.concat(asked).collect()
+    journal = grid.journal_folder(cells[0].model, cells[0].dataset)
+    outcomes = read_outcomes(journal, plan["key"], ["key", "outcome", "text"])
+    written = plan.join(outcomes.filter(pl.col("outcome") == "ok"), on="key")
+    return written.sort("position", "cell").select("item", "cell", "text")

@@ -1,0 +1,77 @@
+"""From the journal to a table of scores: one row for each turn and context, in the plan's order."""
+
+from pathlib import Path
+
+import polars as pl
+
+from userturn.errors import UserError
+from userturn.likelihood.score_records import read_scores
+from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA
+from userturn.storage.parquet import Schema, write_table
+from userturn.study.grid import Grid
+from userturn.study.scored_turns import ScoredTurns, scores_identity
+
+SCORES_SCHEMA: Schema = {
+    "model": pl.String,
+    "dataset": pl.String,
+    **TURN_SCHEMA,
+    "context": pl.String,
+    "distractor": pl.String,
+    "key": pl.String,
+    "n_characters": pl.Int64,
+    "n_tokens": pl.Int64,
+    "logprob": pl.Float64,
+    "token_ids": pl.List(pl.Int32),
+    "logprobs": pl.List(pl.Float64),
+    "error": pl.String,
+}
+
+
+def scores_of(
+    grid: Grid, scored: ScoredTurns, outcomes: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """Return a table of scores (`SCORES_SCHEMA`).
+
+    `token_ids` and `logprobs` are the turn's alone, `logprob` is their sum in nats. A row that
+    could not be scored says why in `error` and has no scores.
+
+    Args:
+        grid: of the study.
+        scored: which turns.
+        outcomes: of the journal (`SCORE_SCHEMA`) if it was read.
+
+    Raises:
+        UserError: a request of the plan has no record in the journal.
+    """
+    folder = grid.requests_folder(scored.model, scored.dataset, scores_identity(grid, scored))
+    plan = _read_plan(sorted(folder.glob("*.parquet")))
+    journal = grid.journal_folder(scored.model, scored.dataset)
+    found = read_scores(journal, plan["key"]) if outcomes is None else outcomes
+    n_lost = plan["key"].drop_nulls().is_in(found["key"].implode()).not_().sum()
+    if n_lost:
+        raise UserError(
+            f"{n_lost} of {plan.height} scoring requests have no record in '{journal}'; run the "
+            "same command again, the sweep asks for them"
+        )
+    table = plan.join(found, on="key", how="left", suffix="_scored", maintain_order="left")
+    return table.with_columns(
+        model=pl.lit(scored.model),
+        dataset=pl.lit(scored.dataset),
+        n_tokens=pl.col("token_ids").list.len() - pl.col("n_context"),
+        token_ids=pl.col("token_ids").list.slice(pl.col("n_context")),
+        logprob=pl.when(pl.col("outcome") == "ok").then(pl.col("logprobs").list.sum()),
+        error=pl.coalesce("error", "error_scored"),
+    ).select(pl.col(name).cast(kind) for name, kind in SCORES_SCHEMA.items())
+
+
+def _read_plan(paths: list[Path]) -> pl.DataFrame:
+    """Return the plan of all shards, a turn's contexts together."""
+    parts = [pl.read_parquet(path) for path in paths]
+    plan = pl.concat([pl.DataFrame(schema=SCORING_PLAN_SCHEMA), *parts])
+    turn = ["item", "temperature", "perturbation", "sample"]
+    return plan.sort(*turn, "position", nulls_last=True)
+
+
+def collect_scores(grid: Grid, scored: ScoredTurns, path_to_scores: str) -> None:
+    """Write a table of scores."""
+    write_table(scores_of(grid, scored), path_to_scores, scores_identity(grid, scored))

@@ -1,0 +1,120 @@
+"""The contexts that a turn is scored after: its own, and distractors that are matched in length.
+
+A turn's own context is a prompt (messages that end in the user's) and an answer. Its distractors
+are other conversations of the same dataset: `other_answer` puts their answer after the turn's own
+prompt, `other_conversation` takes them whole, and `assistant_header` is the turn's own context
+with the assistant's header in place of the user's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import polars as pl
+
+from userturn.datasets.messages import Message
+from userturn.stats.rng import generator
+from userturn.storage.hashing import fingerprint
+
+OWN, OTHER_ANSWER, OTHER_CONVERSATION, ASSISTANT_HEADER = (
+    "own",
+    "other_answer",
+    "other_conversation",
+    "assistant_header",
+)
+CANDIDATES_PER_DISTRACTOR = 4  # distractors are drawn among so many of the nearest in length
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A conversation up to an answer, and the turn that somebody wrote after it.
+
+    Attributes:
+        item: of its dataset.
+        prompt: messages before the answer, the last one the user's.
+        answer: that the turn reacts to.
+        turn: what was said.
+    """
+
+    item: str
+    prompt: tuple[Message, ...]
+    answer: str
+    turn: str
+
+    @property
+    def conversation(self) -> str:
+        """What exchanges of one conversation share: a hash of its first message."""
+        return fingerprint(self.prompt[0]["content"])[:16]
+
+
+class Context(NamedTuple):
+    """What a turn is scored after.
+
+    Attributes:
+        kind: `own`, `other_answer`, `other_conversation` or `assistant_header`.
+        distractor: the item that lends the answer or conversation, None for the turn's own.
+        prompt: messages before the answer.
+        answer: the last message before the turn.
+    """
+
+    kind: str
+    distractor: str | None
+    prompt: tuple[Message, ...]
+    answer: str
+
+
+def human_exchanges(items: pl.DataFrame) -> list[Exchange]:
+    """Return the human follow-ups of a prepared dataset, in its order."""
+    found = items.drop_nulls("reference_user_turn").select(
+        "item", "reference_context", "reference_user_turn"
+    )
+    return [
+        Exchange(item, tuple(context[:-1]), context[-1]["content"], turn)
+        for item, context, turn in found.iter_rows()
+        if turn.strip() and context[-1]["content"].strip()
+    ]
+
+
+def draw_distractors(
+    exchanges: Sequence[Exchange], n_distractors: int, seed: int
+) -> dict[str, list[Exchange]]:
+    """Return the distractors of each exchange, by its item.
+
+    They are drawn without replacement from the `4 n` exchanges of other conversations whose answers
+    are nearest in characters and differ from its own, one answer once. A dataset that is too small
+    gives fewer. The draw depends on no model, so all models are asked the same.
+    """
+    lengths = {e.item: len(e.answer) for e in exchanges}
+    drawn = {}
+    for exchange in exchanges:
+        others = {
+            other.answer: other
+            for other in reversed(exchanges)
+            if other.conversation != exchange.conversation and other.answer != exchange.answer
+        }
+        near = sorted(
+            others.values(),
+            key=lambda o: (abs(lengths[o.item] - lengths[exchange.item]), fingerprint(o.item)),
+        )[: CANDIDATES_PER_DISTRACTOR * n_distractors]
+        random = generator(seed, "distractors", exchange.item)
+        chosen = random.permutation(len(near))[:n_distractors]
+        drawn[exchange.item] = [near[i] for i in chosen]
+    return drawn
+
+
+def human_contexts(exchange: Exchange, distractors: Sequence[Exchange]) -> list[Context]:
+    """Return all contexts of a human follow-up; those that begin alike stand next to each other."""
+    own = (exchange.prompt, exchange.answer)
+    return [
+        Context(OWN, None, *own),
+        Context(ASSISTANT_HEADER, None, *own),
+        *(Context(OTHER_ANSWER, d.item, exchange.prompt, d.answer) for d in distractors),
+        *(Context(OTHER_CONVERSATION, d.item, d.prompt, d.answer) for d in distractors),
+    ]
+
+
+def own_contexts(exchange: Exchange, distractors: Sequence[Exchange]) -> list[Context]:
+    """Return the contexts of a model's own turn: its own answer, and its answers to other items."""
+    prompt = exchange.prompt
+    others = [Context(OTHER_ANSWER, d.item, prompt, d.answer) for d in distractors]
+    return [Context(OWN, None, prompt, exchange.answer), *others]

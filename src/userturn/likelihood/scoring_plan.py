@@ -1,0 +1,140 @@
+"""Turns after contexts as scoring requests: a table beside the journal, one row for each."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from userturn.likelihood.contexts import Context, Exchange
+from userturn.likelihood.turn_tokens import turn_tokens
+from userturn.models.scoring import ScoringRequest, scoring_request
+from userturn.prompts.chat_template import Template, TemplateError
+from userturn.storage.hashing import fingerprint
+from userturn.storage.parquet import Schema, slices, table_writer
+
+TURN_SCHEMA: Schema = {
+    "item": pl.String,
+    "conversation": pl.String,
+    "temperature": pl.Float64,
+    "perturbation": pl.String,
+    "sample": pl.Int64,
+}
+SCORING_PLAN_SCHEMA: Schema = {
+    "position": pl.Int64,
+    **TURN_SCHEMA,
+    "context": pl.String,
+    "distractor": pl.String,
+    "n_characters": pl.Int64,
+    "key": pl.String,
+    "token_ids": pl.List(pl.Int32),
+    "n_context": pl.Int64,
+    "error": pl.String,
+}
+ROWS = 500  # of a plan in memory at once
+
+
+class TurnToScore(NamedTuple):
+    """A turn and all that it is scored after.
+
+    Attributes:
+        exchange: the turn in its own conversation.
+        contexts: that it is scored after.
+        cell: temperature, perturbation and sample of a model's own turn; empty for a human's.
+    """
+
+    exchange: Exchange
+    contexts: list[Context]
+    cell: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """What all scoring requests of one model and dataset share.
+
+    Attributes:
+        identity: what of the model and its engine enters the identity of a request.
+        template: writes contexts and turns.
+        max_model_len: tokens that a conversation may have.
+        dataset: that the turns belong to.
+    """
+
+    identity: Mapping[str, Any]
+    template: Template
+    max_model_len: int
+    dataset: str
+
+    def rows(self, turns: Iterable[TurnToScore]) -> Iterator[dict[str, Any]]:
+        """Yield a plan's rows (`SCORING_PLAN_SCHEMA`): of each turn one for each context."""
+        position = 0
+        for turn in turns:
+            for context in turn.contexts:
+                yield {"position": position, **_named(turn), **self._row(turn.exchange, context)}
+                position += 1
+
+    def _row(self, exchange: Exchange, context: Context) -> dict[str, Any]:
+        asked: dict[str, Any] = {"context": context.kind, "distractor": context.distractor}
+        try:
+            request = self._request(exchange, context)
+        except TemplateError as error:
+            return asked | {"error": str(error)}
+        return asked | {
+            "key": request.key,
+            "token_ids": request.token_ids,
+            "n_context": request.n_context,
+        }
+
+    def _request(self, exchange: Exchange, context: Context) -> ScoringRequest:
+        ids, n_context = turn_tokens(self.template, context, exchange.turn)
+        if len(ids) >= self.max_model_len:  # engines must write one token more
+            raise TemplateError(
+                f"context and turn need {len(ids)} tokens, max_model_len is {self.max_model_len}"
+            )
+        return scoring_request(self.identity, self.dataset, exchange.item, ids, n_context)
+
+
+def _named(turn: TurnToScore) -> dict[str, Any]:
+    exchange = turn.exchange
+    return {
+        "item": exchange.item,
+        "conversation": exchange.conversation,
+        "n_characters": len(exchange.turn.strip()),
+        **turn.cell,
+    }
+
+
+def write_scoring_plan(
+    turns: Iterable[TurnToScore], scorer: Scorer, path: Path, identity: str
+) -> None:
+    """Write a plan some rows at a time; the table notes what identifies its model."""
+    noted = fingerprint(scorer.identity)
+    with table_writer(SCORING_PLAN_SCHEMA, path, identity, model=noted) as write:
+        for rows in _batches(scorer.rows(turns)):
+            write(pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA))
+
+
+def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    while part := list(islice(rows, ROWS)):
+        yield part
+
+
+@dataclass(frozen=True)
+class ScoringPlan:
+    """A plan that was written.
+
+    Attributes:
+        path: of its table.
+        dataset: that it is about.
+    """
+
+    path: Path
+    dataset: str
+
+    def requests(self) -> Iterator[tuple[int, ScoringRequest]]:
+        """Yield position and request of every row that has one, in order."""
+        asked = ["position", "key", "item", "token_ids", "n_context"]
+        for part in slices(pl.scan_parquet(self.path).select(asked), ROWS):
+            for position, key, item, ids, n_context in part.drop_nulls("key").iter_rows():
+                yield position, ScoringRequest(key, self.dataset, item, tuple(ids), n_context)

@@ -1,0 +1,51 @@
+"""The token ids of a turn after a context, as the model's own chat template writes both."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from userturn.likelihood.contexts import ASSISTANT_HEADER, Context
+from userturn.prompts.chat_template import Message, Template, TemplateError
+
+
+class TurnTokens(NamedTuple):
+    """A conversation in tokens, ending in a turn without its end-of-turn token.
+
+    Attributes:
+        token_ids: of the context up to the header, then of the turn.
+        n_context: how many are the context's.
+    """
+
+    token_ids: tuple[int, ...]
+    n_context: int
+
+
+def turn_tokens(template: Template, context: Context, turn: str) -> TurnTokens:
+    """Return the tokens of a turn after a context, under the user's or the assistant's header.
+
+    White space at the ends of the turn is left out, as most templates do. The end of the turn is
+    not scored: whether somebody goes on is not what they said.
+
+    Raises:
+        TemplateError: the template refuses the context, or the context's tokens do not begin those
+            of the whole.
+    """
+    history: list[Message] = [*context.prompt, {"role": "assistant", "content": context.answer}]
+    if context.kind == ASSISTANT_HEADER:
+        literals, contents = template.split(history, add_generation_prompt=True)
+        rest = ""
+    else:
+        literals, contents = template.probe_parts(context.prompt, context.answer)
+        rest = template.left_to_the_model
+    return _after(template, literals, contents, rest, turn.strip())
+
+
+def _after(
+    template: Template, literals: Sequence[str], contents: Sequence[str], rest: str, turn: str
+) -> TurnTokens:
+    shown = template.encoder.encode(literals, contents)
+    whole = template.encoder.encode([*literals[:-1], literals[-1] + rest, ""], [*contents, turn])
+    if whole[: len(shown)] != shown or len(whole) == len(shown):
+        raise TemplateError(
+            "the tokens of the context do not begin those of context and turn; leave that item out"
+        )
+    return TurnTokens(tuple(whole), len(shown))

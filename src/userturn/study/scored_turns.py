@@ -1,0 +1,50 @@
+"""Which turns a study scores by their likelihood, and the identity of each table of scores."""
+
+from typing import Any, NamedTuple
+
+from userturn.config.entries import likelihood_datasets, likelihood_settings
+from userturn.storage.hashing import fingerprint
+from userturn.study.grid import Grid
+
+HUMAN_TURNS, OWN_TURNS = "human_turns", "own_turns"
+SCORES_VERSION = 1
+
+
+class ScoredTurns(NamedTuple):
+    """One table of scores: a model's, of a dataset's human follow-ups or of its own turns."""
+
+    model: str
+    dataset: str
+    turns: str
+
+    @property
+    def file(self) -> str:
+        """The table's file, below results/likelihood."""
+        return f"{self.model}/{self.dataset}/{self.turns}.parquet"
+
+
+def scored_turns(grid: Grid) -> list[ScoredTurns]:
+    """Return all tables of scores that a study asks for, sorted; none where it asks for none."""
+    settings = likelihood_settings(grid.config)
+    own = list(grid.datasets) if settings and settings["turns"] else []
+    human = likelihood_datasets(grid.config)
+    pairs = [*((name, HUMAN_TURNS) for name in human), *((name, OWN_TURNS) for name in own)]
+    return sorted(ScoredTurns(model, *pair) for model in grid.models for pair in pairs)
+
+
+def scores_identity(grid: Grid, scored: ScoredTurns) -> str:
+    """Return the identity of a table of scores: everything that shapes it."""
+    model, dataset, turns = scored
+    settings = likelihood_settings(grid.config) or {}
+    shared: dict[str, Any] = {
+        "version": SCORES_VERSION,
+        "turns": turns,
+        "distractors": settings["distractors"],
+        "seed": grid.config["seed"],
+    }
+    if turns == HUMAN_TURNS:
+        kind = [grid.contents.models[model], grid.dataset_identity(dataset)]
+    else:
+        cells = [c for c in grid.cells if (c.model, c.dataset) == (model, dataset)]
+        kind = [settings["turns"], [grid.cell_identity(cell) for cell in cells]]
+    return fingerprint({**shared, "of": kind})

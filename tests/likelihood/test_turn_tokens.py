@@ -1,0 +1,49 @@
+"""Tokens of turns: the same turn after every context, under the header that the context names."""
+
+from datetime import date
+
+import pytest
+from transformers import AutoTokenizer
+
+from tests.support.tiny_model import write_tiny_model
+from userturn.likelihood.contexts import ASSISTANT_HEADER, OWN, Context
+from userturn.likelihood.turn_tokens import turn_tokens
+from userturn.prompts.chat_template import Template
+
+PROMPT = ({"role": "user", "content": "How many apples?"},)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    folder = write_tiny_model(tmp_path_factory.mktemp("tiny"))
+    return Template(AutoTokenizer.from_pretrained(folder), date(2026, 4, 2))
+
+
+def parts(template: Template, kind: str, turn: str) -> tuple[str, str]:
+    ids, n_context = turn_tokens(template, Context(kind, None, PROMPT, "Four."), turn)
+    return template.decode(ids[:n_context]), template.decode(ids[n_context:])
+
+
+def test_the_context_ends_in_the_user_s_header_and_only_the_turn_is_scored(
+    template: Template,
+) -> None:
+    context, turn = parts(template, OWN, "  Why four?\n")
+    assert context == (
+        "<|im_start|>user\nHow many apples?<|im_end|>\n"
+        "<|im_start|>assistant\nFour.<|im_end|>\n<|im_start|>user\n"
+    )
+    assert turn == "Why four?"
+
+
+def test_under_the_assistant_s_header_only_the_header_differs(template: Template) -> None:
+    (own, turn), (other, again) = (parts(template, k, "Why?") for k in (OWN, ASSISTANT_HEADER))
+    assert other == own.removesuffix("user\n") + "assistant\n"
+    assert turn == again == "Why?"
+
+
+def test_a_control_token_that_somebody_wrote_stays_text(template: Template) -> None:
+    ids, n_context = turn_tokens(
+        template, Context(OWN, None, PROMPT, "Four."), "<|im_end|> is what?"
+    )
+    controls = set(template.control_tokens.values())
+    assert not controls & set(ids[n_context:])
