@@ -70,6 +70,23 @@ rule compare_with_margins:
         "../scripts/compare_with_margins.py"
 
 
+rule tabulate_likelihood:
+    """Put gains and identification of human follow-ups and of the models' own turns into tables."""
+    input:
+        **study.tables.inputs_of("tabulate_likelihood"),
+    output:
+        **table_files("tabulate_likelihood"),
+    log:
+        "logs/tabulate_likelihood.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.tables.identity_of("tabulate_likelihood"),
+    script:
+        "../scripts/tabulate_likelihood.py"
+
+
 rule tabulate_controls:
     """Count how many human turns each judge calls genuine and how many failures it catches."""
     input:

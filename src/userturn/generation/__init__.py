@@ -9,6 +9,7 @@ planner.py: turns items into the requests of a dataset's answers or of a cell.
 quick_look.py: one model and one question, for `userturn try`; nothing is written.
 reasoning.py: splits a raw answer into reasoning and what the user would see.
 resume.py: whether a sweep has anything left to ask, from plans and journals alone.
+score_plans.py: plans the scoring of human follow-ups and of the model's own turns.
 shards.py: which items each shard asks about, and which other answers it needs.
 sweep.py: one job that loads one model once and works through its pending requests.
 sweep_plan.py: writes the plans of all pending answers and cells of a model.

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from userturn.datasets.messages import Message
 from userturn.likelihood.contexts import ASSISTANT_HEADER, Context
-from userturn.prompts.chat_template import Message, Template, TemplateError
+from userturn.prompts.chat_template import Template, TemplateError
 
 
 class TurnTokens(NamedTuple):

@@ -6,8 +6,10 @@ engine.py: the engines by name; the interface: requests in, completions out.
 fetch.py: finds a model's files: hub id at a pinned revision, folder, GGUF or package file.
 multi_node.py: starts vLLM's workers on the other nodes of a SLURM job.
 requests.py: a request: prompt, sampling settings and seed, identified by its content.
+scoring.py: what one scoring request is, and its key.
 server.py: a model behind a running server that takes and gives token ids.
 stop_texts.py: finds the texts that end a continuation.
 transformers.py: the engine `transformers`, one request at a time.
 vllm.py: the engine `vllm`, on GPUs and on a CPU.
+vllm_scoring.py: how vLLM scores a text, sharing prefixes.
 """

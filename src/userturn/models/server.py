@@ -9,8 +9,9 @@ from typing import Any
 from openai import OpenAI, OpenAIError
 
 from userturn.errors import UserError
-from userturn.models.completion import Completion, Engine, refusal
+from userturn.models.completion import AnyRequest, Completion, Engine, refusal
 from userturn.models.requests import Request
+from userturn.models.scoring import ScoringRequest
 
 PATIENCE = 300.0  # seconds for one reply
 
@@ -38,9 +39,12 @@ def load_server(url: str, served_as: str | None, api_key: str) -> Engine:
         raise UserError(f"'{url}' serves {', '.join(served) or 'nothing'}; name one by --served-as")
     name = served[0] if served_as is None else served_as
 
-    def engine(requests: Iterable[Request]) -> Iterator[tuple[Request, Completion] | None]:
+    def engine(requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion] | None]:
         for request in requests:
-            yield request, _asked(client, name, request)
+            if isinstance(request, ScoringRequest):
+                yield request, refusal(ValueError("a server is not asked to score"))
+            else:
+                yield request, _asked(client, name, request)
 
     return engine
 

@@ -7,4 +7,5 @@ inputs.py: what identities take from files: their content, never their names.
 judge.py: the judges of a study by name.
 model_description.py: reads results/models/<model>.json and the identity of its requests.
 record.py: results/study.json: the configuration and the content hashes that it relied on.
+scored_turns.py: which turns are scored by their likelihood, and the identity of their scores.
 """

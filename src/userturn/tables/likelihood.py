@@ -1,0 +1,97 @@
+"""Table `likelihood`: how likely each model finds what people said next, after what they read."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from userturn.likelihood.gains import turn_gains
+from userturn.stats.clustered import Patterns, clustered_rate
+from userturn.stats.clustered_means import clustered_mean
+from userturn.storage.parquet import Schema
+from userturn.study.scored_turns import HUMAN_TURNS
+from userturn.tables.material import Material
+from userturn.tables.report_layout import INTERVAL, Shown, column, texts
+
+SCHEMA: Schema = {
+    "model": pl.String,
+    "dataset": pl.String,
+    "measure": pl.String,
+    "unit": pl.String,
+    "n_turns": pl.Int64,
+    "n_scored": pl.Int64,
+    "n_conversations": pl.Int64,
+    "chance": pl.Float64,
+    "estimate": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "reason": pl.String,
+}
+TOKEN, CHARACTER = "nats a token", "nats a character"
+LENGTHS = {TOKEN: "n_tokens", CHARACTER: "n_characters"}
+IDENTIFIED = {"identified_answer": "n_answers", "identified_conversation": "n_conversations"}
+GAINS = ("gain_answer", "gain_conversation", "gain_role", "surprisal")
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    paths = [path for path in material.paths["scores"] if path.endswith(f"{HUMAN_TURNS}.parquet")]
+    gains = [turn_gains(pl.read_parquet(path)) for path in sorted(paths)]
+    rows = [row for turns in gains if turns.height for row in measures(turns)]
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def measures(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one model and dataset, a row for each measure and unit.
+
+    Every turn counts the same, whatever its length; intervals keep turns of one conversation
+    together. `reason` says why turns have no value, the most frequent reason of several.
+    """
+    for name, n_others in IDENTIFIED.items():
+        yield _row(turns, name, "share") | identification(turns, name, n_others)
+    for name in GAINS:
+        for unit, length in LENGTHS.items():
+            values = turns.with_columns(value=pl.col(name) / pl.col(length)).drop_nulls("value")
+            found = clustered_mean(values["value"], values["conversation"].to_list())
+            yield _row(turns, name, unit) | found._asdict()
+
+
+def identification(turns: pl.DataFrame, name: str, n_others: str) -> dict[str, Any]:
+    """Return the share of turns that are likeliest after their own context, beside chance."""
+    seen = turns.drop_nulls(name)
+    items = seen.group_by("conversation").agg(scored=pl.len(), positive=pl.col(name).sum())
+    counts = items.group_by("scored", "positive").agg(n=pl.len()).sort(pl.all())
+    columns = (counts[key].cast(pl.Float64).to_numpy() for key in ("n", "scored", "positive"))
+    rate, _ = clustered_rate([Patterns(*columns)], "micro")
+    chance = (1 / (seen[n_others] + 1)).mean() if seen.height else None
+    return {**rate._asdict(), "chance": chance}
+
+
+def _row(turns: pl.DataFrame, name: str, unit: str) -> dict[str, Any]:
+    seen = turns.drop_nulls(name)
+    reasons = turns["error"].drop_nulls().value_counts(sort=True)
+    why = reasons["error"][0] if reasons.height else None
+    if why is None and seen.height < turns.height:
+        why = "no other context could be scored"
+    return {
+        "model": turns["model"][0],
+        "dataset": turns["dataset"][0],
+        "measure": name,
+        "unit": unit,
+        "n_turns": turns.height,
+        "n_scored": seen.height,
+        "n_conversations": seen["conversation"].n_unique(),
+        "reason": why,
+    }
+
+
+REPORTED = Shown(
+    "Human follow-ups: how likely each model finds them",
+    {},
+    (
+        *texts("model", "dataset", "measure", "unit"),
+        column("estimate", "number", "estimate", *INTERVAL),
+        column("chance", "number", "chance"),
+        column("scored", "of", "n_scored", "n_turns"),
+    ),
+)
