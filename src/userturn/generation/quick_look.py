@@ -114,6 +114,6 @@ def _completed(
     if refused is not None:
         raise UserError(f"this question cannot be asked: {refused}")
     requests = [row.request for row in planned if row.request is not None]
-    done = [pair for pair in engine(requests) if pair is not None]
-    records = {request.key: to_record(request, made, model.template) for request, made in done}
+    done = {request.key: made for request, made in filter(None, engine(requests))}
+    records = {r.key: to_record(r, done[r.key], model.template) for r in requests}
     return [records[request.key] for request in requests]

@@ -1,8 +1,8 @@
 """Table `contingency`: how much each model's own turns depend on the answer that they follow.
 
 A sample is likelier after its own context by construction, so rows are read beside their null:
-turns written after no answer or another item's (control perturbations), and turns that a judge calls
-not genuine.
+turns written after no answer or another item's (control perturbations), and turns that a judge
+calls not genuine.
 """
 
 from collections.abc import Iterator

@@ -11,6 +11,7 @@ grading.py: for rules/grading.smk.
 humans.py: for rules/humans.smk.
 judges.py: for rules/judges.smk.
 labelled.py: for rules/controls.smk: the project's own labelled turns.
+likelihood.py: what tables of likelihood are made from.
 pending.py: what is missing, or not as the configuration asks for it.
 registry.py: every table and figure, and the rule that makes it.
 report.py: for rules/report.smk.

@@ -3,7 +3,7 @@
 from userturn.slurm.resources import Resources
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import ScoredTurns, scored_turns, scores_identity
+from userturn.study.scored_turns import ScoredTurns, scores_identity
 from userturn.workflow.pending import Pending
 
 
@@ -39,8 +39,3 @@ class GenerationGrid:
     def scores_identity(self, model: str, dataset: str, turns: str) -> str:
         """Return the identity of a table of scores."""
         return scores_identity(self.grid, ScoredTurns(model, dataset, turns))
-
-    @property
-    def scores(self) -> list[str]:
-        """All tables of scores, as rules write them."""
-        return [f"results/likelihood/{scored.file}" for scored in scored_turns(self.grid)]

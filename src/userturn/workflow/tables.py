@@ -9,12 +9,12 @@ from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, files_of
 from userturn.study.grid import Grid
 from userturn.study.inputs import RUBRIC
-from userturn.study.scored_turns import scored_turns, scores_identity
 from userturn.workflow.chance_floor import ChanceFloorGrid
 from userturn.workflow.controls import ControlGrid
 from userturn.workflow.humans import HumanGrid
 from userturn.workflow.judges import JudgeGrid
 from userturn.workflow.labelled import LabelledGrid
+from userturn.workflow.likelihood import LikelihoodGrid
 from userturn.workflow.registry import IDENTITIES, TABLES
 from userturn.workflow.training import TrainingGrid
 
@@ -22,7 +22,6 @@ SUMMARY_VERSION = 3
 COUNTS_VERSION = 2  # of rates, accuracy, health
 ANALYSIS_VERSION = 4
 JUDGE_CARD_VERSION = 1
-LIKELIHOOD_VERSION = 1
 COMPARED_WITH_PAPER = (
     "rates",
     "accuracy",
@@ -56,6 +55,7 @@ class TableGrid:
         self.judges = judges
         self.humans = humans
         self.training = training
+        self.likelihood = LikelihoodGrid(grid)
 
     @property
     def names(self) -> list[str]:
@@ -123,17 +123,6 @@ class TableGrid:
         """Return the identity of the summary of a cell by all judges."""
         identities = [self.grid.verdicts_identity(cell, judge) for judge in self.grid.judges]
         return fingerprint([SUMMARY_VERSION, identities])
-
-    @property
-    def scores(self) -> list[str]:
-        """The scores of human follow-ups and own turns; none where likelihood is off."""
-        return [f"results/likelihood/{scored.file}" for scored in scored_turns(self.grid)]
-
-    @property
-    def likelihood_identity(self) -> str:
-        """The identity of the tables of likelihood."""
-        scores = [scores_identity(self.grid, scored) for scored in scored_turns(self.grid)]
-        return fingerprint([LIKELIHOOD_VERSION, scores, self.grid.verdict_identities])
 
     @property
     def identity(self) -> str:
@@ -238,7 +227,7 @@ INPUTS: dict[str, Callable[[TableGrid], Inputs]] = {
     },
     "measure_judges": _of_known_turns,
     "tabulate_likelihood": lambda tables: {
-        "scores": tables.scores,
+        "scores": tables.likelihood.scores,
         "verdicts": tables.verdicts,
     },
     "tabulate_costs": lambda tables: (

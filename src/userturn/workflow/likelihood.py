@@ -1,0 +1,26 @@
+"""What tables of likelihood are made from, and the identity that they carry."""
+
+from userturn.storage.hashing import fingerprint
+from userturn.study.grid import Grid
+from userturn.study.scored_turns import scored_turns, scores_identity
+
+LIKELIHOOD_VERSION = 1
+
+
+class LikelihoodGrid:
+    """The scores of human follow-ups and of own turns; none where likelihood is off."""
+
+    def __init__(self, grid: Grid) -> None:
+        """Take the grid of a checked configuration."""
+        self.grid = grid
+
+    @property
+    def scores(self) -> list[str]:
+        """All tables of scores, as rules write them."""
+        return [f"results/likelihood/{scored.file}" for scored in scored_turns(self.grid)]
+
+    @property
+    def identity(self) -> str:
+        """The identity of the tables of likelihood."""
+        scores = [scores_identity(self.grid, scored) for scored in scored_turns(self.grid)]
+        return fingerprint([LIKELIHOOD_VERSION, scores, self.grid.verdict_identities])

@@ -1,0 +1,52 @@
+"""Table `likelihood`: shares beside chance, gains by length, reasons, by hand."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from userturn.likelihood.gains import TURN
+from userturn.tables.likelihood import CHARACTER, SCHEMA, TOKEN, measures
+
+
+def turns() -> pl.DataFrame:
+    """Three turns of two conversations: two identified among four contexts, one not scored."""
+    shared = dict.fromkeys(TURN) | {"model": "m", "dataset": "d"}
+    rows = [
+        {"item": "a", "conversation": "x", "gain_answer": 4.0, "identified_answer": True},
+        {"item": "b", "conversation": "x", "gain_answer": 2.0, "identified_answer": True},
+        {"item": "c", "conversation": "y", "gain_answer": None, "identified_answer": None},
+    ]
+    empty = dict.fromkeys(("gain_conversation", "gain_role", "surprisal"), 1.0)
+    known = {"n_tokens": 2, "n_characters": 8, "n_answers": 3, "n_conversations": 3}
+    more = {"identified_conversation": True, "error": None}
+    made = [shared | known | empty | more | row for row in rows]
+    made[2]["error"] = "too long"
+    return pl.DataFrame(made, infer_schema_length=None)
+
+
+@pytest.fixture
+def table() -> dict[tuple[str, str], dict[str, Any]]:
+    made = pl.DataFrame(list(measures(turns())), schema=SCHEMA)
+    return {(row["measure"], row["unit"]): row for row in made.to_dicts()}
+
+
+def test_identification_is_a_share_of_scored_turns_beside_chance(
+    table: dict[tuple[str, str], dict[str, Any]],
+) -> None:
+    row = table["identified_answer", "share"]
+    assert (row["estimate"], row["chance"]) == (1.0, 0.25)
+    assert (row["n_scored"], row["n_turns"], row["n_conversations"]) == (2, 3, 1)
+    assert row["lower"] < 1
+
+
+def test_gains_are_means_over_turns_in_nats_a_token_and_a_character(
+    table: dict[tuple[str, str], dict[str, Any]],
+) -> None:
+    # (4 / 2 + 2 / 2) / 2 = 1.5 a token, (4 / 8 + 2 / 8) / 2 = 0.375 a character.
+    assert table["gain_answer", TOKEN]["estimate"] == 1.5
+    assert table["gain_answer", CHARACTER]["estimate"] == 0.375
+
+
+def test_turns_without_a_value_say_why(table: dict[tuple[str, str], dict[str, Any]]) -> None:
+    assert table["gain_answer", TOKEN]["reason"] == "too long"
