@@ -1,13 +1,6 @@
-"""Put gains and identification of human follow-ups and own turns into tables."""
+"""Put gains and identification of human follow-ups and of own turns into tables."""
 
-from userturn.provenance.job_record import recorded
-from userturn.study.grid import Grid
-from userturn.tables.material import Material, make_tables
+from userturn.tables.material import make_tables_of_job
 
 if __name__ == "__main__":
-    with recorded(snakemake):
-        make_tables(
-            Material(Grid(snakemake.config), dict(snakemake.input.items())),
-            identity=snakemake.params.identity,
-            paths_to_tables=dict(snakemake.output.items()),
-        )
+    make_tables_of_job(snakemake)
