@@ -57,6 +57,8 @@ def test_smaller_selection_and_growing_back_sweep_nothing(study: Path) -> None:
     assert set(planned(study)) == {
         "tabulate",
         "analyse",
+        "compare_with_margins",
+        "measure_judges",
         "compare_with_paper",
         "draw_figures",
         "compare_with_people",
@@ -68,6 +70,20 @@ def test_smaller_selection_and_growing_back_sweep_nothing(study: Path) -> None:
     run(study, "--until", "tabulate")
     change_study(study, run__temperatures=[0, 1.0])
     assert "sweep" not in planned(study)
+
+
+def test_a_chance_floor_added_to_a_finished_study_generates_and_judges_nothing_again(
+    study: Path,
+) -> None:
+    change_study(study, controls__chance_floor=3)
+    jobs = planned(study)
+    assert (jobs["swap_answers"], jobs["judge_swapped"], jobs["measure_chance_floor"]) == (1, 1, 1)
+    assert not {"sweep", "collect_answers", "collect_user_turns", "judge", "summarise"} & set(jobs)
+    run(study, "--until", "measure_chance_floor")
+    assert n_requests(study) == N_FINISHED
+    table = pl.read_parquet(study / "results" / "tables" / "chance_floor.parquet")
+    assert table.filter(dataset="word-problems")["n_turns"].to_list() == [3, 3, 3, 3]
+    assert "swap_answers" not in planned(study)
 
 
 def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
@@ -86,6 +102,8 @@ def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
         "build_report": 1,
         "tabulate": 1,
         "analyse": 1,
+        "compare_with_margins": 1,
+        "measure_judges": 1,
         "compare_with_paper": 1,
         "draw_figures": 1,
         "tabulate_costs": 1,
