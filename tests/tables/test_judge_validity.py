@@ -1,11 +1,14 @@
 """A judge's rates are findings only where its card reaches every threshold."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import polars as pl
 import pytest
 
 from userturn.judges import heuristic
 from userturn.tables.judge_card import SCHEMA
-from userturn.tables.judge_validity import shortfalls
+from userturn.tables.judge_validity import judged_kin, not_validated, shortfalls, warning
 
 LIMITS = {"min_sensitivity": 0.7, "min_specificity": 0.9, "min_kappa": 0.6}
 GOOD = {"sensitivity": 0.8, "specificity": 0.95, "kappa": 0.7}
@@ -62,3 +65,33 @@ def test_only_measures_over_all_turns_of_a_source_count() -> None:
         by=pl.when(pl.col("measure") == "kappa").then(pl.lit("language")).otherwise("by")
     )
     assert shortfalls(of_a_language, "j", ENDPOINT, LIMITS) == []
+
+
+def grid(model: str, judged: str) -> Any:
+    """Return what the functions read of a grid: one model, one judge with a model of its own."""
+    judges = {"j": ENDPOINT | {"model": model}}
+    return SimpleNamespace(judges=judges, models={judged: {}}, config={"judge_card": LIMITS})
+
+
+@pytest.mark.parametrize(
+    ("model", "judged", "is_kin"),
+    [
+        ("openai/gpt-oss-20b", "gpt-oss-120b", True),
+        ("Qwen/Qwen3.5-9B", "qwen3.5-0.8b", True),
+        ("Qwen/Qwen3.5-9B", "glm-4.7", False),
+        ("gpt-5.4-mini", "gpt-oss-20b", False),
+        ("", "glm-4.7", False),
+    ],
+)
+def test_a_judge_of_the_family_of_a_judged_model_is_named(
+    model: str, judged: str, is_kin: bool
+) -> None:
+    assert judged_kin(grid(model, judged), "j") == ([judged] if is_kin else [])
+
+
+def test_what_a_validated_judge_says_of_its_own_family_is_no_finding_withheld() -> None:
+    study, passed = grid("openai/gpt-oss-20b", "gpt-oss-120b"), card(labelled=GOOD)
+    assert not_validated(passed, study) is None
+    assert warning(passed, study) == (
+        "The judge j is of the family of gpt-oss-120b, which it judges."
+    )

@@ -64,6 +64,10 @@ def verdicts_of(grid: Grid, name: str) -> pl.DataFrame:
         paths = [str(Path(folder, file)) for file in (f"{LABELLED}.parquet", "user_turns.parquet")]
         take_labelled_turns("", LABELLED_TURNS, *paths)
         cell = LabelledCell(paths[1], paths[0])
+        if judge.settings.get("serve"):
+            from userturn.judges.serve import fill_journal  # vLLM
+
+            fill_journal(judge, [cell])
         judged = kind_of(judge.settings).verdicts(judge, cell, n_at_once)
         return pl.concat([verdicts_table(name, part, verdicts) for part, verdicts in judged])
 

@@ -133,6 +133,22 @@ def _lacks_any(judge: Judge, cell: CellToJudge) -> bool:
     return not all(key is None or decisions.is_finished(key) for key in keys)
 
 
+def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
+    """Serve a judge's model, ask what its journal lacks about some cells, return of how many.
+
+    Nothing is loaded where the journal lacks nothing.
+
+    Raises:
+        UserError: the server does not come up, or answers nothing any more.
+    """
+    lacking = [part for cell in cells for part in cell.parts(PART) if _lacks_any(judge, part)]
+    if lacking:
+        say(f"judge {judge.name}: loading the model")
+        with served(judge.settings) as url:
+            asyncio.run(ask_about_cells(judge, url, lacking))
+    return len({part.path_to_user_turns for part in lacking})
+
+
 def serve_judge(
     judge: Judge,
     pending: Sequence[str],
@@ -142,21 +158,14 @@ def serve_judge(
 ) -> None:
     """Serve a judge's model once, fill its journal for every pending cell, write the marker.
 
-    Nothing is loaded where the journal lacks nothing.
-
     Raises:
-        UserError: the server does not come up, or answers nothing any more.
+        UserError: as `fill_journal`.
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("error: ended by SIGTERM"))
     cells = []
     for path in paths_to_user_turns:
         dataset = CellToJudge(path, "").dataset
         cells.append(CellToJudge(path, f"{folder_of_items}/{dataset}.parquet"))
-    lacking = [part for cell in cells for part in cell.parts(PART) if _lacks_any(judge, part)]
-    if lacking:
-        say(f"judge {judge.name}: loading the model")
-        with served(judge.settings) as url:
-            asyncio.run(ask_about_cells(judge, url, lacking))
-    n_asked = len({part.path_to_user_turns for part in lacking})
+    n_asked = fill_journal(judge, cells)
     marker = {"pending": sorted(pending), "n_cells": len(cells), "n_asked": n_asked}
     write_json(marker, path_to_marker, fingerprint(marker["pending"]))

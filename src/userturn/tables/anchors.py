@@ -3,7 +3,7 @@
 import polars as pl
 
 from userturn.storage.parquet import Schema
-from userturn.tables.judge_validity import warning
+from userturn.tables.judge_validity import not_validated
 from userturn.tables.material import Material, Tables
 from userturn.tables.published_results import ANCHORS
 from userturn.tables.report_layout import (
@@ -26,7 +26,9 @@ def table(material: Material) -> pl.DataFrame:
     tables = {name: material.table(name) for name in COMPARED_WITH_PAPER}
     grid, judge = material.grid, material.grid.primary_judge
     card = material.table("judge_card")
-    return anchors(tables, judge, None if judge == PAPERS_JUDGE else warning(card, grid, judge))
+    return anchors(
+        tables, judge, None if judge == PAPERS_JUDGE else not_validated(card, grid, judge)
+    )
 
 
 def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFrame:

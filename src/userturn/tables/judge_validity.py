@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from userturn.config.families import families, family
 from userturn.humans.labels import PEOPLE
 from userturn.judges.kinds import kind_of
 from userturn.study.cells import ALL
@@ -58,7 +59,17 @@ def _too_low(card: pl.DataFrame, limits: Mapping[str, float]) -> Iterator[str]:
             yield f"{found} on {row['source']} turns, {least:g} asked"
 
 
-def warning(card: pl.DataFrame, grid: Grid, *judges: str) -> str | None:
+def judged_kin(grid: Grid, judge: str) -> list[str]:
+    """Return the models of the study that are of a judge's own family, the judge itself included.
+
+    A judge may favour what its own family writes (Panickssery et al. 2024, arXiv:2404.13076).
+    """
+    own = str(grid.judges[judge].get("model", "")).rpartition("/")[2].lower()
+    members = families(grid.models)
+    return [member.model for member in members if own and member.family == family(own)]
+
+
+def not_validated(card: pl.DataFrame, grid: Grid, *judges: str) -> str | None:
     """Return the sentence that rates by some judges are no findings, or None where they may be.
 
     Args:
@@ -73,3 +84,18 @@ def warning(card: pl.DataFrame, grid: Grid, *judges: str) -> str | None:
         if why:
             said.append(f"{judge} is not validated ({'; '.join(why)})")
     return f"No findings: the judge {', and '.join(said)}." if said else None
+
+
+def warning(card: pl.DataFrame, grid: Grid, *judges: str) -> str | None:
+    """Return what to say first of rates by some judges; None where there is nothing.
+
+    That they are no findings, and that a judge is of the family of a model that it judges. The
+    arguments are those of `not_validated`.
+    """
+    kin = [
+        f"The judge {judge} is of the family of {', '.join(own)}, which it judges."
+        for judge in judges or tuple(grid.judges)
+        if (own := judged_kin(grid, judge))
+    ]
+    first = not_validated(card, grid, *judges)
+    return " ".join([first, *kin] if first else kin) or None
