@@ -10,9 +10,8 @@ from userturn.errors import UserError
 from userturn.stats.multiple_tests import holm
 from userturn.storage.atomic_files import read_identity
 from userturn.storage.key_columns import JUDGED_CELL_KEYS
-from userturn.tables.contrasts import compared
 from userturn.tables.item_counts import count_items
-from userturn.tables.item_pairs import beside, counted
+from userturn.tables.item_pairs import beside, compared, counted
 
 HELP = "compare two studies item by item"
 

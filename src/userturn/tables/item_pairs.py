@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from userturn.stats.paired import Shares
+from userturn.stats.paired import Shares, paired_difference
+from userturn.stats.sign_flips import sign_flip_p
 from userturn.storage.key_columns import JUDGED_ITEM_KEYS
 from userturn.study.cells import PLAIN
 
@@ -147,3 +149,51 @@ def scoped(paired: pl.DataFrame, scope: str, pooled: Mapping[str, str]) -> pl.Da
             .otherwise(pl.lit(EQUAL)),
         )
     return counted(table, SHARED)
+
+
+def _tested(group: pl.DataFrame) -> dict[str, Any]:
+    """Return the p-value of a change, by which test, on how many items, and how many differ.
+
+    One turn against several is no exchange of signs: where an item's greedy turn is genuine and one
+    of its five samples is, the change is -0.8 or 0.2. So the first sample stands for all then.
+    """
+    unequal = bool((group["design"] == UNEQUAL).any())
+    after, before = ("first", "first_baseline") if unequal else ("share", "share_baseline")
+    seen = group.filter(pl.col(after).is_not_null())
+    change = np.round((seen[after] - seen[before]).to_numpy(), 9)
+    n = seen["n"].cast(pl.Float64).to_numpy()
+    name = "McNemar exact" if np.isin(change, (-1, 0, 1)).all() else "sign flips exact"
+    # One item more that differs and one that does not: no change seen is no certainty.
+    scored = group["n_scored"].cast(pl.Float64).to_numpy().sum()
+    turns = 1.0 if unequal else float(scored / group["n"].to_numpy().sum())
+    differing = (float(change**2 @ n) + 1 / turns) / (n.sum() + 2)
+    how = f"{name} of first samples" if unequal else name
+    return {
+        "p": sign_flip_p(change, n),
+        "test": f"{how}, Newcombe 10",
+        "n_tested": n.sum(),
+        "differing": differing,
+    }
+
+
+def compared(group: pl.DataFrame) -> dict[str, Any]:
+    """Return how many items rise and fall, the difference with its interval, and its test.
+
+    Args:
+        group: patterns of shares of one contrast, as `item_pairs.scoped` counts them.
+    """
+    shares = shares_of(group)
+    before, after, n = shares.before, shares.after, shares.n_items
+    n_items, change = n.sum(), np.round(after - before, 9)
+    found = paired_difference(shares)
+    return {
+        "n_items": int(n_items),
+        "rate_baseline": float(before @ n / n_items),
+        "rate_condition": float(after @ n / n_items),
+        "n_rise": int(n[change > 0].sum()),
+        "n_fall": int(n[change < 0].sum()),
+        "difference": found.estimate,
+        "lower": found.lower,
+        "upper": found.upper,
+        **_tested(group),
+    }
