@@ -18,7 +18,7 @@ class Size(NamedTuple):
     active: float
 
 
-class Member(NamedTuple):
+class FamilyMember(NamedTuple):
     """A model of a family; sizes in billions of parameters, None if unknown."""
 
     model: str
@@ -42,7 +42,7 @@ def size(name: str) -> Size | None:
     return Size(total, float(found.group(3)) if found.group(3) else total)
 
 
-def families(models: Mapping[str, ModelEntry]) -> list[Member]:
+def families(models: Mapping[str, ModelEntry]) -> list[FamilyMember]:
     """Return the families' members in the order of family, size and name; unknown sizes last.
 
     Args:
@@ -52,7 +52,7 @@ def families(models: Mapping[str, ModelEntry]) -> list[Member]:
     for name, entry in models.items():
         found = size(str(entry.get("size", name)))
         sizes = (None, None) if found is None else found
-        members.append(Member(name, entry.get("family", family(name)), *sizes))
+        members.append(FamilyMember(name, entry.get("family", family(name)), *sizes))
     return sorted(members, key=lambda m: (m.family, m.size is None, m.size or 0, m.model))
 
 

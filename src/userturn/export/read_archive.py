@@ -37,7 +37,7 @@ def read_left_out(results: Path) -> dict[str, str]:
         ) from error
 
 
-class Member(NamedTuple):
+class ArchiveMember(NamedTuple):
     """A member of an archive, before anything of it is written."""
 
     name: str
@@ -94,16 +94,16 @@ def _unpack(path: Path, folder: Path) -> None:
         ) from error
 
 
-def _of_zip(found: ZipInfo) -> Member:
+def _of_zip(found: ZipInfo) -> ArchiveMember:
     mode = stat.S_IFMT(found.external_attr >> 16)
-    return Member(found.filename, found.file_size, mode in (0, stat.S_IFREG, stat.S_IFDIR))
+    return ArchiveMember(found.filename, found.file_size, mode in (0, stat.S_IFREG, stat.S_IFDIR))
 
 
-def _of_tar(found: tarfile.TarInfo) -> Member:
-    return Member(found.name, found.size, found.isreg() or found.isdir())
+def _of_tar(found: tarfile.TarInfo) -> ArchiveMember:
+    return ArchiveMember(found.name, found.size, found.isreg() or found.isdir())
 
 
-def _check(path: Path, members: list[Member], folder: Path) -> None:
+def _check(path: Path, members: list[ArchiveMember], folder: Path) -> None:
     """Refuse an archive before anything of it is written.
 
     Raises:
@@ -127,7 +127,7 @@ def _check(path: Path, members: list[Member], folder: Path) -> None:
         )
 
 
-def _unsafe(member: Member, seen: set[str]) -> str | None:
+def _unsafe(member: ArchiveMember, seen: set[str]) -> str | None:
     """Return what is wrong with a member, if anything."""
     name = PurePosixPath(member.name)
     if name.is_absolute() or ".." in name.parts or set(member.name) & set("\\:\0"):

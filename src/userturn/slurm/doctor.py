@@ -34,7 +34,7 @@ FOLDER = Path("logs", "doctor")
 NODE_CHECK = ["--nodes=1", "--mem=8000", "--time=5", "--cpus-per-task=2", "--export=ALL"]
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """One check; `trouble` says what is wrong and what to do, None if all is well."""
 
     what: str
@@ -69,7 +69,7 @@ def doctor(profile: str, configfiles: list[str], results: str, patience: int) ->
     return text
 
 
-def _tail(finding: Finding) -> str:
+def _tail(finding: CheckResult) -> str:
     return f": {finding.trouble}" if finding.trouble else ""
 
 
@@ -83,38 +83,38 @@ def _submission(profile: Path) -> list[str]:
     return [f"{option}={resources[key]}" for key, option in options.items() if key in resources]
 
 
-def examine(grid: Grid, submission: list[str], patience: int) -> Iterator[Finding]:
+def examine(grid: Grid, submission: list[str], patience: int) -> Iterator[CheckResult]:
     """Check keys, the scheduler, every model's resources, and one compute node."""
     yield from _keys(grid)
     missing = [name for name in COMMANDS if shutil.which(name) is None]
     if missing:
-        yield Finding(
+        yield CheckResult(
             "SLURM's commands",
             f"{', '.join(missing)} not found; run this on a login node (one machine alone needs no "
             "SLURM: `snakemake --cores all`)",
         )
         return
-    yield Finding("SLURM's commands")
-    yield Finding(*look_at_preemption(submission))
+    yield CheckResult("SLURM's commands")
+    yield CheckResult(*look_at_preemption(submission))
     refused = False
-    for finding in (Finding(*look) for look in look_at_requests(grid, submission)):
+    for finding in (CheckResult(*look) for look in look_at_requests(grid, submission)):
         refused = refused or finding.trouble is not None
         yield finding
     if not refused:
         yield from _node(grid, submission, patience)
 
 
-def _keys(grid: Grid) -> Iterator[Finding]:
+def _keys(grid: Grid) -> Iterator[CheckResult]:
     """Check that the judges' API keys are in the environment."""
     for name, judge in grid.judges.items():
         variable = judge.get("key_variable")
         if variable is not None:
             here = bool(os.environ.get(variable))
             fix = f"{variable} is not set; export it in the shell that starts Snakemake"
-            yield Finding(f"key of judge {name}", None if here else fix)
+            yield CheckResult(f"key of judge {name}", None if here else fix)
 
 
-def _node(grid: Grid, submission: list[str], patience: int) -> Iterator[Finding]:
+def _node(grid: Grid, submission: list[str], patience: int) -> Iterator[CheckResult]:
     """Check from a compute node that project, models, data, engine and GPUs can be used."""
     name = uuid.uuid4().hex[:8]
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ def _node(grid: Grid, submission: list[str], patience: int) -> Iterator[Finding]
     wrapped = ["--wrap", shlex.join(command)]
     job = run(["sbatch", "--parsable", *submission, *gpus, *NODE_CHECK, *called, *wrapped])
     if job.returncode:
-        yield Finding("a job on a compute node", f"sbatch says '{reason(job.stderr)}'")
+        yield CheckResult("a job on a compute node", f"sbatch says '{reason(job.stderr)}'")
         return
     yield from _answers(job.stdout.strip(), answer, patience)
 
@@ -147,17 +147,17 @@ def _question(grid: Grid) -> dict[str, Any]:
     }
 
 
-def _answers(job: str, answer: Path, patience: int) -> Iterator[Finding]:
+def _answers(job: str, answer: Path, patience: int) -> Iterator[CheckResult]:
     what = f"a job on a compute node (SLURM job {job})"
     state = _wait(job, answer, patience)
     if answer.is_file():
         found: Mapping[str, str | None] = json.loads(answer.read_text())
-        yield from (Finding(key, value) for key, value in found.items())
+        yield from (CheckResult(key, value) for key, value in found.items())
     elif state is None:
         run(["scancel", job])
-        yield Finding(what, f"did not run within {patience} s; the queue may be long: try again")
+        yield CheckResult(what, f"did not run within {patience} s; if the queue is long, try again")
     else:
-        yield Finding(
+        yield CheckResult(
             what,
             f"ended but left no '{answer}'; the project's folder '{Path.cwd()}' must be on a file "
             f"system that compute nodes share, and so must the Python in use ({sys.executable})",
