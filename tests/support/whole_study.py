@@ -33,7 +33,9 @@ FILES = {  # where each input of a table lies
     "control_verdicts": "controls/*.parquet",
     "human_items": "datasets/*.parquet",
     "swapped_verdicts": "swapped/*.parquet",
-    "labelled_verdicts": "labelled/*.parquet",
+    "labelled_verdicts": "labelled/verdicts/*.parquet",
+    "labelled_items": "labelled/items.parquet",
+    "labelled_turns": "labelled/user_turns.parquet",
     "round_keys": "humans/key.parquet",
     "annotations": "humans/annotations.parquet",
     "blind": "humans/items.parquet",
@@ -70,6 +72,7 @@ def write_whole_study(folder: Path) -> None:
         answers = pl.read_parquet(path).select("model", "dataset", "item", finish_reason=ends)
         save(answers, folder / "answers" / path.parent.name / path.name)
     _write_controls(folder, pl.concat(verdicts))
+    _write_labelled(folder, pl.concat(verdicts))
     _write_round(folder, pl.concat(turns), pl.concat(verdicts))
 
 
@@ -100,6 +103,26 @@ def _write_controls(folder: Path, verdicts: pl.DataFrame) -> None:
         save(swapped, folder / "swapped" / f"{judge}.parquet")
     begun = [[{"role": "user", "content": f"talk {i // 2}"}] for i in range(len(items))]
     save(pl.DataFrame({"item": items, "messages": begun}), folder / "datasets" / "talks.parquet")
+
+
+def _write_labelled(folder: Path, verdicts: pl.DataFrame) -> None:
+    """Write verdicts on turns whose labels are known: here those that the second judge gave."""
+    plain = verdicts.filter(pl.col("dataset") == "gsm8k", pl.col("model") == MODELS[0])
+    plain = plain.filter(pl.col("perturbation") == "none", pl.col("temperature") == 0)
+    for judge in JUDGES:
+        path = folder / "labelled" / "verdicts" / f"{judge}.parquet"
+        save(plain.filter(pl.col("judge") == judge), path)
+    known = plain.filter(pl.col("judge") == JUDGES[1], pl.col("label").is_not_null())
+    talk = pl.format("talk {}", pl.col("index") // 2)
+    talks = known.with_row_index().select(
+        "item",
+        "label",
+        conversation=talk,
+        language=pl.lit("en"),
+    )
+    save(talks, folder / "labelled" / "items.parquet")
+    texts = plain.select("item").unique(maintain_order=True).with_columns(text=pl.col("item"))
+    save(texts, folder / "labelled" / "user_turns.parquet")
 
 
 def _write_round(folder: Path, turns: pl.DataFrame, verdicts: pl.DataFrame) -> None:

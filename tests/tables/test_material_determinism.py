@@ -39,9 +39,9 @@ def test_tables_and_figures_are_equal_in_thirty_passes_with_one_two_and_eight_th
         for line in done.stdout.splitlines():
             for name, digest in json.loads(line).items():
                 found[name].append(digest)
-    tables = {f"{name}.csv" for name in TABLES if name not in NO_VERDICTS}
+    tables = {f"{name}.parquet" for name in TABLES if name not in NO_VERDICTS}
     assert set(found) >= tables | {f"{name}.svg" for name in FIGURES}
-    slow = {f"{name}.csv" for name in SLOW}
+    slow = {f"{name}.parquet" for name in SLOW}
     assert {len(found[name]) for name in tables - slow} == {len(THREADS) * PASSES}
     assert {len(found[name]) for name in slow} == {len(THREADS) * SLOW_PASSES}
     assert [name for name, digests in found.items() if len(set(digests)) > 1] == []
