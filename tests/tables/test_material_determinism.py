@@ -21,9 +21,9 @@ PASSES = 10
 def test_tables_and_figures_are_equal_in_thirty_passes_with_one_two_and_eight_threads(
     tmp_path: Path,
 ) -> None:
-    """Five datasets, three judges; figures and two slow tables are made in nine of the passes.
+    """Five datasets, three judges; two slow tables are made in nine of the passes.
 
-    Their pictures are made in three, once for each number of threads.
+    Figures are drawn in three, once for each number of threads.
     """
     write_whole_study(tmp_path)
     found: dict[str, list[str]] = defaultdict(list)
