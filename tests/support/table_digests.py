@@ -14,23 +14,25 @@ from tests.support.whole_study import inputs_in, whole_grid
 from userturn.figures.confusion import draw_confusion
 from userturn.figures.draw import draw_figures
 from userturn.tables.material import Material, make_tables
-from userturn.workflow.registry import FIGURES, TABLES
+from userturn.workflow.registry import TABLES, figures_of
 
-# One is counted from accounts beside journals, the other from texts alone.
-NO_VERDICTS = {"costs", "training_overlap"}
+# What applies to every study, but for costs, which are counted from accounts beside journals.
+MADE = [name for name, table in TABLES.items() if table.needs is None and name != "costs"]
+DRAWN = figures_of("draw_figures")
 SLOW = {"agreement", "corrected_rates"}
-SLOW_PASSES = 3
+SLOW_PASSES = 2
 
 
 def write_all(folder: Path, made: Path, slow: bool, drawn: bool) -> None:
     """Write the tables and figures of a study as its rules do."""
     grid, inputs = whole_grid(), inputs_in(folder)
-    names = [name for name in TABLES if name not in NO_VERDICTS and (slow or name not in SLOW)]
+    names = [name for name in MADE if slow or name not in SLOW]
     tables = {n: [f"{made}/{n}{ending}" for ending in TABLES[n].formats] for n in names}
     make_tables(Material(grid, inputs), "identity", tables)
     if drawn:
-        figures = {n: [f"{made}/{n}{end}" for end in (".vl.json", ".svg", ".png")] for n in FIGURES}
-        confusion = figures.pop("confusion")
+        endings = (".vl.json", ".svg", ".png")
+        figures = {name: [f"{made}/{name}{end}" for end in endings] for name in DRAWN}
+        confusion = [f"{made}/confusion{end}" for end in endings]
         draw_figures(grid, "identity", {n: paths[0] for n, paths in tables.items()}, figures)
         draw_confusion("identity", f"{made}/confusion.parquet", inputs["rubric"][0], confusion)
 
