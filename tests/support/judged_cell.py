@@ -8,9 +8,11 @@ import polars as pl
 
 from tests.support.snakemake_runs import ROOT
 from userturn.judges.budget import read_accounts
-from userturn.judges.endpoint_verdicts import endpoint_verdicts
+from userturn.judges.endpoint_verdicts import endpoint_verdicts, open_endpoint, schema_of
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.judge_cell import judge_cell
+from userturn.judges.prompt import load_prompt
+from userturn.judges.trial import note_trial
 from userturn.judges.usage import Spent
 
 PRICE = {"input": 1.0, "cached_input": 0.5, "output": 10.0}
@@ -37,11 +39,17 @@ def settings(url: str, **changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def judge(results: Path, url: str, cap: float | None = None, **changes: Any) -> Judge:
-    """Return a judge of a study."""
+def judge(
+    results: Path, url: str, cap: float | None = None, is_tried: bool = True, **changes: Any
+) -> Judge:
+    """Return a judge of a study, whose endpoint has passed its trial or is to be tried."""
     shares = [changes.pop(f"max_{what}_share", 1.0) for what in ("error", "unscored")]
     accounts = results / "journal/costs"
-    return Judge("j", settings(url, **changes), results, accounts, {"j": PRICE}, cap, *shares)
+    one = Judge("j", settings(url, **changes), results, accounts, {"j": PRICE}, cap, *shares)
+    if is_tried:
+        endpoint = open_endpoint(one, schema_of(one, load_prompt(one.settings)), 1)
+        note_trial(endpoint, one.account(""))
+    return one
 
 
 def cell(results: Path, *turns: str, name: str = "cells/m/d/t0/none") -> CellToJudge:

@@ -36,7 +36,7 @@ def identity(entry):
 
 
 def price(entry, n_calls, n_tokens):
-    return 0.0
+    return 0.0, 0.0
 
 
 def judge_turns(judge, turns, paid_by):

@@ -5,6 +5,7 @@ audit.py: `userturn audit`: checks every artifact of a study.
 compare.py: `userturn compare`: two studies side by side, item by item.
 doctor.py: `userturn doctor`: finds what would fail on a cluster.
 export.py: `userturn export`: packs a finished study into one archive.
+judge_calls.py: how often each judge of a planned study is asked.
 main.py: the argument parser, and which module answers each command.
 plan.py: `userturn plan`: requests, prompts and estimated cost before a run.
 power.py: `userturn power`: items, samples and labels that a study needs.
@@ -12,5 +13,6 @@ rates.py: `userturn rates`: rates, controls and judges of a finished study.
 rejudge.py: `userturn rejudge`: has a judge asked again about what it left unscored.
 smallest_effect.py: the smallest change that a planned study can see.
 status.py: `userturn status`: progress of a running study.
+study_size.py: how large a planned study is.
 why.py: `userturn why`: how a file was made and whether it would be made again.
 """

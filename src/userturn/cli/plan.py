@@ -2,27 +2,23 @@
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from userturn.cli.arguments import take_configuration
+from userturn.cli.judge_calls import calls_of, price_of
 from userturn.cli.smallest_effect import smallest_effect
+from userturn.cli.study_size import Size, dataset_size, turns_of
 from userturn.config.load import load_config
 from userturn.datasets.messages import Message
 from userturn.errors import UserError
-from userturn.judges.kinds import kind_of
 from userturn.models.fetch import folder_at_hand
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
-from userturn.study.inputs import LABELLED_TURNS
-from userturn.workflow.chance_floor import ChanceFloorGrid
-from userturn.workflow.labelled import LabelledGrid
 
 HELP = "show requests, cost and prompts before a run"
 
@@ -37,18 +33,7 @@ def run(arguments: argparse.Namespace) -> str:
     return plan(arguments.configfile, arguments.results)
 
 
-CHARACTERS_PER_TOKEN = 4
-TOKENS_OF_AN_UNSEEN_ITEM = 250
 LONGEST_SHOWN = 240
-
-
-@dataclass(frozen=True)
-class Size:
-    """Size of a dataset; `is_counted` is False for an assumption."""
-
-    n_items: int
-    n_tokens: float
-    is_counted: bool
 
 
 def plan(configfiles: list[str], results: str) -> str:
@@ -60,23 +45,6 @@ def plan(configfiles: list[str], results: str) -> str:
     parts = [_grid(grid), _datasets(sizes), _models(grid, sizes), _judges(grid, sizes)]
     parts.append(smallest_effect(grid, sum(size.n_items for size in sizes.values())))
     return "\n\n".join([*parts, *(_first_prompt(grid, name) for name in grid.models)])
-
-
-def dataset_size(grid: Grid, dataset: str) -> Size:
-    """Return a dataset's size: counted if it is here, else as its config entry says."""
-    settings, path = grid.datasets[dataset], grid.dataset_path(dataset)
-    if path.is_file():
-        messages = pl.read_parquet(path, columns=["messages"])["messages"].to_list()
-        n_items = len(messages)
-        n_characters = sum(len(m["content"]) for conversation in messages for m in conversation)
-    elif "hub" not in settings:
-        lines = Path(settings["file"]).read_text().splitlines()
-        n_items = min(len(lines), settings.get("limit", len(lines)))
-        n_characters = sum(map(len, lines[:n_items]))
-    else:
-        n_items = min(settings.get("rows", 0), settings.get("limit", settings.get("rows", 0)))
-        return Size(n_items, TOKENS_OF_AN_UNSEEN_ITEM, False)
-    return Size(n_items, n_characters / CHARACTERS_PER_TOKEN / max(1, n_items), True)
 
 
 def _grid(grid: Grid) -> str:
@@ -99,21 +67,12 @@ def _datasets(sizes: Mapping[str, Size]) -> str:
     return "\n".join(["datasets", *lines])
 
 
-def _turns(grid: Grid, sizes: Mapping[str, Size], model: str) -> dict[str, int]:
-    """Return the number of user turns of one model, by dataset."""
-    turns = dict.fromkeys(sizes, 0)
-    for cell in grid.cells:
-        if cell.model == model:
-            turns[cell.dataset] += sizes[cell.dataset].n_items * grid.n_samples(cell.temperature)
-    return turns
-
-
 def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
     """Return a table of requests, tokens, sweeps and GPUs, one line per model."""
     head = f"  {'model':<24} {'answers':>9} {'user turns':>11} {'read':>9} {'written':>9}"
     lines = [f"{head}  sweeps x GPUs"]
     for name, entry in grid.models.items():
-        turns, answer = _turns(grid, sizes, name), grid.answer_settings(name)["max_tokens"]
+        turns, answer = turns_of(grid, sizes, name), grid.answer_settings(name)["max_tokens"]
         n_answers = sum(size.n_items for size in sizes.values())
         read = sum(
             size.n_items * size.n_tokens + turns[key] * (size.n_tokens + answer)
@@ -128,44 +87,21 @@ def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
     return "\n".join(["requests of each model; tokens read and written at most", *lines])
 
 
-def _turns_judged(grid: Grid, sizes: Mapping[str, Size], model: str) -> dict[str, int]:
-    """Return how often a judge is asked about turns of one model, by dataset.
-
-    Every turn is judged once, and some of most cells again for the chance floor.
-    """
-    floor, turns = ChanceFloorGrid(grid), _turns(grid, sizes, model)
-    for cell in floor.cells:
-        if cell.model == model:
-            n_turns = sizes[cell.dataset].n_items * grid.n_samples(cell.temperature)
-            turns[cell.dataset] += min(n_turns, floor.n_turns)
-    return turns
-
-
-def _labelled(grid: Grid) -> tuple[float, float]:
-    """Return how many labelled turns each judge reads, and their tokens."""
-    if not LabelledGrid(grid).is_on:
-        return 0.0, 0.0
-    text = Path(LABELLED_TURNS).read_text(encoding="utf-8")
-    return float(len(text.splitlines())), len(text) / CHARACTERS_PER_TOKEN
-
-
 def _judges(grid: Grid, sizes: Mapping[str, Size]) -> str:
-    """Return the number of calls of each judge, and their price if its entry has one.
+    """Return how often each judge is asked, and its price if its entry has one.
 
     `price` is per million tokens: {input: 0.75, output: 4.5}.
     """
-    lines = ["judge calls, at most"]
-    n_calls, n_read = _labelled(grid)
-    for name in grid.models:
-        longest = grid.answer_settings(name)["max_tokens"] + grid.config["user_turn"]["max_tokens"]
-        for dataset, n_turns in _turns_judged(grid, sizes, name).items():
-            n_calls += n_turns
-            n_read += n_turns * (sizes[dataset].n_tokens + longest)
-    for name, judge in grid.judges.items():
-        money = kind_of(judge).price(judge, n_calls, n_read)
-        cost = "no price in its entry" if money is None else f"{money:,.2f} at most"
-        cost = "free" if money == 0 else cost
-        lines.append(f"  {name:<24} {n_calls:>11,.0f} calls, {cost}")
+    lines = [
+        "judge calls for user turns, chance floors, controls and rubrics: about, one request each;",
+        "at most, two each, as where no first reply can be read, and replies of full length",
+    ]
+    for name in grid.asked_judges:
+        calls = calls_of(grid, name, sizes)
+        money = price_of(grid.all_judges[name], calls)
+        cost = "no price in its entry" if money is None else "about {:,.2f}, {:,.2f} at most"
+        shown = "free" if money == (0, 0) else cost.format(*(money or ()))
+        lines.append(f"  {name:<24} {calls.n:>11,.0f} calls, {shown}")
     if (cap := grid.config["max_cost"]) is not None:
         lines.append(f"  max_cost stops them all before they cost {cap:,.2f}")
     return "\n".join(lines)

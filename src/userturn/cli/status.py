@@ -11,11 +11,14 @@ import polars as pl
 
 from userturn.cli.arguments import take_configuration
 from userturn.config.load import load_config
+from userturn.judges.budget import AccountOnDisk, read_accounts
+from userturn.judges.usage import Spent
 from userturn.storage.journal import files_of_journal, read_lines
 from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes, table_of
 from userturn.storage.leases import describe_owner, held, newest
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
+from userturn.study.judge import judge_prices
 
 HELP = "show the progress of a running study"
 
@@ -66,7 +69,29 @@ def status(configfiles: list[str], results: str, now: float | None = None) -> st
     )
     moment = time.time() if now is None else now
     lines = [line for name in grid.models for line in _lines(grid, name, moment)]
-    return "\n".join([head, *lines, *_at_work(grid, moment)])
+    return "\n".join([head, *lines, *_at_work(grid, moment), *_judges(grid)])
+
+
+def _judges(grid: Grid) -> Iterator[str]:
+    """Yield what each judge has been asked and what that cost, once any of them was."""
+    accounts: dict[str, list[AccountOnDisk]] = {}
+    for account in read_accounts(grid.accounts_folder):
+        accounts.setdefault(account.judge, []).append(account)
+    if accounts:
+        yield f"{'judge':<24} {'requests':>9} {'in flight':>9} {'verdicts':>9}  cost"
+    prices, total = judge_prices(grid), 0.0
+    for judge, of_judge in sorted(accounts.items()):
+        spent = sum((account.total for account in of_judge), start=Spent())
+        costs = [cost for account in of_judge if (cost := account.cost(prices)) is not None]
+        total += sum(costs)
+        n_in_flight = sum(account.in_flight.n_requests for account in of_judge)
+        yield (
+            f"{judge:<24} {spent.n_requests:>9,} {n_in_flight:>9,} {spent.n_verdicts:>9,}  "
+            + (f"{sum(costs):,.4f}" if costs else "no price in its entry")
+            + ("" if judge in grid.all_judges else ", not in the config any more")
+        )
+    if accounts and (cap := grid.config["max_cost"]) is not None:
+        yield f"{'all judges':<54}  {total:,.4f} of max_cost {cap:g}"
 
 
 def _at_work(grid: Grid, now: float) -> Iterator[str]:

@@ -23,8 +23,10 @@ phrases.py: phrases that show the heuristic judge who speaks, and to what a turn
 prompt.py: the prompt for a user turn, and the identity of that question.
 rate_limit.py: how many requests may be in flight: more while latency holds, fewer on 429.
 rubric.py: labels, the rules between them and what the paper calls them: read by judges and people.
+request_slots.py: how many requests are in flight over all jobs of a machine.
 session.py: what one job has at hand while it asks a judge.
 serve.py: serves a judge's model with vLLM on loopback for the length of a job.
+trial.py: the first question to an endpoint, asked alone.
 usage.py: tokens and cost of requests.
 verdict.py: a verdict: a label of the rubric, or the reason why there is none.
 words.py: words of a text, and how many of them another text holds.

@@ -11,6 +11,7 @@ from userturn.judges.decisions import Record, only_writer
 from userturn.judges.http_client import Endpoint
 from userturn.judges.prompt import Question
 from userturn.judges.session import Session
+from userturn.judges.trial import has_passed, note_trial
 from userturn.judges.verdict import REFUSED, TOO_LONG
 from userturn.logs import Progress
 from userturn.storage.journal import Writer
@@ -69,7 +70,12 @@ class Asker:
             CapReachedError: one more request could pass the hard cap.
         """
         tasks: set[asyncio.Task[None]] = set()
+        is_tried = has_passed(self.session.endpoint, self.session.account)
         for question in questions:
+            if not is_tried:
+                await self._try(question, progress)
+                is_tried = True
+                continue
             while self._n_running >= int(self.session.endpoint.pace.limit):
                 self._freed.clear()
                 await self._freed.wait()
@@ -83,6 +89,26 @@ class Asker:
             await asyncio.wait(tasks)
         if self._failure is not None:
             raise self._failure
+
+    async def _try(self, question: Question, progress: Progress) -> None:
+        """Ask an endpoint's first question alone, and note that it brought a verdict.
+
+        Raises:
+            BrokenEndpointError: it brought none, and a refusal or a long text is not why.
+        """
+        endpoint, account = self.session.endpoint, self.session.account
+        record = await self._decide(question)
+        self._keep(record)
+        progress.add(0)
+        if record["outcome"] == "ok":
+            account.decided()
+            note_trial(endpoint, account)
+        elif record["reason"] not in (REFUSED, TOO_LONG):
+            raise BrokenEndpointError(
+                f"the first question to the endpoint '{endpoint.url}' brought no verdict, so no "
+                f"other was asked: {record['reason']}; correct the judge's entry or what it names "
+                "and run the same command again"
+            )
 
     async def _settle(self, question: Question, progress: Progress) -> None:
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
 from userturn.judges.rubric import RULES, parse_rubric, prompt_sha256, read_rubric, rubric_sha256
-from userturn.judges.usage import MILLION
+from userturn.judges.usage import MILLION, UNLIMITED
 from userturn.judges.verdict import UserTurn, Verdict, verdict_schema
 from userturn.models.fetch import source_identity
 from userturn.storage.hashing import fingerprint
@@ -26,6 +26,8 @@ SHAPING = ("model", "settings", "reply", "rationale_characters")
 VARIABLE = expression(r"[A-Z_][A-Z0-9_]{0,63}")
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")
 TOKENS_OF_A_RUBRIC, TOKENS_OF_A_VERDICT = 800, 120
+N_REQUESTS = 2  # of a question at most: itself and one repair
+TOKENIZER_MARGIN = 2  # a text may have so many times the tokens that its characters suggest
 
 
 def complete(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,14 +92,28 @@ def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> float | None:
-    """Return the money for calls that read so many tokens beside the rubric; None if unknown."""
+def most_written(entry: Mapping[str, Any]) -> int:
+    """Return the most tokens that a reply may have by an entry's settings."""
+    limits = [entry["settings"].get(name) for name in TOKEN_LIMITS]
+    return next((limit for limit in limits if isinstance(limit, int)), UNLIMITED)
+
+
+def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> tuple[float, float] | None:
+    """Return about how much calls cost that read so many tokens beside the rubric, and the most.
+
+    About: each is asked once and answered shortly. At most: each is asked twice, its texts take
+    twice the tokens, and each reply is as long as the settings allow. None where no price is known.
+    """
     known = entry.get("price")
     if known is None:
         return None
     n_read = n_tokens + n_calls * TOKENS_OF_A_RUBRIC
-    n_written = n_calls * TOKENS_OF_A_VERDICT
-    return float((n_read * known["input"] + n_written * known["output"]) / MILLION)
+    longest = most_written(entry)
+    usual = n_read * known["input"]
+    usual += n_calls * min(longest, TOKENS_OF_A_VERDICT) * known["output"]
+    most = N_REQUESTS * (TOKENIZER_MARGIN * n_read * known["input"])
+    most += N_REQUESTS * n_calls * longest * known["output"]
+    return float(usual / MILLION), float(most / MILLION)
 
 
 def verdicts(

@@ -180,9 +180,9 @@ def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {"version": VERSION, **entry}
 
 
-def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> float | None:
-    """Return 0: it is free."""
-    return 0.0
+def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> tuple[float, float]:
+    """Return zeros: it is free."""
+    return 0.0, 0.0
 
 
 def judge_turns(judge: "Judge", turns: Sequence[UserTurn], paid_by: str) -> list[Verdict]:

@@ -21,11 +21,12 @@ from userturn.config.entries import EndpointEntry
 from userturn.datasets.messages import Message
 from userturn.judges.api_keys import without_key
 from userturn.judges.budget import Account
-from userturn.judges.endpoint import TOKEN_LIMITS
+from userturn.judges.endpoint import most_written
 from userturn.judges.model_names import is_other_model
 from userturn.judges.parse_reply import Reply, error_in, is_too_long, read_reply
 from userturn.judges.rate_limit import Pace
-from userturn.judges.usage import UNLIMITED, at_most
+from userturn.judges.request_slots import one_slot
+from userturn.judges.usage import at_most
 from userturn.logs import say
 
 LARGEST_BODY = 1_000_000  # bytes that are read of a reply
@@ -111,8 +112,7 @@ class Endpoint:
     @property
     def max_output(self) -> int:
         """The most tokens that a reply may have."""
-        limits = [self.settings["settings"].get(name) for name in TOKEN_LIMITS]
-        return next((limit for limit in limits if isinstance(limit, int)), UNLIMITED)
+        return most_written(self.settings)
 
     def redacted(self, text: str, length: int = KEPT) -> str:
         """Return a text without the key in it, cut to a length."""
@@ -144,11 +144,12 @@ class Endpoint:
             CapReachedError: one more request could pass the hard cap.
         """
         body = json.dumps({**self.fixed, "messages": messages}).encode()
-        n_timeouts = 0
+        n_timeouts, slots = 0, account.folder / "in_flight" / account.judge
         for attempt in range(1, self.settings["attempts"] + 1):
             await self.pace.pause()
             try:
-                reply = await self._attempt(body, account)
+                async with one_slot(slots, self.settings["concurrency"]):
+                    reply = await self._attempt(body, account)
             except _RetriableError as error:
                 n_timeouts += isinstance(error, _TimedOutError)
                 if attempt == self.settings["attempts"] or n_timeouts == TIMEOUTS:

@@ -48,10 +48,10 @@ class JudgeKind(Protocol):
     def identity(self, entry: Entry) -> dict[str, Any]:
         """Return what of a complete entry shapes a verdict, files by their content."""
 
-    def price(self, entry: Entry, n_calls: float, n_tokens: float) -> float | None:
-        """Return the money that calls cost at most which read so many tokens together.
+    def price(self, entry: Entry, n_calls: float, n_tokens: float) -> tuple[float, float] | None:
+        """Return about how much money calls cost that read so many tokens together, and the most.
 
-        0 is free, None is a price that the entry does not say.
+        Zeros are free, None is a price that the entry does not say.
         """
 
     def verdicts(

@@ -34,5 +34,11 @@ OPENS_ROLE = re.compile(
 )
 """The control tokens with which a role begins, and its name in one of the groups a, b and c."""
 
-MAY_OPEN_TOKEN = rf"<(?=[|/a-zA-Z_｜])|\[(?=/?[A-Z]|[gs]?MASK|\|)|(?={_MINIMAX})[\[\]]"
-"""The first character of all that could be a control token, of a family not known here too."""
+MAY_OPEN_TOKEN = (
+    rf"<(?=[|/a-zA-Z_｜])|\[(?=/?[A-Z]|[gs]?MASK|\|)|(?={_MINIMAX})[\[\]]"
+    rf"|\[(?=[ \t]*(?i:{ROLES})[ \t]*\])"
+)
+"""The first character of all that could be a control token, of a family not known here too.
+
+Also of `[user]` and the like, with which a judge's prompt heads the messages of a conversation.
+"""

@@ -1,21 +1,25 @@
 """A judge of a study, by its name."""
 
 from userturn.judges.judge import Judge
+from userturn.judges.usage import Price
 from userturn.study.grid import Grid
+
+
+def judge_prices(grid: Grid) -> dict[str, Price]:
+    """Return the prices of all judges of the config that have one, by name."""
+    entries = grid.config["judges"].items()
+    return {judge: entry["price"] for judge, entry in entries if "price" in entry}
 
 
 def judge_of(grid: Grid, name: str) -> Judge:
     """Return a judge of a grid by its name."""
-    prices = {
-        judge: entry["price"] for judge, entry in grid.config["judges"].items() if "price" in entry
-    }
     config = grid.config
     return Judge(
         name,
         grid.all_judges[name],
         grid.results,
         grid.accounts_folder,
-        prices,
+        judge_prices(grid),
         config["max_cost"],
         config["max_error_share"],
         config.get("max_unscored_share", 1.0),  # a study from before there was such a limit

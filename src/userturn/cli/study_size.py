@@ -1,0 +1,47 @@
+"""How large a planned study is: items, tokens and user turns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from userturn.study.grid import Grid
+
+CHARACTERS_PER_TOKEN = 4
+TOKENS_OF_AN_UNSEEN_ITEM = 250
+
+
+@dataclass(frozen=True)
+class Size:
+    """Size of a dataset; `is_counted` is False for an assumption."""
+
+    n_items: int
+    n_tokens: float
+    is_counted: bool
+
+
+def dataset_size(grid: Grid, dataset: str) -> Size:
+    """Return a dataset's size: counted if it is here, else as its config entry says."""
+    settings, path = grid.datasets[dataset], grid.dataset_path(dataset)
+    if path.is_file():
+        messages = pl.read_parquet(path, columns=["messages"])["messages"].to_list()
+        n_items = len(messages)
+        n_characters = sum(len(m["content"]) for conversation in messages for m in conversation)
+    elif "hub" not in settings:
+        lines = Path(settings["file"]).read_text().splitlines()
+        n_items = min(len(lines), settings.get("limit", len(lines)))
+        n_characters = sum(map(len, lines[:n_items]))
+    else:
+        n_items = min(settings.get("rows", 0), settings.get("limit", settings.get("rows", 0)))
+        return Size(n_items, TOKENS_OF_AN_UNSEEN_ITEM, False)
+    return Size(n_items, n_characters / CHARACTERS_PER_TOKEN / max(1, n_items), True)
+
+
+def turns_of(grid: Grid, sizes: Mapping[str, Size], model: str) -> dict[str, int]:
+    """Return the number of user turns of one model, by dataset."""
+    turns = dict.fromkeys(sizes, 0)
+    for cell in grid.cells:
+        if cell.model == model:
+            turns[cell.dataset] += sizes[cell.dataset].n_items * grid.n_samples(cell.temperature)
+    return turns

@@ -1,0 +1,32 @@
+"""The trial of an endpoint: before the first paid cell, one question is asked alone.
+
+It is the first question that the job has anyway, so it is counted and journalled as the others are,
+and nothing is paid for twice. What an endpoint, its model and settings have passed is noted beside
+the judge's accounts.
+"""
+
+from pathlib import Path
+
+from userturn.judges.budget import Account
+from userturn.judges.http_client import Endpoint
+from userturn.storage.atomic_files import read_identity, write_json
+from userturn.storage.hashing import fingerprint
+
+
+def _path(account: Account) -> Path:
+    return account.folder / account.judge / "trial.json"
+
+
+def _identity(endpoint: Endpoint) -> str:
+    """Return what a trial is of; a server on this machine gets another port each time."""
+    return fingerprint([None if endpoint.is_here else endpoint.url, endpoint.fixed])
+
+
+def has_passed(endpoint: Endpoint, account: Account) -> bool:
+    """Tell whether the endpoint has given a verdict before, with this model and these settings."""
+    return read_identity(_path(account)) == _identity(endpoint)
+
+
+def note_trial(endpoint: Endpoint, account: Account) -> None:
+    """Note that the endpoint has given a verdict."""
+    write_json({"judge": account.judge}, _path(account), _identity(endpoint))
