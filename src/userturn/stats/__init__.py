@@ -5,6 +5,7 @@ arrays.py: the types of arrays.
 allocation.py: how many of each stratum to draw, by Neyman.
 association.py: rank correlation over models, odds ratios over items.
 clustered.py: rates of items that have several turns each.
+clustered_means.py: means of numbers whose turns share conversations.
 combinations.py: limits of sums and differences, from the limits of their parts.
 equivalence.py: whether a quantity is within a margin.
 interaction.py: whether a condition changes two groups alike.
