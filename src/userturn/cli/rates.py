@@ -117,6 +117,22 @@ def format_correlations(correlations: pl.DataFrame) -> str:
     return "\n".join(lines) if len(lines) > 2 else ""
 
 
+def format_likelihood(likelihood: pl.DataFrame) -> str:
+    """Return how likely models find human follow-ups, as lines of text with intervals."""
+    lines = [
+        "human follow-ups: share likelier after their own conversation than after others, gains in "
+        "nats a token; 95% interval"
+    ]
+    shown = likelihood.filter(pl.col("unit").is_in(["share", "nats a token"]))
+    for row in shown.drop_nulls("estimate").to_dicts():
+        what = f"{row['model']} {row['dataset']} {row['measure']}"
+        limits = "" if row["lower"] is None else f"[{row['lower']:6.2f}, {row['upper']:6.2f}]"
+        chance = "" if row["chance"] is None else f"  chance {row['chance']:.2f}"
+        scored = f"{row['n_scored']}/{row['n_turns']} scored"
+        lines.append(f"  {what:<69} {row['estimate']:6.2f} {limits}  {scored}{chance}")
+    return "\n".join(lines)
+
+
 def format_cards(cards: pl.DataFrame) -> str:
     """Return each judge's card over all turns of each source, as lines of text with intervals."""
     lines = ["how far each judge can be believed, on turns of a known kind, with 95% interval"]
@@ -155,6 +171,9 @@ def show_rates(results: Path) -> str:
     over_models = tables / "correlations.parquet"
     if over_models.is_file():
         judges += format_correlations(pl.read_parquet(over_models))
+    likelihood = tables / "likelihood.parquet"
+    if likelihood.is_file():
+        judges += f"\n{format_likelihood(pl.read_parquet(likelihood))}"
     cards = tables / "judge_card.parquet"
     if cards.is_file():
         judges = f"{format_cards(pl.read_parquet(cards))}\n{judges}"
