@@ -9,7 +9,6 @@ import pytest
 
 from userturn.generation.plan_files import (
     PLAN_SCHEMA,
-    ROWS,
     Plan,
     read_plan,
     requests_in_order,
@@ -20,6 +19,7 @@ from userturn.models.requests import Request, Sampling
 from userturn.prompts.chat_template import Prompt
 from userturn.storage.atomic_files import read_identity
 from userturn.storage.hashing import file_sha256
+from userturn.storage.parquet import PLAN_SLICE
 
 SAMPLING = Sampling(1.0, 1.0, 0, 0.0, 8, (2,), None)
 
@@ -46,15 +46,17 @@ def test_requests_come_back_as_they_were_planned(tmp_path: Path) -> None:
 
 
 def test_plan_of_more_rows_than_are_in_memory_at_once_is_whole(tmp_path: Path) -> None:
-    plan = written(tmp_path / "p.parquet", *(planned(i, f"k{i}") for i in range(2 * ROWS + 1)))
-    assert [position for position, _ in plan.requests()] == list(range(2 * ROWS + 1))
-    parts = list(read_plan(tmp_path, ROWS))
-    assert [part.height for part in parts] == [ROWS, ROWS, 1]
-    assert pl.concat(parts)["position"].to_list() == list(range(2 * ROWS + 1))
+    plan = written(
+        tmp_path / "p.parquet", *(planned(i, f"k{i}") for i in range(2 * PLAN_SLICE + 1))
+    )
+    assert [position for position, _ in plan.requests()] == list(range(2 * PLAN_SLICE + 1))
+    parts = list(read_plan(tmp_path, PLAN_SLICE))
+    assert [part.height for part in parts] == [PLAN_SLICE, PLAN_SLICE, 1]
+    assert pl.concat(parts)["position"].to_list() == list(range(2 * PLAN_SLICE + 1))
 
 
 def test_plan_of_as_many_rows_as_are_in_memory_at_once_has_no_empty_part(tmp_path: Path) -> None:
-    plan = written(tmp_path / "p.parquet", *(planned(i, f"k{i}") for i in range(ROWS)))
+    plan = written(tmp_path / "p.parquet", *(planned(i, f"k{i}") for i in range(PLAN_SLICE)))
     assert pq.ParquetFile(plan.path).num_row_groups == 1
 
 
@@ -62,7 +64,7 @@ def test_plan_without_a_row_has_its_columns(tmp_path: Path) -> None:
     plan = written(tmp_path / "p.parquet")
     assert pl.read_parquet(plan.path).schema == PLAN_SCHEMA
     assert list(plan.requests()) == []
-    (part,) = read_plan(tmp_path, ROWS)
+    (part,) = read_plan(tmp_path, PLAN_SLICE)
     assert part.is_empty() and part.schema == PLAN_SCHEMA
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import polars as pl
 
 from userturn.errors import UserError
-from userturn.generation.plan_files import PLAN_SCHEMA, ROWS, plan_keys, read_plan
+from userturn.generation.plan_files import PLAN_SCHEMA, plan_keys, read_plan
 from userturn.generation.reasoning import ANY_FORM, read_answer
 from userturn.prompts.answer_form import AnswerForm
 from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes
-from userturn.storage.parquet import SLICE, Schema, slices, write_parts
+from userturn.storage.parquet import PLAN_SLICE, SLICE, Schema, slices, write_parts
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
@@ -52,7 +52,7 @@ def shown_answers(
     outcomes = read_outcomes(journal, keys, ["key", "outcome", "text", "token_ids"])
     shown: dict[str, str | None] = {}
     columns = ["item", "key", "prompt_text"]
-    asked_for = [slices(pl.scan_parquet(path).select(columns), ROWS) for path in plans]
+    asked_for = [slices(pl.scan_parquet(path).select(columns), PLAN_SLICE) for path in plans]
     for asked in chain.from_iterable(asked_for):
         rows = asked.join(outcomes, on="key", how="left")
         for item, prompt, outcome, text, ids in rows.select(SHOWN).iter_rows():

@@ -21,7 +21,7 @@ from userturn.models.completion import AnyRequest
 from userturn.models.requests import Request, Sampling
 from userturn.prompts.chat_template import Prompt
 from userturn.storage.hashing import fingerprint
-from userturn.storage.parquet import Schema, slices, table_writer
+from userturn.storage.parquet import PLAN_SLICE, Schema, slices, table_writer
 from userturn.study.grid import Grid
 
 PLAN_SCHEMA: Schema = {
@@ -36,7 +36,6 @@ PLAN_SCHEMA: Schema = {
     "change": pl.String,
     "error": pl.String,
 }
-ROWS = 500  # of a plan in memory at once
 LAST = 2**63 - 1  # no position is as large
 ASKED = ["key", "position", "item", "sample", "seed", "prompt_text", "prompt_token_ids"]
 
@@ -77,7 +76,7 @@ class Plan:
 
     def slices(self, *columns: str) -> Iterator[pl.DataFrame]:
         """Yield some columns, some rows at a time."""
-        return slices(pl.scan_parquet(self.path).select(columns), ROWS)
+        return slices(pl.scan_parquet(self.path).select(columns), PLAN_SLICE)
 
     def requests(self) -> Iterator[tuple[int, Request]]:
         """Yield position and request of every row that has one, in order."""
@@ -130,7 +129,7 @@ def plan_writer(
 
         def add(planned: Planned) -> None:
             rows.append(_row(planned))
-            if len(rows) == ROWS:
+            if len(rows) == PLAN_SLICE:
                 flush()
 
         yield add

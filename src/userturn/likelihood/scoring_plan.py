@@ -13,7 +13,7 @@ from userturn.likelihood.turn_tokens import turn_tokens
 from userturn.models.scoring import ScoringRequest, scoring_request
 from userturn.prompts.chat_template import Template, TemplateError
 from userturn.storage.hashing import fingerprint
-from userturn.storage.parquet import Schema, slices, table_writer
+from userturn.storage.parquet import PLAN_SLICE, Schema, slices, table_writer
 
 TURN_SCHEMA: Schema = {
     "item": pl.String,
@@ -33,7 +33,6 @@ SCORING_PLAN_SCHEMA: Schema = {
     "n_context": pl.Int64,
     "error": pl.String,
 }
-ROWS = 500  # of a plan in memory at once
 
 
 class TurnToScore(NamedTuple):
@@ -116,7 +115,7 @@ def write_scoring_plan(
 
 
 def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    while part := list(islice(rows, ROWS)):
+    while part := list(islice(rows, PLAN_SLICE)):
         yield part
 
 
@@ -135,6 +134,6 @@ class ScoringPlan:
     def requests(self) -> Iterator[tuple[int, ScoringRequest]]:
         """Yield position and request of every row that has one, in order."""
         asked = ["position", "key", "item", "token_ids", "n_context"]
-        for part in slices(pl.scan_parquet(self.path).select(asked), ROWS):
+        for part in slices(pl.scan_parquet(self.path).select(asked), PLAN_SLICE):
             for position, key, item, ids, n_context in part.drop_nulls("key").iter_rows():
                 yield position, ScoringRequest(key, self.dataset, item, tuple(ids), n_context)

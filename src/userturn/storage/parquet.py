@@ -14,6 +14,7 @@ from tabulate import tabulate
 from userturn.storage.atomic_files import artifact, write_text, written_whole
 
 SLICE = 2_000  # rows in memory at once of a table that may be long
+PLAN_SLICE = 500  # rows in memory at once of a plan, whose prompts are long
 PART = 5_000  # rows that are judged together, and that stand together in a file
 
 Schema = dict[str, pl.DataType | type[pl.DataType]]
