@@ -40,6 +40,7 @@ RUN_ELSEWHERE = {
     "userturn judge-card gpt-5.4-mini": "test_judge_card_command.py, of another judge",
     "userturn power": "tests/tables/test_pilot.py and its like",
     "userturn rates": "with a folder, here",
+    "userturn judge-card": "with a judge, test_judge_card_command.py",
     "userturn judge-card heuristic": "test_judge_card_command.py",
     "snakemake download": "needs the hub; its dry run is here",
     "snakemake --cores all": "make demo, with a profile",
