@@ -147,7 +147,7 @@ def check_true_prefix(made: Template, messages: list[dict[str, str]]) -> None:
     prompt = made.probe_prompt(messages, ANSWER)
     history = [*messages, {"role": "assistant", "content": ANSWER}]
     rendering = made.render([*history, {"role": "user", "content": "But why?"}])
-    assert rendering.startswith(prompt.text + "But why?")
+    assert rendering.startswith(prompt.text + made.left_to_the_model + "But why?")
     ids = made.tokenizer(rendering, add_special_tokens=False)["input_ids"]
     assert tuple(ids[: len(prompt.token_ids)]) == prompt.token_ids
 

@@ -1,6 +1,7 @@
 """From a chat template to the probe prompt.
 
 answer_form.py: what a model writes around the text of its answer.
+bounds.py: limits of time and memory around a chat template.
 chat_template.py: derives prompts from a model's own chat template.
 context_length.py: refuses prompts that are too long for a model's context.
 control_tokens.py: control tokens of model families by their form.

@@ -17,6 +17,12 @@ def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
     """
     from transformers import AutoTokenizer
 
+    if (folder / "tekken.json").is_file() and not (folder / "tokenizer.json").is_file():
+        raise TemplateError(
+            f"model folder '{folder}' has tekken.json and no tokenizer.json: its prompts are "
+            "written by mistral-common's code and not by a chat template, so none can be proven; "
+            "take a repository or revision with tokenizer.json and chat_template.jinja"
+        )
     try:
         tokenizer = AutoTokenizer.from_pretrained(
             folder, trust_remote_code=entry.get("trust_remote_code", False)

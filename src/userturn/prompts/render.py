@@ -13,8 +13,11 @@ from functools import cached_property
 from typing import Any
 
 from userturn.datasets.messages import Message
+from userturn.prompts.bounds import N_BYTES, bounded
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.tokenize import Encoder, TemplateError, find_control_tokens, interleave
+
+WRITTEN_LIST = re.compile(r"""["']type["']:""")
 
 
 def _sentinel(position: int) -> str:
@@ -44,20 +47,50 @@ class Renderer:
         Raises:
             TemplateError: the template is missing or refuses the conversation.
         """
+        return self._rendered(messages, add_generation_prompt, self.takes_parts)
+
+    def _rendered(
+        self, messages: Sequence[Message], add_generation_prompt: bool, in_parts: bool
+    ) -> str:
+        shown: list[dict[str, Any]] = [dict(message) for message in messages]
+        if in_parts:
+            shown = [m | {"content": [{"type": "text", "text": m["content"]}]} for m in shown]
         try:
-            text = self.tokenizer.apply_chat_template(
-                [dict(message) for message in messages],
-                tokenize=False,
-                add_generation_prompt=add_generation_prompt,
-                strftime_now=self.today.strftime,
-                **self.options,
-            )
+            with bounded():
+                text = self.tokenizer.apply_chat_template(
+                    shown,
+                    tokenize=False,
+                    add_generation_prompt=add_generation_prompt,
+                    strftime_now=self.today.strftime,
+                    **self.options,
+                )
         except Exception as error:
             roles = ", ".join(message["role"] for message in messages)
+            reason = str(error) or type(error).__name__
+            if isinstance(error, MemoryError):
+                reason = f"it asked for more than {N_BYTES / 2**30:g} GiB"
             raise TemplateError(
-                f"the chat template refuses a conversation of {roles}: {error}"
+                f"the chat template refuses a conversation of {roles}: {reason}"
             ) from error
         return str(text)
+
+    @cached_property
+    def takes_parts(self) -> bool:
+        """Whether the template wants `content` as a list of parts, as those of vision models do.
+
+        It is asked with text first, and in that form only if it does not show the text.
+        """
+        said = [{"role": "user", "content": _sentinel(0)}]
+
+        def shows(in_parts: bool) -> bool:
+            try:
+                text = self._rendered(said, False, in_parts)
+            except TemplateError:
+                return False
+            # A template that knows no parts may write the list itself.
+            return text.count(_sentinel(0)) == 1 and not WRITTEN_LIST.search(text)
+
+        return not shows(False) and shows(True)
 
     def literals(
         self, messages: Sequence[Message], add_generation_prompt: bool = False
@@ -84,6 +117,7 @@ class Renderer:
             for i, m in enumerate(messages)
         ]
         rest = self.render(hidden, add_generation_prompt)
+        _check_order(rest, [(i, messages[i]["role"]) for i in spoken])
         found: list[str] = []
         for i in spoken:
             if (n_times := rest.count(_sentinel(i))) != 1:
@@ -109,15 +143,14 @@ class Renderer:
         for shown in (spoken, [content.strip() for content in spoken]):  # as nearly all show them
             if interleave(literals, shown) == text:
                 return literals, shown
-        pattern = interleave(list(map(re.escape, literals)), list(map(_trimmed, spoken)))
-        match = re.fullmatch(pattern, text)
-        if match is None:
+        trimmed = _find_trimmed(text, literals, spoken)
+        if trimmed is None:
             raise TemplateError(
                 "the chat template alters the text of a message, or writes other text around it "
                 "than around another message; leave that item out, or give the model's entry a "
                 "`chat_template` that does not"
             )
-        return literals, list(match.groups())
+        return literals, trimmed
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -153,10 +186,55 @@ class Renderer:
         return not (text if len(said) == len(token_ids) else self.decode(said)).strip()
 
 
-def _trimmed(content: str) -> str:
-    """Return a pattern for a content with all, some or none of the white space at its ends."""
-    stripped = content.strip()
-    before, _, after = content.partition(stripped)
-    heads = "|".join(re.escape(before[i:]) for i in range(len(before) + 1))
-    tails = "|".join(re.escape(after[:i]) for i in range(len(after), -1, -1))
-    return f"((?:{heads}){re.escape(stripped)}(?:{tails}))"
+def _check_order(text: str, spoken: Sequence[tuple[int, str]]) -> None:
+    """Refuse a rendering that shows each message once, but not in their order.
+
+    Raises:
+        TemplateError: it does, as templates that move a system message into a user's do.
+    """
+    places = [text.find(_sentinel(i)) for i, _ in spoken]
+    if any(text.count(_sentinel(i)) != 1 for i, _ in spoken) or places == sorted(places):
+        return
+    moved = next(n for n, place in enumerate(places) if place > min(places[n:]))
+    position, role = spoken[moved]
+    before = [spoken[n] for n, place in enumerate(places) if place < places[moved]][-1]
+    raise TemplateError(
+        f"the chat template moves message {position + 1}, the {role}'s, behind the beginning of "
+        f"message {before[0] + 1}, the {before[1]}'s, so that history would change with each turn; "
+        "leave that item out, or give the model's entry a `chat_template` that does not move it"
+    )
+
+
+def _find_trimmed(
+    text: str, literals: Sequence[str], contents: Sequence[str], start: int = 0
+) -> list[str] | None:
+    """Return contents as a text shows them: with all, some or none of the space at their ends.
+
+    Args:
+        text: literals and contents by turns, from `start` on.
+        literals: one more than there are contents.
+        contents: as they were, none of white space only.
+        start: where in the text the first literal begins.
+
+    Returns:
+        None where the text is anything else.
+    """
+    begin = start + len(literals[0])
+    if not text.startswith(literals[0], start):
+        return None
+    if not contents:
+        return [] if begin == len(text) else None
+    stripped = contents[0].strip()
+    before, _, after = contents[0].partition(stripped)
+    said = text.find(stripped[0], begin)  # what is trimmed holds no such character
+    end = said + len(stripped)
+    if not before.endswith(text[begin:said]) or not text.startswith(stripped, max(said, begin)):
+        return None
+    shown = text[end : end + len(after)]
+    pairs = enumerate(zip(after, shown, strict=False))
+    longest = next((n for n, (one, other) in pairs if one != other), len(shown))
+    for n in range(longest, -1, -1):
+        rest = _find_trimmed(text, literals[1:], contents[1:], end + n)
+        if rest is not None:
+            return [text[begin : end + n], *rest]
+    return None

@@ -1,0 +1,67 @@
+"""Limits of time and memory around code that a model's repository brings: its chat template."""
+
+import resource
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+SECONDS = 20.0  # that one rendering may take; real ones take milliseconds
+N_BYTES = 2**30  # that it may add to the process
+PAGES = Path("/proc/self/statm")
+
+
+class TooMuchError(Exception):
+    """A rendering that took too long."""
+
+
+@contextmanager
+def bounded(seconds: float = SECONDS, n_bytes: int = N_BYTES) -> Iterator[None]:
+    """End the block with an error where it takes too long or too much memory.
+
+    A signal interrupts it, so outside of the main thread there is no limit of time; where the
+    system does not say how large the process is, there is none of memory.
+
+    Raises:
+        TooMuchError: it took too long.
+        MemoryError: it asked for too much memory.
+    """
+    with _within_memory(n_bytes), _within_time(seconds):
+        yield
+
+
+@contextmanager
+def _within_time(seconds: float) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise TooMuchError(f"it took more than {seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _within_memory(n_bytes: int) -> Iterator[None]:
+    if sys.platform != "linux":
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    size = int(PAGES.read_text().split()[0]) * resource.getpagesize()
+    wanted = size + n_bytes
+    limits = [limit for limit in (wanted, soft, hard) if limit != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_AS, (min(limits), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
