@@ -92,6 +92,23 @@ def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> di
     return settings
 
 
+def _add(vllm: Any, request: AnyRequest, **scoring: bool) -> None:
+    """Give the engine a request; ValueError where it does not take it."""
+    if isinstance(request, ScoringRequest):
+        ids, parameters = request.token_ids, scoring_parameters(**scoring)
+    else:
+        ids, parameters = request.prompt.token_ids, _vllm_parameters(request.sampling)
+    vllm.add_request(request.key, {"prompt_token_ids": list(ids)}, parameters)
+
+
+def _completion(output: Any, request: AnyRequest) -> Completion | None:
+    """Return what became of a request; None for a score that must be asked for again."""
+    if isinstance(request, ScoringRequest):
+        return scored(output, request)
+    written = output.outputs[0]
+    return Completion(tuple(written.token_ids), str(written.finish_reason))
+
+
 def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
     """Load a model into vLLM, in this process, and return its engine."""
     for name, value in VLLM_ENVIRONMENT.items():
@@ -103,26 +120,13 @@ def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
 
     vllm = LLM(**settings).llm_engine
 
-    def add(request: AnyRequest, **scoring: bool) -> None:
-        if isinstance(request, ScoringRequest):
-            ids, parameters = request.token_ids, scoring_parameters(**scoring)
-        else:
-            ids, parameters = request.prompt.token_ids, _vllm_parameters(request.sampling)
-        vllm.add_request(request.key, {"prompt_token_ids": list(ids)}, parameters)
-
-    def completion(output: Any, request: AnyRequest) -> Completion | None:
-        if isinstance(request, ScoringRequest):
-            return scored(output, request)
-        written = output.outputs[0]
-        return Completion(tuple(written.token_ids), str(written.finish_reason))
-
     def generate(requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion] | None]:
         waiting = iter(requests)
         held: dict[str, AnyRequest] = {}
         while True:
             while len(held) < WINDOW and (request := next(waiting, None)) is not None:
                 try:
-                    add(request)
+                    _add(vllm, request)
                     held[request.key] = request
                 except ValueError as error:
                     yield request, refusal(error)
@@ -132,9 +136,9 @@ def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
                 if not output.finished:
                     continue
                 request = held[output.request_id]
-                finished = completion(output, request)
+                finished = _completion(output, request)
                 if finished is None:
-                    add(request, shares_prefix=False)
+                    _add(vllm, request, shares_prefix=False)
                 else:
                     del held[request.key]
                     yield request, finished

@@ -193,7 +193,7 @@ ANCHORS = [
         ABSTRACT,
         SHARE,
         _accuracy("qwen3.5-0.8b", 0.41, 0.005),
-        is_judged=False,
+        False,
     ),
     Anchor(
         "GSM8K accuracy of Qwen3.5-397B-A17B",
@@ -201,7 +201,7 @@ ANCHORS = [
         ABSTRACT,
         SHARE,
         _accuracy("qwen3.5-397b-a17b", 0.968, 0.0005),
-        is_judged=False,
+        False,
     ),
     Anchor(
         "follow-up of Qwen3.5, deterministic",
