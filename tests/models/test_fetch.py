@@ -84,7 +84,12 @@ def grid(folder: Path, **line: Any) -> Grid:
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
     tiny = {"source": str(folder / "model"), "dtype": "float32", "max_model_len": 1024}
     config["models"] = {"tiny": tiny | line}
-    config |= {"datasets": {}, "run": {}, "controls": {"human": [], "planted": 0}}
+    config |= {
+        "datasets": {},
+        "run": {},
+        "controls": {"human": [], "planted": 0},
+        "likelihood": False,
+    }
     return Grid(config, folder / "results")
 
 

@@ -31,6 +31,7 @@ def study(folder: str, engine: str, dtype: str, limit: int, user_header: str) ->
     line = {"source": folder, "dtype": dtype, "gpus": 0, "max_model_len": 1024}
     config["models"] = {"tiny": line | ({"user_header": user_header} if user_header else {})}
     config["controls"]["human"] = []
+    config["likelihood"] = False
     config["datasets"] = {"items": ITEMS | {"limit": limit}}
     config["run"] = {"temperatures": [1.0], "perturbations": ["none", "shuffled_answer"]}
     config["answer"] |= {"temperature": 1.0, "max_tokens": 24}

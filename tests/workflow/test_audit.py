@@ -21,7 +21,7 @@ from userturn.provenance import study_files
 from userturn.provenance.job_record import read_record, write_record
 from userturn.storage.atomic_files import read_identity
 from userturn.storage.hashing import file_sha256
-from userturn.workflow import study as study_module
+from userturn.workflow import tables as tables_module
 
 pytestmark = pytest.mark.slow
 
@@ -441,7 +441,7 @@ def test_verdicts_by_earlier_rules_of_a_judge_are_noted_and_not_accused(
 def test_what_another_version_made_otherwise_is_set_apart_and_not_accused(
     results: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(study_module, "ANALYSIS_VERSION", 0)
+    monkeypatch.setattr(tables_module, "ANALYSIS_VERSION", 0)
     assert {f.check for f in found(results)} == {"identities"}  # by the same code: an accusation
     monkeypatch.setattr(study_files, "code_sha256", lambda: "f" * 64)
     done = audit(results)

@@ -13,7 +13,9 @@ from userturn.workflow.tables import INPUTS, TableGrid
 def tables_of(trained: list[str]) -> TableGrid:
     """Return the tables of a study that trains some models; nothing else of it is asked."""
     stages: dict[str, Any] = dict.fromkeys(signature(TableGrid).parameters)
-    return TableGrid(**stages | {"training": SimpleNamespace(models=trained)})
+    tables = TableGrid(**stages | {"training": SimpleNamespace(models=trained)})
+    tables.likelihood = SimpleNamespace(scores=["a file"])  # type: ignore[assignment]
+    return tables
 
 
 @pytest.mark.parametrize(("trained", "missing"), [([], {"training_overlap"}), (["a-sft"], set())])

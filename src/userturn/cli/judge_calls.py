@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from userturn.cli.study_size import CHARACTERS_PER_TOKEN, Size, turns_of
+from userturn.cli.study_size import CHARACTERS_PER_TOKEN, Size, dataset_size, turns_of
 from userturn.controls.control_turn import LABELS
 from userturn.controls.injections import INJECTIONS
 from userturn.judges.kinds import kind_of
@@ -17,8 +17,7 @@ from userturn.workflow.chance_floor import ChanceFloorGrid
 from userturn.workflow.controls import HUMAN, ControlGrid
 from userturn.workflow.labelled import LabelledGrid
 
-# Of an item of HealthBench, the one benchmark with rubrics whose rows may not be counted before
-# they are downloaded: 11.4 on average (Arora et al. 2025, arXiv:2505.08775, section 3).
+# Assumed of a dataset with rubrics whose rows are not here yet; then they are counted.
 CRITERIA_OF_AN_UNSEEN_ITEM = 12
 
 
@@ -72,7 +71,8 @@ def _of_controls(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[tuple[float,
     controls, planted = ControlGrid(grid), len(LABELS) - 1  # the kinds but the human turns
     injected = max(map(len, INJECTIONS.values())) / CHARACTERS_PER_TOKEN
     for model, dataset in controls.sources:
-        n_items, n_tokens = sizes[dataset].n_items, sizes[dataset].n_tokens
+        size = dataset_size(grid, dataset) if model == HUMAN else sizes[dataset]
+        n_items, n_tokens = size.n_items, size.n_tokens
         answer = max(grid.answer_settings(name)["max_tokens"] for name in grid.models)
         if model == HUMAN:
             yield n_items, n_tokens + answer + grid.config["user_turn"]["max_tokens"]

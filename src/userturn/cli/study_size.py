@@ -23,7 +23,7 @@ class Size:
 
 def dataset_size(grid: Grid, dataset: str) -> Size:
     """Return a dataset's size: counted if it is here, else as its config entry says."""
-    settings, path = grid.datasets[dataset], grid.dataset_path(dataset)
+    settings, path = grid.prepared_datasets[dataset], grid.dataset_path(dataset)
     if path.is_file():
         messages = pl.read_parquet(path, columns=["messages"])["messages"].to_list()
         n_items = len(messages)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-SECONDS = 20.0  # that one rendering may take; real ones take milliseconds
+LONGEST = 20.0  # seconds that one rendering may take; real ones take milliseconds
 N_BYTES = 2**30  # that it may add to the process
 PAGES = Path("/proc/self/statm")
 
@@ -19,7 +19,7 @@ class TooMuchError(Exception):
 
 
 @contextmanager
-def bounded(seconds: float = SECONDS, n_bytes: int = N_BYTES) -> Iterator[None]:
+def bounded(seconds: float = LONGEST, n_bytes: int = N_BYTES) -> Iterator[None]:
     """End the block with an error where it takes too long or too much memory.
 
     A signal interrupts it, so outside of the main thread there is no limit of time; where the
