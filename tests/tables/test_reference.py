@@ -1,5 +1,6 @@
 """The reference of results is what the registry, the schemas and the descriptions say."""
 
+import re
 from typing import Any
 
 import polars as pl
@@ -81,3 +82,9 @@ def test_every_table_says_what_a_row_is(described: dict[str, dict[str, str]]) ->
 )
 def test_types_are_said_in_words(kind: Any, words: str) -> None:
     assert type_in_words(kind) == words
+
+
+def test_no_name_is_described_twice() -> None:
+    names = re.findall(r"^  ([\w.]+):", (ROOT / "data" / "columns.yaml").read_text(), re.MULTILINE)
+    rows, columns = names[: len(TABLES)], names[len(TABLES) :]
+    assert len(set(rows)) == len(rows) and len(set(columns)) == len(columns)

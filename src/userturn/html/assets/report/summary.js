@@ -114,8 +114,8 @@ function ofCard(source) {
   const told = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} (${whole(row.n_scored)} turns)`;
   const [genuine, other, kappa] = ["sensitivity", "specificity", "kappa"].map(found);
   const parts = [];
-  if (genuine) parts.push(`of genuine follow-ups it calls ${told(genuine)} genuine`);
-  if (other) parts.push(`of all others it leaves out ${told(other)}`);
+  if (genuine) parts.push(`it accepts ${told(genuine)} of genuine follow-ups`);
+  if (other) parts.push(`it rejects ${told(other)} of all others`);
   if (kappa) parts.push(`kappa ${kappa.estimate.toFixed(2)} [${kappa.lower?.toFixed(2)}, ${kappa.upper?.toFixed(2)}]`);
   return parts.length ? `${SOURCES[source]}: ${parts.join("; ")}.` : null;
 }
