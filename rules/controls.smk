@@ -22,7 +22,9 @@ rule plant_failures:
     """Plant every known failure after a model's answers to some items of a dataset."""
     input:
         answers="results/answers/{model}/{dataset}.parquet",
+        other_answers=by_wildcards(study.controls.other_answers),
         dataset="results/datasets/{dataset}.parquet",
+        texts="data/controls/hard_failures.yaml",
     output:
         user_turns="results/controls/{model}/{dataset}/user_turns.parquet",
     log:

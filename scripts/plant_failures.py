@@ -12,6 +12,8 @@ if __name__ == "__main__":
             seed=snakemake.config["seed"],
             identity=snakemake.params.identity,
             path_to_answers=snakemake.input.answers,
+            paths_to_other_answers=snakemake.input.other_answers,
             path_to_items=snakemake.input.dataset,
+            path_to_texts=snakemake.input.texts,
             path_to_user_turns=snakemake.output.user_turns,
         )

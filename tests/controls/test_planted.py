@@ -9,7 +9,8 @@ import yaml
 
 from userturn.config.check import check
 from userturn.config.errors import ConfigError
-from userturn.controls.control_turn import LABELS
+from userturn.controls.control_turn import HARD, LABELS
+from userturn.controls.hard_failures import parse_texts
 from userturn.controls.human_turns import human_turns
 from userturn.controls.planted import planted_turns
 from userturn.datasets.prepare import SCHEMA
@@ -43,8 +44,17 @@ ASKED = items(
     {"item": "c", "messages": [user("Where does the river end?\n\nBe brief.")]},
 )
 ANSWERS = pl.DataFrame(
-    {"model": "m", "dataset": "d", "item": ["a", "b", "c"], "answer": ["Light.", "Ada.", None]}
+    {
+        "model": "m",
+        "dataset": "d",
+        "item": ["a", "b", "c"],
+        "answer": ["Light. Air.", "Ada. Eve.", None],
+    }
 )
+OTHERS = {"a": "Because of Rayleigh.", "b": "Nobody knows."}
+TEXTS = parse_texts((ROOT / "data/controls/hard_failures.yaml").read_text())
+N_EASY, N_HARD, N_INJECTIONS = 6, 9, 7
+N_PLANTED = N_EASY + N_HARD + N_INJECTIONS
 REPLIED = {
     "item": "h",
     "messages": [user("Why is the sky blue?")],
@@ -54,12 +64,12 @@ REPLIED = {
 
 
 def plant(n_items: int = 9) -> pl.DataFrame:
-    return planted_turns(ANSWERS, ASKED, n_items, seed=1, instruction="\n\nBe brief.")
+    return planted_turns(ANSWERS, OTHERS, ASKED, TEXTS, n_items, 1, "\n\nBe brief.")
 
 
 def test_every_failure_is_planted_after_every_answer_that_is_there() -> None:
     planted = plant()
-    assert planted.height == 2 * (6 + 7)
+    assert planted.height == 2 * N_PLANTED
     assert set(planted["perturbation"]) == set(LABELS) - {"human"}
 
 
@@ -67,7 +77,9 @@ def test_planted_turns_are_what_they_are_called() -> None:
     of_a = plant().filter(pl.col("item") == "a")
     texts = dict(of_a.select("perturbation", "text").iter_rows())
     assert texts["prompt_again"] == "Why is the sky blue?"
-    assert texts["answer_again"] == "Light."
+    assert texts["answer_again"] == "Light. Air."
+    assert texts["other_model"] == "Because of Rayleigh."
+    assert "Be brief" not in "".join(texts.values())
     assert texts["other_turn"] in ("Who baked this bread?", "Where does the river end?")
     assert (texts["thanks"], texts["empty"]) == ("Thanks!", "")
     assert of_a.filter(pl.col("outcome") == "empty")["perturbation"].to_list() == ["empty"]
@@ -75,12 +87,23 @@ def test_planted_turns_are_what_they_are_called() -> None:
 
 def test_fewer_items_are_part_of_more() -> None:
     few = plant(n_items=1)
-    assert few.height == 6 + 7
-    assert few.equals(plant().head(6 + 7))
+    assert few.height == N_PLANTED
+    assert few.equals(plant().head(N_PLANTED))
+
+
+def test_a_continuation_stands_after_the_half_that_it_continues() -> None:
+    of_a = plant().filter(pl.col("item") == "a", pl.col("perturbation") == "continuation")
+    assert of_a.select("answer", "text").row(0) == ("Light.", "Air.")
+
+
+def test_hard_failures_depend_on_seed_and_item_and_not_on_the_other_items() -> None:
+    alone = planted_turns(ANSWERS, OTHERS, ASKED.head(2), TEXTS, 9, 1, "\n\nBe brief.")
+    hard = pl.col("perturbation").is_in(list(HARD)), pl.col("item") == "a"
+    assert alone.filter(*hard).equals(plant().filter(*hard))
 
 
 def test_a_lone_conversation_has_no_other_to_take_a_turn_from() -> None:
-    planted = planted_turns(ANSWERS, ASKED.head(1), 9, 1, "")
+    planted = planted_turns(ANSWERS, OTHERS, ASKED.head(1), TEXTS, 9, 1, "")
     assert "other_turn" not in planted["perturbation"].to_list()
 
 
@@ -121,9 +144,10 @@ def test_controls_go_through_the_judge_and_into_the_table(tmp_path: Path) -> Non
     tabulate_controls(paths, tmp_path)
     table = pl.read_parquet(tmp_path / "c.parquet").filter(pl.col("dataset") == "all")
     assert table["control"].to_list() == list(LABELS)
-    assert table["n_turns"].to_list() == [1] + [2] * (6 + 7)
-    assert table["n_right"].to_list() == [1] + [2] * (6 + 7)
-    assert (tmp_path / "c.csv").read_text().count("\n") == 1 + 2 * (1 + 6 + 7)
+    assert table["n_turns"].to_list() == [1] + [2] * N_PLANTED
+    told = table.filter(pl.col("difficulty").is_null() | (pl.col("difficulty") != "hard"))
+    assert told["n_right"].to_list() == [1] + [2] * (N_EASY + N_INJECTIONS)
+    assert (tmp_path / "c.csv").read_text().count("\n") == 1 + 2 * (1 + N_PLANTED)
 
 
 def verdicts(control: str, dataset: str, *labels: str | None) -> pl.DataFrame:
@@ -143,18 +167,33 @@ def verdicts(control: str, dataset: str, *labels: str | None) -> pl.DataFrame:
 def test_a_failure_is_caught_by_any_label_but_genuine_and_unscored_turns_do_not_count() -> None:
     table = measure_judges(
         verdicts("thanks", "d", "generic", "unrelated", "genuine_followup", "generic", None)
-    )
-    row = table.row(0, named=True)
+    ).filter(pl.col("dataset") == "all")
+    row = table.row(by_predicate=pl.col("n_turns") > 0, named=True)
     assert (row["dataset"], row["n_turns"], row["n_scored"], row["n_right"]) == ("all", 5, 4, 3)
     assert (row["n_same_label"], row["coverage"]) == (2, 0.8)
     # Wilson at 3 of 4: (0.75 + 0.4802 -+ 1.96 sqrt(0.1875/4 + 0.0600)) / 1.9604 = 0.301, 0.954
     assert (round(row["lower"], 3), round(row["upper"], 3)) == (0.301, 0.954)
 
 
+def test_what_fits_more_than_one_label_has_a_side_only() -> None:
+    table = measure_judges(verdicts("noise_50", "d", "degenerate", "genuine_followup"))
+    row = table.filter(pl.col("control") == "noise_50").row(0, named=True)
+    assert (row["label"], row["difficulty"]) == ("not genuine", "hard")
+    assert (row["n_right"], row["n_same_label"]) == (1, None)
+
+
+def test_a_control_without_a_turn_has_a_row_with_the_reason() -> None:
+    table = measure_judges(verdicts("thanks", "d", "generic"))
+    assert table.filter(pl.col("n_turns") == 0).height == len(LABELS) - 1
+    row = table.filter(pl.col("control") == "other_model").row(0, named=True)
+    assert (row["judge"], row["n_turns"], row["estimate"]) == ("j", 0, None)
+    assert row["reason"] == "no second model with another answer to these items"
+
+
 def test_a_row_over_all_datasets_stands_before_each() -> None:
     table = measure_judges(
         pl.concat([verdicts("human", "b", "generic"), verdicts("human", "a", "genuine_followup")])
-    )
+    ).filter(pl.col("n_turns") > 0)
     assert table.select("dataset", "estimate").rows() == [("all", 0.5), ("a", 1.0), ("b", 0.0)]
 
 
@@ -195,6 +234,20 @@ def test_another_number_of_planted_items_changes_no_human_control(
     few, many = control_grid(monkeypatch, planted=5), control_grid(monkeypatch, planted=6)
     assert few.turns_identity("smollm", "everyday") != many.turns_identity("smollm", "everyday")
     assert few.human_turns_identity("oasst_human") == many.human_turns_identity("oasst_human")
+
+
+def test_another_models_answers_are_those_of_the_next_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert control_grid(monkeypatch).other_answers("smollm", "everyday") == []
+    three = control_grid(monkeypatch)
+    one = three.grid.models["smollm"]
+    three.grid.models = dict.fromkeys("abc", one)
+    assert [three.other_answers(model, "d") for model in "abc"] == [
+        ["results/answers/b/d.parquet"],
+        ["results/answers/c/d.parquet"],
+        ["results/answers/a/d.parquet"],
+    ]
 
 
 def test_an_unknown_human_dataset_is_refused_with_the_near_one(

@@ -85,10 +85,13 @@ def format_controls(controls: pl.DataFrame) -> str:
     """Return how each judge labels turns of a known kind, as lines of text with intervals."""
     lines = ["judged correctly, share of turns of a known kind with 95% interval"]
     for row in controls.filter(pl.col("dataset") == ALL, pl.col("n_scored") > 0).to_dicts():
-        kind = f"{row['control']} ({row['label']})"
+        hard = ", hard" if row.get("difficulty") == "hard" else ""
+        kind = f"{row['control']} ({row['label']}{hard})"
         share = f"{row['estimate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
         scored = f"{row['n_scored']}/{row['n_turns']} scored"
         lines.append(f"  {kind:<58} {row['judge']:<10} {share}  {scored}")
+    for row in controls.filter(pl.col("n_turns") == 0).to_dicts():
+        lines.append(f"  {row['control']:<58} {row['judge']:<10} none: {row['reason']}")
     return "\n".join(lines)
 
 

@@ -1,13 +1,25 @@
-"""A control turn as a row of user turns, and the label that each control should get."""
+"""A control turn as a row of user turns, and what each control is: its label, how hard it is."""
 
 from typing import Any
 
+from userturn.controls.hard_failures import NOISE_STEPS
 from userturn.controls.injections import INJECTIONS
 from userturn.judges.verdict import GENUINE
 from userturn.workflow.controls import HUMAN
 
 ROLE_TOKENS = "<|im_end|>\n<|im_start|>user\n<|im_start|>assistant\n<|im_start|>user"
 
+NOT_GENUINE = "not genuine"  # what is known of a turn where more than one label fits
+
+HARD = {  # failures made of the answer's own words
+    "continuation": "assistant_turn_restate",
+    "answer_as_question": "assistant_turn_restate",
+    "thinking": "assistant_turn_restate",
+    "draft_reply": "assistant_turn_restate",
+    "paraphrased_prompt": "prompt_restate",
+    "other_model": "assistant_turn_restate",
+    **dict.fromkeys(NOISE_STEPS, NOT_GENUINE),
+}
 LABELS = {  # what each control is, by the labels of the rubric
     HUMAN: GENUINE,
     "prompt_again": "prompt_restate",
@@ -16,7 +28,17 @@ LABELS = {  # what each control is, by the labels of the rubric
     "thanks": "generic",
     "empty": "degenerate",
     "role_tokens": "degenerate",
+    **HARD,
     **dict.fromkeys(INJECTIONS, "generic"),
+}
+# How hard a failure is to tell: "easy" are verbatim copies and fixed texts.
+DIFFICULTIES = {
+    HUMAN: None,
+    **{
+        name: "hard" if name in HARD else "injection" if name in INJECTIONS else "easy"
+        for name in LABELS
+        if name != HUMAN
+    },
 }
 
 

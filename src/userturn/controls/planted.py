@@ -5,20 +5,23 @@ failures planted after a model's own answers show what it lets through. Both hav
 other user turns; `perturbation` is the control's name.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from userturn.controls.control_turn import LABELS, ROLE_TOKENS, control_turn
+from userturn.controls.hard_failures import Planted, Texts, hard_failures, parse_texts
 from userturn.controls.injections import INJECTIONS
 from userturn.datasets.prepare import rank
 from userturn.generation.collect import USER_TURNS_SCHEMA
+from userturn.stats.rng import generator
 from userturn.storage.parquet import write_table
 
 
-def plant(prompt: str, answer: str, other_prompt: str | None) -> dict[str, str]:
-    """Return one turn of every known failure after an answer, by the control's name."""
+def easy_failures(prompt: str, answer: str, other_prompt: str | None) -> dict[str, Planted]:
+    """Return a turn of each easy failure and injection after an answer, by the control's name."""
     turns = {
         "prompt_again": prompt,
         "answer_again": answer,
@@ -27,17 +30,27 @@ def plant(prompt: str, answer: str, other_prompt: str | None) -> dict[str, str]:
         "role_tokens": ROLE_TOKENS,
         **INJECTIONS,
     }
-    return turns if other_prompt is None else turns | {"other_turn": other_prompt}
+    if other_prompt is not None:
+        turns["other_turn"] = other_prompt
+    return {name: Planted(answer, text) for name, text in turns.items()}
 
 
 def planted_turns(
-    answers: pl.DataFrame, items: pl.DataFrame, n_items: int, seed: int, instruction: str
+    answers: pl.DataFrame,
+    others: Mapping[str, str],
+    items: pl.DataFrame,
+    texts: Texts,
+    n_items: int,
+    seed: int,
+    instruction: str,
 ) -> pl.DataFrame:
     """Return every failure after a model's answers to some items of a dataset.
 
     Args:
         answers: the model's answers to the dataset; items without one are skipped.
+        others: another model's answers, by item.
         items: the dataset's prepared table.
+        texts: that hard failures are made with.
         n_items: how many items to use, chosen by the hash of seed and id.
         seed: of the choice.
         instruction: what the dataset's entry appends to every prompt; left out of planted turns.
@@ -47,14 +60,18 @@ def planted_turns(
         for item, messages in items.select("item", "messages").iter_rows()
     }
     ranked = sorted(prompts, key=lambda item: rank(seed, item))
-    others = dict(zip(ranked, ranked[1:] + ranked[:1], strict=True))
+    nexts = dict(zip(ranked, ranked[1:] + ranked[:1], strict=True))
     answered = {row["item"]: row for row in answers.iter_rows(named=True) if row["answer"]}
     rows = []
     for item in [item for item in ranked if item in answered][:n_items]:
-        row, prompt, other = answered[item], prompts[item], prompts[others[item]]
-        turns = plant(prompt, row["answer"], other if other != prompt else None)
+        row, prompt, other = answered[item], prompts[item], prompts[nexts[item]]
+        rng = generator(seed, "planted", item)
+        turns = {
+            **easy_failures(prompt, row["answer"], other if other != prompt else None),
+            **hard_failures(prompt, row["answer"], others.get(item), texts, rng),
+        }
         rows += [
-            control_turn(row["model"], row["dataset"], control, item, row["answer"], turns[control])
+            control_turn(row["model"], row["dataset"], control, item, *turns[control])
             for control in LABELS
             if control in turns
         ]
@@ -67,10 +84,29 @@ def plant_failures(
     seed: int,
     identity: str,
     path_to_answers: str,
+    paths_to_other_answers: Sequence[str],
     path_to_items: str,
+    path_to_texts: str,
     path_to_user_turns: str,
 ) -> None:
-    """Write every failure after a model's answers to some items of a dataset."""
+    """Write every failure after a model's answers to some items of a dataset.
+
+    Args:
+        settings: of the dataset.
+        n_items: how many items to use.
+        seed: of the study.
+        identity: of the file.
+        path_to_answers: of the model.
+        paths_to_other_answers: those of another model; empty where the study has one model.
+        path_to_items: the dataset's prepared table.
+        path_to_texts: that hard failures are made with.
+        path_to_user_turns: where the turns are written.
+    """
     answers, items = pl.read_parquet(path_to_answers), pl.read_parquet(path_to_items)
-    turns = planted_turns(answers, items, n_items, seed, settings.get("instruction", ""))
+    others: dict[str, str] = {}
+    for path in paths_to_other_answers:
+        others |= dict(pl.read_parquet(path).select("item", "answer").drop_nulls().iter_rows())
+    texts = parse_texts(Path(path_to_texts).read_text(encoding="utf-8"))
+    instruction = settings.get("instruction", "")
+    turns = planted_turns(answers, others, items, texts, n_items, seed, instruction)
     write_table(turns, path_to_user_turns, identity)

@@ -15,7 +15,8 @@ SHOWN = {
     HUMAN: "human follow-ups",
     LABELLED: "labelled turns",
     PEOPLE: "people's labels",
-    "planted": "planted failures",
+    "planted_hard": "hard planted failures",
+    "planted": "copies and injections",
 }
 MEASURES = ["sensitivity", "specificity", "right side", "right label", "kappa"]
 

@@ -40,6 +40,7 @@ SHAPES_OUTPUT = (
 
 RUBRIC = "data/rubric.yaml"
 LABELLED_TURNS = "data/labelled/turns.jsonl"
+HARD_FAILURES = "data/controls/hard_failures.yaml"
 ANNOTATIONS = Path("data/annotations")
 
 
@@ -58,6 +59,7 @@ class RecordedContents:
         training_data: what identifies the files of each such model's recipe.
         texts: of rubrics and judge prompts, by path.
         labelled: sha256 of the project's labelled user turns.
+        hard_failures: sha256 of the texts that hard planted failures are made with.
     """
 
     models: Mapping[str, Mapping[str, Any]]
@@ -70,6 +72,7 @@ class RecordedContents:
     training_data: Mapping[str, list[dict[str, Any]]]
     texts: Mapping[str, str]
     labelled: str = ""  # the record of a study may be older than the labelled turns
+    hard_failures: str = ""  # or than the hard failures
 
 
 def annotation_files(round_name: str) -> list[str]:
@@ -182,6 +185,11 @@ class FileContents:
     def labelled(self) -> str:
         """Sha256 of the project's labelled user turns; empty where no judge reads them."""
         return file_sha256(LABELLED_TURNS) if self._config["controls"].get("labelled") else ""
+
+    @cached_property
+    def hard_failures(self) -> str:
+        """Sha256 of the texts of hard planted failures; empty where none is planted."""
+        return file_sha256(HARD_FAILURES) if self._config["controls"]["planted"] else ""
 
 
 Contents = FileContents | RecordedContents

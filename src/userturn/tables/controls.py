@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.controls.control_turn import LABELS
+from userturn.controls.control_turn import DIFFICULTIES, LABELS, NOT_GENUINE
 from userturn.judges.verdict import GENUINE
 from userturn.storage.key_columns import ANSWER_KEYS
 from userturn.storage.parquet import Schema
@@ -18,6 +18,7 @@ from userturn.workflow.controls import HUMAN
 
 SCHEMA: Schema = {
     "control": pl.String,
+    "difficulty": pl.String,
     "label": pl.String,
     "dataset": pl.String,
     "judge": pl.String,
@@ -32,7 +33,16 @@ SCHEMA: Schema = {
     "lower": pl.Float64,
     "upper": pl.Float64,
     "coverage": pl.Float64,
+    "reason": pl.String,
 }
+# Why a control has no turn in a study.
+WHY_NONE = {
+    HUMAN: "no dataset of controls.human",
+    "other_model": "no second model with another answer to these items",
+    "other_turn": "no second conversation in these datasets",
+    "continuation": "no answer of two sentences",
+}
+NO_ANSWER = "no conversation in English with an answer"
 
 
 def table(material: Material) -> pl.DataFrame:
@@ -81,6 +91,7 @@ def measure(verdicts: pl.DataFrame) -> dict[str, Any]:
     interval, _ = rate_over(right, ["conversation"], "right")
     return {
         "control": verdicts["perturbation"][0],
+        "difficulty": DIFFICULTIES[verdicts["perturbation"][0]],
         "label": label,
         "judge": verdicts["judge"][0],
         "n_turns": verdicts.height,
@@ -89,7 +100,7 @@ def measure(verdicts: pl.DataFrame) -> dict[str, Any]:
         "n_unscored": verdicts.height - n_scored,
         "n_genuine": n_genuine,
         "n_right": int(right["right"].sum()),
-        "n_same_label": int((verdicts["label"] == label).sum()),
+        "n_same_label": None if label == NOT_GENUINE else int((verdicts["label"] == label).sum()),
         **interval._asdict(),
         "coverage": n_scored / verdicts.height,
     }
@@ -98,24 +109,47 @@ def measure(verdicts: pl.DataFrame) -> dict[str, Any]:
 def measure_judges(verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return one row per control, judge and dataset, and one over all datasets.
 
+    A control of which the study has no turn has one row for each judge, with the reason.
+
     Args:
         verdicts: of all judges, with the `conversation` that each turn belongs to.
     """
     everywhere = verdicts.with_columns(dataset=pl.lit(ALL))
     groups = pl.concat([everywhere, verdicts]).partition_by("perturbation", "judge", "dataset")
     rows = [{"dataset": group["dataset"][0], **measure(group)} for group in groups]
+    rows += missing(verdicts)
     order = {control: position for position, control in enumerate(LABELS)}
     rows.sort(key=lambda r: (r["judge"], order[r["control"]], r["dataset"] != ALL, r["dataset"]))
     return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def missing(verdicts: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return a row for each judge and control without a turn."""
+    absent = [name for name in LABELS if name not in set(verdicts["perturbation"])]
+    counts = dict.fromkeys([name for name in SCHEMA if name.startswith("n_")], 0)
+    return [
+        counts
+        | {
+            "control": control,
+            "difficulty": DIFFICULTIES[control],
+            "label": LABELS[control],
+            "dataset": ALL,
+            "judge": judge,
+            "reason": WHY_NONE.get(control, NO_ANSWER),
+        }
+        for judge in sorted(set(verdicts["judge"]))
+        for control in absent
+    ]
 
 
 REPORTED = Shown(
     "Judges: turns of a known kind",
     {"dataset": ALL},
     (
-        *texts("control", "label", "judge"),
+        *texts("control", "difficulty", "label", "judge"),
         column("judged correctly", "share", "estimate", *INTERVAL),
         column("of scored", "of", "n_right", "n_scored"),
         column("turns", "count", "n_turns"),
+        *texts("reason"),
     ),
 )

@@ -1,8 +1,8 @@
 """Table `judge_card`: how far each judge can be believed, by turns whose kind is known.
 
-Four sources: human follow-ups, planted failures, the project's own labelled turns, and people's
-labels of the study's turns. A judge is right about a turn's side (genuine or not), or about its
-label, which is stricter; the measures say which.
+Five sources: human follow-ups, hard planted failures, the other planted failures, the project's own
+labelled turns, and people's labels of the study's turns. A judge is right about a turn's side
+(genuine or not), or about its label, which is stricter; the measures say which.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from userturn.controls.control_turn import LABELS
+from userturn.controls.control_turn import HARD, LABELS, NOT_GENUINE
 from userturn.humans.labels import PEOPLE
 from userturn.humans.rater_pairs import PEOPLE_GENUINE
 from userturn.judges.verdict import GENUINE
@@ -25,7 +25,7 @@ from userturn.tables.turn_clusters import rate_over
 from userturn.workflow.controls import HUMAN
 from userturn.workflow.labelled import LABELLED
 
-PLANTED = "planted"
+PLANTED, PLANTED_HARD = "planted", "planted_hard"
 SCHEMA: Schema = {
     "judge": pl.String,
     "source": pl.String,
@@ -54,7 +54,6 @@ TURN: Schema = {
 }
 BY = ("kind", "length", "language", "temperature")
 NOT_SCORED = "the judge scored none of these turns"
-SIDE_ONLY = "not genuine"  # what people's majority says where they agree on no label
 
 
 def table(material: Material) -> pl.DataFrame:
@@ -86,7 +85,11 @@ def _known_turns(material: Material) -> pl.DataFrame:
     control = pl.col("perturbation")
     return turns_of(
         control_verdicts(material),
-        source=pl.when(control == HUMAN).then(pl.lit(HUMAN)).otherwise(pl.lit(PLANTED)),
+        source=pl.when(control == HUMAN)
+        .then(pl.lit(HUMAN))
+        .when(control.is_in(list(HARD)))
+        .then(pl.lit(PLANTED_HARD))
+        .otherwise(pl.lit(PLANTED)),
         cluster=pl.col("conversation"),
         truth=control.replace_strict(LABELS, return_dtype=pl.String),
         kind=control,
@@ -175,7 +178,7 @@ def _measures(turns: pl.DataFrame, of: dict[str, str]) -> Iterator[dict[str, obj
     is_genuine = pl.col("truth") == GENUINE
     right_side = (pl.col("label") == GENUINE) == is_genuine
     called = pl.when(pl.col("label").is_not_null()).then(right_side)
-    labels = turns.filter(pl.col("truth") != SIDE_ONLY)
+    labels = turns.filter(pl.col("truth") != NOT_GENUINE)
     for measure, part, right in (
         ("sensitivity", turns.filter(is_genuine), called),
         ("specificity", turns.filter(~is_genuine), called),

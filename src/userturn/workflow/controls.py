@@ -7,7 +7,7 @@ from userturn.study.grid import Grid
 
 HUMAN = "human"
 CONTROLS_VERSION = 2
-TABLE_VERSION = 2
+TABLE_VERSION = 3
 
 
 class ControlGrid:
@@ -24,8 +24,21 @@ class ControlGrid:
             kind: list[Any] = [HUMAN, self.grid.dataset_identity(dataset)]
         else:
             seed = self.grid.config["seed"]
-            kind = [self.grid.answers_identity(model, dataset), self.n_planted, seed]
+            answers = [
+                self.grid.answers_identity(name, dataset) for name in (model, *self._other(model))
+            ]
+            kind = [answers, self.n_planted, seed, self.grid.contents.hard_failures]
         return fingerprint([CONTROLS_VERSION, *kind])
+
+    def _other(self, model: str) -> list[str]:
+        """Return the model that comes after one, the first after the last; nothing for one."""
+        models = list(self.grid.models)
+        place = models.index(model) + 1
+        return (models[place:] + models[: place - 1])[:1]
+
+    def other_answers(self, model: str, dataset: str) -> list[str]:
+        """Return the answers of another model, which are planted after a model's own, if any."""
+        return [f"results/answers/{name}/{dataset}.parquet" for name in self._other(model)]
 
     def identity_of(self, model: str, dataset: str, judge: str) -> str:
         """Return the identity of one judge's verdicts on the controls of a model and dataset."""

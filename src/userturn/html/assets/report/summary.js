@@ -106,7 +106,8 @@ const SOURCES = {
   human: "Human follow-ups",
   labelled: "The project's own labelled turns",
   people: "This study's turns that people labelled",
-  planted: "Planted failures",
+  planted_hard: "Planted failures that are hard to tell",
+  planted: "Planted failures that are easy to tell: copies, fixed texts, injections",
 };
 
 function ofCard(source) {

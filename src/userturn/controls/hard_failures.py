@@ -1,0 +1,154 @@
+"""Hard planted failures: turns that take up an answer's words, yet are no follow-up of a user.
+
+They are made from the study's own prompts and answers and the texts of
+data/controls/hard_failures.yaml. Each is of one known side, not genuine, and all but noise have one
+label of the rubric.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from string import Template
+from typing import NamedTuple
+
+import numpy as np
+import yaml
+
+from userturn.judges.language import is_english
+
+NOISE_STEPS = {"noise_25": 0.25, "noise_50": 0.5, "noise_75": 0.75}  # share of replaced words
+N_WORDS = 40  # from which no further sentence of a prompt or answer is taken
+BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+class Planted(NamedTuple):
+    """A planted turn and the answer that it follows."""
+
+    answer: str
+    text: str
+
+
+class Texts(NamedTuple):
+    """Frames and words that failures are made with."""
+
+    thinking: Sequence[str]
+    draft_reply: Sequence[str]
+    paraphrased_prompt: Sequence[str]
+    rewordings: Mapping[str, str]
+    noise: Sequence[str]
+
+
+def parse_texts(text: str) -> Texts:
+    """Return the texts of a YAML file."""
+    return Texts(**yaml.safe_load(text))
+
+
+def sentences(text: str) -> list[str]:
+    """Return a text's sentences and lines, without those that have no word."""
+    return [part.strip() for part in BETWEEN_SENTENCES.split(text) if WORD.search(part)]
+
+
+def opening(text: str) -> str:
+    """Return a text's first sentence, and the next ones while there are less than `N_WORDS`."""
+    taken: list[str] = []
+    for sentence in sentences(text):
+        if len(" ".join(taken).split()) >= N_WORDS:
+            break
+        taken.append(sentence)
+    return " ".join(" ".join(taken).split()[: 2 * N_WORDS])
+
+
+def halves(text: str) -> tuple[str, str] | None:
+    """Return a text in two, cut between the sentences nearest its middle; None for one sentence."""
+    cuts = [
+        found
+        for found in BETWEEN_SENTENCES.finditer(text)
+        if WORD.search(text[: found.start()]) and WORD.search(text[found.end() :])
+    ]
+    if not cuts:
+        return None
+    cut = min(cuts, key=lambda found: abs(found.start() - len(text) / 2))
+    return text[: cut.start()], text[cut.end() :].strip()
+
+
+def as_question(answer: str) -> str:
+    """Return an answer's first two sentences as one question."""
+    first, *rest = [part.rstrip(".!?: ") for part in sentences(answer)[:2]]
+    both = [_lowered(part) for part in (first, *rest)]
+    return f"So {', and '.join(both)}?"
+
+
+def _lowered(sentence: str) -> str:
+    """Return a sentence with a small first letter, unless its first word is "I" or has capitals."""
+    if sentence[1:2].isupper() or sentence[:2] in ("I ", "I'"):
+        return sentence
+    return sentence[:1].lower() + sentence[1:]
+
+
+def reworded(prompt: str, rewordings: Mapping[str, str]) -> str:
+    """Return a prompt with some of its words replaced, the longest phrases first."""
+    phrases = sorted(rewordings, key=len, reverse=True)
+    found = re.compile(rf"\b(?:{'|'.join(map(re.escape, phrases))})\b", re.IGNORECASE)
+    return found.sub(lambda match: rewordings[match[0].lower()], prompt)
+
+
+def noisy(text: str, noise: Sequence[str], rng: np.random.Generator) -> dict[str, str]:
+    """Return a text with more and more of its words replaced, by the name of the step.
+
+    What one step replaces, the next ones replace by the same words.
+    """
+    words = list(WORD.finditer(text))
+    order = [words[place] for place in rng.permutation(len(words))]
+    drawn = [str(word) for word in rng.choice(noise, len(words))]
+    found = {}
+    for step, share in NOISE_STEPS.items():
+        n_replaced = round(share * len(words))
+        starts = [old.start() for old in order[:n_replaced]]
+        found[step] = _replaced(text, dict(zip(starts, drawn[:n_replaced], strict=True)))
+    return found
+
+
+def _replaced(text: str, new: Mapping[int, str]) -> str:
+    """Return a text with other words where some of its words begin."""
+    return WORD.sub(lambda old: new.get(old.start(), old[0]), text)
+
+
+def hard_failures(
+    prompt: str, answer: str, other_answer: str | None, texts: Texts, rng: np.random.Generator
+) -> dict[str, Planted]:
+    """Return a turn of each hard failure that an answer allows, by the control's name.
+
+    Args:
+        prompt: the user's last message.
+        answer: a model's answer to it.
+        other_answer: another model's; None where there is none.
+        texts: in English, so that only conversations in English get what is made with them.
+        rng: of the item.
+    """
+    if not sentences(answer):
+        return {}
+    found = {"answer_as_question": as_question(answer)}
+    if other_answer and other_answer != answer:
+        found["other_model"] = other_answer
+    if is_english(prompt) is not False and is_english(answer) is not False:
+        found |= _in_english(prompt, answer, texts, rng)
+    turns = {name: Planted(answer, text) for name, text in found.items()}
+    both = halves(answer)
+    return turns if both is None else turns | {"continuation": Planted(*both)}
+
+
+def _in_english(prompt: str, answer: str, texts: Texts, rng: np.random.Generator) -> dict[str, str]:
+    """Return the failures that are made with texts."""
+    said = opening(answer)
+    words = {"prompt": opening(prompt), "answer": said}
+    reworded_prompt = reworded(prompt, texts.rewordings)
+    return {
+        "thinking": _framed(texts.thinking, words, rng),
+        "draft_reply": _framed(texts.draft_reply, words, rng),
+        "paraphrased_prompt": _framed(texts.paraphrased_prompt, {"prompt": reworded_prompt}, rng),
+        **noisy(said, texts.noise, rng),
+    }
+
+
+def _framed(frames: Sequence[str], words: Mapping[str, str], rng: np.random.Generator) -> str:
+    return Template(frames[int(rng.integers(len(frames)))]).substitute(words)
