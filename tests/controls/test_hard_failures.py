@@ -53,7 +53,7 @@ def test_failures_are_made_of_prompt_and_answer() -> None:
         "answer_as_question": "So air scatters light, and blue light is scattered most?",
         "thinking": "The user asks: Why is the sky blue?",
         "draft_reply": f"Sure!\n\n{ANSWER}",
-        "paraphrased_prompt": "I mean: how is the sky blue?",
+        "paraphrased_prompt": "I mean: How is the sky blue?",
     }
 
 
@@ -93,7 +93,7 @@ def test_a_question_keeps_capitals_that_are_no_beginning() -> None:
 def test_longer_phrases_are_reworded_first_and_only_whole_words() -> None:
     words = {"how": "in what way", "how many": "what number of", "use": "employ"}
     assert reworded("How many reuse it? How use it?", words) == (
-        "what number of reuse it? in what way employ it?"
+        "What number of reuse it? In what way employ it?"
     )
 
 
@@ -124,6 +124,6 @@ def test_any_prompt_and_answer_make_texts_and_the_same_ones_again(prompt: str, a
 
 def test_the_shipped_rewordings_change_what_prompts_begin_with() -> None:
     assert reworded("How many apples does she buy?", SHIPPED.rewordings) == (
-        "what number of apples does she purchase?"
+        "What number of apples does she purchase?"
     )
     assert all(word == word.lower() for word in SHIPPED.rewordings)

@@ -188,6 +188,8 @@ def test_a_control_without_a_turn_has_a_row_with_the_reason() -> None:
     row = table.filter(pl.col("control") == "other_model").row(0, named=True)
     assert (row["judge"], row["n_turns"], row["estimate"]) == ("j", 0, None)
     assert row["reason"] == "no second model with another answer to these items"
+    human = measure_judges(verdicts("human", "d", "generic")).filter(pl.col("n_turns") == 0)
+    assert set(human["reason"]) == {"no failure was planted"}
 
 
 def test_a_row_over_all_datasets_stands_before_each() -> None:

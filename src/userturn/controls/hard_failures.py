@@ -86,10 +86,19 @@ def _lowered(sentence: str) -> str:
 
 
 def reworded(prompt: str, rewordings: Mapping[str, str]) -> str:
-    """Return a prompt with some of its words replaced, the longest phrases first."""
+    """Return a prompt with some of its words replaced, the longest phrases first.
+
+    Args:
+        prompt: any text.
+        rewordings: what words in lower case become; a capital at their beginning is kept.
+    """
     phrases = sorted(rewordings, key=len, reverse=True)
     found = re.compile(rf"\b(?:{'|'.join(map(re.escape, phrases))})\b", re.IGNORECASE)
-    return found.sub(lambda match: rewordings[match[0].lower()], prompt)
+    return found.sub(lambda match: _like(match[0], rewordings[match[0].lower()]), prompt)
+
+
+def _like(old: str, new: str) -> str:
+    return new[:1].upper() + new[1:] if old[:1].isupper() else new
 
 
 def noisy(text: str, noise: Sequence[str], rng: np.random.Generator) -> dict[str, str]:

@@ -125,7 +125,9 @@ def measure_judges(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 def missing(verdicts: pl.DataFrame) -> list[dict[str, Any]]:
     """Return a row for each judge and control without a turn."""
-    absent = [name for name in LABELS if name not in set(verdicts["perturbation"])]
+    present = set(verdicts["perturbation"])
+    absent = [name for name in LABELS if name not in present]
+    none_planted = None if present - {HUMAN} else "no failure was planted"
     counts = dict.fromkeys([name for name in SCHEMA if name.startswith("n_")], 0)
     return [
         counts
@@ -135,7 +137,8 @@ def missing(verdicts: pl.DataFrame) -> list[dict[str, Any]]:
             "label": LABELS[control],
             "dataset": ALL,
             "judge": judge,
-            "reason": WHY_NONE.get(control, NO_ANSWER),
+            "reason": (none_planted if control != HUMAN else None)
+            or WHY_NONE.get(control, NO_ANSWER),
         }
         for judge in sorted(set(verdicts["judge"]))
         for control in absent
