@@ -52,7 +52,8 @@ def test_human_replies_of_one_tree_are_one_conversation(tmp_path: Path) -> None:
     there = {name: [str(tmp_path / path) for path in found] for name, found in paths.items()}
     grid: Any = SimpleNamespace(config={"seed": 1, "statistics": {"resamples": 100}})
     table = measure_judges(control_verdicts(Material(grid, there)))
-    both = table.filter(pl.col("dataset") == "all").select("control", "n_turns", "n_conversations")
+    counted = table.filter(pl.col("dataset") == "all", pl.col("n_turns") > 0)
+    both = counted.select("control", "n_turns", "n_conversations")
     assert both.rows() == [("human", 3, 2), ("thanks", 1, 1)]
 
 
