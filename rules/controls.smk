@@ -99,7 +99,7 @@ rule take_labelled_turns:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=study.labelled.turns_identity(),
+        identity=study.labelled.turns_identity,
     script:
         "../scripts/take_labelled_turns.py"
 

@@ -7,8 +7,8 @@ from userturn.tables.judge_card import (
     NOT_SCORED,
     SCHEMA,
     TURN,
+    beside_labels,
     judge_card,
-    labelled_turns,
     lengths,
 )
 
@@ -114,7 +114,7 @@ def test_labelled_turns_are_joined_by_their_item() -> None:
         | {"label": [GENUINE, "generic"]}
     )
     said = pl.DataFrame({"item": ["a", "b"], "text": ["Why?", "x" * 121]})
-    found = labelled_turns(verdicts, items, said)
+    found = beside_labels(verdicts, items, said)
     assert found.select("cluster", "truth", "label", "length").rows() == [
         ("y", "generic", "generic", "over 120 characters"),
         ("x", GENUINE, None, "up to 30 characters"),

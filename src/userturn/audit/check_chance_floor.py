@@ -5,14 +5,12 @@ from functools import partial
 
 import polars as pl
 
+from userturn.audit.check_verdicts import judged_again
 from userturn.audit.findings import Finding
 from userturn.audit.pair import Pair
 from userturn.controls.swapped_answers import swapped_cells
-from userturn.judges.judge import CellToJudge
-from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of
 from userturn.storage.key_columns import TURN_KEYS
-from userturn.study.judge import judge_of
 from userturn.workflow.chance_floor import ChanceFloorGrid
 
 
@@ -31,7 +29,7 @@ def check_chance_floor(pair: Pair) -> Iterator[Finding]:
         kind, path = kind_of(entry), f"{folder}/verdicts/{judge}.parquet"
         is_known = pair.study.contents.judges[judge] == kind.identity(entry)
         if is_known if kind.IS_DETERMINISTIC else pair.with_journals:
-            made = partial(_verdicts, pair, turns, judge)
+            made = partial(judged_again, pair, turns, judge)
             yield from pair.held("verdicts", path, made, TURN_KEYS)
 
 
@@ -39,11 +37,3 @@ def _turns(pair: Pair, floor: ChanceFloorGrid) -> pl.DataFrame:
     cells = (pair.read(path) for path in floor.user_turns(pair.model, pair.dataset))
     seed = pair.grid.config["seed"]
     return swapped_cells(pair.dataset, cells, pair.items, floor.n_turns, seed)
-
-
-def _verdicts(pair: Pair, turns: str, name: str) -> pl.DataFrame:
-    asked = CellToJudge(str(pair.whole(turns)), str(pair.whole(pair.path_to_items)))
-    judge, known = judge_of(pair.grid, name), pair.study.contents
-    kind = kind_of(judge.settings)
-    verdicts = kind.recorded_verdicts(judge, known.judges[name], known.texts, asked)
-    return verdicts_table(name, asked, verdicts)

@@ -112,16 +112,18 @@ def _claimed_twice(files: Files, wanted: Identities) -> Iterator[Finding]:
 
 def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
     """Yield files of no job: a fault where the pipeline would read them, else worth a note."""
-    strays = [path for path in files.present if path not in files.makers and path not in wanted]
-    for artifact in strays:
+    others = []
+    for artifact in files.present:
+        if artifact in files.makers or artifact in wanted:
+            continue
         if artifact.startswith("results/requests/") and artifact.endswith(".parquet"):
             text = "plan of a sweep that did not end; the next sweep of its cell writes it again"
             yield Note("orphans", artifact, text)
         elif artifact.endswith(READ) and not PurePosixPath(artifact).name.startswith("."):
             fix = f"move it out of the results: mv {quote(artifact)} ."
             yield Finding("orphans", artifact, "a file that a job made", "no job's", fix)
-    others = [path for path in strays if not path.endswith(READ)]
-    others += [path for path in strays if path.endswith(READ) and "/." in path]
+        else:
+            others.append(artifact)
     if others:
         some = ", ".join(sorted(others)[:3])
         text = f"{len(others)} files of no job ({some}); nothing reads them, no digest counts them"

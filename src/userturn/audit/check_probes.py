@@ -42,6 +42,14 @@ class NotedTokenizer:
         return ""
 
 
+def own_answers(answers: pl.DataFrame) -> dict[str, str | None]:
+    """Return by item the answers that the model is shown as its own; None where it has none."""
+    return {
+        item: answer if outcome in OWN_ANSWER else None
+        for item, answer, outcome in answers.select("item", "answer", "outcome").iter_rows()
+    }
+
+
 def check_probes(pair: Pair, cell: Cell) -> Iterator[Finding]:
     """Yield the first user turn of a cell whose shown answer does not follow from the answers."""
     path = files_of([cell], "user_turns.parquet")[0]
@@ -57,11 +65,7 @@ def check_probes(pair: Pair, cell: Cell) -> Iterator[Finding]:
 def _wrong_probe(pair: Pair, cell: Cell, turns: pl.DataFrame) -> str | None:
     """Return the first item whose shown answer or noted change is not what must be."""
     operator = pair.grid.contents.perturbations[cell.perturbation]
-    answers = pair.read(pair.path_to_answers)
-    own = {
-        item: answer if outcome in OWN_ANSWER else None
-        for item, answer, outcome in answers.select("item", "answer", "outcome").iter_rows()
-    }
+    own = own_answers(pair.read(pair.path_to_answers))
     donors = next_in_hash_order(own) if needs_donor(operator) else {}
     items = read_items(pair.whole(pair.path_to_items))
     contexts = {

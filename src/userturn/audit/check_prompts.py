@@ -13,9 +13,9 @@ from typing import Any
 
 import polars as pl
 
-from userturn.audit.check_probes import OWN_ANSWER
+from userturn.audit.check_probes import OWN_ANSWER, own_answers
 from userturn.audit.findings import Finding, Note, remake
-from userturn.audit.pair import FAULTS
+from userturn.audit.pair import FAULTS, place_of
 from userturn.audit.table_diff import difference
 from userturn.audit.trust import check_code_may_run
 from userturn.errors import UserError
@@ -104,12 +104,9 @@ def _of_dataset(grid: Grid, plans: PendingPlans, dataset: str, scratch: Path) ->
     path = f"results/answers/{model}/{dataset}.parquet"
     identity = grid.answers_identity(model, dataset)
     yield from _compared(grid, path, identity, plans.answers(dataset, scratch)[0], template)
-    answers = pl.read_parquet(_at(grid, path), columns=["item", "answer", "outcome"])
-    shown = {
-        item: answer if outcome in OWN_ANSWER else None for item, answer, outcome in answers.rows()
-    }
+    answers = pl.read_parquet(place_of(grid, path), columns=["item", "answer", "outcome"])
     cells = {grid.cell_identity(cell): cell for cell in plans.cells[dataset]}
-    for plan in plans.user_turns(dataset, shown):
+    for plan in plans.user_turns(dataset, own_answers(answers)):
         identity = plan.path.parent.name
         turns = files_of([cells[identity]], "user_turns.parquet")[0]
         yield from _compared(grid, turns, identity, plan, template)
@@ -123,7 +120,7 @@ def _compared(
     there = pl.concat(read_plan(grid.requests_folder(model, dataset, identity), WHOLE))
     wrong = difference(pl.read_parquet(made.path), there, KEYS)
     if wrong is None:
-        wrong = _wrong_text(pl.read_parquet(_at(grid, path)), made, template)
+        wrong = _wrong_text(pl.read_parquet(place_of(grid, path)), made, template)
     if wrong is not None:
         yield Finding("prompts", path, *wrong, remake(path))
 
@@ -137,7 +134,3 @@ def _wrong_text(table: pl.DataFrame, made: Plan, template: Template) -> tuple[st
         if to_record(requests[row["key"]], completion, template)["text"] != row["text"]:
             return f"the text that the tokens of {row['item']} spell", "another text"
     return None
-
-
-def _at(grid: Grid, path: str) -> Path:
-    return grid.results / path.removeprefix("results/")

@@ -12,12 +12,10 @@ from typing import Any
 import polars as pl
 import yaml
 
-from userturn.audit.findings import Finding, Note, remake
-from userturn.audit.pair import FAULTS
-from userturn.audit.table_diff import difference
+from userturn.audit.findings import Finding, Note
+from userturn.audit.pair import compared, place_of
 from userturn.datasets.fetch import at_hand, complete, shaping
 from userturn.datasets.prepare import items_table
-from userturn.errors import UserError
 from userturn.humans.import_labels import annotations_table, read_annotations
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.study.grid import Grid
@@ -81,7 +79,7 @@ def _labels(
         return
 
     def imported() -> pl.DataFrame:
-        turns = pl.read_parquet(_at(grid, key))
+        turns = pl.read_parquet(place_of(grid, key))
         labels = yaml.safe_load(record.contents.texts[RUBRIC])["labels"]
         return annotations_table(read_annotations(list(files), turns, labels, name).rows, turns)
 
@@ -95,18 +93,10 @@ def _has(file: str, digest: str) -> bool:
     return inside and path.is_file() and file_sha256(path) == digest
 
 
-def _at(grid: Grid, path: str) -> Path:
-    return grid.results / path.removeprefix("results/")
-
-
 def _compare(
     grid: Grid, path: str, make: Callable[[], pl.DataFrame], keys: Sequence[str]
 ) -> Iterator[Finding]:
     """Compare an artifact with what is made again from its source."""
-    try:
-        wrong = difference(make(), pl.read_parquet(_at(grid, path)), keys)
-    except FAULTS as error:
-        reason = str(error).partition("\n")[0] if isinstance(error, UserError) else ""
-        wrong = "to follow from its source", reason or type(error).__name__
-    if wrong is not None:
-        yield Finding("sources", path, *wrong, remake(path))
+    return compared(
+        "sources", path, make, lambda: pl.read_parquet(place_of(grid, path)), keys, "its source"
+    )

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from userturn.audit.findings import Finding, Note, remake
-from userturn.audit.pair import FAULTS, BrokenError, Pair
+from userturn.audit.pair import FAULTS, BrokenError, Pair, place_of
 from userturn.audit.table_diff import difference
 from userturn.grading.verifiers import answers_to_grade, grade_answers, grades_table
 from userturn.humans.sample import human_sample
@@ -28,21 +28,23 @@ REGRADED = 50  # answers of a model and dataset: a verifier may take millisecond
 
 def check_verdicts(pair: Pair, cell: Cell) -> Iterator[Finding | Note]:
     """Yield what is wrong with the verdicts, the human sample and the summary of a cell."""
+    turns = files_of([cell], "user_turns.parquet")[0]
     for judge, entry in pair.grid.judges.items():
         path, kind = files_of([cell], f"verdicts/{judge}.parquet")[0], kind_of(entry)
         if kind.IS_DETERMINISTIC and pair.study.contents.judges[judge] != kind.identity(entry):
             yield Note("verdicts", f"judge {judge}", OTHER_RULES)
         elif pair.with_journals or kind.IS_DETERMINISTIC:
-            yield from pair.held("verdicts", path, partial(_verdicts, pair, cell, judge), TURN_KEYS)
+            made = partial(judged_again, pair, turns, judge)
+            yield from pair.held("verdicts", path, made, TURN_KEYS)
     sample, sums = files_of([cell], "human_sample.parquet", "summary.parquet")
-    if (pair.grid.results / sample.removeprefix("results/")).is_file():
+    if place_of(pair.grid, sample).is_file():
         yield from pair.held("samples", sample, partial(_human_sample, pair, cell), TURN_KEYS)
     yield from pair.held("summaries", sums, partial(_summary, pair, cell), ["judge"])
 
 
-def _verdicts(pair: Pair, cell: Cell, name: str) -> pl.DataFrame:
-    turns = pair.whole(files_of([cell], "user_turns.parquet")[0])
-    asked = CellToJudge(str(turns), str(pair.whole(pair.path_to_items)))
+def judged_again(pair: Pair, turns: str, name: str) -> pl.DataFrame:
+    """Return a judge's verdicts on a table of user turns, asking nobody."""
+    asked = CellToJudge(str(pair.whole(turns)), str(pair.whole(pair.path_to_items)))
     judge, known = judge_of(pair.grid, name), pair.study.contents
     kind = kind_of(judge.settings)
     verdicts = kind.recorded_verdicts(judge, known.judges[name], known.texts, asked)

@@ -34,6 +34,11 @@ class BrokenError(Exception):
     """An artifact that is not as it was made."""
 
 
+def place_of(grid: Grid, path: str) -> Path:
+    """Return where an artifact is now, by its path in rules."""
+    return grid.results / path.removeprefix("results/")
+
+
 @dataclass(frozen=True)
 class Pair:
     """A model and a dataset of an audited study.
@@ -90,7 +95,7 @@ class Pair:
         """
         if path in self.broken:
             raise BrokenError(path)
-        return self.grid.results / path.removeprefix("results/")
+        return place_of(self.grid, path)
 
     @cached_property
     def outcomes(self) -> pl.DataFrame:
@@ -113,12 +118,33 @@ class Pair:
         self, check: str, path: str, make: Callable[[], pl.DataFrame], keys: Sequence[str]
     ) -> Iterator[Finding]:
         """Compare an artifact with its recomputation."""
-        try:
-            wrong = difference(make(), self.read(path), keys)
-        except BrokenError:
-            return
-        except FAULTS as error:
-            reason = str(error).partition("\n")[0] if isinstance(error, UserError) else ""
-            wrong = "to follow from its inputs", reason or type(error).__name__
-        if wrong is not None:
-            yield Finding(check, path, *wrong, remake(path))
+        return compared(check, path, make, lambda: self.read(path), keys)
+
+
+def compared(
+    check: str,
+    path: str,
+    make: Callable[[], pl.DataFrame],
+    read: Callable[[], pl.DataFrame],
+    keys: Sequence[str],
+    made_of: str = "its inputs",
+) -> Iterator[Finding]:
+    """Compare an artifact with what is made again of what it was made of.
+
+    Args:
+        check: the name of the check.
+        path: of the artifact, from the project's folder.
+        make: makes it again.
+        read: reads what is there.
+        keys: columns that name a row.
+        made_of: what it was made of, in words.
+    """
+    try:
+        wrong = difference(make(), read(), keys)
+    except BrokenError:
+        return
+    except FAULTS as error:
+        reason = str(error).partition("\n")[0] if isinstance(error, UserError) else ""
+        wrong = f"to follow from {made_of}", reason or type(error).__name__
+    if wrong is not None:
+        yield Finding(check, path, *wrong, remake(path))

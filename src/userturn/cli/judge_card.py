@@ -10,7 +10,12 @@ from tabulate import tabulate
 from userturn.cli.arguments import take_configuration
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.load import load_config
-from userturn.controls.labelled_turns import take_labelled_turns
+from userturn.controls.labelled_turns import (
+    labelled_items,
+    labelled_turns,
+    read_labelled,
+    take_labelled_turns,
+)
 from userturn.judges.budget import read_accounts
 from userturn.judges.judge import CellToJudge
 from userturn.judges.judge_cell import verdicts_table
@@ -20,7 +25,7 @@ from userturn.study.check import check_study
 from userturn.study.grid import Grid
 from userturn.study.inputs import LABELLED_TURNS
 from userturn.study.judge import judge_of
-from userturn.tables.judge_card import judge_card, labelled_turns
+from userturn.tables.judge_card import beside_labels, judge_card
 from userturn.tables.judge_validity import warning
 from userturn.workflow.labelled import LABELLED
 
@@ -74,11 +79,9 @@ def verdicts_of(grid: Grid, name: str) -> pl.DataFrame:
 
 def format_card(grid: Grid, name: str) -> str:
     """Return a judge's card on the labelled turns as text, what it cost, and whether it passes."""
-    with TemporaryDirectory(prefix="userturn-") as folder:
-        paths = [str(Path(folder, file)) for file in ("items.parquet", "user_turns.parquet")]
-        take_labelled_turns("", LABELLED_TURNS, *paths)
-        items, said = pl.read_parquet(paths[0]), pl.read_parquet(paths[1])
-    turns = labelled_turns(verdicts_of(grid, name), items, said.select("item", "text"))
+    rows = read_labelled(LABELLED_TURNS)
+    items, said = labelled_items(rows), labelled_turns(rows).select("item", "text")
+    turns = beside_labels(verdicts_of(grid, name), items, said)
     card = judge_card(turns, grid.config["seed"])
     passed = f"{name} reaches the thresholds of `judge_card` on these turns."
     return "\n".join(

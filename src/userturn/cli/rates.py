@@ -147,12 +147,11 @@ def format_cards(cards: pl.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def warned(results: Path) -> str | None:
+def warned(results: Path, cards: pl.DataFrame) -> str | None:
     """Return why the rates of a study are no findings; None where they may be."""
-    card = results / "tables" / "judge_card.parquet"  # not there in the results of an older version
-    if not card.is_file() or not (results / "study.json").is_file():
+    if not (results / "study.json").is_file():
         return None
-    return warning(pl.read_parquet(card), read_study_record(results).grid(results))
+    return warning(cards, read_study_record(results).grid(results))
 
 
 def show_rates(results: Path) -> str:
@@ -177,10 +176,11 @@ def show_rates(results: Path) -> str:
     likelihood = tables / "likelihood.parquet"
     if likelihood.is_file():
         judges += f"\n{format_likelihood(pl.read_parquet(likelihood))}"
-    cards = tables / "judge_card.parquet"
-    if cards.is_file():
-        judges = f"{format_cards(pl.read_parquet(cards))}\n{judges}"
-    said = warned(results)
-    first = f"{said}\n" if said else ""
+    first, path_to_cards = "", tables / "judge_card.parquet"
+    if path_to_cards.is_file():
+        cards = pl.read_parquet(path_to_cards)
+        judges = f"{format_cards(cards)}\n{judges}"
+        said = warned(results, cards)
+        first = f"{said}\n" if said else ""
     where = f"tables: {tables}/   figures: {results / 'figures'}/"
     return f"{first}{text}\n{controls}\n{judges}\n{where}"

@@ -11,16 +11,11 @@ import numpy as np
 import polars as pl
 
 from userturn.stats.rng import generator
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.key_columns import TURN_COLUMNS, TURN_KEYS
 from userturn.storage.parquet import Schema, write_table
 
 SWAPPED_TURNS_SCHEMA: Schema = {
-    "model": pl.String,
-    "dataset": pl.String,
-    "temperature": pl.Float64,
-    "perturbation": pl.String,
-    "item": pl.String,
-    "sample": pl.Int64,
+    **TURN_COLUMNS,
     "key": pl.String,
     "answer": pl.String,
     "answer_from": pl.String,

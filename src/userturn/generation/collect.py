@@ -11,16 +11,14 @@ from userturn.generation.plan_files import PLAN_SCHEMA, plan_keys, read_plan
 from userturn.generation.reasoning import ANY_FORM, read_answer
 from userturn.prompts.answer_form import AnswerForm
 from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes
+from userturn.storage.key_columns import CELL_COLUMNS
 from userturn.storage.parquet import PLAN_SLICE, SLICE, Schema, slices, write_parts
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 
 USER_TURNS_SCHEMA: Schema = {
-    "model": pl.String,
-    "dataset": pl.String,
-    "temperature": pl.Float64,
-    "perturbation": pl.String,
+    **CELL_COLUMNS,
     **{name: kind for name, kind in PLAN_SCHEMA.items() if name != "position"},
     **{name: kind for name, kind in OUTCOME_SCHEMA.items() if name not in PLAN_SCHEMA},
     "n_tokens": pl.UInt32,

@@ -7,16 +7,11 @@ import polars as pl
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import Verdict
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.key_columns import TURN_COLUMNS, TURN_KEYS
 from userturn.storage.parquet import Schema, write_parts
 
 VERDICTS_SCHEMA: Schema = {
-    "model": pl.String,
-    "dataset": pl.String,
-    "temperature": pl.Float64,
-    "perturbation": pl.String,
-    "item": pl.String,
-    "sample": pl.Int64,
+    **TURN_COLUMNS,
     "judge": pl.String,
     "label": pl.String,
     "genuine": pl.Boolean,

@@ -203,18 +203,23 @@ class Grid:
         """Return the file with the number of times that a judge's unscored verdicts were voided."""
         return self.results / "journal" / "judges" / judge / "rejudged.json"
 
-    def in_round(self, identity: str, judge: str, folder: str) -> str:
-        """Return the identity of a judge's verdicts on a folder; voiding them changes it."""
+    def judged_identity(self, turns: str, judge: str, folder: str) -> str:
+        """Return the identity of a judge's verdicts on turns; voiding them changes it.
+
+        Args:
+            turns: identity of the turns.
+            judge: name.
+            folder: of the turns, below the results.
+        """
+        identity = fingerprint([turns, judge, self.judge_identity(judge)])
         n = self._rounds[judge].get(folder, 0)
         return fingerprint([identity, n]) if n else identity
 
     @cached_property
     def _verdict_identities(self) -> dict[tuple[Cell, str], str]:
         return {
-            (cell, judge): self.in_round(
-                fingerprint([self.cell_identity(cell), judge, self.judge_identity(judge)]),
-                judge,
-                f"cells/{cell.folder}",
+            (cell, judge): self.judged_identity(
+                self.cell_identity(cell), judge, f"cells/{cell.folder}"
             )
             for cell in self.cells
             for judge in self.judges

@@ -10,18 +10,14 @@ import polars as pl
 
 from userturn.stats.clustered import mean_share
 from userturn.stats.paired import Shares, paired_difference
-from userturn.storage.key_columns import JUDGED_CELL_KEYS, TURN_KEYS
+from userturn.storage.key_columns import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.tables.material import Material
 from userturn.tables.report_layout import INTERVAL, TEMPERATURE, Shown, column, texts
 
 SCHEMA: Schema = {
-    "model": pl.String,
-    "dataset": pl.String,
-    "temperature": pl.Float64,
-    "perturbation": pl.String,
-    "judge": pl.String,
+    **JUDGED_CELL_COLUMNS,
     "n_items": pl.Int64,
     "n_turns": pl.Int64,
     "n_scored": pl.Int64,

@@ -12,7 +12,7 @@ import polars as pl
 
 from userturn.likelihood.gains import turn_gains
 from userturn.stats.clustered_means import clustered_mean
-from userturn.storage.key_columns import CELL_KEYS, TURN_KEYS
+from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_COLUMNS, TURN_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.study.scored_turns import OWN_TURNS
@@ -22,11 +22,7 @@ from userturn.tables.report_layout import TEMPERATURE, Shown, column, texts
 
 LIMITS = ("lower", "upper")
 SCHEMA: Schema = {
-    "model": pl.String,
-    "dataset": pl.String,
-    "temperature": pl.Float64,
-    "perturbation": pl.String,
-    "judge": pl.String,
+    **JUDGED_CELL_COLUMNS,
     "turns": pl.String,
     "n_turns": pl.Int64,
     "n_scored": pl.Int64,

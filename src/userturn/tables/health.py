@@ -2,17 +2,14 @@
 
 import polars as pl
 
+from userturn.storage.key_columns import JUDGED_CELL_COLUMNS
 from userturn.storage.parquet import Schema
 from userturn.tables.cut_answers import cut_answers
 from userturn.tables.material import Material
 
 KINDS = ("empty", "error", "truncated", "unscored", "refused")
 SCHEMA: Schema = {
-    "model": pl.String,
-    "dataset": pl.String,
-    "temperature": pl.Float64,
-    "perturbation": pl.String,
-    "judge": pl.String,
+    **JUDGED_CELL_COLUMNS,
     "n_items": pl.Int64,
     "n_turns": pl.Int64,
     **{f"n_{kind}": pl.Int64 for kind in KINDS},

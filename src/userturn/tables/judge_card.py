@@ -102,10 +102,10 @@ def _labelled_turns(material: Material) -> pl.DataFrame:
         return pl.DataFrame(schema=TURN)
     items = pl.read_parquet(material.paths["labelled_items"][0])
     said = pl.read_parquet(material.paths["labelled_turns"][0], columns=["item", "text"])
-    return labelled_turns(material.read("labelled_verdicts"), items, said)
+    return beside_labels(material.read("labelled_verdicts"), items, said)
 
 
-def labelled_turns(verdicts: pl.DataFrame, items: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
+def beside_labels(verdicts: pl.DataFrame, items: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
     """Return verdicts on the labelled turns beside what the turns are.
 
     Args:

@@ -6,12 +6,12 @@ from typing import Any
 import polars as pl
 
 from userturn.likelihood.gains import turn_gains
-from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.stats.clustered_means import clustered_mean
 from userturn.storage.parquet import Schema
 from userturn.study.scored_turns import HUMAN_TURNS
 from userturn.tables.material import Material
 from userturn.tables.report_layout import INTERVAL, Shown, column, texts
+from userturn.tables.turn_clusters import rate_over
 
 SCHEMA: Schema = {
     "model": pl.String,
@@ -59,10 +59,7 @@ def measures(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
 def identification(turns: pl.DataFrame, name: str, n_others: str) -> dict[str, Any]:
     """Return the share of turns that are likeliest after their own context, beside chance."""
     seen = turns.drop_nulls(name)
-    items = seen.group_by("conversation").agg(scored=pl.len(), positive=pl.col(name).sum())
-    counts = items.group_by("scored", "positive").agg(n=pl.len()).sort(pl.all())
-    columns = (counts[key].cast(pl.Float64).to_numpy() for key in ("n", "scored", "positive"))
-    rate, _ = clustered_rate([Patterns(*columns)], "micro")
+    rate, _ = rate_over(seen, ["conversation"], name)
     chance = (1 / (seen[n_others] + 1)).mean() if seen.height else None
     return {**rate._asdict(), "chance": chance}
 

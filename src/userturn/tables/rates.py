@@ -7,7 +7,7 @@ import polars as pl
 
 from userturn.judges.verdict import REFUSED
 from userturn.stats.proportions import wilson
-from userturn.storage.key_columns import CELL_KEYS
+from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_COLUMNS
 from userturn.storage.parquet import Schema, write_table
 from userturn.tables.item_counts import RATE
 from userturn.tables.material import Material
@@ -22,11 +22,7 @@ from userturn.tables.report_layout import (
 from userturn.tables.turn_clusters import rate_over
 
 SCHEMA: Schema = {
-    "model": pl.String,
-    "dataset": pl.String,
-    "temperature": pl.Float64,
-    "perturbation": pl.String,
-    "judge": pl.String,
+    **JUDGED_CELL_COLUMNS,
     "n_items": pl.Int64,
     "n_turns": pl.Int64,
     "n_ok": pl.Int64,

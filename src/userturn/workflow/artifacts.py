@@ -101,7 +101,7 @@ def _controls(study: Study) -> Identities:
                 identity = kind.identity_of(model, dataset, judge)
                 found[f"{folder}/verdicts/{judge}.parquet"] = identity
     for source in study.labelled.sources:
-        turns = study.labelled.turns_identity()
+        turns = study.labelled.turns_identity
         found |= dict.fromkeys(
             [*study.labelled.items, "results/labelled/user_turns.parquet"], turns
         )

@@ -50,9 +50,8 @@ class ChanceFloorGrid:
 
     def identity_of(self, model: str, dataset: str, judge: str) -> str:
         """Return the identity of one judge's verdicts on these turns."""
-        asked = self.grid.judge_identity(judge)
-        identity = fingerprint([self.turns_identity(model, dataset), judge, asked])
-        return self.grid.in_round(identity, judge, f"chance_floor/{model}/{dataset}")
+        turns = self.turns_identity(model, dataset)
+        return self.grid.judged_identity(turns, judge, f"chance_floor/{model}/{dataset}")
 
     @property
     def swapped_verdicts(self) -> list[str]:

@@ -42,9 +42,8 @@ class ControlGrid:
 
     def identity_of(self, model: str, dataset: str, judge: str) -> str:
         """Return the identity of one judge's verdicts on the controls of a model and dataset."""
-        asked = self.grid.judge_identity(judge)
-        identity = fingerprint([self.turns_identity(model, dataset), judge, asked])
-        return self.grid.in_round(identity, judge, f"controls/{model}/{dataset}")
+        turns = self.turns_identity(model, dataset)
+        return self.grid.judged_identity(turns, judge, f"controls/{model}/{dataset}")
 
     @property
     def sources(self) -> list[tuple[str, str]]:

@@ -21,15 +21,14 @@ class LabelledGrid:
         """Model and dataset, as other turns of a known kind have them; nothing if they are off."""
         return [(LABELLED, LABELLED)] if self.is_on else []
 
-    def turns_identity(self, model: str = LABELLED, dataset: str = LABELLED) -> str:
-        """Return the identity of the labelled turns."""
+    @property
+    def turns_identity(self) -> str:
+        """The identity of the labelled turns."""
         return fingerprint([LABELLED_VERSION, self.grid.contents.labelled])
 
     def identity_of(self, model: str, dataset: str, judge: str) -> str:
         """Return the identity of one judge's verdicts on the labelled turns."""
-        asked = self.grid.judge_identity(judge)
-        identity = fingerprint([self.turns_identity(), judge, asked])
-        return self.grid.in_round(identity, judge, LABELLED)
+        return self.grid.judged_identity(self.turns_identity, judge, LABELLED)
 
     def verdicts_identity(self, judge: str) -> str:
         """Return the identity of one judge's verdicts on the labelled turns."""
