@@ -2,6 +2,7 @@
 
 accuracy.py: share of right answers by model and dataset.
 agreement.py: agreement between judges and people.
+anchor_evidence.py: what a study has for each published result.
 anchor_rules.py: when a study agrees with a published result, differs, or cannot tell.
 anchors.py: published results beside the study's.
 claims.py: claims that something is small, unchanged or kept, against margins.

@@ -1,30 +1,19 @@
-"""What arXiv:2604.02315 publishes, beside what this study has, and whether the two agree.
+"""What arXiv:2604.02315 publishes, and how a study is asked for each result.
 
 Only what could be read of the paper is here: its abstract and fragments of its appendix, and what
 digests by others say of it. Where there are words and no number, the criterion is ours and is said
-to be. `anchor_rules` has the rules.
+to be. `anchor_evidence` has what a study says, `anchor_rules` the rules.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
-import polars as pl
-
-from userturn.stats.proportions import Interval
-from userturn.study.cells import ALL, PLAIN
-from userturn.tables import anchor_rules as rule
+from userturn.tables import anchor_evidence as evidence
+from userturn.tables.anchor_evidence import Found
 from userturn.tables.anchor_rules import MARGIN
 from userturn.tables.material import Tables
 
 ABSTRACT, APPENDIX, DIGEST = "abstract", "appendix, quoted", "digest"  # where a claim was read
-
-
-class Found(NamedTuple):
-    """What a study has for an anchor: its text, the outcome (None: not comparable), a note."""
-
-    this_study: str
-    outcome: str | None
-    note: str | None = None
 
 
 class Anchor(NamedTuple):
@@ -38,161 +27,19 @@ class Anchor(NamedTuple):
     is_judged: bool = True  # a judge's verdicts decide it
 
 
-def _missing(what: str) -> Found:
-    return Found("–", None, f"this study has no {what}")
-
-
-def _interval(row: Mapping[str, Any], estimate: str = "estimate") -> Interval:
-    return Interval(row[estimate], row["lower"], row["upper"])
-
-
-def _intervals(rows: pl.DataFrame, estimate: str = "estimate") -> list[Interval]:
-    return [_interval(row, estimate) for row in rows.iter_rows(named=True)]
-
-
-def _shown(interval: Interval) -> str:
-    estimate, lower, upper = (f"{value:.1%}" for value in interval)
-    return f"{estimate} [{lower}, {upper}]"
-
-
-def _points(change: Interval) -> str:
-    estimate, lower, upper = (f"{100 * (value or 0):+.1f}" for value in change)
-    return f"{estimate} [{lower}, {upper}] points"
-
-
-def _share(table: pl.DataFrame, value: float, rounding: float, what: str) -> Found:
-    """Compare a published share, rounded, with the one row of a table."""
-    rows = table.drop_nulls("estimate")
-    if rows.is_empty():
-        return _missing(what)
-    found = _interval(rows.row(0, named=True))
-    return Found(_shown(found), rule.share_is(found, value, rounding))
-
-
-def _accuracy(model: str, value: float, rounding: float) -> Callable[[Tables], Found]:
-    def find(tables: Tables) -> Found:
-        rows = tables["accuracy"].filter(pl.col("model") == model, pl.col("dataset") == "gsm8k")
-        return _share(rows, value, rounding, f"{model} on gsm8k")
-
-    return find
-
-
-def _followups(tables: Tables, family: str) -> pl.DataFrame:
-    """Return the unperturbed rates of a family's models over all datasets, by temperature."""
-    rows = tables["pooled_rates"].filter(
-        pl.col("scope") == "model", pl.col("family") == family, pl.col("perturbation") == PLAIN
-    )
-    return rows.filter(pl.col("average") == "micro").drop_nulls("estimate")
-
-
-def _size_of_study(tables: Tables) -> Found:
-    rates = tables["rates"]
-    n_models, n_datasets = rates["model"].n_unique(), rates["dataset"].n_unique()
-    same = (n_models, n_datasets) == (11, 5)
-    text = f"{n_models} models, {n_datasets} datasets"
-    note = "which eleven models, and two of the datasets, are inferred (docs/methods.md)"
-    return Found(text, rule.AGREES if same else rule.DIFFERS, note)
-
-
-def _near_zero(tables: Tables) -> Found:
-    greedy = _followups(tables, "qwen3.5").filter(pl.col("temperature") == 0)
-    if greedy.is_empty():
-        return _missing("qwen3.5 model at temperature 0")
-    highest = greedy.sort("estimate", "model").row(-1, named=True)
-    text = f"highest of {greedy.height} sizes: {_shown(_interval(highest))} ({highest['model']})"
-    return Found(text, rule.all_near_zero(_intervals(greedy)))
-
-
-def _highest_when_sampled(tables: Tables) -> Found:
-    rows = tables["rates"].filter(
-        pl.col("model").is_in(_followups(tables, "qwen3.5")["model"].unique().to_list()),
-        pl.col("temperature") > 0,
-        pl.col("perturbation") == PLAIN,
-    )
-    rows = rows.drop_nulls("estimate").sort("estimate", "model", "dataset", descending=True)
-    if rows.is_empty():
-        return _missing("sampled turns of a qwen3.5 model")
-    best, found = rows.row(0, named=True), rule.highest(_intervals(rows))
-    where = f"{best['model']}, {best['dataset']}, temperature {best['temperature']:g}"
-    note = (
-        f"highest of {rows.height} cells: {where}; what could be read does not say over which "
-        "datasets the 22% is, and sources differ if it is of Qwen3.5 or of some models"
-    )
-    return Found(_shown(found), rule.share_is(found, 0.22, 0.005), note)
-
-
-def _larger_is_not_better(tables: Tables) -> Found:
-    greedy = _followups(tables, "qwen3.5").filter(pl.col("temperature") == 0)
-    sized = greedy.join(tables["families"].select("model", "size"), on="model").drop_nulls("size")
-    if sized["size"].n_unique() < 3:
-        return _missing("three sizes of qwen3.5 at temperature 0")
-    sized = sized.sort("size", "model")
-    rise = rule.rise_over_size(sized["size"].to_list(), _intervals(sized))
-    rates = " → ".join(f"{rate:.1%}" for rate in sized["estimate"])
-    text = f"{_points(rise)} from the smallest to the largest"
-    return Found(text, rule.none_rises([rise]), f"rates in order of size: {rates}")
-
-
-def _restating(tables: Tables) -> Found:
-    rows = tables["failure_profiles"].filter(
-        pl.col("scope") == "family",
-        pl.col("family") == "gpt-oss",
-        pl.col("label") == "assistant_turn_restate",
-        pl.col("perturbation") == PLAIN,
-        pl.col("temperature") == 0,
-    )
-    found = _share(rows, 0.702, 0.0005, "gpt-oss model at temperature 0")
-    note = "over which models, datasets and temperatures is not known; its user header is inferred"
-    return found if found.outcome is None else found._replace(note=note)
-
-
-def _perturbations(family: str, rise: bool) -> Callable[[Tables], Found]:
-    def find(tables: Tables) -> Found:
-        rows = tables["contrasts"].filter(
-            pl.col("factor") == "perturbation",
-            pl.col("scope") == "family",
-            pl.col("family") == family,
-            pl.col("temperature") == 0,
-            pl.col("perturbation").is_in(["truncate", "generic_question"]),
-        )
-        if rows["perturbation"].n_unique() < 2:
-            return _missing(f"{family} model with both perturbations at temperature 0")
-        changes = _intervals(rows, "difference")
-        outcome = (rule.all_rise if rise else rule.none_rises)(changes)
-        note = "the share that truncate keeps and the question's wording are ours"
-        named = zip(rows["perturbation"], changes, strict=True)
-        return Found("; ".join(f"{name} {_points(c)}" for name, c in named), outcome, note)
-
-    return find
-
-
-def _post_training(tables: Tables) -> Found:
-    rows = tables["post_training"].filter(
-        pl.col("measure") == "follow-up",
-        pl.col("dataset") == ALL,
-        pl.col("perturbation") == PLAIN,
-        pl.col("baseline") == "qwen3.5-2b",
-        pl.col("temperature") == pl.col("temperature").min(),
-    )
-    if not {"sft", "grpo"} <= set(rows["method"]):
-        return _missing("two models that SFT and RL made of qwen3.5-2b")
-    changes = _intervals(rows, "difference")
-    parts = [f"{n} {_points(c)}" for n, c in zip(rows["model"], changes, strict=True)]
-    note = f"at temperature {rows['temperature'][0]:g}, each against qwen3.5-2b itself"
-    return Found("; ".join(parts), rule.all_rise(changes), note)
-
-
 POINTS = f"{100 * MARGIN:g} points"
 SHARE = f"ours: the 95% interval lies within {POINTS} of the published value; outside: differs"
 RISES = f"ours: both intervals are above 0; one below {POINTS} and not above 0: differs"
 ANCHORS = [
-    Anchor("grid", "11 models, 5 datasets", ABSTRACT, "the same numbers", _size_of_study, False),
+    Anchor(
+        "grid", "11 models, 5 datasets", ABSTRACT, "the same numbers", evidence.size_of_study, False
+    ),
     Anchor(
         "GSM8K accuracy of Qwen3.5-0.8B",
         "41%",
         ABSTRACT,
         SHARE,
-        _accuracy("qwen3.5-0.8b", 0.41, 0.005),
+        evidence.accuracy("qwen3.5-0.8b", 0.41, 0.005),
         False,
     ),
     Anchor(
@@ -200,7 +47,7 @@ ANCHORS = [
         "96.8%",
         ABSTRACT,
         SHARE,
-        _accuracy("qwen3.5-397b-a17b", 0.968, 0.0005),
+        evidence.accuracy("qwen3.5-397b-a17b", 0.968, 0.0005),
         False,
     ),
     Anchor(
@@ -208,14 +55,14 @@ ANCHORS = [
         "near zero at every size",
         ABSTRACT,
         f"ours: every model's interval is below {MARGIN:.0%}; one above it: differs",
-        _near_zero,
+        evidence.near_zero,
     ),
     Anchor(
         "highest follow-up of Qwen3.5 when sampled",
         "22%",
         ABSTRACT,
         SHARE + "; an interval of the highest of all cells",
-        _highest_when_sampled,
+        evidence.highest_when_sampled,
     ),
     Anchor(
         "follow-up over size",
@@ -223,31 +70,37 @@ ANCHORS = [
         DIGEST,
         "ours: the greedy rate does not rise from the smallest to the largest Qwen3.5: the "
         f"interval of that rise is not above 0, and below {POINTS}; above 0: differs",
-        _larger_is_not_better,
+        evidence.larger_is_not_better,
     ),
-    Anchor("share of assistant_turn_restate of gpt-oss", "70.2%", APPENDIX, SHARE, _restating),
+    Anchor(
+        "share of assistant_turn_restate of gpt-oss", "70.2%", APPENDIX, SHARE, evidence.restating
+    ),
     Anchor(
         "perturbations, gpt-oss",
         "both raise follow-up",
         DIGEST,
         RISES,
-        _perturbations("gpt-oss", True),
+        evidence.perturbations("gpt-oss", True),
     ),
     Anchor(
-        "perturbations, GLM", "both raise follow-up", DIGEST, RISES, _perturbations("glm", True)
+        "perturbations, GLM",
+        "both raise follow-up",
+        DIGEST,
+        RISES,
+        evidence.perturbations("glm", True),
     ),
     Anchor(
         "perturbations, Qwen3.5",
         "neither raises follow-up",
         DIGEST,
         f"ours: no interval is above 0, and both are below {POINTS}; one above 0: differs",
-        _perturbations("qwen3.5", False),
+        evidence.perturbations("qwen3.5", False),
     ),
     Anchor(
         "post-training of Qwen3.5-2B",
         "SFT and RL raise follow-up",
         DIGEST,
         RISES,
-        _post_training,
+        evidence.post_training,
     ),
 ]

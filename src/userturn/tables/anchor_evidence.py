@@ -1,0 +1,176 @@
+"""What a study has for each published result: the number in words, and what follows of it.
+
+`published_results` says what was published, `anchor_rules` when the two agree.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from userturn.stats.proportions import Interval
+from userturn.study.cells import ALL, PLAIN
+from userturn.tables import anchor_rules as rule
+from userturn.tables.material import Tables
+
+
+class Found(NamedTuple):
+    """What a study has for an anchor: its text, the outcome (None: not comparable), a note."""
+
+    this_study: str
+    outcome: str | None
+    note: str | None = None
+
+
+def _missing(what: str) -> Found:
+    return Found("–", None, f"this study has no {what}")
+
+
+def _interval(row: Mapping[str, Any], estimate: str = "estimate") -> Interval:
+    return Interval(row[estimate], row["lower"], row["upper"])
+
+
+def _intervals(rows: pl.DataFrame, estimate: str = "estimate") -> list[Interval]:
+    return [_interval(row, estimate) for row in rows.iter_rows(named=True)]
+
+
+def _shown(interval: Interval) -> str:
+    estimate, lower, upper = (f"{value:.1%}" for value in interval)
+    return f"{estimate} [{lower}, {upper}]"
+
+
+def _points(change: Interval) -> str:
+    estimate, lower, upper = (f"{100 * (value or 0):+.1f}" for value in change)
+    return f"{estimate} [{lower}, {upper}] points"
+
+
+def _share(table: pl.DataFrame, value: float, rounding: float, what: str) -> Found:
+    """Compare a published share, rounded, with the one row of a table."""
+    rows = table.drop_nulls("estimate")
+    if rows.is_empty():
+        return _missing(what)
+    found = _interval(rows.row(0, named=True))
+    return Found(_shown(found), rule.share_is(found, value, rounding))
+
+
+def accuracy(model: str, value: float, rounding: float) -> Callable[[Tables], Found]:
+    """Return what finds the accuracy of a model on GSM8K, published as a rounded share."""
+
+    def find(tables: Tables) -> Found:
+        rows = tables["accuracy"].filter(pl.col("model") == model, pl.col("dataset") == "gsm8k")
+        return _share(rows, value, rounding, f"{model} on gsm8k")
+
+    return find
+
+
+def _followups(tables: Tables, family: str) -> pl.DataFrame:
+    """Return the unperturbed rates of a family's models over all datasets, by temperature."""
+    rows = tables["pooled_rates"].filter(
+        pl.col("scope") == "model", pl.col("family") == family, pl.col("perturbation") == PLAIN
+    )
+    return rows.filter(pl.col("average") == "micro").drop_nulls("estimate")
+
+
+def size_of_study(tables: Tables) -> Found:
+    """Return how many models and datasets the study has."""
+    rates = tables["rates"]
+    n_models, n_datasets = rates["model"].n_unique(), rates["dataset"].n_unique()
+    same = (n_models, n_datasets) == (11, 5)
+    text = f"{n_models} models, {n_datasets} datasets"
+    note = "which eleven models, and two of the datasets, are inferred (docs/methods.md)"
+    return Found(text, rule.AGREES if same else rule.DIFFERS, note)
+
+
+def near_zero(tables: Tables) -> Found:
+    """Return the highest greedy rate of the Qwen3.5 models."""
+    greedy = _followups(tables, "qwen3.5").filter(pl.col("temperature") == 0)
+    if greedy.is_empty():
+        return _missing("qwen3.5 model at temperature 0")
+    highest = greedy.sort("estimate", "model").row(-1, named=True)
+    text = f"highest of {greedy.height} sizes: {_shown(_interval(highest))} ({highest['model']})"
+    return Found(text, rule.all_near_zero(_intervals(greedy)))
+
+
+def highest_when_sampled(tables: Tables) -> Found:
+    """Return the highest rate of a Qwen3.5 model in any sampled cell."""
+    rows = tables["rates"].filter(
+        pl.col("model").is_in(_followups(tables, "qwen3.5")["model"].unique().to_list()),
+        pl.col("temperature") > 0,
+        pl.col("perturbation") == PLAIN,
+    )
+    rows = rows.drop_nulls("estimate").sort("estimate", "model", "dataset", descending=True)
+    if rows.is_empty():
+        return _missing("sampled turns of a qwen3.5 model")
+    best, found = rows.row(0, named=True), rule.highest(_intervals(rows))
+    where = f"{best['model']}, {best['dataset']}, temperature {best['temperature']:g}"
+    note = (
+        f"highest of {rows.height} cells: {where}; what could be read does not say over which "
+        "datasets the 22% is, and sources differ if it is of Qwen3.5 or of some models"
+    )
+    return Found(_shown(found), rule.share_is(found, 0.22, 0.005), note)
+
+
+def larger_is_not_better(tables: Tables) -> Found:
+    """Return how much the greedy rate rises from the smallest Qwen3.5 to the largest."""
+    greedy = _followups(tables, "qwen3.5").filter(pl.col("temperature") == 0)
+    sized = greedy.join(tables["families"].select("model", "size"), on="model").drop_nulls("size")
+    if sized["size"].n_unique() < 3:
+        return _missing("three sizes of qwen3.5 at temperature 0")
+    sized = sized.sort("size", "model")
+    rise = rule.rise_over_size(sized["size"].to_list(), _intervals(sized))
+    rates = " → ".join(f"{rate:.1%}" for rate in sized["estimate"])
+    text = f"{_points(rise)} from the smallest to the largest"
+    return Found(text, rule.none_rises([rise]), f"rates in order of size: {rates}")
+
+
+def restating(tables: Tables) -> Found:
+    """Return the share of greedy gpt-oss turns that restate the assistant."""
+    rows = tables["failure_profiles"].filter(
+        pl.col("scope") == "family",
+        pl.col("family") == "gpt-oss",
+        pl.col("label") == "assistant_turn_restate",
+        pl.col("perturbation") == PLAIN,
+        pl.col("temperature") == 0,
+    )
+    found = _share(rows, 0.702, 0.0005, "gpt-oss model at temperature 0")
+    note = "over which models, datasets and temperatures is not known; its user header is inferred"
+    return found if found.outcome is None else found._replace(note=note)
+
+
+def perturbations(family: str, rise: bool) -> Callable[[Tables], Found]:
+    """Return what finds how both perturbations change a family, if each or none is to rise."""
+
+    def find(tables: Tables) -> Found:
+        rows = tables["contrasts"].filter(
+            pl.col("factor") == "perturbation",
+            pl.col("scope") == "family",
+            pl.col("family") == family,
+            pl.col("temperature") == 0,
+            pl.col("perturbation").is_in(["truncate", "generic_question"]),
+        )
+        if rows["perturbation"].n_unique() < 2:
+            return _missing(f"{family} model with both perturbations at temperature 0")
+        changes = _intervals(rows, "difference")
+        outcome = (rule.all_rise if rise else rule.none_rises)(changes)
+        note = "the share that truncate keeps and the question's wording are ours"
+        named = zip(rows["perturbation"], changes, strict=True)
+        return Found("; ".join(f"{name} {_points(c)}" for name, c in named), outcome, note)
+
+    return find
+
+
+def post_training(tables: Tables) -> Found:
+    """Return how SFT and RL change the follow-up rate of Qwen3.5-2B."""
+    rows = tables["post_training"].filter(
+        pl.col("measure") == "follow-up",
+        pl.col("dataset") == ALL,
+        pl.col("perturbation") == PLAIN,
+        pl.col("baseline") == "qwen3.5-2b",
+        pl.col("temperature") == pl.col("temperature").min(),
+    )
+    if not {"sft", "grpo"} <= set(rows["method"]):
+        return _missing("two models that SFT and RL made of qwen3.5-2b")
+    changes = _intervals(rows, "difference")
+    parts = [f"{n} {_points(c)}" for n, c in zip(rows["model"], changes, strict=True)]
+    note = f"at temperature {rows['temperature'][0]:g}, each against qwen3.5-2b itself"
+    return Found("; ".join(parts), rule.all_rise(changes), note)
