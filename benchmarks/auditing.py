@@ -33,7 +33,9 @@ from userturn.generation.planner import Planned
 from userturn.grading.verifiers import grade
 from userturn.humans.sample import sample_for_humans
 from userturn.judges.judge_cell import judge_cell
-from userturn.models.requests import Request, Sampling, derive_seed, make_request
+from userturn.models.requests import Request, make_request
+from userturn.models.sampling import Sampling
+from userturn.models.seeds import derive_seed
 from userturn.prompts.chat_template import Prompt
 from userturn.provenance.job_record import write_record
 from userturn.storage.atomic_files import SCHEMA_VERSION, write_json
@@ -46,7 +48,7 @@ from userturn.study.inputs import RecordedContents
 from userturn.study.judge import judge_of
 from userturn.study.model_description import read_description, request_identity
 from userturn.study.record import StudyRecord
-from userturn.tables.material import Material, make_tables
+from userturn.tables.make_tables import Material, make_tables
 from userturn.tables.rates import summarise
 from userturn.workflow.registry import paths_of, tables_of
 from userturn.workflow.study import Study

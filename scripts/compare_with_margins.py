@@ -1,6 +1,6 @@
 """Tell which claims that something is small, unchanged or kept hold, by the config's margins."""
 
-from userturn.tables.material import make_tables_of_job
+from userturn.tables.make_tables import make_tables_of_job
 
 if __name__ == "__main__":
     make_tables_of_job(snakemake)

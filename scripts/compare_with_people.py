@@ -1,6 +1,6 @@
 """Measure how far judges agree with people, and correct the judges' rates by what people say."""
 
-from userturn.tables.material import make_tables_of_job
+from userturn.tables.make_tables import make_tables_of_job
 
 if __name__ == "__main__":
     make_tables_of_job(snakemake)

@@ -1,6 +1,6 @@
 """Count the evaluation items that stand in training data, exactly or nearly."""
 
-from userturn.tables.material import make_tables_of_job
+from userturn.tables.make_tables import make_tables_of_job
 
 if __name__ == "__main__":
     make_tables_of_job(snakemake)

@@ -12,7 +12,7 @@ from tests.tables.test_material import grid
 from userturn.cli.main import main
 from userturn.stats.sample_size import Turns, items_for_difference, items_for_half_width
 from userturn.tables.confusion import SCHEMA
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.pilot import pilot
 
 MODELS = {"qwen3.5-2b": {}, "gpt-oss-20b": {}}

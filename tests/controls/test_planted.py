@@ -19,7 +19,7 @@ from userturn.judges.judge import Judge
 from userturn.judges.judge_cell import judge_cell
 from userturn.study.grid import Grid
 from userturn.tables.controls import measure_judges
-from userturn.tables.material import Material, make_tables
+from userturn.tables.make_tables import Material, make_tables
 from userturn.workflow.controls import ControlGrid
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,8 @@ from userturn.generation.ask_engine import InterruptedSweepError, RequestRunner
 from userturn.generation.plan_files import Plan, write_plan
 from userturn.generation.planner import Planned
 from userturn.models.completion import Completion, Engine
-from userturn.models.requests import Request, Sampling
+from userturn.models.requests import Request
+from userturn.models.sampling import Sampling
 from userturn.prompts.chat_template import Prompt
 from userturn.signals import StopFlag
 from userturn.storage.journal import read_journal

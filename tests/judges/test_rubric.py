@@ -17,7 +17,7 @@ from userturn.humans.rounds import ITEMS_SCHEMA
 from userturn.humans.task_page import label_studio_config, page
 from userturn.judges.endpoint import check, identity
 from userturn.judges.kinds import complete_judges
-from userturn.judges.prompt import judge_prompt
+from userturn.judges.question import judge_prompt
 from userturn.judges.rubric import note_on_ours, parse_rubric, read_rubric, rubric_sha256
 
 TEXT = (ROOT / "data" / "rubric.yaml").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ import pytest
 from tests.support import family_templates as families
 from userturn.humans.blinding import neutral
 from userturn.judges.heuristic import judge_by_words
-from userturn.judges.prompt import escaped
+from userturn.judges.question import escaped
 from userturn.prompts.control_tokens import CONTROL_TOKEN, MAY_OPEN_TOKEN
 from userturn.unseen import UNSEEN
 

@@ -9,7 +9,8 @@ from typing import Any
 from transformers import AutoTokenizer
 
 from userturn.models.engine import load_engine
-from userturn.models.requests import Request, Sampling, make_request
+from userturn.models.requests import Request, make_request
+from userturn.models.sampling import Sampling
 from userturn.prompts.chat_template import Template
 
 QUESTIONS = [

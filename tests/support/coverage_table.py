@@ -3,7 +3,7 @@
 import polars as pl
 
 from userturn.storage.parquet import Schema
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.report_layout import Shown, column, texts
 
 SCHEMA: Schema = {"judge": pl.String, "n_turns": pl.Int64, "n_scored": pl.Int64}

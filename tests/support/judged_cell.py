@@ -11,7 +11,7 @@ from userturn.judges.budget import read_accounts
 from userturn.judges.endpoint_verdicts import endpoint_verdicts, open_endpoint, schema_of
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.judge_cell import judge_cell
-from userturn.judges.prompt import load_prompt
+from userturn.judges.question import load_prompt
 from userturn.judges.trial import note_trial
 from userturn.judges.usage import Spent
 

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from tests.support.whole_study import inputs_in, whole_grid
 from userturn.figures.confusion import draw_confusion
 from userturn.figures.draw import draw_figures
-from userturn.tables.material import Material, make_tables
+from userturn.tables.make_tables import Material, make_tables
 from userturn.workflow.registry import TABLES, figures_of
 
 # What applies to every study, but for costs, which are counted from accounts beside journals.

@@ -14,7 +14,7 @@ from userturn.tables.controls import control_verdicts, measure_judges
 from userturn.tables.item_counts import count_items
 from userturn.tables.judges import describe_judge
 from userturn.tables.label_domain import Domain
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.pooled_rates import pooled_rates
 from userturn.tables.rates import summary
 from userturn.tables.turn_clusters import rate_over

@@ -44,7 +44,7 @@ RUN_ELSEWHERE = {
     "userturn judge-card heuristic": "test_judge_card_command.py",
     "snakemake download": "needs the hub; its dry run is here",
     "snakemake --cores all": "make demo, with a profile",
-    "userturn compare A B": "test_a_study_is_compared_with_itself, tests/tables/test_material.py",
+    "userturn compare A B": "test_a_study_is_compared_with_itself, in tests/tables",
     "userturn power --pilot results --half-width .05 --difference .05": "tests/cli/test_power.py",
     "userturn power --rate .2 --difference .05 --tests 22": "tests/cli/test_power.py",
     "snakemake --profile slurm": "needs a cluster; its dry run is here",

@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.judge_server import judge_server, says
 from tests.support.judged_cell import PRICE, settings
-from userturn.audit.regenerate import OTHER_KEY, regenerate
-from userturn.audit.rejudge import rejudge_sample
+from userturn.audit.rerun_judges import rejudge_sample
+from userturn.audit.rerun_requests import OTHER_KEY, regenerate
 from userturn.audit.rerun_sample import MEASURES, RERUN_SCHEMA, Reruns, draw_rows
 from userturn.storage.atomic_files import read_identity
 from userturn.storage.parquet import write_table

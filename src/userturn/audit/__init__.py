@@ -16,8 +16,8 @@ check_tables.py: does every table follow from its inputs, and every printed form
 check_verdicts.py: does every verdict, grade and count match its source?
 findings.py: one finding: artifact, expected, found, and how to fix it.
 pair.py: everything that a study has of one model and dataset, read once.
-regenerate.py: runs requests of a finished study again.
-rejudge.py: asks judges again about user turns that they have labelled.
+rerun_judges.py: asks judges again about user turns that they have labelled.
+rerun_requests.py: runs requests of a finished study again.
 rerun_sample.py: draws the rows to run again and counts how many came out equal.
 run.py: runs every check on a results folder or an archive.
 table_diff.py: describes how two tables differ without quoting a dataset.

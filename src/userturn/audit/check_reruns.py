@@ -49,14 +49,14 @@ def fresh_nonce() -> str:
 def rerun(results: Path, samples: Samples) -> Iterator[Finding | Note]:
     """Run requests of engine and judges again; none where the numbers are 0."""
     if samples.n_regenerated:
-        from userturn.audit.regenerate import regenerate  # torch
+        from userturn.audit.rerun_requests import regenerate  # torch
 
         made = regenerate(results, samples.n_regenerated, samples.rng("regenerate"))
         is_exact = read_study_record(results).config.get("determinism") == "exact"
         yield from _notes("regenerate", made)
         yield from unequal(made, is_exact)
     if samples.n_rejudged:
-        from userturn.audit.rejudge import rejudge_sample
+        from userturn.audit.rerun_judges import rejudge_sample
 
         judged = rejudge_sample(results, samples.n_rejudged, samples.rng("rejudge"))
         yield from _notes("rejudge", judged)

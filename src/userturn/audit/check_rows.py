@@ -13,7 +13,8 @@ from userturn.audit.findings import Finding, remake
 from userturn.audit.pair import FAULTS, BrokenError, Pair
 from userturn.audit.table_diff import Wrong
 from userturn.generation.collect import answers_of, user_turns_of
-from userturn.models.requests import derive_seed, request_key
+from userturn.models.requests import request_key
+from userturn.models.seeds import derive_seed
 from userturn.storage.hashing import short_hash
 from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
 from userturn.study.cells import Cell, files_of

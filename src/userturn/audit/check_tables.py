@@ -17,7 +17,7 @@ from userturn.audit.table_diff import difference, first_other_line
 from userturn.provenance.study_files import Files
 from userturn.study.inputs import RUBRIC
 from userturn.study.record import StudyRecord
-from userturn.tables.material import Material, make_tables
+from userturn.tables.make_tables import Material, make_tables
 from userturn.workflow.registry import TABLES, tables_of
 from userturn.workflow.study import Study
 

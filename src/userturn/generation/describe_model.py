@@ -4,7 +4,8 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from userturn.models.fetch import model_folder, pinned_revision, resolved_revision, source_identity
+from userturn.models.fetch import model_folder, source_identity
+from userturn.models.revision import pinned_revision, resolved_revision
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from userturn.models.engine import engine_settings
+from userturn.models.engine_settings import engine_settings
 from userturn.models.fetch import model_folder
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template

@@ -18,7 +18,8 @@ import polars as pl
 
 from userturn.generation.planner import Planned
 from userturn.models.completion import AnyRequest
-from userturn.models.requests import Request, Sampling
+from userturn.models.requests import Request
+from userturn.models.sampling import Sampling
 from userturn.prompts.chat_template import Prompt
 from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import PLAN_SLICE, Schema, slices, table_writer

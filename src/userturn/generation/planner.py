@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from userturn.datasets.prepare import Item
-from userturn.models.requests import Request, Sampling, derive_seed, make_request
+from userturn.models.requests import Request, make_request
+from userturn.models.sampling import Sampling
+from userturn.models.seeds import derive_seed
 from userturn.prompts.chat_template import Prompt, Template, TemplateError
 from userturn.prompts.context_length import check_context_length
 from userturn.prompts.perturbations import Context, Donor, answer_for_readers, perturb

@@ -14,7 +14,7 @@ from userturn.judges.endpoint_verdicts import ask_judge, check_error_share, open
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import judge_identity
 from userturn.judges.parse_reply import Reply, UnclearReplyError, read_object
-from userturn.judges.prompt import Question, ask_about, escaped
+from userturn.judges.question import Question, ask_about, escaped
 from userturn.judges.session import Session
 from userturn.judges.verdict import ERROR
 from userturn.storage.hashing import fingerprint

@@ -1,7 +1,7 @@
 """Label user turns: one user turn in, one verdict out.
 
 api_keys.py: keys of endpoints, read from the environment and kept out of every file.
-ask_judge.py: looks each question up in the judge's journal, or asks it.
+ask_missing.py: looks each question up in the judge's journal, or asks it.
 batch_api.py: many questions in one file, through the Batch API.
 batch_notes.py: what is noted of each batch, so that a killed job finds it again.
 batch_replies.py: the lines of a batch's output.
@@ -20,7 +20,7 @@ language.py: whether a text is English, by its script and function words.
 model_names.py: whether the model that answered is the one that was asked.
 parse_reply.py: reads a judge's reply strictly; anything unclear is unscored.
 phrases.py: phrases that show the heuristic judge who speaks, and to what a turn refers.
-prompt.py: the prompt for a user turn, and the identity of that question.
+question.py: the prompt for a user turn, and the identity of that question.
 rate_limit.py: how many requests may be in flight: more while latency holds, fewer on 429.
 rubric.py: labels, the rules between them and what the paper calls them: read by judges and people.
 request_slots.py: how many requests are in flight over all jobs of a machine.

@@ -19,7 +19,7 @@ from userturn.judges.batch_replies import keys_collected, read_lines, record_of_
 from userturn.judges.budget import CapReachedError, cap_reached
 from userturn.judges.decide import repaired
 from userturn.judges.decisions import Decisions, only_writer
-from userturn.judges.prompt import Question
+from userturn.judges.question import Question
 from userturn.judges.session import Session
 from userturn.judges.usage import Spent, at_most
 from userturn.logs import say

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from userturn.judges.decisions import Outcome, Record, Said
 from userturn.judges.http_client import Endpoint, EndpointError, TooLongError
 from userturn.judges.parse_reply import Reply, UnclearReplyError, without_surrogates
-from userturn.judges.prompt import Question
+from userturn.judges.question import Question
 from userturn.judges.verdict import TOO_LONG
 
 Read = Callable[[Reply], Said]

@@ -134,7 +134,7 @@ def recorded_verdicts(
 ) -> list[Verdict]:
     """Return what the judge's journal has about a cell."""
     from userturn.judges.endpoint_verdicts import verdicts_in_journal
-    from userturn.judges.prompt import judge_prompt
+    from userturn.judges.question import judge_prompt
 
     rubric, prompt = (texts[judge.settings[key]] for key in ("rubric", "prompt"))
     return verdicts_in_journal(judge, judge_prompt(rubric, prompt, identity), cell)

@@ -11,13 +11,13 @@ from typing import Any, cast
 from userturn.config.entries import EndpointEntry
 from userturn.errors import UserError
 from userturn.judges.api_keys import read_key
-from userturn.judges.ask_judge import ask_missing, ask_without_journal
+from userturn.judges.ask_missing import ask_missing, ask_without_journal
 from userturn.judges.batch_api import LARGEST_BATCH, ask_by_batch
 from userturn.judges.decisions import Decision, Decisions, Said, decision_of
 from userturn.judges.http_client import Endpoint
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.parse_reply import Reply, read_verdict
-from userturn.judges.prompt import JudgePrompt, Question, ask_about_turn, load_prompt
+from userturn.judges.question import JudgePrompt, Question, ask_about_turn, load_prompt
 from userturn.judges.rate_limit import Pace
 from userturn.judges.session import Session
 from userturn.judges.verdict import ERROR, UserTurn, Verdict, verdict_schema

@@ -23,7 +23,7 @@ from userturn.judges.endpoint_verdicts import (
     schema_of,
 )
 from userturn.judges.judge import CellToJudge, Judge
-from userturn.judges.prompt import load_prompt
+from userturn.judges.question import load_prompt
 from userturn.logs import say
 from userturn.models.fetch import model_folder
 from userturn.models.vllm import CPU_SETTINGS, VLLM_ENVIRONMENT

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from userturn.config.entries import Config, ModelEntry
 from userturn.errors import UserError
 from userturn.models.completion import Engine
 from userturn.models.transformers import load_transformers
@@ -31,16 +30,3 @@ def load_engine(name: str, folder: Path, settings: Mapping[str, Any]) -> Engine:
             f"engine '{name}' needs the package '{error.name}', which is not installed; "
             "run `make setup`, or set `engine: transformers` in the config"
         ) from error
-
-
-def engine_settings(config: Config, entry: ModelEntry) -> dict[str, Any]:
-    """Return what a model's engine is loaded with, by the study's settings and its entry."""
-    settings: dict[str, Any] = config["vllm"] | {
-        "dtype": entry["dtype"],
-        "max_model_len": entry["max_model_len"],
-        "trust_remote_code": entry["trust_remote_code"],
-        "tensor_parallel_size": max(1, entry["gpus"] // entry["nodes"]),
-        "nnodes": entry["nodes"],
-        "exact": config.get("determinism") == "exact",
-    }
-    return settings

@@ -8,7 +8,7 @@ from typing import Any
 
 from userturn.models.completion import AnyRequest, Completion, Engine, refusal
 from userturn.models.multi_node import settings_of_nodes, start_workers
-from userturn.models.requests import Sampling
+from userturn.models.sampling import Sampling
 from userturn.models.scoring import ScoringRequest
 from userturn.models.vllm_scoring import scored, scoring_parameters
 

@@ -26,7 +26,7 @@ from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
 from userturn.tables.decoupling import LIMITS
 from userturn.tables.judge_validity import warning
-from userturn.tables.material import Tables
+from userturn.tables.make_tables import Tables
 
 # In this order: each uses what those before it define.
 SCRIPTS = [

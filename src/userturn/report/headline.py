@@ -7,7 +7,7 @@ import polars as pl
 
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.decoupling import LIMITS
-from userturn.tables.material import Tables
+from userturn.tables.make_tables import Tables
 from userturn.workflow.controls import HUMAN
 
 RATE_SHOWN = [*LIMITS, "n_scored", "n_turns"]

@@ -28,7 +28,7 @@ judge_card.py: how far each judge can be believed, by turns whose kind is known.
 judge_validity.py: whether a judge's rates may be read as findings.
 judges.py: injection rate, cost and speed of each judge.
 label_domain.py: turns by one judge, what was drawn of them, and what people labelled.
-material.py: the inputs that tables are made from, and how tables are written.
+make_tables.py: the inputs that tables are made from, and how tables are written.
 pilot.py: what a finished study says of the next one.
 pooled_rates.py: rates over several cells.
 pooling.py: pools turns over items, datasets, models and families.

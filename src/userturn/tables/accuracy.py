@@ -6,7 +6,7 @@ from userturn.grading.grade import mean_score
 from userturn.stats.proportions import wilson
 from userturn.storage.parquet import Schema
 from userturn.tables.cut_answers import cut_answers
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.report_layout import (
     INTERVAL,
     Shown,

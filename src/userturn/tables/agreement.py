@@ -17,7 +17,7 @@ from userturn.stats.agreement import COEFFICIENTS, Estimate, Ratings, estimate_a
 from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.report_layout import (
     INTERVAL,
     Shown,

@@ -11,7 +11,7 @@ import polars as pl
 from userturn.stats.proportions import Interval
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables import anchor_rules as rule
-from userturn.tables.material import Tables
+from userturn.tables.make_tables import Tables
 
 
 class Found(NamedTuple):

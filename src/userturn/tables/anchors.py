@@ -4,7 +4,7 @@ import polars as pl
 
 from userturn.storage.parquet import Schema
 from userturn.tables.judge_validity import not_validated
-from userturn.tables.material import Material, Tables
+from userturn.tables.make_tables import Material, Tables
 from userturn.tables.published_results import ANCHORS
 from userturn.tables.report_layout import (
     Shown,

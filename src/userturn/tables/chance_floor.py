@@ -13,7 +13,7 @@ from userturn.stats.paired import Shares, paired_difference
 from userturn.storage.key_columns import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.report_layout import INTERVAL, TEMPERATURE, Shown, column, texts
 
 SCHEMA: Schema = {

@@ -5,7 +5,7 @@ import polars as pl
 from userturn.humans.labels import NO_LABELS, PEOPLE
 from userturn.humans.rater_pairs import comparisons
 from userturn.storage.parquet import Schema
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 
 SIDE = 46  # of a square
 SCHEMA: Schema = {

@@ -17,7 +17,7 @@ from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.study.scored_turns import OWN_TURNS
 from userturn.tables.likelihood import IDENTIFIED, identification
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.report_layout import TEMPERATURE, Shown, column, texts
 
 LIMITS = ("lower", "upper")

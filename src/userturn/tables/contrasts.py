@@ -19,7 +19,7 @@ from userturn.tables.item_pairs import (
     scoped,
     shares,
 )
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.print_layout import p_value, percent, percent_range, points
 from userturn.tables.report_layout import (
     INTERVAL,

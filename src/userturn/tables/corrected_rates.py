@@ -11,7 +11,7 @@ from userturn.storage.key_columns import CELL_KEYS, ITEM_KEYS, TURN_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.label_domain import Domain, correlation
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.report_layout import (
     INTERVAL,
     TEMPERATURE,

@@ -13,7 +13,7 @@ from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.decoupling import LIMITS, of_graded_items, with_adjusted
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.print_layout import number, p_value
 from userturn.tables.report_layout import (
     INTERVAL,

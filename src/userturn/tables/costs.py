@@ -9,7 +9,7 @@ import polars as pl
 from userturn.judges.budget import read_accounts
 from userturn.judges.usage import Price, Spent, money
 from userturn.storage.parquet import Schema
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 
 SCHEMA: Schema = {
     "judge": pl.String,

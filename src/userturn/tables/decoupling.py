@@ -6,7 +6,7 @@ from userturn.stats.multiple_tests import benjamini_hochberg
 from userturn.storage.key_columns import ANSWER_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.pooling import pool
 from userturn.tables.print_layout import at_lowest_temperature, number, percent
 from userturn.tables.report_layout import (

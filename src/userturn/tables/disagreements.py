@@ -9,7 +9,7 @@ from userturn.humans.rounds import ITEMS_SCHEMA
 from userturn.judges.verdict import GENUINE
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import Schema, read_tables
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 
 SCHEMA: Schema = {
     **dict.fromkeys(("round", "id", "family", "model", "dataset"), pl.String),

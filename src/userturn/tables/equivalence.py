@@ -22,7 +22,7 @@ from userturn.tables.claims import (
     near_zero,
     no_change,
 )
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.post_training import graded_shares
 from userturn.tables.print_layout import number_of, p_value
 from userturn.tables.report_layout import INTERVAL, TEMPERATURE, Shown, column, texts

@@ -7,7 +7,7 @@ import polars as pl
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.item_counts import LABEL, labels_of
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.pooling import AVERAGES, GROUP, RATE_SCHEMA, SCOPES, pool_scopes
 from userturn.tables.print_layout import at_lowest_temperature, percent
 from userturn.tables.report_layout import (

@@ -8,7 +8,7 @@ import polars as pl
 from userturn.config.entries import ModelEntry
 from userturn.config.families import families
 from userturn.storage.parquet import Schema
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 
 
 def table(material: Material) -> pl.DataFrame:

@@ -5,7 +5,7 @@ import polars as pl
 from userturn.storage.key_columns import JUDGED_CELL_COLUMNS
 from userturn.storage.parquet import Schema
 from userturn.tables.cut_answers import cut_answers
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 
 KINDS = ("empty", "error", "truncated", "unscored", "refused")
 SCHEMA: Schema = {

@@ -15,7 +15,7 @@ from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.tables.contrasts import in_sets
 from userturn.tables.item_pairs import UNEQUAL, paired_items, shares
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.print_layout import p_value, percent
 from userturn.tables.report_layout import INTERVAL, TEMPERATURE, P, Shown, column, texts
 

@@ -6,7 +6,7 @@ from userturn.stats.association import mantel_haenszel
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.decoupling import with_adjusted
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 
 SCHEMA: Schema = {
     "family": pl.String,

@@ -19,7 +19,7 @@ from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.tables.controls import control_verdicts
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.report_layout import INTERVAL, Shown, column, texts
 from userturn.tables.turn_clusters import rate_over
 from userturn.workflow.controls import HUMAN

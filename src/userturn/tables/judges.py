@@ -7,7 +7,7 @@ import polars as pl
 from userturn.controls.injections import PREFIX
 from userturn.storage.parquet import Schema
 from userturn.tables.controls import control_verdicts
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.report_layout import (
     INTERVAL,
     SCORED,

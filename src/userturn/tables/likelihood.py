@@ -9,7 +9,7 @@ from userturn.likelihood.gains import turn_gains
 from userturn.stats.clustered_means import clustered_mean
 from userturn.storage.parquet import Schema
 from userturn.study.scored_turns import HUMAN_TURNS
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.report_layout import INTERVAL, Shown, column, texts
 from userturn.tables.turn_clusters import rate_over
 

@@ -4,7 +4,7 @@ import polars as pl
 
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.pooling import RATE_SCHEMA, pool_scopes
 from userturn.tables.print_layout import percent
 from userturn.tables.report_layout import (

@@ -12,7 +12,7 @@ from userturn.tables.contrasts import COMPARED_SCHEMA, SCOPES, adjusted, compare
 from userturn.tables.contrasts import SCHEMA as CONTRAST_SCHEMA
 from userturn.tables.held_out import SEEN, mark_seen
 from userturn.tables.item_pairs import PAIRED, pairs
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.print_layout import number, p_value, percent
 from userturn.tables.report_layout import (
     INTERVAL,

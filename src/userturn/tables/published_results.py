@@ -11,7 +11,7 @@ from typing import NamedTuple
 from userturn.tables import anchor_evidence as evidence
 from userturn.tables.anchor_evidence import Found
 from userturn.tables.anchor_rules import MARGIN
-from userturn.tables.material import Tables
+from userturn.tables.make_tables import Tables
 
 ABSTRACT, APPENDIX, DIGEST = "abstract", "appendix, quoted", "digest"  # where a claim was read
 

@@ -10,7 +10,7 @@ from userturn.stats.proportions import wilson
 from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_COLUMNS
 from userturn.storage.parquet import Schema, write_table
 from userturn.tables.item_counts import RATE
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.report_layout import (
     BOUNDS,
     GENUINE,

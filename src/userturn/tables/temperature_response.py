@@ -6,7 +6,7 @@ from userturn.stats.multiple_tests import holm
 from userturn.stats.proportions import CONFIDENCE
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.print_layout import number, percent
 from userturn.tables.report_layout import (
     INTERVAL,

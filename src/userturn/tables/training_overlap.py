@@ -15,7 +15,7 @@ import polars as pl
 
 from userturn.storage.parquet import Schema
 from userturn.tables.held_out import SEEN, mark_seen
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 
 WORD = re.compile(r"\w+")
 FEWEST_WORDS = 5  # what is shorter is said by chance

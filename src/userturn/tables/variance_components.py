@@ -10,7 +10,7 @@ from userturn.stats.variance_components import Components, variance_components
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.tables.print_layout import number_of
 from userturn.tables.report_layout import TEMPERATURE, Shown, column, texts
 

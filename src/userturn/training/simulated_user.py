@@ -10,7 +10,7 @@ from string import Template
 
 from userturn.datasets.messages import Message
 from userturn.judges.parse_reply import Reply
-from userturn.judges.prompt import escaped
+from userturn.judges.question import escaped
 
 END = "[END]"  # what the simulated user says when it is through
 

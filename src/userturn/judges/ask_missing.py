@@ -9,7 +9,7 @@ from userturn.judges.budget import Account, CapReachedError, cap_reached
 from userturn.judges.decide import Read, decide, record_of
 from userturn.judges.decisions import Record, only_writer
 from userturn.judges.http_client import Endpoint
-from userturn.judges.prompt import Question
+from userturn.judges.question import Question
 from userturn.judges.session import Session
 from userturn.judges.trial import has_passed, note_trial
 from userturn.judges.verdict import REFUSED, TOO_LONG

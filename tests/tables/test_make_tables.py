@@ -17,7 +17,7 @@ from userturn.storage.parquet import write_markdown
 from userturn.tables import correlations
 from userturn.tables.accuracy import accuracy
 from userturn.tables.anchors import anchors
-from userturn.tables.material import Material
+from userturn.tables.make_tables import Material
 from userturn.workflow.registry import tables_of
 
 LABELS = ("generic", "genuine_followup")

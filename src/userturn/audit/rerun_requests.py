@@ -24,9 +24,11 @@ from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, to_record
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import UserTurn
-from userturn.models.engine import engine_settings, load_engine
+from userturn.models.engine import load_engine
+from userturn.models.engine_settings import engine_settings
 from userturn.models.fetch import folder_at_hand, local_path, model_folder, source_identity
-from userturn.models.requests import Request, Sampling, make_request
+from userturn.models.requests import Request, make_request
+from userturn.models.sampling import Sampling
 from userturn.prompts.chat_template import Prompt
 from userturn.prompts.load_template import load_template
 from userturn.study.grid import Grid

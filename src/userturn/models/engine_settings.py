@@ -1,0 +1,18 @@
+"""What a model's engine is loaded with: tensor parallel size, context length, precision."""
+
+from typing import Any
+
+from userturn.config.entries import Config, ModelEntry
+
+
+def engine_settings(config: Config, entry: ModelEntry) -> dict[str, Any]:
+    """Return what a model's engine is loaded with, by the study's settings and its entry."""
+    settings: dict[str, Any] = config["vllm"] | {
+        "dtype": entry["dtype"],
+        "max_model_len": entry["max_model_len"],
+        "trust_remote_code": entry["trust_remote_code"],
+        "tensor_parallel_size": max(1, entry["gpus"] // entry["nodes"]),
+        "nnodes": entry["nodes"],
+        "exact": config.get("determinism") == "exact",
+    }
+    return settings

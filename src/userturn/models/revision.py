@@ -1,0 +1,27 @@
+"""The commit of a hub source: the one that was fetched, and the one that a study has recorded."""
+
+import json
+from pathlib import Path
+
+from userturn.models.fetch import local_path, source_folder
+
+
+def resolved_revision(source: str, revision: str) -> str | None:
+    """Return the commit of a hub source, from its snapshot's name; a local one has none."""
+    if local_path(source) is not None:
+        return None
+    folder = source_folder(source, revision)
+    return folder.name if folder.parent.name == "snapshots" else revision
+
+
+def pinned_revision(path_to_pin: Path, source: str, revision: str) -> str:
+    """Return the commit that a study has recorded for a source and a branch, else the branch.
+
+    The note is not an output of a rule, so it survives when the description is made again, and a
+    study does not follow a branch that has moved. To move to a newer commit, delete the note.
+    """
+    if not path_to_pin.is_file():
+        return revision
+    pin = json.loads(path_to_pin.read_text())
+    same = (pin["source"], pin["asked_for"]) == (source, revision)
+    return str(pin["revision"] or revision) if same else revision

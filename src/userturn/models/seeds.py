@@ -1,0 +1,19 @@
+"""The seed of one request, derived from the study's seed."""
+
+import hashlib
+from functools import lru_cache
+
+from userturn.storage.hashing import canonical_json
+
+SEED_BITS = 63
+
+
+@lru_cache(maxsize=65_536)  # the same items and samples are met in every cell
+def derive_seed(study_seed: int, role: str, dataset: str, item: str, sample: int) -> int:
+    """Return the seed of one request: a hash, so that no two requests share one by design.
+
+    It does not depend on model, temperature or perturbation: contrasts over these are drawn
+    with common random numbers.
+    """
+    text = canonical_json([study_seed, role, dataset, item, sample])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> (64 - SEED_BITS)
