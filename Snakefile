@@ -2,6 +2,7 @@
 
 from snakemake.utils import min_version
 
+from userturn.workflow.artifacts import targets
 from userturn.workflow.startup import WILDCARDS, begin, open_study
 from userturn.workflow.wildcards import by_wildcards
 
@@ -26,9 +27,7 @@ STAGES = """
 
 rule all:
     input:
-        study.tables.files + study.figures.files + study.humans.pages,
-        "results/report/index.html",
-        "results/study.json",
+        targets(study),
 
 
 for stage in ["common", *STAGES]:

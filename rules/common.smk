@@ -1,6 +1,6 @@
 """The outputs of rules that make tables and figures, and their places in Snakemake's report."""
 
-from userturn.workflow.registry import paths_of, tables_of
+from userturn.workflow.registry import paths_of, paths_of_figure, tables_of
 
 
 def table_files(rule):
@@ -17,9 +17,6 @@ def table_files(rule):
 
 def figure_files(figure):
     """Return the files of a figure: Vega-Lite, SVG and PNG."""
-    svg = report(
-        f"results/figures/{figure}.svg",
-        caption=f"../data/captions/{figure}.rst",
-        category="Figures",
-    )
-    return [f"results/figures/{figure}.vl.json", svg, f"results/figures/{figure}.png"]
+    vega, svg, png = paths_of_figure(figure)
+    caption = f"../data/captions/{figure}.rst"
+    return [vega, report(svg, caption=caption, category="Figures"), png]

@@ -1,4 +1,4 @@
-"""A sweep whose requests are all finished knows it without a tokenizer, and is never wrong."""
+"""Whether requests are all finished is known without a tokenizer, before any sweep is planned."""
 
 import json
 import os
@@ -10,8 +10,11 @@ import polars as pl
 import pytest
 
 from userturn.config.load import load_config
-from userturn.generation.resume import n_settled
+from userturn.generation.collect import collect_user_turns
+from userturn.generation.resume import finished_plans, n_settled
 from userturn.storage.parquet import write_table
+from userturn.study.cells import Cell
+from userturn.study.finished_requests import LostRecordsError
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
 from userturn.workflow.pending import Pending
@@ -23,6 +26,8 @@ HEAVY = ["torch", "transformers", "vllm"]
 SWEEP = f"""
 import sys
 from userturn.config.load import load_config
+from userturn.study.cells import Cell
+from userturn.study.finished_requests import LostRecordsError
 from userturn.study.grid import Grid
 from userturn.workflow.pending import Pending
 from userturn.generation.sweep import run_sweep
@@ -32,17 +37,59 @@ print([name for name in {HEAVY} if name in sys.modules])
 """
 
 
+NOTE = Path("results/sweeps/tiny/finished.1of1.json")
+
+
 @pytest.fixture
-def lost_cell(study: Path, monkeypatch: pytest.MonkeyPatch) -> Grid:
+def noted_cell(study: Path, monkeypatch: pytest.MonkeyPatch) -> Grid:
     """The grid of a finished study that has lost one cell of five turns."""
     monkeypatch.chdir(study)
     Path(CELL).unlink()
     return Grid(load_config(["config.yaml", "study.yaml"]))
 
 
+@pytest.fixture
+def lost_cell(noted_cell: Grid) -> Grid:
+    """The same study as a sweep leaves it that was killed before it noted what it finished."""
+    NOTE.unlink()
+    return noted_cell
+
+
 def settled(grid: Grid) -> int | None:
     identity = request_identity(grid, "tiny", read_description(grid, "tiny"))
-    return n_settled(grid, "tiny", "1of1", Pending(grid).identities("tiny"), identity)
+    pending = Pending(grid).identities("tiny")
+    return n_settled(pending, finished_plans(grid, "tiny", "1of1", pending, identity))
+
+
+def journal_files(grid: Grid) -> list[Path]:
+    return sorted(grid.journal_folder("tiny", "word-problems").glob("*.jsonl"))
+
+
+def test_cell_whose_requests_are_finished_needs_no_sweep(noted_cell: Grid) -> None:
+    assert Pending(noted_cell).identities("tiny") == []
+
+
+def test_cell_whose_journal_became_shorter_is_swept(noted_cell: Grid) -> None:
+    path = journal_files(noted_cell)[0]
+    path.write_bytes(path.read_bytes()[:-1])
+    assert len(Pending(noted_cell).identities("tiny")) == 1
+
+
+def test_cell_of_a_model_that_is_described_otherwise_is_swept(noted_cell: Grid) -> None:
+    path = noted_cell.results / "models" / "tiny.json"
+    description = json.loads(path.read_text())
+    description["identity"]["tokenizer"] = "another"
+    path.write_text(json.dumps(description))
+    assert len(Pending(noted_cell).identities("tiny")) == 1
+
+
+def test_cell_whose_records_are_damaged_is_swept_after_the_first_attempt(noted_cell: Grid) -> None:
+    for path in journal_files(noted_cell):
+        path.write_bytes(path.read_bytes().replace(b'"outcome"', b'"OUTCOME"'))
+    cell = Cell("tiny", "word-problems", "0", "none")
+    with pytest.raises(LostRecordsError, match="run the same command again"):
+        collect_user_turns(noted_cell, cell, "again.parquet")
+    assert len(Pending(noted_cell).identities("tiny")) == 1
 
 
 def plan_of_lost_cell(grid: Grid) -> Path:

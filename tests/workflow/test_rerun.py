@@ -142,6 +142,25 @@ def test_lost_cell_comes_back_from_the_journal_and_what_that_lost_too_is_asked_a
     assert n_requests(study) == N_FINISHED
 
 
+def test_answers_and_cells_whose_requests_are_finished_are_gathered_without_a_sweep(
+    study: Path,
+) -> None:
+    other = study / CELL.replace("none", "truncate")
+    answers = study / "results/answers/tiny/word-problems.parquet"
+    before = [path.read_bytes() for path in (study / CELL, other)]
+    for path in (study / CELL, other, answers):
+        path.unlink()
+    jobs = planned(study)
+    assert (jobs["sweep"], jobs["collect_answers"], jobs["collect_user_turns"]) == (0, 1, 2)
+    change_study(study, temperatures=[0, 1.0, 1.3], run__temperatures=[0, 1.0, 1.3])
+    jobs = planned(study)
+    assert (jobs["sweep"], jobs["collect_user_turns"]) == (1, 4)
+    run(study, *CELLS_ALONE)
+    assert [path.read_bytes() for path in (study / CELL, other)] == before
+    marker = json.loads((study / "results/sweeps/tiny/1of1.json").read_text())
+    assert (len(marker["pending"]), marker["n_found"], marker["n_asked"]) == (2, 0, 10)
+
+
 def test_changed_setting_redoes_exactly_its_cells_also_after_a_sweep_that_failed(
     study: Path,
 ) -> None:

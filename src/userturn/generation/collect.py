@@ -14,6 +14,7 @@ from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes
 from userturn.storage.key_columns import CELL_COLUMNS
 from userturn.storage.parquet import PLAN_SLICE, SLICE, Schema, slices, write_parts
 from userturn.study.cells import Cell
+from userturn.study.finished_requests import LostRecordsError, swept_again_if_lost
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 
@@ -66,11 +67,11 @@ def check_complete(keys: pl.Series, outcomes: pl.DataFrame, folder_of_journal: P
     """Refuse a plan with requests that were never sent.
 
     Raises:
-        UserError: a key of the plan has no record in the journal.
+        LostRecordsError: a key of the plan has no record in the journal.
     """
     n_lost = len(keys) - keys.is_in(outcomes["key"].implode()).sum()
     if n_lost:
-        raise UserError(
+        raise LostRecordsError(
             f"{n_lost} of {len(keys)} requests have no record in '{folder_of_journal}'; "
             "run the same command again, the sweep asks for them"
         )
@@ -122,7 +123,7 @@ def user_turns_of(
         outcomes: of the cell's journal if it was read.
 
     Raises:
-        UserError: a request of the plan has no record in the journal.
+        LostRecordsError: a request of the plan has no record in the journal.
     """
     coordinates = cell._asdict() | {"temperature": grid.temperatures[cell.temperature]}
     return _collected(grid, coordinates, grid.cell_identity(cell), outcomes)
@@ -153,7 +154,8 @@ def collect_user_turns(grid: Grid, cell: Cell, path_to_user_turns: str) -> None:
     parts = within_error_share(
         user_turns_of(grid, cell), grid.config["max_error_share"], cell.folder
     )
-    write_parts(parts, path_to_user_turns, grid.cell_identity(cell))
+    with swept_again_if_lost(grid, cell.model):
+        write_parts(parts, path_to_user_turns, grid.cell_identity(cell))
 
 
 def collect_answers(grid: Grid, model: str, dataset: str, path_to_answers: str) -> None:
@@ -161,4 +163,5 @@ def collect_answers(grid: Grid, model: str, dataset: str, path_to_answers: str) 
     parts = within_error_share(
         answers_of(grid, model, dataset), grid.config["max_error_share"], f"{model}/{dataset}"
     )
-    write_parts(parts, path_to_answers, grid.answers_identity(model, dataset))
+    with swept_again_if_lost(grid, model):
+        write_parts(parts, path_to_answers, grid.answers_identity(model, dataset))

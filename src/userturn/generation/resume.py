@@ -34,25 +34,40 @@ def _planned_keys(path: Path, by: str) -> set[str] | None:
     return None if keys.has_nulls() else set(keys)
 
 
-def n_settled(
+def finished_plans(
     grid: Grid,
     model: str,
     shard: str,
     pending: Collection[str],
     identity_of_requests: Mapping[str, Any],
-) -> int | None:
-    """Return how many requests a shard has, if all are planned and finished; else None.
+) -> dict[str, dict[str, set[str]]]:
+    """Return the plans of a shard whose requests have all finished: keys by dataset and identity.
 
     A row without a request keeps a plan open: what could not be asked then may be now.
     """
     by = fingerprint(identity_of_requests)
-    planned: dict[str, set[str]] = defaultdict(set)
+    planned: dict[str, dict[str, set[str]]] = defaultdict(dict)
     for dataset, identity in _pending_plans(grid, model, pending):
         keys = _planned_keys(plan_path(grid, model, dataset, identity, shard), by)
-        if keys is None:
-            return None
-        planned[dataset] |= keys
-    for dataset, keys in planned.items():
-        if finished_keys(grid.journal_folder(model, dataset), pl.Series(list(keys))) != keys:
-            return None
-    return sum(map(len, planned.values()))
+        if keys is not None:
+            planned[dataset][identity] = keys
+    return {
+        dataset: _finished(grid.journal_folder(model, dataset), keys)
+        for dataset, keys in planned.items()
+    }
+
+
+def _finished(journal: Path, planned: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    wanted = pl.Series(sorted(set().union(*planned.values())), dtype=pl.String)
+    there = finished_keys(journal, wanted)
+    return {identity: keys for identity, keys in planned.items() if keys <= there}
+
+
+def n_settled(
+    pending: Collection[str], finished: Mapping[str, Mapping[str, set[str]]]
+) -> int | None:
+    """Return how many requests a shard has, if all of what is pending is finished; else None."""
+    done = [identity for plans in finished.values() for identity in plans]
+    if len(done) < len(pending):
+        return None
+    return sum(len(set().union(*plans.values())) for plans in finished.values())

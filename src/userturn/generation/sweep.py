@@ -15,7 +15,7 @@ from userturn.generation.ask_engine import RequestRunner
 from userturn.generation.collect import shown_answers
 from userturn.generation.loaded_model import LoadedModel, load_model
 from userturn.generation.planner import Planner
-from userturn.generation.resume import n_settled
+from userturn.generation.resume import finished_plans, n_settled
 from userturn.generation.score_plans import scoring_plans
 from userturn.generation.sweep_plan import PendingPlans
 from userturn.models.engine import load_engine
@@ -23,6 +23,7 @@ from userturn.signals import StopFlag
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.storage.leases import lease
+from userturn.study.finished_requests import note_finished
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
 
@@ -47,13 +48,16 @@ def run_sweep(
         stop.listen()
         description = read_description(grid, model)
         identity = request_identity(grid, model, description)
-        n_found, n_asked = n_settled(grid, model, shard, wanted, identity), 0
+        finished = finished_plans(grid, model, shard, wanted, identity)
+        n_found, n_asked = n_settled(wanted, finished), 0
         if n_found is None:
             loaded = load_model(grid, model, description)
             runner = request_runner(grid, loaded, stop)
             ask_pending(pending_plans(grid, loaded, shard, wanted), runner)
             runner.complete("scores", list(scoring_plans(grid, loaded, shard, wanted)))
             n_found, n_asked = runner.n_found, runner.n_asked
+            finished = finished_plans(grid, model, shard, wanted, identity)
+        note_finished(grid, model, shard, finished, fingerprint(identity))
         marker = {"pending": wanted, "n_found": n_found, "n_asked": n_asked}
         write_json(marker, path_to_marker, fingerprint(wanted))
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.errors import UserError
 from userturn.likelihood.score_records import read_scores
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA
 from userturn.storage.parquet import Schema, write_table
+from userturn.study.finished_requests import LostRecordsError, swept_again_if_lost
 from userturn.study.grid import Grid
 from userturn.study.scored_turns import ScoredTurns, scores_identity
 
@@ -41,7 +41,7 @@ def scores_of(
         outcomes: of the journal (`SCORE_SCHEMA`) if it was read.
 
     Raises:
-        UserError: a request of the plan has no record in the journal.
+        LostRecordsError: a request of the plan has no record in the journal.
     """
     folder = grid.requests_folder(scored.model, scored.dataset, scores_identity(grid, scored))
     plan = _read_plan(sorted(folder.glob("*.parquet")))
@@ -49,7 +49,7 @@ def scores_of(
     found = read_scores(journal, plan["key"]) if outcomes is None else outcomes
     n_lost = plan["key"].drop_nulls().is_in(found["key"].implode()).not_().sum()
     if n_lost:
-        raise UserError(
+        raise LostRecordsError(
             f"{n_lost} of {plan.height} scoring requests have no record in '{journal}'; run the "
             "same command again, the sweep asks for them"
         )
@@ -74,4 +74,5 @@ def _read_plan(paths: list[Path]) -> pl.DataFrame:
 
 def collect_scores(grid: Grid, scored: ScoredTurns, path_to_scores: str) -> None:
     """Write a table of scores."""
-    write_table(scores_of(grid, scored), path_to_scores, scores_identity(grid, scored))
+    with swept_again_if_lost(grid, scored.model):
+        write_table(scores_of(grid, scored), path_to_scores, scores_identity(grid, scored))

@@ -2,6 +2,7 @@
 
 cells.py: a cell (model, dataset, temperature, perturbation) and where its files are.
 check.py: refuses a configuration that cannot be run.
+finished_requests.py: which answers, cells and scores need no sweep, as sweeps note it.
 grid.py: all cells of a configuration, and the identity of each artifact.
 inputs.py: what identities take from files: their content, never their names.
 judge.py: the judges of a study by name.

@@ -2,7 +2,7 @@
 
 from userturn.study.cells import files_of
 from userturn.study.scored_turns import scored_turns, scores_identity
-from userturn.workflow.registry import FIGURES, TABLES
+from userturn.workflow.registry import FIGURES, TABLES, paths_of, paths_of_figure
 from userturn.workflow.study import Study
 
 Identities = dict[str, str | None]
@@ -23,6 +23,14 @@ def asked_for(study: Study) -> Identities:
         **_controls(study),
         **_of_the_study(study),
     }
+
+
+def targets(study: Study) -> list[str]:
+    """Return the files that a plain run makes: each that is lost comes back."""
+    tables = [path for name in study.tables.names for path in paths_of(name)]
+    figures = [path for name in FIGURES for path in paths_of_figure(name)]
+    artifacts = [path for path in asked_for(study) if not is_optional(path)]
+    return list(dict.fromkeys(artifacts + tables + figures))
 
 
 def is_optional(path: str) -> bool:

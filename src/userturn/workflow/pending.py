@@ -1,7 +1,7 @@
-"""The pending part of a grid: what is missing, or was made with other settings.
+"""The pending part of a grid: what a sweep still has to ask.
 
-A cell is finished when its file carries the identity that the config asks for, and the plan of its
-requests is there.
+A cell needs no sweep if its file carries the identity that the config asks for, or if a note says
+that its requests have all finished; in both cases the plan of its requests must be there.
 """
 
 from functools import cached_property
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from userturn.storage.atomic_files import read_identity
 from userturn.study.cells import Cell
+from userturn.study.finished_requests import finished_requests
 from userturn.study.grid import Grid
 from userturn.study.scored_turns import ScoredTurns, scored_turns, scores_identity
 
@@ -19,21 +20,27 @@ class Pending:
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""
         self.grid = grid
+        self._notes: dict[str, set[str]] = {}
 
-    def _is_finished(self, path: Path, model: str, dataset: str, identity: str) -> bool:
-        return (
-            read_identity(path) == identity
-            and self.grid.requests_folder(model, dataset, identity).is_dir()
-        )
+    def _needs_sweep(self, path: Path, model: str, dataset: str, identity: str) -> bool:
+        if not self.grid.requests_folder(model, dataset, identity).is_dir():
+            return True
+        return read_identity(path) != identity and identity not in self._finished(model)
+
+    def _finished(self, model: str) -> set[str]:
+        """Return what notes of sweeps vouch for; read once, and only if a file is not there."""
+        if model not in self._notes:
+            self._notes[model] = finished_requests(self.grid, model)
+        return self._notes[model]
 
     @cached_property
     def answers(self) -> dict[str, list[str]]:
-        """The datasets, for each model, whose answers are missing or outdated."""
+        """The datasets, for each model, whose answers a sweep has to ask for."""
         return {
             model: [
                 dataset
                 for dataset in self.grid.datasets
-                if not self._is_finished(
+                if self._needs_sweep(
                     self.grid.results / "answers" / model / f"{dataset}.parquet",
                     model,
                     dataset,
@@ -45,22 +52,22 @@ class Pending:
 
     @cached_property
     def cells(self) -> dict[str, list[Cell]]:
-        """The cells, for each model, whose user turns are missing or outdated."""
+        """The cells, for each model, whose user turns a sweep has to ask for."""
         pending: dict[str, list[Cell]] = {model: [] for model in self.grid.models}
         for cell in self.grid.cells:
             path = self.grid.results / "cells" / cell.folder / "user_turns.parquet"
             identity = self.grid.cell_identity(cell)
-            if not self._is_finished(path, cell.model, cell.dataset, identity):
+            if self._needs_sweep(path, cell.model, cell.dataset, identity):
                 pending[cell.model].append(cell)
         return pending
 
     @cached_property
     def scores(self) -> list[ScoredTurns]:
-        """Tables of scores that are not there as the config asks for them."""
+        """Tables of scores that a sweep has to ask for."""
         return [
             scored
             for scored in scored_turns(self.grid)
-            if not self._is_finished(
+            if self._needs_sweep(
                 self.grid.results / "likelihood" / scored.file,
                 scored.model,
                 scored.dataset,

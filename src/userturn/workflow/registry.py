@@ -100,6 +100,11 @@ def figures_of(rule: str) -> list[str]:
     return [name for name, figure in FIGURES.items() if figure.rule == rule]
 
 
+def paths_of_figure(figure: str) -> list[str]:
+    """Return the files of a figure, as rules name them: Vega-Lite, SVG and PNG."""
+    return [f"results/figures/{figure}{ending}" for ending in (".vl.json", ".svg", ".png")]
+
+
 def paths_of(table: str) -> list[str]:
     """Return the files of a table, as rules name them."""
     return [f"results/tables/{table}{ending}" for ending in TABLES[table].formats]

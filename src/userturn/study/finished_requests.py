@@ -1,0 +1,92 @@
+"""Which answers, cells and scores have all their requests in the journal, as sweeps note it.
+
+A sweep is a job on a GPU. What a note vouches for is gathered without one, even if another part of
+the same model is still to be swept. A note is only believed while the model is described as it was
+and no journal file that it names has become shorter.
+"""
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from userturn.errors import UserError
+from userturn.storage.atomic_files import write_json
+from userturn.storage.hashing import fingerprint
+from userturn.study.grid import Grid
+from userturn.study.model_description import read_description, request_identity
+
+
+class LostRecordsError(UserError):
+    """Requests of a plan that no journal has a record of."""
+
+
+def _note_path(grid: Grid, model: str, shard: str) -> Path:
+    return grid.results / "sweeps" / model / f"finished.{shard}.json"
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    """Return the size of each file of a journal, in bytes."""
+    return {path.name: path.stat().st_size for path in sorted(folder.glob("*.jsonl"))}
+
+
+def _read_note(path: Path, described_as: str) -> dict[str, Any]:
+    """Return the content of a note; an empty one if it is not there or of another model."""
+    try:
+        note: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {"finished": {}, "journals": {}}
+    return note if note["described_as"] == described_as else {"finished": {}, "journals": {}}
+
+
+def note_finished(
+    grid: Grid, model: str, shard: str, finished: Mapping[str, Collection[str]], described_as: str
+) -> None:
+    """Add to a shard's note what it has finished; nothing else writes while it holds the lease.
+
+    Args:
+        grid: of the study.
+        model: name.
+        shard: such as 1of1.
+        finished: by dataset, the identities of answers, cells and scores.
+        described_as: fingerprint of what identifies the model's requests.
+    """
+    path = _note_path(grid, model, shard)
+    note = _read_note(path, described_as)
+    for dataset, identities in finished.items():
+        note["finished"][dataset] = sorted({*note["finished"].get(dataset, ()), *identities})
+        note["journals"][dataset] = _sizes(grid.journal_folder(model, dataset))
+    write_json({**note, "described_as": described_as}, path, described_as)
+
+
+def _believed(grid: Grid, model: str, note: Mapping[str, Any]) -> Iterator[str]:
+    for dataset, identities in note["finished"].items():
+        now = _sizes(grid.journal_folder(model, dataset))
+        if all(now.get(name, 0) >= size for name, size in note["journals"][dataset].items()):
+            yield from identities
+
+
+def finished_requests(grid: Grid, model: str) -> set[str]:
+    """Return the identities of a model's answers, cells and scores that need no sweep.
+
+    They are in the notes of all its shards. Without a description of the model there are none.
+    """
+    try:
+        identity = request_identity(grid, model, read_description(grid, model))
+    except (OSError, ValueError, KeyError):
+        return set()
+    described_as = fingerprint(identity)
+    notes = [_read_note(_note_path(grid, model, s), described_as) for s in grid.shards(model)]
+    return set.intersection(*(set(_believed(grid, model, note)) for note in notes))
+
+
+@contextmanager
+def swept_again_if_lost(grid: Grid, model: str) -> Iterator[None]:
+    """Delete a model's notes if a record is missing inside the block: the next run sweeps then."""
+    try:
+        yield
+    except LostRecordsError:
+        for shard in grid.shards(model):
+            _note_path(grid, model, shard).unlink(missing_ok=True)
+        raise
