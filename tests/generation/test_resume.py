@@ -37,7 +37,7 @@ print([name for name in {HEAVY} if name in sys.modules])
 """
 
 
-NOTE = Path("results/sweeps/tiny/finished.1of1.json")
+NOTE = Path("results/sweeps/tiny/finished/1of1.json")
 
 
 @pytest.fixture

@@ -158,7 +158,7 @@ def test_answers_and_cells_whose_requests_are_finished_are_gathered_without_a_sw
     run(study, *CELLS_ALONE)
     assert [path.read_bytes() for path in (study / CELL, other)] == before
     marker = json.loads((study / "results/sweeps/tiny/1of1.json").read_text())
-    assert (len(marker["pending"]), marker["n_found"], marker["n_asked"]) == (2, 0, 10)
+    assert (len(marker["pending"]), marker["n_found"], marker["n_asked"]) == (2, 5, 10)
 
 
 def test_changed_setting_redoes_exactly_its_cells_also_after_a_sweep_that_failed(

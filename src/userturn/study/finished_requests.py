@@ -23,7 +23,7 @@ class LostRecordsError(UserError):
 
 
 def _note_path(grid: Grid, model: str, shard: str) -> Path:
-    return grid.results / "sweeps" / model / f"finished.{shard}.json"
+    return grid.results / "sweeps" / model / "finished" / f"{shard}.json"
 
 
 def _sizes(folder: Path) -> dict[str, int]:
