@@ -19,5 +19,5 @@ def test_model_over_several_nodes_outside_of_a_job_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    with pytest.raises(UserError, match=r"`nodes: 2` runs in a SLURM job, and this is none"):
+    with pytest.raises(UserError, match=r"`nodes: 2` needs a SLURM job, and this is not one"):
         start_workers(2, {})

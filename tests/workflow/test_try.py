@@ -115,7 +115,7 @@ def test_a_running_server_is_asked_by_token_ids(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("reply", "sentence"),
     [
-        (lambda asked: {}, "the server gives no token ids"),
+        (lambda asked: {}, "the server returns no token ids"),
         (
             lambda asked: {"token_ids": [1], "prompt_token_ids": [0, *asked["prompt"]]},
             "the server reads the prompt as other tokens",

@@ -1,6 +1,6 @@
-"""Generate answers and user turns: plan requests, ask the engine, collect what it wrote.
+"""Generate answers and user turns: plan requests, send them to the engine, collect the output.
 
-ask_engine.py: sends the engine what no journal has yet and journals each reply.
+ask_engine.py: sends the engine every request that no journal has yet and journals each reply.
 collect.py: turns journal records into tables of answers and user turns.
 describe_model.py: a model's revision, hashes, user header, stop tokens and checks.
 loaded_model.py: a model's template, identity and engine settings, read once per sweep.

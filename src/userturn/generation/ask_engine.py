@@ -1,4 +1,4 @@
-"""Send the engine what no journal has yet, and journal each request as it finishes."""
+"""Send the engine every request that no journal has yet, and journal each as it finishes."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -24,12 +24,12 @@ class GenerationRecord(TypedDict):
     """One line of the journal of answers and user turns.
 
     Attributes:
-        key: of the request.
-        item: of its dataset.
+        key: key of the request.
+        item: id of the item in its dataset.
         sample: number of the sample, from 0.
         outcome: `ok`, `empty` or `error`.
         text: what the model wrote, without its stop token.
-        token_ids: all that it wrote, the stop token included.
+        token_ids: all tokens that it wrote, the stop token included.
         finish_reason: `stop`, `length`, or `error`.
         error: what went wrong, null unless the outcome is `error`.
     """
@@ -49,12 +49,12 @@ class InterruptedSweepError(UserError):
 
 
 class Known(NamedTuple):
-    """What a journal has of some plans: finished keys, and what is still to be asked.
+    """Which requests of some plans are finished in a journal, and how many are still missing.
 
     Attributes:
-        finished: keys with a record that is no error.
+        finished: keys that have a record without an error.
         repeated: keys that several requests share.
-        n_missing: keys that are not finished.
+        n_missing: number of keys that are not finished.
     """
 
     finished: set[str]
@@ -65,8 +65,8 @@ class Known(NamedTuple):
 def to_record(request: Request, completion: Completion, template: Template) -> GenerationRecord:
     """Return the journal record of a completion; its outcome is ok, empty or error.
 
-    Its token ids are those that the model wrote, up to the one that ends the turn; its text is what
-    they say between the end of the header and the stop.
+    Its token ids are those that the model wrote, up to the one that ends the turn. Its text is the
+    decoded tokens, from the end of the header to the stop.
     """
     sampling, ids, reason = request.sampling, list(completion.token_ids), completion.finish_reason
     if sampling.stop_texts:
@@ -97,7 +97,7 @@ def to_record(request: Request, completion: Completion, template: Template) -> G
 def any_record(
     request: AnyRequest, completion: Completion, template: Template
 ) -> GenerationRecord | ScoreRecord:
-    """Return the journal record of what was generated or scored."""
+    """Return the journal record of a generated or scored request."""
     if isinstance(request, ScoringRequest):
         return score_record(request, completion)
     return to_record(request, completion, template)
@@ -108,13 +108,13 @@ class RequestRunner:
     """One model's journals, and its engine, loaded when the first request needs it.
 
     Attributes:
-        name: of the model, for the progress lines.
+        name: name of the model, for the progress lines.
         template: turns token ids into text.
         journal: returns the journal folder of a dataset.
         load: loads the engine.
         stop: says when to stop.
-        n_found: requests that a journal had already.
-        n_asked: requests that were sent to the engine.
+        n_found: number of requests that a journal already had.
+        n_asked: number of requests that were sent to the engine.
     """
 
     name: str
@@ -133,10 +133,10 @@ class RequestRunner:
         return self._loaded[0]
 
     def complete(self, stage: str, plans: Iterable[WrittenPlan]) -> None:
-        """Ask every request of some plans that is not finished in a journal.
+        """Send every request of some plans that is not finished in a journal.
 
         Raises:
-            InterruptedSweepError: a signal came; all that had finished is in the journal.
+            InterruptedSweepError: a signal came; every finished request is in the journal.
         """
         of_dataset: dict[str, list[WrittenPlan]] = {}
         for plan in plans:
@@ -184,7 +184,7 @@ class RequestRunner:
 
 
 def _missing(requests: Iterable[AnyRequest], known: Known) -> Iterator[AnyRequest]:
-    """Yield the first request of each key that is not finished; keys of many are not kept."""
+    """Yield the first request of each unfinished key; only repeated keys are held in memory."""
     asked: set[str] = set()
     for request in requests:
         if request.key in known.finished or request.key in asked:

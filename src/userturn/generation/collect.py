@@ -1,4 +1,4 @@
-"""From the journal to a cell's table: one row per request of its plan, in the dataset's order."""
+"""Turn journal records into a cell's table: one row per planned request, in dataset order."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -33,9 +33,9 @@ SHOWN = ["item", "prompt_text", "outcome", "text", "token_ids"]
 
 
 def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of a plan with the outcome of each request.
+    """Join a plan with the outcome of each request: one row per row of the plan.
 
-    A row that could not be asked has the outcome `error` and the reason.
+    A row without a request has the outcome `error` and the reason.
     """
     table = plan.join(outcomes, on="key", how="left", suffix="_asked", maintain_order="left")
     return table.with_columns(
@@ -46,7 +46,7 @@ def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
 def shown_answers(
     plans: Sequence[Path], journal: Path, form: AnswerForm = ANY_FORM
 ) -> dict[str, str | None]:
-    """Return by item the answers that the model is shown as its own; None where it has none."""
+    """Map each item to the answer that the model is shown as its own; None where it has none."""
     keys = plan_keys(plans)
     outcomes = read_outcomes(journal, keys, ["key", "outcome", "text", "token_ids"])
     shown: dict[str, str | None] = {}
@@ -64,7 +64,7 @@ def shown_answers(
 
 
 def check_complete(keys: pl.Series, outcomes: pl.DataFrame, folder_of_journal: Path) -> None:
-    """Refuse a plan with requests that were never sent.
+    """Raise an error if a plan has requests that were never sent.
 
     Raises:
         LostRecordsError: a key of the plan has no record in the journal.
@@ -73,14 +73,14 @@ def check_complete(keys: pl.Series, outcomes: pl.DataFrame, folder_of_journal: P
     if n_lost:
         raise LostRecordsError(
             f"{n_lost} of {len(keys)} requests have no record in '{folder_of_journal}'; "
-            "run the same command again, the sweep asks for them"
+            "run the same command again, the sweep will send them"
         )
 
 
 def within_error_share(
     parts: Iterable[pl.DataFrame], max_error_share: float, what: str
 ) -> Iterator[pl.DataFrame]:
-    """Yield the parts of a table, and refuse it after the last if it has too many errors.
+    """Yield the parts of a table; raise after the last one if it has too many errors.
 
     Raises:
         UserError: the share of rows with the outcome `error` is over `max_error_share`.
@@ -115,12 +115,12 @@ def _collected(
 def user_turns_of(
     grid: Grid, cell: Cell, outcomes: pl.DataFrame | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Yield the user turns of one cell, a part at a time.
+    """Yield the table of one cell's user turns, a part at a time.
 
     Args:
-        grid: of the study.
-        cell: of the grid.
-        outcomes: of the cell's journal if it was read.
+        grid: the study's grid.
+        cell: one cell of the grid.
+        outcomes: the outcomes in the cell's journal, if it was already read.
 
     Raises:
         LostRecordsError: a request of the plan has no record in the journal.
@@ -132,7 +132,7 @@ def user_turns_of(
 def answers_of(
     grid: Grid, model: str, dataset: str, outcomes: pl.DataFrame | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Yield a model's answers to a dataset, reasoning split off; the rest as for user turns."""
+    """Yield the table of a model's answers to a dataset, with the reasoning in its own column."""
     identity = grid.answers_identity(model, dataset)
     form = AnswerForm.of(read_description(grid, model))
     for table in _collected(grid, {"model": model, "dataset": dataset}, identity, outcomes):

@@ -1,4 +1,4 @@
-"""What is known of a model before it runs: revision, hashes, header, stops and proofs."""
+"""Describe a model before it runs: its revision, hashes, user header, stops and checks."""
 
 import hashlib
 from pathlib import Path
@@ -16,7 +16,7 @@ from userturn.study.grid import Grid
 
 
 def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> None:
-    """Write what a study needs to know of a model: its revision, its hashes, header and stops.
+    """Write a model's description as JSON: its revision, hashes, user header, stops and checks.
 
     Raises:
         UserError: the model is not available, or its prompts fail the checks.
@@ -46,7 +46,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
 
 
 def tokenizer_identity(template: Template) -> dict[str, str]:
-    """Return what identifies a model's tokenizer and its chat template."""
+    """Return the hashes that identify a model's tokenizer and its chat template."""
     return {
         "tokenizer_sha256": _tokenizer_sha256(template.tokenizer),
         "template_sha256": fingerprint(template.tokenizer.chat_template),
@@ -54,7 +54,7 @@ def tokenizer_identity(template: Template) -> dict[str, str]:
 
 
 def _prompts(template: Template) -> dict[str, Any]:
-    """Return what the prompts of a model look like."""
+    """Return the part of the description that shows what a model's prompts look like."""
     names = template.tokenizer.convert_ids_to_tokens
     return {
         "user_header": template.user_header_text,

@@ -1,4 +1,4 @@
-"""What a sweep needs of its model, read once: files, template, identity, engine settings."""
+"""A model as a sweep uses it, read once: files, template, identity and engine settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ class LoadedModel:
     """A model whose tokenizer is loaded; its engine is loaded when the first request needs it.
 
     Attributes:
-        name: in the config.
-        max_model_len: tokens that prompt and continuation may have together.
-        folder: of its files.
+        name: its name in the config.
+        max_model_len: the largest number of tokens in prompt and continuation together.
+        folder: the folder of its files.
         template: renders its prompts and turns token ids into text.
-        identity: what of the model and its engine enters the identity of a request.
-        engine_settings: what its engine is loaded with.
+        identity: the part of model and engine that enters the identity of a request.
+        engine_settings: settings that its engine is loaded with.
     """
 
     name: str
@@ -38,12 +38,12 @@ def load_model(grid: Grid, model: str, description: Mapping[str, Any]) -> Loaded
     """Load a model's tokenizer and template.
 
     Args:
-        grid: of the study.
-        model: name in the config.
-        description: of the model, as `read_description` returns it.
+        grid: the study's grid.
+        model: its name in the config.
+        description: its description, as `read_description` returns it.
     """
     entry = grid.models[model]
-    folder = model_folder(entry["source"], description["revision"])  # the noted commit, no branch
+    folder = model_folder(entry["source"], description["revision"])  # a commit, not a branch
     template = load_template(folder, entry, grid.config["today"])
     return LoadedModel(
         model,

@@ -1,8 +1,8 @@
-"""Plans: tables beside the journal, one row per request, from which they are asked and collected.
+"""Plans: tables beside the journal with one row per request, read by the sweep and by collection.
 
-Columns: position and item, sample, key, seed, prompt_text, prompt_token_ids, answer (as the model
-is shown it; under `header_only`, where it is shown none, its own), change (JSON) and error. A sweep
-writes and reads them some rows at a time: prompts are most of what it knows of a request.
+Columns: position, item, sample, key, seed, prompt_text, prompt_token_ids, answer (as the model is
+shown it; under `header_only`, where it is shown none, its own), change (JSON) and error. A sweep
+writes and reads them a few rows at a time, because the prompts are large.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -37,25 +37,25 @@ PLAN_SCHEMA: Schema = {
     "change": pl.String,
     "error": pl.String,
 }
-LAST = 2**63 - 1  # no position is as large
+LAST = 2**63 - 1  # larger than any position
 ASKED = ["key", "position", "item", "sample", "seed", "prompt_text", "prompt_token_ids"]
 
 
 def plan_path(grid: Grid, model: str, dataset: str, identity: str, shard: str) -> Path:
-    """Return where a sweep notes the plan of a shard."""
+    """Return the path of a shard's plan."""
     return grid.requests_folder(model, dataset, identity) / f"{shard}.parquet"
 
 
 class WrittenPlan(Protocol):
-    """A plan on disk: a table with a row for each request, generated or scored."""
+    """A plan on disk: a table with one row per request to generate or to score."""
 
     @property
     def path(self) -> Path:
-        """Of its table, which has a column `key`."""
+        """Path of its table, which has a column `key`."""
 
     @property
     def dataset(self) -> str:
-        """That it is about."""
+        """Name of its dataset."""
 
     def requests(self) -> Iterator[tuple[int, AnyRequest]]:
         """Yield position and request of every row that has one, in order."""
@@ -63,12 +63,12 @@ class WrittenPlan(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan that was written, and what all its requests share.
+    """A plan on disk, and the sampling settings that all its requests share.
 
     Attributes:
-        path: of its table.
-        dataset: that it is about.
-        sampling: of every request, but for the seed.
+        path: path of its table.
+        dataset: name of its dataset.
+        sampling: sampling settings of every request, except the seed.
     """
 
     path: Path
@@ -76,7 +76,7 @@ class Plan:
     sampling: Sampling
 
     def slices(self, *columns: str) -> Iterator[pl.DataFrame]:
-        """Yield some columns, some rows at a time."""
+        """Yield the given columns, a few rows at a time."""
         return slices(pl.scan_parquet(self.path).select(columns), PLAN_SLICE)
 
     def requests(self) -> Iterator[tuple[int, Request]]:
@@ -92,7 +92,7 @@ class Plan:
 
 
 def requests_in_order(plans: Iterable[WrittenPlan]) -> Iterator[AnyRequest]:
-    """Yield the requests of several plans, those of one item next to each other."""
+    """Yield the requests of several plans, with the requests of an item side by side."""
     numbered = merge(*(plan.requests() for plan in plans), key=itemgetter(0))
     return (request for _, request in numbered)
 
@@ -117,9 +117,9 @@ def _row(planned: Planned) -> dict[str, Any]:
 def plan_writer(
     path: Path, identity: str, model: Mapping[str, Any]
 ) -> Iterator[Callable[[Planned], None]]:
-    """Yield a function that adds a request to a plan, which is there when the block ends.
+    """Yield a function that adds a row to a plan; the plan's file appears when the block ends.
 
-    The table notes a fingerprint of what identifies its model.
+    The table's metadata hold a fingerprint of its model's identity.
     """
     rows: list[dict[str, Any]] = []
     with table_writer(PLAN_SCHEMA, path, identity, model=fingerprint(model)) as write:
@@ -141,23 +141,23 @@ def plan_writer(
 def write_plan(
     plan: Iterable[Planned], path: Path, identity: str, model: Mapping[str, Any]
 ) -> None:
-    """Write a plan as it is made."""
+    """Write the rows of a plan as they are made."""
     with plan_writer(path, identity, model) as add:
         for planned in plan:
             add(planned)
 
 
 def plan_keys(paths: Iterable[Path]) -> pl.Series:
-    """Return the keys of all requests of some plans."""
+    """Return the keys of all requests in some plans."""
     return pl.scan_parquet(list(paths)).select("key").drop_nulls().collect()["key"]
 
 
 def read_plan(folder: Path, n_rows: int) -> Iterator[pl.DataFrame]:
-    """Yield the plan of all shards in the dataset's order; what two shards planned counts once.
+    """Yield the plan of all shards in dataset order; a row that two shards planned comes once.
 
     Args:
-        folder: of the plan, a table for each shard.
-        n_rows: that come at a time, or a few more, as rows of one item are not parted.
+        folder: folder of the plan, with one table per shard.
+        n_rows: number of rows in each part, or a few more, since an item's rows stay together.
     """
     shards = pl.scan_parquet(sorted(folder.glob("*.parquet")))
     positions = shards.select("position").collect()["position"].sort()

@@ -1,4 +1,4 @@
-"""From items to requests: which prompts make up the answers of a dataset, or a cell."""
+"""Turn items into requests: the prompts of a dataset's answers, or of a cell."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from userturn.storage.hashing import canonical_json
 
 @dataclass(frozen=True)
 class Planned:
-    """One row of a plan: a request, or the reason why there can be none."""
+    """One row of a plan: a request, or the reason why there is none."""
 
     position: int
     item: str
@@ -29,10 +29,10 @@ class Planned:
 
 @dataclass(frozen=True)
 class Probe:
-    """What a model is shown before it writes a user turn, or the reason why it is shown nothing.
+    """The prompt before a user turn, or the reason why there is none.
 
     Attributes:
-        prompt: ends in the model's user header.
+        prompt: the text and token ids, ending in the model's user header.
         answer: the answer that judges and annotators see before the turn.
         change: what the perturbation did, as JSON.
         error: why there is no prompt.
@@ -46,12 +46,12 @@ class Probe:
 
 @dataclass(frozen=True)
 class Planner:
-    """What all requests of one model share.
+    """Plans the requests of one model.
 
     Attributes:
-        identity: what of the model and its engine enters the identity of a request.
+        identity: the part of model and engine that enters the identity of a request.
         template: renders its prompts.
-        max_model_len: tokens that prompt and continuation may have together.
+        max_model_len: the largest number of tokens in prompt and continuation together.
         study_seed: the seed that all others are derived from.
     """
 
@@ -61,7 +61,7 @@ class Planner:
     study_seed: int
 
     def sampling(self, role: str, drawn: Mapping[str, Any]) -> Sampling:
-        """Return what all requests of a plan share: `drawn`, and what ends a turn of a role."""
+        """Return the sampling settings of a plan: those of `drawn`, and the stops of a role."""
         template = self.template
         if role == "user":
             tokens, texts = template.stop_token_ids, template.stop_texts
@@ -104,7 +104,7 @@ class Planner:
         operator: Mapping[str, Any],
         donor: Donor | None = None,
     ) -> Probe:
-        """Return the probe after a perturbed answer; there is none where there is no answer."""
+        """Return the probe after a perturbed answer; without an answer, the reason it fails."""
         if answer is None:
             return Probe(None, error="the item has no answer")
         own = Context(item.messages, answer, {}, donor)

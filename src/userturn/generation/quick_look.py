@@ -1,4 +1,4 @@
-"""A quick look at one model: its proofs, one answer and a few user turns, nothing written."""
+"""A quick look at one model: its checks, one answer and a few user turns; no file is written."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ DRAWS = ((0.0, 1), (1.0, 3))  # temperatures of the user turns, and how many are
 
 @dataclass(frozen=True)
 class QuickLook:
-    """What one model made of one question.
+    """One model's answer to one question, and its user turns after it.
 
     Attributes:
-        description: of the model, as `describe_model` writes it.
-        prompt: the probe's texts, of the template and of the messages by turns.
-        answer: that the model was shown as its own.
-        turns: temperature, and what the model wrote there under the user role.
+        description: the model's description, as `describe_model` writes it.
+        prompt: the probe's texts: template text and message text in alternation.
+        answer: the answer that the model was shown as its own.
+        turns: pairs of a temperature and the record of a user turn drawn at it.
     """
 
     description: Mapping[str, Any]
@@ -46,17 +46,17 @@ def look(
     answer: str | None = None,
     engine: Engine | None = None,
 ) -> QuickLook:
-    """Load a model of a configuration and return what it makes of a question.
+    """Load a model of a configuration, ask it a question and draw user turns after its answer.
 
     Args:
-        config: of a study.
-        model: name of an entry.
+        config: a study's configuration.
+        model: name of the model's entry.
         question: the user's first message.
-        answer: shown as the model's own; None to have it write one.
-        engine: that has the model already, a server's; None to load it.
+        answer: the answer to show as the model's own; None to let it write one.
+        engine: an engine that already has the model, such as a server's; None to load it.
 
     Raises:
-        UserError: the model is not available, or its prompts fail the proofs.
+        UserError: the model is not available, or its prompts fail the checks.
     """
     with TemporaryDirectory(prefix="userturn-") as folder:
         grid = Grid(config, folder)
@@ -84,7 +84,7 @@ def _answer(grid: Grid, model: LoadedModel, planner: Planner, engine: Engine, it
     answer = read_answer(record["text"], prompt, record["token_ids"], form)
     reason = record["error"] or answer.error
     if reason is not None:
-        raise UserError(f"the model wrote no answer that it could be shown: {reason}")
+        raise UserError(f"the model's answer cannot be used: {reason}")
     return answer.text
 
 
@@ -105,14 +105,14 @@ def _user_turns(
 def _completed(
     planned: list[Planned], model: LoadedModel, engine: Engine
 ) -> list[GenerationRecord]:
-    """Return the records of planned requests in their order.
+    """Return the records of planned requests, in their order.
 
     Raises:
-        UserError: one of them cannot be asked.
+        UserError: one of them has no request.
     """
     refused = next((row.error for row in planned if row.request is None), None)
     if refused is not None:
-        raise UserError(f"this question cannot be asked: {refused}")
+        raise UserError(f"no prompt can be made for this question: {refused}")
     requests = [row.request for row in planned if row.request is not None]
     done = {request.key: made for request, made in filter(None, engine(requests))}
     records = {r.key: to_record(r, done[r.key], model.template) for r in requests}

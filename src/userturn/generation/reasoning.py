@@ -1,4 +1,4 @@
-"""Splits a model's raw answer into reasoning, the text that the user sees, and its wrapping."""
+"""Split a model's raw answer into its reasoning and the text that the user sees."""
 
 import re
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ ANY_FORM = AnswerForm()
 
 
 class Answer(NamedTuple):
-    """What is shown as the answer, the reasoning before it (None where there is none), and a fault.
+    """The answer's visible text, its reasoning (None without any), and an error if it has one.
 
-    An answer with an error is shown to nobody.
+    An answer with an error is never shown.
     """
 
     text: str
@@ -29,7 +29,7 @@ def read_answer(text: str, prompt: str, token_ids: Sequence[int], form: AnswerFo
     Args:
         text: the raw answer, special tokens kept.
         prompt: the prompt before it.
-        token_ids: that the model wrote: a token that it only quotes, as text, may stay.
+        token_ids: the tokens that the model wrote; a control token quoted as text may stay.
         form: how this model wraps an answer.
     """
     answer = split_reasoning(text, prompt, form)
@@ -42,8 +42,8 @@ def read_answer(text: str, prompt: str, token_ids: Sequence[int], form: AnswerFo
     if not left:
         return answer
     reason = (
-        f"the answer holds {', '.join(map(repr, left))}, which this model's chat template does not "
-        "write around an answer; leave that item out"
+        f"the answer contains {', '.join(map(repr, left))}, which this model's chat "
+        "template does not write around an answer; leave that item out"
     )
     return answer._replace(error=reason)
 
@@ -51,11 +51,11 @@ def read_answer(text: str, prompt: str, token_ids: Sequence[int], form: AnswerFo
 def split_reasoning(text: str, prompt: str = "", form: AnswerForm = ANY_FORM) -> Answer:
     """Split a raw answer at the end of its reasoning, and remove its wrapping.
 
-    An answer that was cut before its reasoning ended has no text, only reasoning.
+    An answer that was cut off before its reasoning ended has reasoning and no text.
 
     Args:
         text: the raw answer, special tokens kept.
-        prompt: the prompt before it, whose generation prompt may have begun the thinking.
+        prompt: the prompt before it, whose generation prompt may already open the reasoning.
         form: how this model wraps an answer and its reasoning.
     """
     for begin, end in form.thinking:

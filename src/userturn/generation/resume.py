@@ -1,7 +1,7 @@
-"""Whether a sweep has anything left to ask, by its plans and journals alone.
+"""Check from plans and journals alone whether a sweep has any request left.
 
-A sweep that was killed after its last request, or whose cell was lost, ends within a second:
-no tokenizer is loaded and nothing is planned again.
+A sweep that was killed after its last request, or whose cell was deleted, then ends within a
+second: no tokenizer is loaded and nothing is planned again.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ from userturn.study.scored_turns import scored_turns, scores_identity
 
 
 def _pending_plans(grid: Grid, model: str, pending: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield dataset and identity of all that is pending: answers, cells and scores."""
+    """Yield dataset and identity of everything that is pending: answers, cells and scores."""
     answers = [(name, grid.answers_identity(model, name)) for name in grid.datasets]
     cells = [(c.dataset, grid.cell_identity(c)) for c in grid.cells if c.model == model]
     scores = [(s.dataset, scores_identity(grid, s)) for s in scored_turns(grid) if s.model == model]
@@ -27,7 +27,7 @@ def _pending_plans(grid: Grid, model: str, pending: Collection[str]) -> Iterator
 
 
 def _planned_keys(path: Path, by: str) -> set[str] | None:
-    """Return the keys of a plan; None where it is not there, is of another model, or has gaps."""
+    """Return the keys of a plan; None if it is missing, incomplete or another model's."""
     if not path.is_file() or pl.read_parquet_metadata(path).get("model") != by:
         return None
     keys = pl.read_parquet(path, columns=["key"])["key"]
@@ -41,9 +41,9 @@ def finished_plans(
     pending: Collection[str],
     identity_of_requests: Mapping[str, Any],
 ) -> dict[str, dict[str, set[str]]]:
-    """Return the plans of a shard whose requests have all finished: keys by dataset and identity.
+    """Return the finished plans of a shard: their keys by dataset and identity.
 
-    A row without a request keeps a plan open: what could not be asked then may be now.
+    A row without a request keeps a plan open: a prompt may now exist for it.
     """
     by = fingerprint(identity_of_requests)
     planned: dict[str, dict[str, set[str]]] = defaultdict(dict)
@@ -66,7 +66,7 @@ def _finished(journal: Path, planned: Mapping[str, set[str]]) -> dict[str, set[s
 def n_settled(
     pending: Collection[str], finished: Mapping[str, Mapping[str, set[str]]]
 ) -> int | None:
-    """Return how many requests a shard has, if all of what is pending is finished; else None."""
+    """Return the number of a shard's requests if everything pending is finished, else None."""
     done = [identity for plans in finished.values() for identity in plans]
     if len(done) < len(pending):
         return None

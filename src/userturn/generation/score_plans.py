@@ -1,4 +1,4 @@
-"""What a sweep has to score: plans of human follow-ups and of the model's own turns."""
+"""Plan what a sweep has to score: human follow-ups and the model's own turns."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -32,7 +32,7 @@ def scoring_plans(
 ) -> Iterator[ScoringPlan]:
     """Write and yield the plans of a shard's pending scores.
 
-    Own turns are read from the journal, so all that they need must be generated before.
+    The model's own turns are read from the journal, so they must have been generated before.
     """
     for scored in scored_turns(grid):
         identity = scores_identity(grid, scored)
@@ -59,8 +59,8 @@ def human_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToS
 def own_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
     """Yield a sample of the model's own turns, of the same items in every cell.
 
-    Their own context is the item with the model's own answer as it was before any perturbation, and
-    the distractors are the model's answers to other items of the shard.
+    Each turn's own context is the item with the model's unperturbed answer; the distractors are the
+    model's answers to other items of the shard.
     """
     settings = likelihood_settings(grid.config) or {}
     model, dataset, seed = scored.model, scored.dataset, grid.config["seed"]
@@ -81,7 +81,7 @@ def own_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToSco
 
 
 def _answered(grid: Grid, model: str, dataset: str, shard: str) -> dict[str, Exchange]:
-    """Return the items of a shard that the model has answered, each with no turn yet."""
+    """Return the exchanges of a shard's items that the model has answered, without a turn."""
     path = plan_path(grid, model, dataset, grid.answers_identity(model, dataset), shard)
     form = AnswerForm.of(read_description(grid, model))
     answers = shown_answers([path], grid.journal_folder(model, dataset), form)
@@ -93,7 +93,7 @@ def _answered(grid: Grid, model: str, dataset: str, shard: str) -> dict[str, Exc
 
 
 def _texts(grid: Grid, cells: list[Cell], shard: str, items: list[str]) -> pl.DataFrame:
-    """Return the first turn of some items in some cells: item, number of the cell, text."""
+    """Return the first turn of some items in some cells: columns item, cell number and text."""
     asked = [
         pl.scan_parquet(plan_path(grid, c.model, c.dataset, grid.cell_identity(c), shard))
         .filter(pl.col("item").is_in(items), pl.col("sample") == 0)

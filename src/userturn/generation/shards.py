@@ -1,4 +1,4 @@
-"""Which items a shard of a model asks about, and which other answers it needs."""
+"""Assign items to the shards of a model, and find the other answers that a shard needs."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Numbered = tuple[int, Item]  # an item with its position in the dataset
 
 
 def shard_of(item: str, n_shards: int) -> int:
-    """Return the shard (from 1) that an item belongs to: an interval of its hash."""
+    """Return the number, from 1, of an item's shard: each shard is an interval of the hash."""
     return int(fingerprint(item)[:16], 16) * n_shards // HASH_RANGE + 1
 
 
@@ -27,8 +27,8 @@ def is_in_shard(item: str, shard: str) -> bool:
 def next_in_hash_order(items: Iterable[str]) -> dict[str, str]:
     """Return for each item the one with the next hash, the first for the last.
 
-    Shards are intervals of the hash, so the next item is nearly always in the same shard. An
-    item that is alone has no next.
+    Shards are intervals of the hash, so the next item is nearly always in the same shard. A single
+    item has no next one.
     """
     ordered = sorted(items, key=fingerprint)
     following = [*ordered[1:], *ordered[:1]]
@@ -37,13 +37,13 @@ def next_in_hash_order(items: Iterable[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Part:
-    """A shard's part of one dataset; its items are read from disk each time they are asked for.
+    """A shard's part of one dataset; its items are read from disk on every pass.
 
     Attributes:
-        path_to_items: of the dataset.
-        number: of the shard, from 1.
-        n_shards: of the model.
-        donors: whose answer stands in for whose; empty where no cell asks for it.
+        path_to_items: path of the dataset's items.
+        number: number of the shard, from 1.
+        n_shards: number of the model's shards.
+        donors: for each item, the item whose answer replaces its own; empty if no cell needs it.
     """
 
     path_to_items: Path
@@ -56,12 +56,12 @@ class Part:
 
     @property
     def own(self) -> Iterator[Numbered]:
-        """The items that the shard asks about."""
+        """Yield the items of the shard, with their positions."""
         return (pair for pair in self._all() if self._is_own(pair[1].id))
 
     @property
     def lent(self) -> Iterator[Numbered]:
-        """The items of other shards whose answers stand in for those of its own."""
+        """Yield the items of other shards whose answers this shard borrows."""
         wanted = {donor for item, donor in self.donors.items() if self._is_own(item)}
         foreign = {donor for donor in wanted if not self._is_own(donor)}
         return (pair for pair in self._all() if pair[1].id in foreign) if foreign else iter(())
@@ -71,7 +71,7 @@ class Part:
 
 
 def part_of(path_to_items: Path, shard: str, with_donors: bool) -> Part:
-    """Return a shard's part of a prepared dataset; `shard` is such as 1of4."""
+    """Return a shard's part of a prepared dataset; `shard` has the form 1of4."""
     number, _, n_shards = shard.partition("of")
     donors = {}
     if with_donors:

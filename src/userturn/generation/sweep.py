@@ -1,8 +1,8 @@
-"""A sweep: load one model once and work through every pending request of it.
+"""A sweep: load one model once and work through all its pending requests.
 
 Answers come first, then the user turns of every dataset, temperature and perturbation, then the
-scores of turns that stand already. What the journals have is not asked again; if nothing is
-missing, nothing is loaded.
+scores of existing turns. A request that a journal has is not sent again; if none is missing, no
+model is loaded.
 """
 
 import os
@@ -36,7 +36,7 @@ def run_sweep(
     n_threads: int,
     path_to_marker: str | Path,
 ) -> None:
-    """Fill the journals with every request of a model's pending cells, then write the marker.
+    """Journal the reply to every request of a model's pending cells, then write the marker.
 
     Raises:
         UserError: the model cannot be loaded, another job sweeps it, or a signal ended the sweep.
@@ -63,7 +63,7 @@ def run_sweep(
 
 
 def request_runner(grid: Grid, model: LoadedModel, stop: StopFlag) -> RequestRunner:
-    """Return what sends a model's requests to its engine and journals the replies."""
+    """Return the runner that sends a model's requests to its engine and journals the replies."""
     return RequestRunner(
         model.name,
         model.template,
@@ -82,7 +82,7 @@ def pending_plans(
 
 
 def ask_pending(plans: PendingPlans, runner: RequestRunner) -> None:
-    """Ask for the answers, then for the user turns of all cells at once."""
+    """Generate the answers, then the user turns of all cells together."""
     with TemporaryDirectory() as scratch:
         answers = {name: plans.answers(name, Path(scratch)) for name in plans.cells}
         runner.complete("answers", chain.from_iterable(answers.values()))

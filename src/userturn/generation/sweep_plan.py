@@ -1,4 +1,4 @@
-"""What a sweep has to ask: the plans of one model's pending answers and cells, written to disk."""
+"""Write the plans of a sweep: one model's pending answers and cells."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -17,12 +17,12 @@ from userturn.study.grid import Grid
 
 @dataclass
 class PendingPlans:
-    """Plans of one shard of one model; the answers to one dataset are in memory at a time.
+    """The plans of one shard of one model; only one dataset's answers are in memory at a time.
 
     Attributes:
         grid: the study's grid.
         model: name of the model.
-        shard: which part of the items, such as 1of1.
+        shard: the part of the items, such as 1of1.
         pending: identities of the answers and cells to fill.
         planner: makes the requests.
     """
@@ -35,7 +35,7 @@ class PendingPlans:
 
     @cached_property
     def cells(self) -> dict[str, list[Cell]]:
-        """The pending cells of every dataset with something pending."""
+        """Return the pending cells of every dataset that has any."""
         mine = [cell for cell in self.grid.cells if cell.model == self.model]
         pending = [cell for cell in mine if self.grid.cell_identity(cell) in self.pending]
         of_datasets = {
@@ -59,7 +59,7 @@ class PendingPlans:
         return plan_path(self.grid, self.model, dataset, identity, self.shard)
 
     def answers(self, dataset: str, scratch: Path) -> list[Plan]:
-        """Write the plan of the answers to a dataset, that of answers lent to it to `scratch`."""
+        """Write the plans of the answers to a dataset; that of borrowed answers to `scratch`."""
         sampling = self.planner.sampling("assistant", self.grid.answer_settings(self.model))
         identity, part = self.grid.answers_identity(self.model, dataset), self._part(dataset)
         noted, lent = self._path(dataset, identity), scratch / f"{dataset}.parquet"
@@ -69,7 +69,7 @@ class PendingPlans:
         return [Plan(path, dataset, sampling) for path in (noted, lent)]
 
     def user_turns(self, dataset: str, answers: Mapping[str, str | None]) -> Iterator[Plan]:
-        """Write the plans of the user turns after the answers to a dataset, which are by item."""
+        """Write the plans of the user turns that follow the answers to a dataset, given by item."""
         part = self._part(dataset)
         of_perturbations: dict[str, list[Cell]] = {}
         for cell in self.cells[dataset]:
@@ -90,7 +90,7 @@ class PendingPlans:
     def _user_turns(
         self, dataset: str, cells: list[Cell], probes: Iterator[tuple[int, str, Probe]]
     ) -> list[Plan]:
-        """Write the plans of cells that differ in temperature alone, so that all share a probe."""
+        """Write the plans of cells that differ only in temperature and so share their probes."""
         plans, draws = [], []
         with ExitStack() as stack:
             for cell in cells:

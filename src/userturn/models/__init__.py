@@ -1,17 +1,17 @@
-"""A model's files, the engines that run it, and what one request is.
+"""A model's files, the engines that run it, and the requests sent to them.
 
 completion.py: what an engine returns for one request.
 convert.py: turns GGUF files and LoRA adapters into model folders.
 engine.py: the engines by name; the interface: requests in, completions out.
-engine_settings.py: what a model's engine is loaded with, such as its tensor parallel size.
+engine_settings.py: settings of a model's engine, such as its tensor parallel size.
 fetch.py: finds a model's files: hub id, folder, GGUF or package file.
 multi_node.py: starts vLLM's workers on the other nodes of a SLURM job.
 requests.py: a request: prompt, sampling settings and seed, identified by its content.
 revision.py: the commit that a model is pinned to.
 sampling.py: temperature and the other sampling settings of one request.
-scoring.py: what one scoring request is, and its key.
+scoring.py: a scoring request and its key.
 seeds.py: the seed of one request.
-server.py: a model behind a running server that takes and gives token ids.
+server.py: a model on a running server that takes and returns token ids.
 stop_texts.py: finds the texts that end a continuation.
 transformers.py: the engine `transformers`, one request at a time.
 vllm.py: the engine `vllm`, on GPUs and on a CPU.

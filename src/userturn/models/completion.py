@@ -1,4 +1,4 @@
-"""What an engine returns for a request: what the model wrote, or the scores of what stands."""
+"""What an engine returns for a request: the tokens it wrote, or the scores of a given text."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from userturn.models.scoring import ScoringRequest
 
 @dataclass(frozen=True)
 class Completion:
-    """What an engine wrote for one request.
+    """The result of one request.
 
     Attributes:
         token_ids: all tokens written, the stop token included.
         finish_reason: `stop`, `length`, `scored`, or `error`.
-        error: what went wrong, where the engine refused or lost the request.
-        logprobs: log-likelihood in nats of each scored token; only of a scoring request.
+        error: what went wrong, if the engine refused or lost the request.
+        logprobs: log-likelihood in nats of each scored token; only for a scoring request.
     """
 
     token_ids: tuple[int, ...]
@@ -26,12 +26,12 @@ class Completion:
 
 AnyRequest = Request | ScoringRequest
 
-# Yields what has finished, and None after a step, so that its caller may stop between two steps.
+# Yields finished requests, and None after each step, so that its caller may stop between steps.
 Engine = Callable[[Iterable[AnyRequest]], Iterator[tuple[AnyRequest, Completion] | None]]
 
 
 def refusal(error: Exception) -> Completion:
-    """Return the completion of a request that the engine would not take."""
+    """Return the completion of a request that the engine refused."""
     return Completion((), "error", f"{type(error).__name__}: {error}")
 
 

@@ -1,4 +1,4 @@
-"""Model files that become an ordinary model folder once: GGUF files and LoRA adapters."""
+"""Convert GGUF files and LoRA adapters to ordinary model folders, once each."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def cache_folder() -> Path:
 
 
 def made_once(folder: Path, make: Callable[[Path], None], notice: str) -> Path:
-    """Return a folder of the cache, which `make` fills the first time, whole or not at all."""
+    """Return a folder of the cache; the first time, `make` fills it completely or not at all."""
     if folder.is_dir():
         return folder
     print(notice, flush=True)
@@ -34,7 +34,7 @@ def made_once(folder: Path, make: Callable[[Path], None], notice: str) -> Path:
 
 
 def gguf_folder(path: Path) -> Path:
-    """Return where the model folder of a GGUF file is, or will be."""
+    """Return the path of a GGUF file's model folder, which may not exist yet."""
     return cache_folder() / "gguf" / file_sha256(path)
 
 
@@ -61,7 +61,7 @@ def _convert_gguf(path: Path, folder: Path) -> None:
     config = type(quantised.config).from_dict(settings)
     config.architectures = [type(quantised).__name__]
     config.dtype = torch.float32
-    # transformers refuses to save a model that it loaded from GGUF, so its weights move house.
+    # transformers refuses to save a model loaded from GGUF, so its weights go into a new model.
     plain = type(quantised)(config)
     plain.load_state_dict(quantised.state_dict(), strict=True)
     plain.generation_config = quantised.generation_config
@@ -70,7 +70,7 @@ def _convert_gguf(path: Path, folder: Path) -> None:
 
 
 def adapter_base(folder: Path) -> tuple[str, str | None] | None:
-    """Return source and revision of the model that a LoRA adapter is for, None for no adapter.
+    """Return source and revision of a LoRA adapter's base model; None if it is no adapter.
 
     Raises:
         UserError: an adapter that names no base model.
@@ -98,9 +98,9 @@ def merged_adapter(adapter: Path, base: Path, identity: str) -> Path:
 
 
 def merge_adapter(adapter: Path, base: Path, folder: Path) -> None:
-    """Write base and adapter as one model folder, in the number type of the base.
+    """Write base and adapter as one model folder, in the precision of the base.
 
-    The tokenizer is the adapter's, if it has one.
+    The tokenizer is the adapter's if it has one.
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

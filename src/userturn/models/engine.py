@@ -1,8 +1,8 @@
-"""Engines: token ids in, token ids out, each request given back as soon as it is finished.
+"""Engines: token ids in, token ids out, each request returned as soon as it is finished.
 
 An engine is a function from many requests to their completions, in the order in which they
-finish. vLLM is the engine of the study; transformers is its oracle in the tests and stands in
-where vLLM does not install.
+finish. Studies use vLLM; transformers is the reference in the tests and the fallback where vLLM
+cannot be installed.
 """
 
 from collections.abc import Mapping

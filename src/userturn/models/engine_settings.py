@@ -1,4 +1,4 @@
-"""What a model's engine is loaded with: tensor parallel size, context length, precision."""
+"""Settings of a model's engine: tensor parallel size, context length, precision."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from userturn.config.entries import Config, ModelEntry
 
 
 def engine_settings(config: Config, entry: ModelEntry) -> dict[str, Any]:
-    """Return what a model's engine is loaded with, by the study's settings and its entry."""
+    """Return the engine's settings for a model, from the study's config and the model's entry."""
     settings: dict[str, Any] = config["vllm"] | {
         "dtype": entry["dtype"],
         "max_model_len": entry["max_model_len"],

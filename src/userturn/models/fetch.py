@@ -1,7 +1,7 @@
-"""Where a model's files are: a hub id at a pinned revision, a local folder, or a GGUF file.
+"""Find a model's files: a hub id at a pinned revision, a local folder, or a GGUF file.
 
-A GGUF file and a LoRA adapter's folder become an ordinary model folder once, in the cache. A
-source that starts with `package:` is a file inside an installed Python package.
+A GGUF file or a LoRA adapter is converted once to an ordinary model folder in the cache. A source
+that starts with `package:` is a file inside an installed Python package.
 """
 
 import importlib.util
@@ -16,7 +16,7 @@ from userturn.storage.hashing import files_fingerprint, fingerprint
 
 PACKAGE = "package:"
 COMMIT = re.compile("[0-9a-f]{40}")
-# Second copies of the weights in some repositories, which nothing here reads.
+# Second copies of the weights in some repositories, which are never read.
 NEEDLESS_FILES = ["original/*", "metal/*", "*.pth", "*.gguf", "*.onnx", "*.h5", "*.msgpack"]
 
 
@@ -41,7 +41,7 @@ def local_path(source: str) -> Path | None:
 
 
 def source_identity(source: str, revision: str | None) -> str:
-    """Return what identifies a model's files: `id@revision`, or a fingerprint of local content.
+    """Return the identity of a model's files: `id@revision`, or a hash of local content.
 
     Raises:
         UserError: a local source that does not exist.
@@ -64,8 +64,8 @@ def source_identity(source: str, revision: str | None) -> str:
 def _downloaded(source: str, revision: str | None) -> Path:
     """Return the local snapshot of a hub model, downloaded if the network allows.
 
-    A commit that is in the cache, complete, is taken from there without asking the network: nodes
-    that have none wait long for an answer.
+    A commit that is complete in the cache is used without a network request, which would take
+    long to time out on nodes without a network.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
@@ -85,7 +85,7 @@ def _downloaded(source: str, revision: str | None) -> Path:
 
 
 def folder_at_hand(source: str, revision: str) -> Path | None:
-    """Return a model's folder if it is here already; nothing is downloaded or converted for it."""
+    """Return a model's folder if it exists locally; nothing is downloaded or converted."""
     from huggingface_hub import try_to_load_from_cache
 
     path = local_path(source)

@@ -1,7 +1,7 @@
-"""A model over several nodes of one SLURM job: vLLM's workers are started on the others.
+"""Spread a model over several nodes of one SLURM job, with vLLM workers on the other nodes.
 
-The SLURM plugin of Snakemake holds a job's process on its first node. That process loads the first
-layers itself, and has SLURM start one process on each of the other nodes, which load the rest.
+Snakemake's SLURM plugin runs a job's process on its first node. That process loads the first
+layers itself and has SLURM start one process on each other node to load the rest.
 """
 
 import atexit
@@ -19,7 +19,7 @@ from userturn.signals import end_with_parent
 
 WORKER = [sys.executable, "-m", "userturn.models.multi_node"]
 SECONDS_TO_DRAIN = 10  # a signal to the whole job ends workers at once, and a sweep soon after
-KEPT = {"SLURM_CONF", "SLURM_JOB_ID", "SLURM_CLUSTER_NAME"}  # the others describe this one step
+KEPT = {"SLURM_CONF", "SLURM_JOB_ID", "SLURM_CLUSTER_NAME"}  # the others describe only this step
 
 
 def worker_command(job: str, node: str, n_nodes: int, settings: Mapping[str, Any]) -> list[str]:
@@ -40,18 +40,18 @@ def worker_command(job: str, node: str, n_nodes: int, settings: Mapping[str, Any
 
 
 def start_workers(n_nodes: int, settings: Mapping[str, Any]) -> None:
-    """Start a worker on every other node of this job; they end when this process does.
+    """Start a worker on every other node of this job; the workers end with this process.
 
-    If they end before it, so does this process: vLLM would wait for them for ever. Its journal has
-    every request that had finished.
+    If they end first, this process ends too, because vLLM would wait for them for ever. The journal
+    has every request that had finished.
 
     Raises:
-        UserError: this process is in no SLURM job.
+        UserError: this process is not part of a SLURM job.
     """
     job, node = os.environ.get("SLURM_JOB_ID"), os.environ.get("SLURMD_NODENAME")
     if not job or not node:
         raise UserError(
-            f"a model with `nodes: {n_nodes}` runs in a SLURM job, and this is none; run "
+            f"a model with `nodes: {n_nodes}` needs a SLURM job, and this is not one; run "
             "`snakemake --profile slurm`, or set `nodes: 1` in the model's entry"
         )
     workers = subprocess.Popen(
@@ -68,7 +68,7 @@ def start_workers(n_nodes: int, settings: Mapping[str, Any]) -> None:
 
 def _end(workers: subprocess.Popen[bytes], ending: threading.Event) -> None:
     ending.set()
-    workers.terminate()  # srun passes it on to its step
+    workers.terminate()  # srun passes the signal on to its step
     workers.wait()
 
 
@@ -80,7 +80,7 @@ def _watch(workers: subprocess.Popen[bytes], ending: threading.Event) -> None:
 
 
 def settings_of_nodes(n_nodes: int) -> dict[str, Any]:
-    """Return vLLM's settings for a model over several nodes, met at a free port of this one."""
+    """Return vLLM's settings for a model over several nodes, with a free port of this node."""
     from vllm.utils.network_utils import get_ip, get_open_port
 
     return {
@@ -93,7 +93,7 @@ def settings_of_nodes(n_nodes: int) -> dict[str, Any]:
 
 
 def run_worker(settings: Mapping[str, Any]) -> None:
-    """Load a node's layers and compute with them until the first node ends."""
+    """Load this node's layers and serve them until the first node ends."""
     from vllm.engine.arg_utils import EngineArgs
     from vllm.v1.executor.multiproc_executor import MultiprocExecutor
 

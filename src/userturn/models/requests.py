@@ -1,4 +1,4 @@
-"""Requests: one prompt with its sampling settings and seed, known by everything that shapes it."""
+"""Requests: one prompt with its sampling settings and seed, keyed by all that shapes its output."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from userturn.prompts.chat_template import Prompt
 from userturn.storage.hashing import fingerprint
 
 KEY_VERSION = 1
-ENTER_IF_SET = ("stop_texts", "begins_with")  # keys of models without them stay as they were
+ENTER_IF_SET = ("stop_texts", "begins_with")  # keys of models without them stay unchanged
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,16 @@ def request_key(
     prompt_token_ids: Sequence[int],
     sampling: Mapping[str, Any],
 ) -> str:
-    """Return the identity of a request: the fingerprint of all that shapes it.
+    """Return the key of a request: the sha256 of everything that shapes its output.
 
-    Each dataset has a journal of its own, in which all that it asks must stand.
+    The dataset is part of the key because each dataset has its own journal, which must hold all
+    requests of the dataset.
 
     Args:
-        model: what identifies the model and its engine.
-        dataset: that the request is about.
+        model: the identity of the model and its engine.
+        dataset: name of the request's dataset.
         sample: number of the sample, from 0.
-        prompt_token_ids: of the prompt.
+        prompt_token_ids: token ids of the prompt.
         sampling: the fields of `Sampling`.
     """
     return fingerprint(

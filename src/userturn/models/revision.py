@@ -1,4 +1,4 @@
-"""The commit of a hub source: the one that was fetched, and the one that a study has recorded."""
+"""The commit of a hub source: the one that was fetched, and the one that a study recorded."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from userturn.models.fetch import local_path, source_folder
 
 
 def resolved_revision(source: str, revision: str) -> str | None:
-    """Return the commit of a hub source, from its snapshot's name; a local one has none."""
+    """Return the commit of a hub source, from its snapshot's name; None for a local source."""
     if local_path(source) is not None:
         return None
     folder = source_folder(source, revision)
@@ -15,10 +15,10 @@ def resolved_revision(source: str, revision: str) -> str | None:
 
 
 def pinned_revision(path_to_pin: Path, source: str, revision: str) -> str:
-    """Return the commit that a study has recorded for a source and a branch, else the branch.
+    """Return the commit that a study recorded for a source and a branch, else the branch.
 
-    The note is not an output of a rule, so it survives when the description is made again, and a
-    study does not follow a branch that has moved. To move to a newer commit, delete the note.
+    The file is not an output of a rule, so it survives when the description is remade, and a study
+    does not follow a branch that has moved. To move to a newer commit, delete the file.
     """
     if not path_to_pin.is_file():
         return revision

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Sampling:
-    """How one continuation is drawn. At temperature 0 decoding is greedy and needs no seed.
+    """How one continuation is drawn. At temperature 0, decoding is greedy and needs no seed.
 
     Attributes:
         temperature: softmax temperature.
@@ -14,9 +14,9 @@ class Sampling:
         presence_penalty: subtracted from the logit of every token already written.
         max_tokens: length limit of the continuation.
         stop_token_ids: tokens that end it.
-        seed: of this request alone.
-        stop_texts: texts that end it, for templates that go on in plain text.
-        begins_with: end of the prompt's header that the model writes itself; no part of its turn.
+        seed: seed of this request alone.
+        stop_texts: texts that end it, for templates that continue in plain text.
+        begins_with: the end of the user header, if the model writes it; not part of its turn.
     """
 
     temperature: float

@@ -1,4 +1,4 @@
-"""Scoring requests: a text that stands already, of which each token's log-likelihood is asked."""
+"""Scoring requests: an existing text whose tokens' log-likelihoods are computed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ class ScoringRequest:
 
     Attributes:
         key: the sha256 of everything that can change the scores.
-        dataset: that the request is about.
-        item: of the dataset.
-        token_ids: of the whole conversation: the context, then the turn.
-        n_context: how many of them are context and are not scored.
+        dataset: name of the request's dataset.
+        item: id of the item in the dataset.
+        token_ids: token ids of the whole conversation: the context, then the turn.
+        n_context: number of leading tokens that are context and are not scored.
     """
 
     key: str
@@ -31,10 +31,10 @@ class ScoringRequest:
 def scoring_request(
     model: Mapping[str, Any], dataset: str, item: str, token_ids: Sequence[int], n_context: int
 ) -> ScoringRequest:
-    """Return a scoring request with its key; `model` is what identifies the model and its engine.
+    """Return a scoring request with its key; `model` is the identity of the model and its engine.
 
-    Each dataset has a journal of its own, so the dataset is part of the key, as for what is
-    generated. The item is not: equal texts are scored once.
+    Each dataset has its own journal, so the dataset is part of the key, as in generation. The item
+    is not: equal texts are scored once.
 
     Raises:
         ValueError: no token is left to score, or none to condition on.

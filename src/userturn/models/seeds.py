@@ -8,7 +8,7 @@ from userturn.storage.hashing import canonical_json
 SEED_BITS = 63
 
 
-@lru_cache(maxsize=65_536)  # the same items and samples are met in every cell
+@lru_cache(maxsize=65_536)  # the same items and samples occur in every cell
 def derive_seed(study_seed: int, role: str, dataset: str, item: str, sample: int) -> int:
     """Return the seed of one request: a hash, so that no two requests share one by design.
 

@@ -1,4 +1,4 @@
-"""A model behind a running server that takes and gives token ids, as vLLM's own server does.
+"""A model on a running server that takes and returns token ids, as vLLM's own server does.
 
 Only `userturn try` uses it: one request after another, nothing journalled.
 """
@@ -20,12 +20,12 @@ def load_server(url: str, served_as: str | None, api_key: str) -> Engine:
     """Return the engine of a server.
 
     Args:
-        url: up to and with `/v1`.
-        served_as: the model's name there; None for the only one.
-        api_key: sent as the server's key; any text where it wants none.
+        url: base URL, including `/v1`.
+        served_as: the model's name on the server; None if it serves only one.
+        api_key: the server's API key; any text if it needs none.
 
     Raises:
-        UserError: nothing answers there, or it serves several models.
+        UserError: no server answers, or it serves several models and none is named.
     """
     client = OpenAI(base_url=url, api_key=api_key, timeout=PATIENCE)
     try:
@@ -36,13 +36,13 @@ def load_server(url: str, served_as: str | None, api_key: str) -> Engine:
             "of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1"
         ) from error
     if served_as is None and len(served) != 1:
-        raise UserError(f"'{url}' serves {', '.join(served) or 'nothing'}; name one by --served-as")
+        raise UserError(f"'{url}' serves {', '.join(served) or 'nothing'}; pass one as --served-as")
     name = served[0] if served_as is None else served_as
 
     def engine(requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion] | None]:
         for request in requests:
             if isinstance(request, ScoringRequest):
-                yield request, refusal(ValueError("a server is not asked to score"))
+                yield request, refusal(ValueError("scoring through a server is not supported"))
             else:
                 yield request, _asked(client, name, request)
 
@@ -50,10 +50,10 @@ def load_server(url: str, served_as: str | None, api_key: str) -> Engine:
 
 
 def _asked(client: OpenAI, name: str, request: Request) -> Completion:
-    """Return what a server writes after a prompt.
+    """Return a server's completion of a prompt.
 
     Raises:
-        UserError: it gives no token ids, or read the prompt as other tokens.
+        UserError: it returns no token ids, or tokenized the prompt differently.
     """
     try:
         reply: Any = client.completions.create(
@@ -64,16 +64,16 @@ def _asked(client: OpenAI, name: str, request: Request) -> Completion:
     choice = reply.choices[0].to_dict()
     written, read = choice.get("token_ids"), choice.get("prompt_token_ids")
     if written is None or read != list(request.prompt.token_ids):
-        found = "gives no token ids" if written is None else "reads the prompt as other tokens"
+        found = "returns no token ids" if written is None else "reads the prompt as other tokens"
         raise UserError(
-            f"the server {found}; expected one that takes token ids and gives them back "
+            f"the server {found}; expected one that takes token ids and returns them "
             "(`return_token_ids` of vLLM): load the model here instead"
         )
     return Completion(tuple(written), choice["finish_reason"])
 
 
 def _settings(request: Request) -> dict[str, Any]:
-    """Return how a request is drawn, as vLLM's server takes it."""
+    """Return a request's sampling settings in the form of vLLM's server."""
     sampling = request.sampling
     own = {
         "top_k": sampling.top_k,

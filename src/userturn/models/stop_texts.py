@@ -1,4 +1,4 @@
-"""Texts that end a continuation, found in what its tokens say."""
+"""Find the texts that end a continuation in its decoded tokens."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,13 +6,13 @@ Decode = Callable[[Sequence[int]], str]
 
 
 def first_stop(text: str, stop_texts: Sequence[str]) -> int | None:
-    """Return where the first stop text begins, or None."""
+    """Return the position in `text` where the first stop text begins, or None."""
     places = [place for stop in stop_texts if (place := text.find(stop)) >= 0]
     return min(places, default=None)
 
 
 def up_to_stop(ids: Sequence[int], stop_texts: Sequence[str], decode: Decode) -> list[int] | None:
-    """Return the fewest tokens from the first on that hold a whole stop text, or None."""
+    """Return the shortest beginning of `ids` that contains a whole stop text, or None."""
     if first_stop(decode(ids), stop_texts) is None:
         return None
     n_without, n_with = 0, len(ids)

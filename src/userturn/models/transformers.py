@@ -1,4 +1,4 @@
-"""The engine transformers: one request at a time, where vLLM does not install."""
+"""The engine transformers: one request at a time, for machines without vLLM."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from userturn.models.stop_texts import first_stop
 
 
 def _stopping_criteria(tokenizer: Any, n_prompt: int, stop_texts: Sequence[str]) -> list[Any]:
-    """Return what ends a continuation at its first stop text."""
+    """Return the criteria that end a continuation at its first stop text."""
     if not stop_texts:
         return []
 
@@ -25,7 +25,7 @@ def _stopping_criteria(tokenizer: Any, n_prompt: int, stop_texts: Sequence[str])
 def _written(
     model: Any, tokenizer: Any, request: Request, settings: Mapping[str, Any]
 ) -> Completion:
-    """Return what a model writes after one prompt.
+    """Return a model's completion of one prompt.
 
     Raises:
         ValueError: the prompt leaves no room.

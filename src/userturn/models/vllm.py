@@ -1,4 +1,4 @@
-"""The engine vLLM: its settings on GPUs and on a CPU, and requests fed to it in one order."""
+"""The engine vLLM: its settings on GPUs and on a CPU, and requests fed to it in a fixed order."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from userturn.models.sampling import Sampling
 from userturn.models.scoring import ScoringRequest
 from userturn.models.vllm_scoring import scored, scoring_parameters
 
-# One process from prompt to token: fewer starts, and the same schedule in every run.
+# Everything in one process: it starts faster, and the schedule is the same in every run.
 VLLM_ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "VLLM_NO_USAGE_STATS": "1",
@@ -21,7 +21,7 @@ VLLM_ENVIRONMENT = {
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
 }
 
-# A prompt split over two steps makes vLLM 0.32 rewind the seeded generator, which CPU ones cannot.
+# A prompt split over two steps makes vLLM 0.32 rewind the seeded generator; CPU ones have no rewind.
 CPU_SETTINGS = {
     "enable_chunked_prefill": False,
     "enforce_eager": True,
@@ -32,17 +32,17 @@ CPU_SETTINGS = {
 
 CPU_BATCHED_TOKENS = 4096
 
-# vLLM 0.32 has no batch-invariant mode on CPUs: there one sequence at a time keeps the others out.
+# vLLM 0.32 has no batch-invariant mode on CPUs, so there one sequence runs at a time.
 ALONE = {"max_num_seqs": 1, "enable_prefix_caching": False}
 BATCH_INVARIANT = "VLLM_BATCH_INVARIANT"
 
-# vLLM 0.32 makes room for what another node sends in its warm-up, and leaves that out where eager.
+# vLLM 0.32 allocates the buffers between nodes during warm-up, and not at all in eager mode.
 CPU_NODES_SETTINGS = {
     "enforce_eager": False,
     "compilation_config": {"mode": 2, "backend": "eager"},
 }
 
-# Requests that vLLM has at once: enough to keep every batch full, few enough for flat memory.
+# Requests that vLLM holds at once: enough to keep every batch full, few enough for flat memory.
 WINDOW = 2048
 
 
@@ -64,19 +64,19 @@ def _vllm_parameters(sampling: Sampling) -> Any:
 
 
 def _for_architecture(folder: Path, is_cpu: bool) -> dict[str, Any]:
-    """Return the settings that a model's architecture asks for."""
+    """Return the settings that a model's architecture needs."""
     config = json.loads((folder / "config.json").read_text())
     settings: dict[str, Any] = {}
-    if "vision_config" in config:  # only text is asked of it
+    if "vision_config" in config:  # only text is sent to it
         settings["limit_mm_per_prompt"] = {"image": 0, "video": 0}
     layers = config.get("text_config", config).get("layer_types") or []
-    if is_cpu and "linear_attention" in layers:  # whose prefixes vLLM caches in chunks only
+    if is_cpu and "linear_attention" in layers:  # vLLM caches its prefixes only in chunks
         settings["enable_prefix_caching"] = False
     return settings
 
 
 def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> dict[str, Any]:
-    """Return vLLM's settings for a model on this machine, workers on other nodes started."""
+    """Return vLLM's settings for a model on this machine; starts the workers on other nodes."""
     settings = dict(settings) | _for_architecture(folder, is_cpu)
     if settings.pop("exact", False):
         settings |= ALONE if is_cpu else {}
@@ -84,7 +84,7 @@ def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> di
     if is_cpu:
         settings |= CPU_SETTINGS
         settings["max_num_batched_tokens"] = max(settings["max_model_len"], CPU_BATCHED_TOKENS)
-    reads_text = settings.pop("reads_text", False)  # to stop at texts
+    reads_text = settings.pop("reads_text", False)  # needed to stop at texts
     settings |= {"model": str(folder), "skip_tokenizer_init": not reads_text}
     if settings.get("nnodes", 1) > 1:
         settings |= settings_of_nodes(settings["nnodes"]) | (CPU_NODES_SETTINGS if is_cpu else {})
@@ -93,7 +93,7 @@ def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> di
 
 
 def _add(vllm: Any, request: AnyRequest, **scoring: bool) -> None:
-    """Give the engine a request; ValueError where it does not take it."""
+    """Add a request to the engine; raises ValueError if it is refused."""
     if isinstance(request, ScoringRequest):
         ids, parameters = request.token_ids, scoring_parameters(**scoring)
     else:
@@ -102,7 +102,7 @@ def _add(vllm: Any, request: AnyRequest, **scoring: bool) -> None:
 
 
 def _completion(output: Any, request: AnyRequest) -> Completion | None:
-    """Return what became of a request; None for a score that must be asked for again."""
+    """Return the completion of a request; None for scores that must be computed again."""
     if isinstance(request, ScoringRequest):
         return scored(output, request)
     written = output.outputs[0]

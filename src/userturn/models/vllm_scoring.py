@@ -1,8 +1,8 @@
-"""How vLLM scores a text that stands: by `prompt_logprobs`, sharing what prompts begin with.
+"""Score a given text with vLLM through `prompt_logprobs`, using the prefix cache.
 
-vLLM 0.32 returns no scores for tokens that it finds in its prefix cache, and by default does not
-look there for a request that asks for scores. Here only the end of a prompt is scored, so it does
-look, and a request whose cached part reaches into what is scored is asked again without the cache.
+vLLM 0.32 returns no scores for tokens in its prefix cache, so by default it does not use the cache
+for requests that ask for scores. Here only the end of a prompt is scored, so the cache is used, and
+a request whose cached part reaches into the scored tokens is sent again without the cache.
 """
 
 from typing import Any
@@ -12,14 +12,14 @@ from userturn.models.scoring import ScoringRequest
 
 
 def scoring_parameters(shares_prefix: bool = True) -> Any:
-    """Return the parameters of a scoring request; the one token that vLLM must write is ignored."""
+    """Return vLLM's parameters of a scoring request; the one token that it writes is ignored."""
     from vllm import SamplingParams
 
     return SamplingParams(
         temperature=0,
         max_tokens=1,
-        prompt_logprobs=0,  # of the prompt's own tokens alone
-        flat_logprobs=True,  # lists, not an object for each token
+        prompt_logprobs=0,  # only for the prompt's own tokens
+        flat_logprobs=True,  # lists instead of an object per token
         skip_reading_prefix_cache=not shares_prefix,
         detokenize=False,
     )
