@@ -52,7 +52,7 @@ def test_a_template_that_would_write_the_list_of_parts_itself_is_given_none(how:
 
 def test_a_system_message_that_is_moved_is_named_with_its_new_place() -> None:
     said = [{"role": "system", "content": "Be brief."}, *EXAMPLE[:3]]
-    with pytest.raises(TemplateError, match="moves message 1, the system's, behind the beginning"):
+    with pytest.raises(TemplateError, match="moves message 1, the system's, after the beginning"):
         renderer(SYSTEM_LAST).literals(said)
 
 

@@ -189,7 +189,7 @@ def test_quoted_special_tokens_close_no_turn(family: Family) -> None:
 @each_family
 def test_family_passes_every_proof(family: Family) -> None:
     proofs = prove(template(family.tokenizer()))
-    assert "two different next user messages are rendered behind history and header" in proofs
+    assert "two different next user messages are rendered after history and header" in proofs
     assert any(proof.startswith("special tokens that an item quotes stay text") for proof in proofs)
 
 

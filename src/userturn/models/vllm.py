@@ -21,7 +21,7 @@ VLLM_ENVIRONMENT = {
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
 }
 
-# A prompt split over two steps makes vLLM 0.32 rewind the seeded generator; CPU ones have no rewind.
+# A prompt split over two steps makes vLLM 0.32 rewind the seeded generator; on CPUs it cannot be.
 CPU_SETTINGS = {
     "enable_chunked_prefill": False,
     "enforce_eager": True,

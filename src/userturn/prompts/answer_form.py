@@ -1,7 +1,7 @@
-"""What a model writes around the text of its answer, by what its template writes around it.
+"""What a model writes around the text of its answer, derived from its chat template.
 
 Between the generation prompt and an answer, templates write what the model is trained to write
-itself: a channel, a response token, the end of its reasoning. It is no part of the answer.
+itself: a channel, a response token, the end of its reasoning. It is not part of the answer.
 """
 
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ from userturn.prompts.tokenize import TemplateError
 if TYPE_CHECKING:
     from userturn.prompts.chat_template import Template
 
-# Forms that templates ask for in words and leave out of history; one counts where both are named.
+# Forms that templates describe in words and leave out of history; both texts must be named.
 WRAPPERS = (
     ("<response>", "</response>"),
     ("<answer>", "</answer>"),
     ("[BEGIN FINAL RESPONSE]", "[END FINAL RESPONSE]"),
     ("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
 )
-# How models begin and end reasoning.
+# Pairs of texts with which models begin and end their reasoning.
 THINKING = (
     ("<think>", "</think>"),
     ("[THINK]", "[/THINK]"),
@@ -39,12 +39,12 @@ COMMON = THINKING[:3]  # looked for in every model's answers
 
 @dataclass(frozen=True)
 class AnswerForm:
-    """What stands around the text of a model's answers.
+    """The texts around a model's answers.
 
     Attributes:
         wrappers: pairs of texts around an answer; the second may be empty.
         thinking: pairs of texts around reasoning.
-        control_tokens: texts of the control tokens, which no answer may hold.
+        control_tokens: texts of the control tokens, which no answer may contain.
         has_special_opening: whether special tokens stand between generation prompt and answer.
         reasons_first: whether the generation prompt begins reasoning that the first wrapper ends.
     """
@@ -57,7 +57,7 @@ class AnswerForm:
 
     @classmethod
     def of(cls, description: Mapping[str, Any]) -> "AnswerForm":
-        """Return the form that a model's description notes; the common one for older ones."""
+        """Return the form in a model's description; the common one if it has none."""
         noted = dict(description.get("answer_form", {}))
         for key in ("wrappers", "thinking"):
             if key in noted:
@@ -65,12 +65,12 @@ class AnswerForm:
         return cls(**noted)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what `of` reads."""
+        """Return the form as `of` reads it."""
         return asdict(self)
 
 
 def answer_form(template: "Template") -> AnswerForm:
-    """Return what a template says of the form of answers."""
+    """Return the form of answers that a template implies."""
     source = str(template.tokenizer.chat_template)
     opening, closing, is_behind_prompt = _around_answer(template)
     named = [pair for pair in WRAPPERS if all(mark in source for mark in pair)]
@@ -88,7 +88,7 @@ def answer_form(template: "Template") -> AnswerForm:
 
 
 def _around_answer(template: "Template") -> tuple[str, str, bool]:
-    """Return what stands before and behind an answer, and whether the prompt is part of history."""
+    """Return the texts before and after an answer, and whether history contains the prompt."""
     try:
         prompt = template.literals(EXAMPLE[:1], add_generation_prompt=True)[-1]
         _, before, behind, _ = template.literals([*EXAMPLE, user(NEXT_USER_MESSAGES[0])])
@@ -105,7 +105,7 @@ def _around_answer(template: "Template") -> tuple[str, str, bool]:
 
 
 def _rest(template: "Template", before: str, prompt: str) -> str:
-    """Return what stands in history before an answer and does not in the generation prompt."""
+    """Return the text before an answer in history that is not in the generation prompt."""
     if prompt.startswith(before):
         return ""
     if before.startswith(prompt):

@@ -1,4 +1,4 @@
-"""Limits of time and memory around code that a model's repository brings: its chat template."""
+"""Limits of time and memory for code from a model's repository: its chat template."""
 
 import resource
 import signal
@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 
 LONGEST = 20.0  # seconds that one rendering may take; real ones take milliseconds
-N_BYTES = 2**30  # that it may add to the process
+N_BYTES = 2**30  # by which the process may grow
 PAGES = Path("/proc/self/statm")
 
 
@@ -20,14 +20,14 @@ class TooMuchError(Exception):
 
 @contextmanager
 def bounded(seconds: float = LONGEST, n_bytes: int = N_BYTES) -> Iterator[None]:
-    """End the block with an error where it takes too long or too much memory.
+    """End the block with an error if it takes too long or too much memory.
 
-    A signal interrupts it, so outside of the main thread there is no limit of time; where the
-    system does not say how large the process is, there is none of memory.
+    A signal interrupts it, so outside the main thread there is no time limit. Where the system does
+    not report the size of the process, there is no memory limit.
 
     Raises:
-        TooMuchError: it took too long.
-        MemoryError: it asked for too much memory.
+        TooMuchError: the block took too long.
+        MemoryError: the block asked for too much memory.
     """
     with _within_memory(n_bytes), _within_time(seconds):
         yield

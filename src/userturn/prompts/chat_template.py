@@ -1,7 +1,7 @@
-"""Prompts derived from a model's own chat template, and proven before use.
+"""Derive prompts from a model's own chat template, and check them before use.
 
-The probe prompt is what the renderings of a conversation with different next user messages have
-in common: the history as the model sees it, and the model's own user header.
+The probe prompt is the common beginning of a conversation's renderings with different next user
+messages: the history as the model sees it, and the model's own user header.
 """
 
 from collections.abc import Sequence
@@ -32,14 +32,14 @@ __all__ = ["Prompt", "Template", "TemplateError"]
 
 
 BY_HAND = (
-    "to decide it by hand, give the model's entry `user_header`: the whole text between an answer "
+    "to set it yourself, give the model's entry a `user_header`: the whole text between an answer "
     "and the user's turn"
 )
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a model reads: text with special tokens visible, and its token ids."""
+    """The input of a model: text with special tokens visible, and its token ids."""
 
     text: str
     token_ids: tuple[int, ...]
@@ -50,8 +50,8 @@ class Template(Renderer):
     """A chat template with the model entry's choices.
 
     Attributes:
-        user_header: overrides the text that the probe prompt ends in.
-        stop: further stops of the user turn: tokens, or texts.
+        user_header: replaces the text that the probe prompt ends in.
+        stop: additional stops of the user turn: tokens or texts.
         end_of_sequence: end tokens that the model's generation config names.
     """
 
@@ -72,8 +72,8 @@ class Template(Renderer):
 
         Args:
             messages: the item's messages; none for a prompt of the header alone.
-            answer: what the model is shown as its own answer; None for no answer at all, where the
-                assistant's turn is as `missing_answer` says.
+            answer: the answer that the model is shown as its own; None for no answer, in which case
+                `missing_answer` gives the assistant's turn.
 
         Raises:
             TemplateError: no prompt can be proven for this conversation.
@@ -83,7 +83,7 @@ class Template(Renderer):
     def probe_parts(
         self, messages: Sequence[Message], answer: str | None
     ) -> tuple[list[str], list[str]]:
-        """Return the probe prompt as the template's texts and, between them, the contents."""
+        """Return the probe prompt in two lists: the template's texts, and the contents between."""
         if answer is None and messages:
             answer = self.missing_answer
         history = [*messages]
@@ -104,7 +104,7 @@ class Template(Renderer):
         return [*literals[:-1], header], contents
 
     def _with_header(self, history: Sequence[Message]) -> tuple[list[str], list[str]]:
-        """Return the template's texts up to the end of the chosen header, and the contents."""
+        """Return the template's texts to the end of the chosen header, and the contents."""
         if self.header_is_by_hand and history:
             literals, contents = self.split(history)
             return [*literals[:-1], str(self.user_header)], contents
@@ -119,15 +119,15 @@ class Template(Renderer):
         ], contents
 
     def _check_item(self, shown: list[str], header: str, contents: list[str]) -> None:
-        """Check an item's own tokens where no control token parts the header from its answer."""
+        """Check the tokens of an item if no control token separates its answer and the header."""
         if self.encoder.find(shown[-1]) or not contents:
             return
         ids = self.encoder.encode(shown, contents)
         whole = [*shown[:-1], header + self._behind_header]
         if not is_true_prefix(self.encoder, ids, whole, contents, self._next_messages[:1]):
             raise TemplateError(
-                "the tokens of this item's prompt do not begin those of a real conversation; leave "
-                "that item out"
+                "the tokens of this item's prompt are not the beginning of a real conversation's; "
+                "leave that item out"
             )
 
     def _check_names_the_user(self, literals: Sequence[str]) -> None:
@@ -138,7 +138,7 @@ class Template(Renderer):
         check_names_the_user(literals, after_answer)
 
     def _proven(self, history: Sequence[Message]) -> tuple[list[str], list[str]]:
-        """Return the template's texts around history and a next user message, and its contents.
+        """Return the template's texts around the history and a next user message, and the contents.
 
         Raises:
             TemplateError: a real next user message is not rendered after the same text.
@@ -155,19 +155,19 @@ class Template(Renderer):
 
     @cached_property
     def user_header_text(self) -> str:
-        """What the model is shown between an answer and the user's turn."""
+        """The text that the model is shown between an answer and the user's turn."""
         return self._with_header(EXAMPLE)[0][-1].removesuffix(self.left_to_the_model)
 
     @cached_property
     def left_to_the_model(self) -> str:
-        """The end of the header that the model writes itself; empty for most models."""
+        """The end of the header, if the model writes it itself; empty for most models."""
         literals, contents = self._with_header(EXAMPLE)
         messages = self._next_messages
         return left_to_the_model(self.encoder, literals, contents, self._behind_header, messages)
 
     @cached_property
     def _next_messages(self) -> list[str]:
-        """Next user messages of all beginnings, as the template shows them."""
+        """Next user messages that begin in different ways, as the template shows them."""
         texts = list(NEXT_MESSAGES_BY_BEGINNING.values())
         if self.header_is_by_hand:
             return texts
@@ -175,7 +175,7 @@ class Template(Renderer):
 
     @cached_property
     def _behind_header(self) -> str:
-        """What the template writes between the header that the entry cut short and a message."""
+        """The template's text between a header that the entry cut short and the message."""
         if self.header_is_by_hand or self.user_header is None:
             return ""
         derived = self._proven(EXAMPLE)[0][-2]
@@ -183,7 +183,7 @@ class Template(Renderer):
 
     @cached_property
     def header_is_by_hand(self) -> bool:
-        """Whether the model entry's header stands where the template's cannot be derived."""
+        """Whether the header is the model entry's because none can be derived."""
         return self.user_header is not None and not self._is_derivable
 
     @cached_property
@@ -195,7 +195,7 @@ class Template(Renderer):
         return True
 
     def _cure(self) -> str:
-        """Return what to do about a model whose header cannot be derived, if anything can help."""
+        """Return the advice for a model whose header cannot be derived; empty if nothing helps."""
         try:
             self.split(EXAMPLE)
         except TemplateError:
@@ -214,12 +214,12 @@ class Template(Renderer):
 
     @cached_property
     def missing_answer(self) -> str | None:
-        """What stands for an answer that is taken away: "" is an empty turn, None is no turn."""
+        """The assistant's turn without an answer: "" for an empty turn, None for no turn."""
         return missing_answer(self)
 
     @cached_property
     def answer_form(self) -> AnswerForm:
-        """What stands around the text of the model's answers."""
+        """The texts around the model's answers."""
         return answer_form(self)
 
     @cached_property
@@ -234,7 +234,7 @@ class Template(Renderer):
 
     @property
     def has_stop_texts(self) -> bool:
-        """Whether an engine has to read what it writes to end turns."""
+        """Whether an engine has to decode its output to find the end of a turn."""
         return bool(self.stop_texts or self.end_texts)
 
     @cached_property
@@ -244,5 +244,5 @@ class Template(Renderer):
 
     @cached_property
     def stop_token_ids(self) -> tuple[int, ...]:
-        """Tokens that end a user turn: ends of a turn, beginnings of others, the model entry's."""
+        """Tokens that end a user turn: ends of turns, starts of other turns, the entry's stops."""
         return user_turn_stops(self)

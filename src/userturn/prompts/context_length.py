@@ -1,4 +1,4 @@
-"""Prompts that are too long for a model's context are refused before they are sent."""
+"""Refuse prompts that are too long for a model's context before they are sent."""
 
 from userturn.prompts.chat_template import Prompt, TemplateError
 
@@ -7,12 +7,12 @@ def check_context_length(prompt: Prompt, max_tokens: int, max_model_len: int) ->
     """Refuse a prompt that leaves too little of the context for its continuation.
 
     Args:
-        prompt: of one request.
-        max_tokens: that the model may write after it.
-        max_model_len: tokens that prompt and continuation may have together.
+        prompt: the prompt of one request.
+        max_tokens: number of tokens that the model may write after it.
+        max_model_len: the largest number of tokens in prompt and continuation together.
 
     Raises:
-        TemplateError: the two together are longer.
+        TemplateError: prompt and continuation are longer than that.
     """
     n_tokens = len(prompt.token_ids) + max_tokens
     if n_tokens > max_model_len:

@@ -1,8 +1,8 @@
-"""Control tokens of model families by their form.
+"""Recognise the control tokens of model families by their form.
 
-No model's tokenizer is at hand where texts of many models are judged or shown, so a token is known
-by how families write theirs: `<|im_end|>`, `<｜User｜>`, `<start_of_turn>`, `</s>`, `[INST]`,
-`[|endofturn|]` of EXAONE, `]~b]` and `[e~[` of MiniMax.
+Where texts of many models are judged or shown, no model's tokenizer is loaded, so a token is
+recognised by the forms that families use: `<|im_end|>`, `<｜User｜>`, `<start_of_turn>`, `</s>`,
+`[INST]`, `[|endofturn|]` of EXAONE, `]~b]` and `[e~[` of MiniMax.
 """
 
 import re
@@ -32,13 +32,13 @@ OPENS_ROLE = re.compile(
     rf"|\[\|(?P<c>{ROLES})\|\]",
     re.IGNORECASE,
 )
-"""The control tokens with which a role begins, and its name in one of the groups a, b and c."""
+"""The control tokens that begin a role's turn, with the role's name in group a, b or c."""
 
 MAY_OPEN_TOKEN = (
     rf"<(?=[|/a-zA-Z_｜])|\[(?=/?[A-Z]|[gs]?MASK|\|)|(?={_MINIMAX})[\[\]]"
     rf"|\[(?=[ \t]*(?i:{ROLES})[ \t]*\])"
 )
-"""The first character of all that could be a control token, of a family not known here too.
+"""The first character of anything that could be a control token, even of an unknown family.
 
-Also of `[user]` and the like, with which a judge's prompt heads the messages of a conversation.
+Also of `[user]` and the like, the headings of messages in a judge's prompt.
 """

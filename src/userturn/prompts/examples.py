@@ -1,18 +1,18 @@
-"""Small conversations that every chat template is tried on before a study relies on it."""
+"""Small conversations on which every chat template is tested before a study relies on it."""
 
 from userturn.datasets.messages import Message
 
-# A template that trims, escapes, changes case, or counts on letters only, shows itself on these.
+# These expose a template that trims, escapes, changes case, or expects only letters.
 EXAMPLE: tuple[Message, ...] = (
     {"role": "user", "content": "What is 2 + 2?\nIs it < 5, isn't it & why?"},
     {"role": "assistant", "content": 'Two and two make "four":\n\n1. Yes, 4 < 5.\n2. Ünal agrees.'},
 )
-# No two begin, end, or are spelled alike: a header that hangs on what follows it shows.
+# No two begin or end alike, so they expose a header that depends on the text after it.
 NEXT_USER_MESSAGES = (
     "Why is that, in short?",
     '12 < 13 & "so on" isn\'t what I meant.\n\nShow `f(x)` for Ünal, step by step',
 )
-# Real messages begin in all these ways: the probe's tokens must begin the tokens of each.
+# Ways in which real messages begin: the probe's tokens must be a prefix of each one's tokens.
 NEXT_MESSAGES_BY_BEGINNING = {
     "a letter": NEXT_USER_MESSAGES[0],
     "a digit": NEXT_USER_MESSAGES[1],

@@ -1,7 +1,7 @@
-"""The user header: what stands between an answer and the user's turn, and how much of it is shown.
+"""The user header: the text between an answer and the user's turn, and how much of it is shown.
 
-Where the header ends in text that a tokenizer joins with the message's first word, as a space, no
-real conversation holds the tokens of the whole header: the end of it is left to the model to write.
+If the header ends in text that a tokenizer joins to the message's first word, such as a space, no
+real conversation contains the tokens of the whole header. Its end is then left to the model.
 """
 
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ NO_HEADER = "so nothing says that the user speaks; such a model has no user head
 
 
 def check_names_the_user(literals: Sequence[str], after_answer: str | None) -> None:
-    """Refuse what the template writes before a user message if it names no user.
+    """Raise an error if the text that the template writes before a user message names no user.
 
     Args:
         literals: the template's texts around a question, an answer and a next user message.
-        after_answer: what it writes after the answer if nothing follows, None if it refuses that.
+        after_answer: its text after the answer if nothing follows; None if it refuses that.
 
     Raises:
         TemplateError: the text is blank, the same as before an answer, or the answer's own end.
@@ -39,7 +39,7 @@ def check_names_the_user(literals: Sequence[str], after_answer: str | None) -> N
 
 
 def choose_header(derived: str, chosen: str | None, encoder: Encoder) -> str:
-    """Return the derived text between answer and user turn, with the model entry's override.
+    """Return the text between answer and user turn: derived, or the model entry's override.
 
     Raises:
         TemplateError: the override does not fit the derived text.
@@ -52,8 +52,8 @@ def choose_header(derived: str, chosen: str | None, encoder: Encoder) -> str:
     controls = encoder.find(derived)
     if controls and not chosen.lstrip().startswith(controls[0]):
         raise TemplateError(
-            f"user_header {chosen!r} does not fit the template's {derived!r}: it "
-            "must be a part of that text, which is then cut after it, or replace all of it "
+            f"user_header {chosen!r} does not fit the template's {derived!r}: it must "
+            "be a part of that text, which is then cut off after it, or replace all of it "
             f"and so begin with {controls[0]!r}; correct the model's entry"
         )
     return chosen
@@ -66,7 +66,7 @@ def is_true_prefix(
     contents: Sequence[str],
     messages: Sequence[str],
 ) -> bool:
-    """Return whether ids begin those of a conversation whatever message follows its texts."""
+    """Return whether `ids` is a prefix of the conversation's token ids with every next message."""
     return all(
         encoder.encode([*literals, ""], [*contents, message])[: len(ids)] == list(ids)
         for message in messages
@@ -80,17 +80,19 @@ def left_to_the_model(
     behind: str,
     messages: Sequence[str],
 ) -> str:
-    """Return the shortest end of a header without which its ids begin every real conversation's.
+    """Return the shortest end of a header to leave out, so that its ids are a true prefix.
+
+    Without this end the prompt's token ids are a prefix of every real conversation's.
 
     Args:
-        encoder: of the model.
-        literals: the template's texts, the last one ending in the header as it was chosen.
+        encoder: the model's encoder.
+        literals: the template's texts, the last one ending in the chosen header.
         contents: the messages between them.
-        behind: what the template writes between the chosen header and the user's message.
+        behind: the template's text between the chosen header and the user's message.
         messages: real next messages, as the template shows them.
 
     Raises:
-        TemplateError: there is no such end of plain text.
+        TemplateError: no end of plain text makes it so.
     """
     *before, header = literals
     whole = [*before, header + behind]

@@ -1,4 +1,4 @@
-"""A model folder's tokenizer and chat template, with the choices of the model's entry."""
+"""Load a model folder's tokenizer and chat template, with the choices of the model's entry."""
 
 import json
 from datetime import date
@@ -20,8 +20,8 @@ def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
     if (folder / "tekken.json").is_file() and not (folder / "tokenizer.json").is_file():
         raise TemplateError(
             f"model folder '{folder}' has tekken.json and no tokenizer.json: its prompts are "
-            "written by mistral-common's code and not by a chat template, so none can be proven; "
-            "take a repository or revision with tokenizer.json and chat_template.jinja"
+            "written by mistral-common's code and not by a chat template, so none can be checked; "
+            "use a repository or revision with tokenizer.json and chat_template.jinja"
         )
     try:
         tokenizer = AutoTokenizer.from_pretrained(
@@ -50,7 +50,7 @@ def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
 
 
 def _end_of_sequence(folder: Path) -> tuple[int, ...]:
-    """Return the end tokens that a model folder's generation config names."""
+    """Return the ids of the end tokens in a model folder's generation config."""
     path = folder / "generation_config.json"
     ends = json.loads(path.read_text()).get("eos_token_id") if path.is_file() else None
     return tuple(ends) if isinstance(ends, list) else () if ends is None else (ends,)

@@ -1,4 +1,4 @@
-"""What a template writes in place of an answer that is taken away: an empty turn, or none."""
+"""What a template writes in place of a removed answer: an empty assistant's turn, or none."""
 
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,9 @@ EMPTY: Message = {"role": "assistant", "content": ""}
 
 
 def missing_answer(template: "Template") -> str | None:
-    """Return "" for an empty assistant's turn, None where it is left out.
+    """Return "" for an empty assistant's turn, None if the turn is left out.
 
-    It is left out where the template refuses an empty turn, or hides it.
+    It is left out if the template refuses an empty turn, or hides it.
 
     Raises:
         TemplateError: the template refuses both.
@@ -33,7 +33,7 @@ def missing_answer(template: "Template") -> str | None:
 
 
 def prove_missing_answer(template: "Template") -> str:
-    """Return in a sentence what the template writes without an answer."""
+    """Return a sentence that says what the template writes without an answer."""
     try:
         literals, _ = template.probe_parts(EXAMPLE[:1], None)
     except TemplateError:

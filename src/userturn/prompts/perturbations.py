@@ -1,8 +1,8 @@
 """Perturbations: named operators on the answer, or on its context, before the probe.
 
-An operator is a function of a context; its keyword-only parameters are the keys that its entry
-in the config has, each annotated with what JSON Schema allows there. A parameter named `text` is
-given in the config as `texts`, a file with one text a line, and `choice`, the line counted from 1.
+An operator is a function of a context. Its keyword-only parameters are the keys of its entry in the
+config, each annotated with its JSON Schema. A parameter named `text` is given in the config as
+`texts`, a file with one text per line, and `choice`, the number of the line, from 1.
 """
 
 import inspect
@@ -24,7 +24,7 @@ class Tokenizer(Protocol):
     is_fast: bool
 
     def __call__(self, text: str, **options: bool) -> Mapping[str, Any]:
-        """Return token ids, and where each token is in the text."""
+        """Return token ids, and the position of each token in the text."""
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """Return text."""
@@ -32,7 +32,7 @@ class Tokenizer(Protocol):
 
 @dataclass(frozen=True)
 class Donor:
-    """Another item and the model's own answer to it, None where it has none."""
+    """Another item and the model's own answer to it; None if it has none."""
 
     item: str
     answer: str | None
@@ -44,9 +44,9 @@ class Context:
 
     Attributes:
         messages: the item's messages, the last one the user's; none for a header alone.
-        answer: the answer that the model is shown as its own, None for none at all.
-        change: what the operator did, in plain values; empty where it did nothing.
-        donor: another item's answer, for the operators that need one.
+        answer: the answer that the model is shown as its own; None for no answer at all.
+        change: what the operator did, as JSON values; empty if it did nothing.
+        donor: another item's answer, for operators that need one.
     """
 
     messages: Sequence[Message]
@@ -62,7 +62,7 @@ class Operator:
     Attributes:
         apply: the function.
         needs_donor: whether its context must have another item's answer.
-        parameters: what JSON Schema allows for each parameter.
+        parameters: the JSON Schema of each parameter.
     """
 
     apply: Callable[..., Context]
@@ -70,7 +70,7 @@ class Operator:
     parameters: Mapping[str, Mapping[str, Any]]
 
 
-# Operators that leave nothing to react to: what a rate is read against.
+# Operators that leave no answer to react to: the baseline of a rate.
 CONTROLS = ("shuffled_answer", "no_answer", "header_only", "neutral_answer")
 OPERATORS: dict[str, Operator] = {}
 TEXT = {"type": "string", "minLength": 1}
@@ -105,7 +105,7 @@ def none(context: Context, tokenizer: Tokenizer) -> Context:
 
 @operator()
 def truncate(context: Context, tokenizer: Tokenizer, *, keep: Annotated[float, SHARE]) -> Context:
-    """Keep the first share `keep` of the answer's tokens, rounded down, at least one."""
+    """Keep the first `keep` (a share) of the answer's tokens, rounded down, at least one."""
     answer = context.answer or ""
     encoded = tokenizer(answer, add_special_tokens=False, return_offsets_mapping=tokenizer.is_fast)
     n_tokens = len(encoded["input_ids"])
@@ -122,7 +122,7 @@ def truncate(context: Context, tokenizer: Tokenizer, *, keep: Annotated[float, S
 def generic_question(
     context: Context, tokenizer: Tokenizer, *, text: Annotated[str, TEXT]
 ) -> Context:
-    """Append a sentence to the answer, as a last paragraph."""
+    """Append a sentence to the answer as its last paragraph."""
     answer = f"{(context.answer or '').rstrip()}\n\n{text}"
     return replace(context, answer=answer, change={"appended": text})
 
@@ -142,16 +142,16 @@ def shuffled_answer(context: Context, tokenizer: Tokenizer) -> Context:
 
 @operator()
 def no_answer(context: Context, tokenizer: Tokenizer) -> Context:
-    """Show the conversation with an assistant's turn that is empty, or left out.
+    """Show the conversation with the assistant's turn empty or left out.
 
-    Which of the two is the template's choice: see `Template.missing_answer`.
+    The template decides which: see `Template.missing_answer`.
     """
     return replace(context, answer=None, change={"answer_hidden": True})
 
 
 @operator()
 def header_only(context: Context, tokenizer: Tokenizer) -> Context:
-    """Show no conversation: what the template always writes, then the user header."""
+    """Show no conversation: only the template's fixed text, then the user header."""
     change = {"n_messages_hidden": len(context.messages), "answer_hidden": True}
     return replace(context, messages=(), answer=None, change=change)
 
@@ -160,12 +160,12 @@ def header_only(context: Context, tokenizer: Tokenizer) -> Context:
 def neutral_answer(
     context: Context, tokenizer: Tokenizer, *, text: Annotated[str, TEXT]
 ) -> Context:
-    """Show the same text as the answer to every item."""
+    """Show one fixed text as the answer to every item."""
     return replace(context, answer=text, change={"answer": text})
 
 
 def perturb(context: Context, settings: Mapping[str, Any], tokenizer: Tokenizer) -> Context:
-    """Return the context after the operator that `settings` names, with its parameters."""
+    """Apply the operator that `settings` names, with its parameters, and return the new context."""
     parameters = {key: value for key, value in settings.items() if key != "operator"}
     return OPERATORS[settings["operator"]].apply(context, tokenizer, **parameters)
 
@@ -173,8 +173,8 @@ def perturb(context: Context, settings: Mapping[str, Any], tokenizer: Tokenizer)
 def answer_for_readers(before: Context, after: Context) -> str | None:
     """Return the answer that judges and annotators see before a user turn.
 
-    It is the answer that the model was shown: empty where it was shown a conversation without one.
-    Who reads a turn that was written without any conversation reads the item's own one.
+    It is the answer that the model was shown, empty if the conversation had none. If the model was
+    shown no conversation at all, readers see the item's own answer.
     """
     if after.answer is None and after.messages:
         return ""
@@ -182,7 +182,7 @@ def answer_for_readers(before: Context, after: Context) -> str | None:
 
 
 def needs_donor(settings: Mapping[str, Any]) -> bool:
-    """Return whether an operator wants another item's answer."""
+    """Return whether an operator needs another item's answer."""
     return OPERATORS[settings["operator"]].needs_donor
 
 
@@ -192,10 +192,10 @@ def controls_of(perturbations: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def check_perturbations(config: Config) -> None:
-    """Refuse an unknown operator, or parameters that it does not have.
+    """Check that every perturbation has a known operator and its parameters.
 
     Raises:
-        ConfigError: in one sentence.
+        ConfigError: an operator is unknown, a parameter is wrong, or a file is missing.
     """
     for name, settings in selected(config, "perturbations").items():
         found = str(settings["operator"])

@@ -1,8 +1,8 @@
-"""What a chat template writes around messages, and whether it leaves them as they are.
+"""Render conversations, and separate the template's own text from the messages.
 
-A conversation is rendered with a sentinel for each content: what is between the sentinels is
-the template's own text. Then it is rendered as it is: that must be exactly this text around
-contents as they were, white space at their ends aside.
+A conversation is first rendered with a sentinel for each content: the text between the sentinels is
+the template's own. Then it is rendered with the real contents: the result must be that text around
+unchanged contents, except for white space at their ends.
 """
 
 import re
@@ -30,7 +30,7 @@ class Renderer:
 
     Attributes:
         tokenizer: a transformers tokenizer.
-        today: the date that templates which print one are given.
+        today: the date given to templates that print one.
         options: keyword arguments of the template, such as enable_thinking.
     """
 
@@ -76,9 +76,9 @@ class Renderer:
 
     @cached_property
     def takes_parts(self) -> bool:
-        """Whether the template wants `content` as a list of parts, as those of vision models do.
+        """Whether the template needs `content` as a list of parts, as those of vision models do.
 
-        It is asked with text first, and in that form only if it does not show the text.
+        It is tried with plain text first, and with parts only if it does not show the text.
         """
         said = [{"role": "user", "content": _sentinel(0)}]
 
@@ -97,7 +97,8 @@ class Renderer:
     ) -> list[str]:
         """Return the template's own texts around the contents: n + 1 for n messages.
 
-        Contents of white space only count as the template's text, which may treat them apart.
+        Contents of only white space count as template text, since templates may treat them
+        specially.
 
         Raises:
             TemplateError: the template refuses the conversation, or hides or repeats a message.
@@ -123,7 +124,7 @@ class Renderer:
             if (n_times := rest.count(_sentinel(i))) != 1:
                 raise TemplateError(
                     f"the chat template shows message {i + 1} of {len(messages)} {n_times} times "
-                    "as it is, expected once: it hides, repeats or alters messages"
+                    "unchanged, expected once: it hides, repeats or alters messages"
                 )
             literal, rest = rest.split(_sentinel(i))
             found.append(literal)
@@ -132,7 +133,7 @@ class Renderer:
     def split(
         self, messages: Sequence[Message], add_generation_prompt: bool = False
     ) -> tuple[list[str], list[str]]:
-        """Return the template's own texts of a rendering, and the contents as it shows them.
+        """Return the template's own texts in a rendering, and the contents as it shows them.
 
         Raises:
             TemplateError: the rendering is not the contents inside the template's own text.
@@ -154,7 +155,7 @@ class Renderer:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """Turns the template's text and the messages into token ids."""
+        """The encoder of the template's text and the messages."""
         texts = [str(self.tokenizer.chat_template)]
         for messages, generation in ((EXAMPLE, False), (EXAMPLE[:1], True)):
             try:
@@ -165,7 +166,7 @@ class Renderer:
 
     @property
     def control_tokens(self) -> Mapping[str, int]:
-        """Tokens with a meaning of their own, by text: no content may become one of them."""
+        """Control tokens by text, with their ids: no content may be encoded as one of them."""
         return self.encoder.control_tokens
 
     def decode(self, token_ids: Sequence[int]) -> str:
@@ -177,9 +178,9 @@ class Renderer:
         )
 
     def is_empty(self, token_ids: Sequence[int], text: str) -> bool:
-        """Return whether token ids say nothing: no text but control tokens and white space.
+        """Return whether token ids hold only control tokens and white space.
 
-        `text` is what they decode to, which is known already where this is asked.
+        `text` is their decoded text, which every caller has already.
         """
         controls = set(self.control_tokens.values())
         said = [i for i in token_ids if i not in controls]
@@ -187,10 +188,10 @@ class Renderer:
 
 
 def _check_order(text: str, spoken: Sequence[tuple[int, str]]) -> None:
-    """Refuse a rendering that shows each message once, but not in their order.
+    """Check that a rendering shows the messages in their order.
 
     Raises:
-        TemplateError: it does, as templates that move a system message into a user's do.
+        TemplateError: it does not, as in templates that move a system message into a user's.
     """
     places = [text.find(_sentinel(i)) for i, _ in spoken]
     if any(text.count(_sentinel(i)) != 1 for i, _ in spoken) or places == sorted(places):
@@ -199,7 +200,7 @@ def _check_order(text: str, spoken: Sequence[tuple[int, str]]) -> None:
     position, role = spoken[moved]
     before = [spoken[n] for n, place in enumerate(places) if place < places[moved]][-1]
     raise TemplateError(
-        f"the chat template moves message {position + 1}, the {role}'s, behind the beginning of "
+        f"the chat template moves message {position + 1}, the {role}'s, after the beginning of "
         f"message {before[0] + 1}, the {before[1]}'s, so that history would change with each turn; "
         "leave that item out, or give the model's entry a `chat_template` that does not move it"
     )
@@ -211,13 +212,13 @@ def _find_trimmed(
     """Return contents as a text shows them: with all, some or none of the space at their ends.
 
     Args:
-        text: literals and contents by turns, from `start` on.
-        literals: one more than there are contents.
-        contents: as they were, none of white space only.
-        start: where in the text the first literal begins.
+        text: literals and contents in alternation, from `start` on.
+        literals: the template's texts, one more than there are contents.
+        contents: the original contents, none of only white space.
+        start: position in the text where the first literal begins.
 
     Returns:
-        None where the text is anything else.
+        The contents, or None if the text has any other form.
     """
     begin = start + len(literals[0])
     if not text.startswith(literals[0], start):

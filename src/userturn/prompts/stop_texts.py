@@ -1,4 +1,4 @@
-"""Texts that end a turn, where a template goes on in plain text and not with a control token."""
+"""Texts that end a turn, for templates that continue in plain text without a control token."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def plain_beginning(template: "Template", literal: str) -> str:
-    """Return the first line of a template's text before any control token; empty if there is none.
+    """Return the first line of a template's text before any control token, or "".
 
-    White space at its ends counts for nothing.
+    White space at its ends is ignored.
     """
     controls = template.encoder.find(literal)
     plain = literal[: literal.index(controls[0])] if controls else literal
@@ -23,14 +23,14 @@ def plain_beginning(template: "Template", literal: str) -> str:
 
 
 def answer_end_texts(template: "Template") -> tuple[str, ...]:
-    """Return the texts that end an answer: plain text that stands behind one, on its own line."""
+    """Return the texts that end an answer: plain text that follows it on its own line."""
     behind = _literal(template, [*EXAMPLE, NEXT_USER], -2)
     text = plain_beginning(template, behind)
     return (f"\n{text}" if "\n" in behind.partition(text)[0] else text,) if text else ()
 
 
 def user_turn_stop_texts(template: "Template") -> tuple[str, ...]:
-    """Return the texts that end a user turn: what follows one or an answer, and the line's."""
+    """Return the texts that end a user turn: what follows it or an answer, and the entry's."""
     behind = (
         _literal(template, EXAMPLE[:1], -1, add_generation_prompt=True),
         _literal(template, [*EXAMPLE, NEXT_USER], 1),
@@ -47,7 +47,7 @@ def _literal(
     position: int,
     add_generation_prompt: bool = False,
 ) -> str:
-    """Return one of the template's texts; none where it refuses the conversation."""
+    """Return one of the template's texts; "" if it refuses the conversation."""
     try:
         return template.literals(messages, add_generation_prompt)[position]
     except TemplateError:

@@ -1,4 +1,4 @@
-"""Tokens that end a turn, taken from the model's files and from what its template writes."""
+"""Tokens that end a turn, from the model's files and from its chat template."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from userturn.prompts.tokenize import TemplateError
 if TYPE_CHECKING:
     from userturn.prompts.chat_template import Template
 
-# What tokenizers call the end of a document; a model that writes it has finished.
+# Names of the end-of-document token; a model that writes one has finished.
 ENDS_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "</s>", "<eos>")
 INTERRUPTIONS = ("system", "tool")
 
@@ -18,8 +18,8 @@ INTERRUPTIONS = ("system", "tool")
 def answer_ends(template: "Template") -> tuple[int, ...]:
     """Return the tokens that end an answer: the model's ends, and the end of an assistant turn.
 
-    Where the model writes its own message headers, as in harmony, a turn has several messages
-    and the token that ends each of them ends no answer.
+    If the model writes its own message headers, as in harmony, a turn has several messages, and the
+    token that ends each message does not end the answer.
     """
     ends = {template.tokenizer.eos_token_id, *template.end_of_sequence} - {None}
     if not template.answer_form.has_special_opening:
@@ -30,8 +30,8 @@ def answer_ends(template: "Template") -> tuple[int, ...]:
 def turn_ends(template: "Template") -> tuple[int, ...]:
     """Return the tokens with which the template itself continues after a user message.
 
-    These are the first after its text and the first of the generation prompt: the end of the
-    turn where there is one, and how the assistant's begins.
+    These are the first token after its text and the first of the generation prompt: the end of the
+    turn, if it has one, and the beginning of the assistant's.
     """
     behind = _controls_after(template, EXAMPLE[:1], -1, add_generation_prompt=True)
     ending = _controls_after(template, EXAMPLE[:1], -1)
@@ -60,7 +60,7 @@ def _controls_after(
     position: int,
     add_generation_prompt: bool = False,
 ) -> list[int]:
-    """Return the control tokens of one of the template's texts; none where it refuses them."""
+    """Return the control tokens in one of the template's texts; none if it refuses the messages."""
     try:
         literal = template.literals(messages, add_generation_prompt)[position]
     except TemplateError:
@@ -69,5 +69,5 @@ def _controls_after(
 
 
 def added_tokens(tokenizer: Any) -> dict[str, int]:
-    """Return the tokens beside the vocabulary's pieces of text, by text."""
+    """Return the ids of the tokens that were added to the vocabulary, by text."""
     return {token.content: i for i, token in tokenizer.added_tokens_decoder.items()}

@@ -1,4 +1,4 @@
-"""What must hold of a model's template and tokenizer before a study relies on them."""
+"""Check a model's template and tokenizer before a study relies on them."""
 
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE, NEXT_MESSAGES_BY_BEGINNING
@@ -8,20 +8,20 @@ from userturn.prompts.tokenize import TemplateError, interleave
 
 
 def prove(template: Template) -> list[str]:
-    """Return what was proven of a template, one sentence each.
+    """Check a template and return the properties that hold, one sentence each.
 
     Raises:
-        TemplateError: a check failed; its sentence says which, and what to do.
+        TemplateError: a check failed; the message says which, and what to do.
     """
     question, answer = EXAMPLE[0], EXAMPLE[1]["content"]
     template.answer_prompt([question])
     template.probe_prompt([question], answer)
     proofs = [
-        "messages stand in the prompt as they are, white space at their ends aside",
+        "messages stand in the prompt unchanged, except for white space at their ends",
         "the prompt begins with at most one beginning-of-sequence token",
     ]
     if not template.header_is_by_hand:
-        proofs.append("two different next user messages are rendered behind history and header")
+        proofs.append("two different next user messages are rendered after history and header")
     proofs.append(_prove_true_prefix(template))
     proofs.append(_prove_user_turns_end(template))
     proofs.append(prove_missing_answer(template))
@@ -29,7 +29,7 @@ def prove(template: Template) -> list[str]:
 
 
 def _prove_true_prefix(template: Template) -> str:
-    """Return with which next messages the probe's tokens begin the conversation's."""
+    """Return the sentence on the next messages for which the probe is a true prefix."""
     left = template.left_to_the_model
     beginnings = ", ".join(NEXT_MESSAGES_BY_BEGINNING)
     rest = f"; the model itself writes the header's end, {left!r}" if left else ""
@@ -37,10 +37,10 @@ def _prove_true_prefix(template: Template) -> str:
 
 
 def _prove_user_turns_end(template: Template) -> str:
-    """Return what ends a user turn.
+    """Return the sentence on what ends a user turn.
 
     Raises:
-        TemplateError: the template writes nothing behind a user message.
+        TemplateError: the template writes nothing after a user message.
     """
     behind = template.literals(EXAMPLE[:1], add_generation_prompt=True)[-1]
     if template.stop_texts:
@@ -48,13 +48,13 @@ def _prove_user_turns_end(template: Template) -> str:
     if turn_ends(template) or template.stop:
         return "a token ends a user turn"
     raise TemplateError(
-        f"nothing ends a user turn: the chat template goes on with {behind!r}; give the model's "
-        f"line `stop`, such as [{template.tokenizer.eos_token!r}]: tokens or texts"
+        f"nothing ends a user turn: the chat template continues with {behind!r}; give the model's "
+        f"entry a `stop`, such as [{template.tokenizer.eos_token!r}]: tokens or texts"
     )
 
 
 def _prove_tokens(template: Template, answer: str) -> str:
-    """Return what holds of messages that quote control tokens."""
+    """Return the sentence on messages that quote control tokens."""
     benign, quoting = EXAMPLE[0]["content"], " ".join(template.control_tokens)
     controls = set(template.control_tokens.values())
     try:
@@ -69,7 +69,7 @@ def _prove_tokens(template: Template, answer: str) -> str:
     without = template.probe_prompt([EXAMPLE[0]], answer).token_ids
     if [i for i in with_tokens if i in controls] != [i for i in without if i in controls]:
         raise TemplateError(
-            "an item that quotes special tokens would be read as such; this tokenizer cannot be "
-            "used, leave the model out"
+            "special tokens that an item quotes would be read as control tokens; this tokenizer "
+            "cannot be used, leave the model out"
         )
-    return "special tokens that an item quotes stay text, and all other text is encoded as ever"
+    return "special tokens that an item quotes stay text, and all other text is encoded as usual"

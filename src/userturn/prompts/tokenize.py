@@ -1,8 +1,8 @@
-"""Text to token ids, so that only the template's own text can contain a model's control tokens.
+"""Encode text so that only the template's own text can contain a model's control tokens.
 
-Text with no control token in any message is encoded whole, as the model's own files do. Else
-the tokenizer's copy with secret names for its control tokens encodes it: the template's control
-tokens are written by their secret names, and what a message says of `<|im_end|>` is only text.
+If no message contains a control token, the text is encoded whole, as the model's own files do.
+Otherwise a copy of the tokenizer with secret names for its control tokens encodes it: the
+template's control tokens are written by their secret names, and a message's `<|im_end|>` is text.
 """
 
 import json
@@ -15,12 +15,12 @@ from typing import Any
 
 from userturn.errors import UserError
 
-SECRET_NAMES = 0xF0000  # a private plane of Unicode: one character a control token
+SECRET_NAMES = 0xF0000  # a private plane of Unicode: one character per control token
 MARKER = re.compile(r"<[|｜].*[|｜]>", re.DOTALL)  # also with DeepSeek's wide bars
 
 
 class TemplateError(UserError):
-    """A chat template or an item from which no proven prompt can be derived."""
+    """A chat template or an item from which no checked prompt can be derived."""
 
 
 def interleave(literals: Sequence[str], contents: Sequence[str]) -> str:
@@ -30,10 +30,10 @@ def interleave(literals: Sequence[str], contents: Sequence[str]) -> str:
 
 
 def find_control_tokens(tokenizer: Any, texts: Sequence[str]) -> dict[str, int]:
-    """Return the tokens with a meaning of their own, by text.
+    """Return the ids of a tokenizer's control tokens, by text.
 
-    These are the special tokens, those of the form `<|name|>`, and all added tokens that `texts`
-    (the template, and what it writes) use; added tokens for white space or HTML are none.
+    These are the special tokens, those of the form `<|name|>`, and all added tokens that occur in
+    `texts` (the template and its output); added tokens for white space or HTML do not count.
     """
     return {
         token.content: token_id
@@ -62,7 +62,7 @@ class Encoder:
         return re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
 
     def find(self, text: str) -> list[str]:
-        """Return the control tokens in a text, in their order."""
+        """Return the control tokens in a text, in order."""
         return self._pattern.findall(text)
 
     def encode(self, literals: Sequence[str], contents: Sequence[str]) -> list[int]:
@@ -70,7 +70,7 @@ class Encoder:
 
         Args:
             literals: the template's own texts, one more than there are contents.
-            contents: the messages' texts, which become no control tokens whatever they say.
+            contents: the messages' texts, which never become control tokens.
 
         Raises:
             TemplateError: this tokenizer cannot keep a message from being read as control tokens.
@@ -118,12 +118,12 @@ class Encoder:
         return ids
 
     def _expected(self, literals: Sequence[str]) -> Counter[int]:
-        """Count the control tokens that a conversation should have."""
+        """Count the control tokens that a conversation should have, by id."""
         found = [token for part in literals for token in self.find(part)]
         return self._count([self.control_tokens[token] for token in found])
 
     def _count(self, ids: Sequence[int]) -> Counter[int]:
-        # A character that the vocabulary lacks becomes the unknown token, which ends nothing.
+        # A character outside the vocabulary becomes the unknown token, which ends no turn.
         known = set(self.control_tokens.values()) - {self.tokenizer.unk_token_id}
         return Counter(i for i in ids if i in known)
 
@@ -140,7 +140,7 @@ class Encoder:
         if not isinstance(backend, Tokenizer):
             raise TemplateError(
                 f"a message holds a special token of the model as plain text, and a "
-                f"{type(self.tokenizer).__name__} has no tokenizer.json to read it apart with; "
+                f"{type(self.tokenizer).__name__} has no tokenizer.json to encode it as text with; "
                 "convert it to a fast tokenizer, or leave that item out"
             )
         names = {token: chr(SECRET_NAMES + i) for i, token in enumerate(self.control_tokens)}
@@ -149,7 +149,7 @@ class Encoder:
         except Exception as error:  # the tokenizers library raises nothing narrower
             raise TemplateError(
                 f"a message holds a special token of the model as plain text, and its tokenizer "
-                f"cannot be copied to read it apart ({error}); leave that item out"
+                f"cannot be copied to encode it as text ({error}); leave that item out"
             ) from error
 
 
