@@ -2,12 +2,13 @@
 
 
 rule record_study:
-    """Note the configuration, and the content of every file that an identity depends on."""
+    """Note the configuration and what identities depend on, first, for `userturn status`."""
     output:
         record="results/study.json",
     log:
         "logs/record_study.log",
     localrule: True
+    priority: 1
     conda:
         "../envs/analysis.yaml"
     params:

@@ -22,6 +22,7 @@ from userturn.prompts.load_template import load_template
 from userturn.storage.journal import Writer
 from userturn.storage.parquet import write_table
 from userturn.study.grid import Grid
+from userturn.study.record import record_study
 
 
 @pytest.fixture
@@ -130,7 +131,14 @@ def test_status_names_the_job_that_is_at_work_on_a_model(project: Path) -> None:
 
 
 def test_status_of_a_study_that_has_not_begun_has_nothing_done(project: Path) -> None:
-    assert "0         0       0" in status(["study.yaml"], "results")
+    lines = status(["study.yaml"], "results").splitlines()[1:]
+    assert [line.split()[-5:] for line in lines] == [["0", "0", "0", "not", "begun"]] * 2
+
+
+def test_status_is_of_the_study_that_the_folder_records(project: Path) -> None:
+    config = load_config(["config.yaml", "study.yaml"])
+    record_study(config, "identity", "results/study.json")
+    assert [line.split()[0] for line in status([], "results").splitlines()[1:]] == ["tiny", "tiny"]
 
 
 def test_missing_config_is_one_sentence_and_exit_code_one(

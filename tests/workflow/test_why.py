@@ -85,6 +85,10 @@ def test_cell_that_the_configuration_no_longer_asks_for_is_told(study: Path) -> 
     assert "asks for no" in told(study, TURNS)
 
 
+def test_without_configuration_files_the_study_s_own_record_is_believed(study: Path) -> None:
+    assert "no, by the configuration that the study was run with" in why(str(study / TURNS))
+
+
 def test_study_without_its_project_is_told_by_its_record(study: Path) -> None:
     (study / "Snakefile").unlink()
     text = told(study, TURNS)

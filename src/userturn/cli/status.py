@@ -9,14 +9,12 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.cli.arguments import take_configuration
-from userturn.config.load import load_config
+from userturn.cli.arguments import chosen_grid, take_configuration
 from userturn.judges.budget import AccountOnDisk, read_accounts
 from userturn.judges.usage import Spent
 from userturn.storage.journal import files_of_journal, read_lines
 from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes, table_of
 from userturn.storage.leases import describe_owner, held, newest
-from userturn.study.check import check_study
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_prices
 
@@ -60,10 +58,14 @@ class Speed:
 
 
 def status(configfiles: list[str], results: str, now: float | None = None) -> str:
-    """Return the progress of a study as text, one line per model and stage."""
-    config = load_config(["config.yaml", *configfiles])
-    check_study(config)
-    grid = Grid(config, results)
+    """Return the progress of a study as text, one line per model and stage.
+
+    Args:
+        configfiles: merged over config.yaml; without any, the study is that of the folder's record.
+        results: folder.
+        now: seconds since 1970, the clock's unless given.
+    """
+    grid = chosen_grid(configfiles, Path(results))
     head = (
         f"{'model':<24} {'stage':<11} {'done':>9} {'pending':>9} {'failed':>7}  speed and time left"
     )
@@ -183,6 +185,8 @@ def _add_writer(speed: Speed, path: Path, last: float) -> None:
 
 
 def _pace(speed: Speed, counts: Counts) -> str:
+    if not counts.n_expected:
+        return "not begun"
     if not counts.n_pending:
         return "done"
     if speed.seconds <= 0 or not speed.n_records:

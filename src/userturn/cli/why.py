@@ -185,16 +185,31 @@ def _reasons_by_config(artifact: Artifact, configfiles: Sequence[str]) -> Iterat
         yield f"(the present configuration is invalid: {error})"
         return
     wanted = next((asked[name] for name in record["outputs"] if asked.get(name)), None)
+    if wanted == record["identity"]:
+        return
+    if not configfiles and _is_asked_by_record(artifact):
+        yield (
+            "no, by the configuration that the study was run with; by config.yaml alone it would "
+            "be: name the study's other files with `--configfile`"
+        )
+        return
     if wanted is None:
         yield "the present configuration asks for nothing that this job made"
         return
-    if wanted == record["identity"]:
-        return
     yield f"identity: {short(wanted)} is now asked for, it has {short(record['identity'])}"
-    if not configfiles:
-        yield "(by config.yaml alone: name the study's other files with `--configfile`)"
     if (artifact.results / RECORD).is_file():
         grid = read_study_record(artifact.results).grid(artifact.results)
         before = settings_of(grid, record["wildcards"])
         found = list(differences(before, settings_of(study.grid, record["wildcards"])))
         yield from found or ["none of the settings above differ"]
+
+
+def _is_asked_by_record(artifact: Artifact) -> bool:
+    """Return whether the recorded configuration still asks for this file, by its files of today."""
+    if not (artifact.results / RECORD).is_file():
+        return False
+    try:
+        asked = asked_for(checked_study(read_study_record(artifact.results).config))
+    except UserError:
+        return False
+    return artifact.record["identity"] in [asked.get(name) for name in artifact.record["outputs"]]
