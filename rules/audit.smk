@@ -7,8 +7,8 @@ rule record_study:
         record="results/study.json",
     log:
         "logs/record_study.log",
-    localrule: True
     priority: 1
+    localrule: True
     conda:
         "../envs/analysis.yaml"
     params:
