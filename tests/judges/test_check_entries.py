@@ -63,4 +63,4 @@ def test_judge_without_an_endpoint_grades_no_rubric(config: dict[str, Any]) -> N
 def test_judge_without_an_endpoint_plays_no_user(config: dict[str, Any]) -> None:
     config["models"]["trained"] = {"base": "x", "recipe": "rl-collab"}
     config["judges"]["simulator"] = {**config["judges"]["heuristic"]}
-    assert "rl-collab.yaml: simulator: the judge 'simulator' is no endpoint" in message(config)
+    assert "rl-collab.yaml: simulator: the judge 'simulator' is not an endpoint" in message(config)

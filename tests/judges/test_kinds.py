@@ -40,5 +40,5 @@ def test_functions_of_a_kind_take_what_the_protocol_says(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["oracle", "budget"])
 def test_kind_that_is_none_is_told_in_a_sentence(name: str) -> None:
-    with pytest.raises(UserError, match=f"'{name}' is no kind of judge; expected a module"):
+    with pytest.raises(UserError, match=f"'{name}' is not a kind of judge; expected a module"):
         kind_of({"kind": name})

@@ -3,28 +3,28 @@
 api_keys.py: keys of endpoints, read from the environment and kept out of every file.
 ask_missing.py: looks each question up in the judge's journal, or asks it.
 batch_api.py: many questions in one file, through the Batch API.
-batch_notes.py: what is noted of each batch, so that a killed job finds it again.
+batch_notes.py: notes on each batch, so that a job finds it again after a kill.
 batch_replies.py: the lines of a batch's output.
 budget.py: counts every request before it is sent and stops at the cap.
-check_entries.py: refuses judges that cannot be asked for what the configuration wants.
-decide.py: one question becomes one record: a reply that counts, one repair, or why not.
+check_entries.py: refuses judge entries that do not fit their kind or their use.
+decide.py: one question becomes one record: a usable reply, one repair, or a reason.
 decisions.py: the judge's journal: one decision per question.
 endpoint.py: `kind: endpoint`: verdicts of a language model behind an API.
 endpoint_verdicts.py: looks up a cell's verdicts in the journal and asks for the rest.
-heuristic.py: `kind: heuristic`: verdicts on English turns by their words, without a model.
+heuristic.py: `kind: heuristic`: labels English turns by their words, without a model.
 http_client.py: one request to an OpenAI-compatible API, with retries.
 judge.py: a judge of a study and the cells that it judges.
 judge_cell.py: the verdicts of one judge on the user turns of one cell.
-kinds.py: what every kind of judge has; finds the kind that an entry names.
+kinds.py: the interface of a kind of judge; finds the kind that an entry names.
 language.py: whether a text is English, by its script and function words.
-model_names.py: whether the model that answered is the one that was asked.
+model_names.py: whether the model that answered is the one that was requested.
 parse_reply.py: reads a judge's reply strictly; anything unclear is unscored.
-phrases.py: phrases that show the heuristic judge who speaks, and to what a turn refers.
+phrases.py: phrases that show the heuristic judge who speaks and what a turn refers to.
 question.py: the prompt for a user turn, and the identity of that question.
 rate_limit.py: how many requests may be in flight: more while latency holds, fewer on 429.
-rubric.py: labels, the rules between them and what the paper calls them: read by judges and people.
+rubric.py: the rubric that judges and people read: labels, rules and the paper's names for them.
 request_slots.py: how many requests are in flight over all jobs of a machine.
-session.py: what one job has at hand while it asks a judge.
+session.py: the endpoint, journal and account that a job uses to ask a judge.
 serve.py: serves a judge's model with vLLM on loopback for the length of a job.
 trial.py: the first question to an endpoint, asked alone.
 usage.py: tokens and cost of requests.

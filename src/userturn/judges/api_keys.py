@@ -1,4 +1,4 @@
-"""Keys of endpoints: read from the environment, and kept out of every file."""
+"""API keys of endpoints: read from the environment and kept out of every file."""
 
 import os
 import re
@@ -14,10 +14,10 @@ PRINTABLE = re.compile(r"[!-~]+")
 
 
 def read_key(name: str, settings: Mapping[str, Any]) -> str | None:
-    """Return the key of a judge from the environment; None where its entry names no variable.
+    """Return a judge's key from the environment; None if its entry names no variable.
 
     Raises:
-        UserError: the variable is not set, or holds no key.
+        UserError: the variable is not set, or its value cannot be a key.
     """
     variable = settings.get("key_variable")
     if variable is None:
@@ -32,23 +32,23 @@ def read_key(name: str, settings: Mapping[str, Any]) -> str | None:
         raise UserError(
             f"judge '{name}': the environment variable {variable} holds no key: found {len(key)} "
             f"characters, expected at least {SHORTEST_KEY} and no space or line break among them; "
-            "export the key, or leave `key_variable` out where the endpoint wants none"
+            "export the key, or leave `key_variable` out if the endpoint needs none"
         )
     return key
 
 
 def without_key(text: str, key: str | None) -> str:
-    """Return a text in which the key is replaced, however it is encoded.
+    """Return a text with the key replaced, however it is encoded.
 
-    Found are the key itself, its characters escaped as in JSON, URLs and HTML, mixed as they come,
-    and its base64 and hexadecimal forms, alone or inside a longer encoded text.
+    It finds the key itself, its characters escaped as in JSON, URLs and HTML (in any mixture), and
+    its base64 and hexadecimal forms, alone or inside a longer encoded text.
     """
     return text if key is None else _forms(key).sub("[key]", text)
 
 
 @lru_cache(maxsize=8)
 def _forms(key: str) -> re.Pattern[str]:
-    """Return the expression that finds a key in every form."""
+    """Return the regular expression that finds a key in every form."""
     escaped = "".join(map(_character, key))
     hexadecimal = f"(?i:{key.encode().hex()})"
     return re.compile("|".join([escaped, hexadecimal, *map(re.escape, _base64(key))]))
@@ -61,11 +61,11 @@ def _character(character: str) -> str:
 
 
 def _base64(key: str) -> list[str]:
-    """Return the base64 of a key at each of the three places where it may begin in a text."""
+    """Return the base64 of a key at each of the three offsets at which it may begin."""
     found = []
     for n_before in range(3):
         data = b"\0" * n_before + key.encode()
-        whole = len(data) * 8 // 6  # characters that no following byte changes
+        whole = len(data) * 8 // 6  # characters that do not depend on the next byte
         text = b64encode(data).decode()[-(-n_before * 8 // 6) : whole]
         found += [text, text.replace("+", "-").replace("/", "_")]
     return found

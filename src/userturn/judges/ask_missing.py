@@ -1,4 +1,4 @@
-"""Turn questions into decisions: from a judge's journal, or asked for and journalled."""
+"""Turn questions into decisions: from a judge's journal, or by asking and journalling."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ BROKEN_AFTER = 20  # questions in a row that ended without a usable reply
 async def ask_without_journal(
     endpoint: Endpoint, read: Read, account: Account, questions: Sequence[Question]
 ) -> list[Record]:
-    """Return the record of each question; one that the hard cap forbids is an error."""
+    """Return the record of each question; an error for one that the hard cap forbids."""
 
     async def reply_to(question: Question) -> Record:
         reply = await endpoint.complete(list(question.messages), account)
@@ -43,16 +43,16 @@ async def ask_without_journal(
 
 
 class BrokenEndpointError(UserError):
-    """An endpoint that gives no usable reply any more."""
+    """An endpoint that no longer gives usable replies."""
 
 
 @dataclass
 class Asker:
-    """Asks one judge for what is missing in the journal of a dataset.
+    """Asks one judge the questions that a dataset's journal has no decision on.
 
     Attributes:
-        session: of the job, its endpoint open.
-        journal: of the judge and dataset.
+        session: the job's session, with its endpoint open.
+        journal: writer of the journal of judge and dataset.
     """
 
     session: Session
@@ -66,7 +66,7 @@ class Asker:
         """Ask every question, no more at once than the pace allows.
 
         Raises:
-            BrokenEndpointError: the endpoint answers nothing any more.
+            BrokenEndpointError: the endpoint no longer gives usable replies.
             CapReachedError: one more request could pass the hard cap.
         """
         tasks: set[asyncio.Task[None]] = set()
@@ -94,7 +94,7 @@ class Asker:
         """Ask an endpoint's first question alone, and note that it brought a verdict.
 
         Raises:
-            BrokenEndpointError: it brought none, and a refusal or a long text is not why.
+            BrokenEndpointError: it brought none, and not because of a refusal or a long text.
         """
         endpoint, account = self.session.endpoint, self.session.account
         record = await self._decide(question)
@@ -106,7 +106,7 @@ class Asker:
         elif record["reason"] not in (REFUSED, TOO_LONG):
             raise BrokenEndpointError(
                 f"the first question to the endpoint '{endpoint.url}' brought no verdict, so no "
-                f"other was asked: {record['reason']}; correct the judge's entry or what it names "
+                f"other was asked: {record['reason']}; correct the judge's entry or the endpoint "
                 "and run the same command again"
             )
 
@@ -125,7 +125,7 @@ class Asker:
             self._freed.set()
 
     def _check(self, record: Record) -> None:
-        """Refuse to go on where many questions in a row ended without a usable reply."""
+        """Raise an error if many questions in a row ended without a usable reply."""
         if record["outcome"] == "ok" or record["reason"] in (REFUSED, TOO_LONG):
             self._unusable.clear()
             return
@@ -135,8 +135,8 @@ class Asker:
             raise BrokenEndpointError(
                 f"the endpoint '{url}' is broken: {len(self._unusable)} questions in a "
                 f"row ended without a usable reply; the first: {self._unusable[0]}; correct the "
-                "judge's entry or what it names and run the same command again, after "
-                "`userturn rejudge` where replies could not be read"
+                "judge's entry or the endpoint and run the same command again, after "
+                "`userturn rejudge` if replies could not be read"
             )
 
     async def _decide(self, question: Question) -> Record:
@@ -152,18 +152,18 @@ class Asker:
 
 
 async def ask_missing(session: Session, questions: Iterable[Question]) -> None:
-    """Ask a judge for what its journal lacks, and refresh the decisions.
+    """Ask a judge the questions that its journal has no decision on, and refresh the decisions.
 
     Args:
-        session: of the job, its endpoint open.
-        questions: all of them, made one at a time.
+        session: the job's session, with its endpoint open.
+        questions: all questions, made one at a time.
 
     Raises:
         UserError: the endpoint is broken, or the hard cap forbids another request.
     """
     decisions, account = session.decisions, session.account
     with only_writer(decisions.folder):
-        decisions.refresh()  # another cell may have asked the same
+        decisions.refresh()  # another cell may have asked the same question
         missing = {key for key in decisions.wanted if not decisions.is_finished(key)}
         progress = Progress(session.about, len(missing))
 

@@ -1,8 +1,8 @@
 """The Batch API: many questions in one file, answered within a day at half the price.
 
-Each step is noted beside the journal before the next: the file that was uploaded, the batch made of
-it, and that its replies are in the journal. A job that was killed finds its batch again, by its
-noted id or by its file, submits nothing twice, and counts no reply twice.
+Each step is noted beside the journal before the next one: the uploaded file, the batch made from
+it, and that its replies are in the journal. After a kill, the job finds its batch again by the
+noted id or by its file. Nothing is submitted twice and no reply is counted twice.
 """
 
 import json
@@ -28,9 +28,9 @@ from userturn.storage.journal import Writer
 LARGEST_BATCH = 20_000  # questions; the API takes 50,000
 LARGEST_FILE = 190_000_000  # bytes; the API takes 200 MB
 FIRST_POLL, LONGEST_POLL = 1.0, 60.0  # seconds between two looks at a batch
-RETRIES = 6  # of what only reads
+RETRIES = 6  # of requests that only read
 ENDED = ("completed", "failed", "expired", "cancelled")
-ROUNDS = 2  # all questions, then once more those whose reply could not be read
+ROUNDS = 2  # all questions, then the repairs
 PATH = "/v1/chat/completions"
 
 
@@ -39,10 +39,10 @@ class Batches:
     """The batches of one judge and dataset.
 
     Attributes:
-        client: of the openai package; it submits.
-        reader: the same, trying again what only reads.
-        session: of the job; its endpoint says what a request looks like.
-        notes: of the steps of all batches.
+        client: client of the openai package, for submitting.
+        reader: the same client with retries, for reading.
+        session: the job's session; its endpoint says what a request looks like.
+        notes: notes on the steps of all batches.
     """
 
     client: Any
@@ -51,7 +51,7 @@ class Batches:
     notes: BatchNotes
 
     def line(self, question: Question) -> bytes:
-        """Return a file's line for a question, or for its repair where a first reply is there."""
+        """Return a file's line for a question, or for its repair if it has a first reply."""
         reason = self.session.decisions.reason_of_first(question.key)
         asked = question if reason is None else repaired(question, reason)
         body = {**self.session.endpoint.fixed, "messages": list(asked.messages)}
@@ -59,10 +59,10 @@ class Batches:
         return json.dumps(request).encode()
 
     def submit(self, questions: Iterable[Question], are_repairs: bool) -> int:
-        """Upload questions and make them a batch; return how many, as cap and API allow.
+        """Upload as many questions as cap and API allow, make them a batch, return their number.
 
         Raises:
-            CapReachedError: the cap allows none.
+            CapReachedError: the cap allows no question.
         """
         lines: list[bytes] = []
         most = Spent()
@@ -84,7 +84,7 @@ class Batches:
         return len(lines)
 
     def create(self, file: str) -> str:
-        """Return the batch of an uploaded file: one that is there already, else a new one."""
+        """Return the id of an uploaded file's batch: an existing one, else a new one."""
         made = self.reader.batches.list(limit=100)
         batch = next((b.id for b in made if b.input_file_id == file), None)
         if batch is None:
@@ -95,7 +95,7 @@ class Batches:
         return str(batch)
 
     def wait(self, batch: str) -> Any:
-        """Return the state of a batch that has ended; None where the API has none of that name."""
+        """Wait for a batch to end and return its state; None if the API does not know it."""
         import openai
 
         wait = FIRST_POLL
@@ -112,13 +112,14 @@ class Batches:
         """Wait for a batch and put its replies into the journal.
 
         Raises:
-            UserError: the API refused the batch; it is not waited for again.
+            UserError: the API refused the batch; no later run waits for it.
         """
         batch = one.batch or self.create(one.file)
         state = self.wait(batch)
         if state is None:
             say(
-                f"batch {batch} is gone; it counts as large as it can have been, and is asked again"
+                f"batch {batch} is gone; its largest possible cost is counted, and its questions "
+                "are asked again"
             )
             self.session.account.bill(one.most, {})
         else:
@@ -130,12 +131,12 @@ class Batches:
             why = self.session.endpoint.redacted(_errors(state), 300)
             raise UserError(
                 f"the batch {batch} was refused: {why}; "
-                "correct what that names and run the same command again: the questions then go "
-                "out in a new file"
+                "correct that and run the same command again: the questions then go out in a new "
+                "file"
             )
 
     def put_into_journal(self, one: OpenBatch, batch: str, state: Any) -> None:
-        """Append a record for each reply of a batch that the journal does not hold yet."""
+        """Append a record for each reply of a batch that is not yet in the journal."""
         outputs = filter(None, (state.output_file_id, state.error_file_id))
         contents = [self.reader.files.content(output).content for output in outputs]
         replies, n_bad = read_lines(contents)
@@ -163,7 +164,7 @@ class Batches:
             self.collect(one)
 
     def ask(self, questions: Sequence[Question]) -> None:
-        """Have questions answered, a batch after the other, first questions and repairs apart.
+        """Get questions answered batch by batch, first questions and repairs in separate batches.
 
         Raises:
             UserError: the hard cap forbids another request.
@@ -201,17 +202,17 @@ def _told(key: str | None) -> Iterator[None]:
     except openai.OpenAIError as error:
         text = without_key(f"{type(error).__name__}: {error}", key)[:300]
         raise UserError(
-            f"the Batch API cannot be used: {text}; run the same command again to go on, nothing "
-            "is submitted twice"
+            f"the Batch API cannot be used: {text}; run the same command again to continue, "
+            "nothing is submitted twice"
         ) from None
 
 
 def ask_by_batch(session: Session, questions: Iterable[Question]) -> None:
-    """Ask a judge through the Batch API for what is missing in its journal, and wait for replies.
+    """Ask a judge's missing questions through the Batch API, and wait for the replies.
 
     Args:
-        session: of the job; its endpoint need not be open.
-        questions: all of them.
+        session: the job's session; its endpoint need not be open.
+        questions: all questions.
 
     Raises:
         UserError: the API cannot be used or refuses a batch, or the hard cap forbids a request.
@@ -219,7 +220,7 @@ def ask_by_batch(session: Session, questions: Iterable[Question]) -> None:
     import openai
 
     endpoint, decisions = session.endpoint, session.decisions
-    key = endpoint.key or "none"  # the client wants one
+    key = endpoint.key or "none"  # the client requires one
     transport = openai.DefaultHttpxClient(trust_env=not endpoint.is_here)
     client = openai.OpenAI(api_key=key, base_url=endpoint.url, max_retries=0, http_client=transport)
     notes = BatchNotes(decisions.folder)

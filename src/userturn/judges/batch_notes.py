@@ -1,4 +1,4 @@
-"""What is noted of each batch beside a judge's journal, so that a killed job finds it again."""
+"""Notes on each batch beside a judge's journal, so that a job finds it again after a kill."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 from userturn.judges.usage import Spent
 from userturn.storage.journal import Writer, read_journal
 
-UNKNOWN_REQUEST = 100_000  # bytes, for a file that was noted without the size of its requests
+UNKNOWN_REQUEST = 100_000  # bytes, if the note of a file lacks the size of its requests
 
 
 @dataclass(frozen=True)
@@ -15,10 +15,10 @@ class OpenBatch:
     """A batch whose replies are not all in the journal.
 
     Attributes:
-        file: that was uploaded.
-        batch: made of it; None where none is noted.
-        are_repairs: whether its questions are put for the second time.
-        most: what all its requests together may cost.
+        file: id of the uploaded file.
+        batch: id of the batch made from it; None if none is noted.
+        are_repairs: whether its questions are asked for the second time.
+        most: the most that all its requests together may cost.
         largest: bytes of its longest request.
     """
 
@@ -33,7 +33,7 @@ class BatchNotes:
     """The notes of one judge and dataset."""
 
     def __init__(self, journal: Path) -> None:
-        """Take the folder of the judge's journal."""
+        """Open the notes in the folder of the judge's journal."""
         self.folder = journal / "batches"
 
     def _note(self, step: str, file: str, batch: str | None, **more: Any) -> None:
@@ -42,20 +42,20 @@ class BatchNotes:
             writer.append({"key": key, "outcome": step, "file": file, "batch": batch, **more})
 
     def uploaded(self, one: OpenBatch) -> None:
-        """Note a file that was uploaded."""
+        """Note an uploaded file."""
         sizes = {"most": vars(one.most), "largest": one.largest}
         self._note("uploaded", one.file, None, are_repairs=one.are_repairs, **sizes)
 
     def created(self, file: str, batch: str) -> None:
-        """Note the batch that was made of a file."""
+        """Note the batch that was made from a file."""
         self._note("created", file, batch)
 
     def collected(self, file: str, batch: str) -> None:
-        """Note that nothing more will come of a batch."""
+        """Note that all replies of a batch are in the journal, or that none will come."""
         self._note("collected", file, batch)
 
     def open(self) -> list[OpenBatch]:
-        """Return the batches that are not collected, by the names of their files."""
+        """Return the batches that are not yet collected, in the order of their files' ids."""
         found = list(read_journal(self.folder).records.values())
         batches = {note["file"]: note["batch"] for note in found if note["outcome"] == "created"}
         collected = {note["file"] for note in found if note["outcome"] == "collected"}

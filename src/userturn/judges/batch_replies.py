@@ -1,4 +1,4 @@
-"""The lines of a batch's output: read, made records, and which a journal holds already."""
+"""Read the lines of a batch's output, make records of them, and find those already journalled."""
 
 import json
 import re
@@ -20,10 +20,10 @@ class BatchReply(NamedTuple):
     """One reply of a batch.
 
     Attributes:
-        key: of the question.
-        status: of the response, 0 where there is none.
-        body: of the response.
-        text: what the API says where the status is not 200.
+        key: key of the question.
+        status: HTTP status of the response, 0 without one.
+        body: body of the response.
+        text: the API's message if the status is not 200.
     """
 
     key: str
@@ -46,7 +46,7 @@ def _read_line(line: bytes) -> BatchReply | None:
 
 
 def read_lines(contents: Iterable[bytes]) -> tuple[list[BatchReply], int]:
-    """Return the replies in the files of a batch's output, and how many lines hold none."""
+    """Return the replies in a batch's output files, and the number of unreadable lines."""
     lines = [line for content in contents for line in content.splitlines() if line.strip()]
     found = [reply for line in lines if (reply := _read_line(line)) is not None]
     return found, len(lines) - len(found)
@@ -55,13 +55,13 @@ def read_lines(contents: Iterable[bytes]) -> tuple[list[BatchReply], int]:
 def record_of_reply(
     reply: BatchReply, endpoint: Endpoint, read: Read, first_reason: str | None
 ) -> tuple[Record, Mapping[str, Any] | None]:
-    """Return the journal's record of a reply, and its usage, None where nothing was billed.
+    """Return the journal's record of a reply and its usage, None if nothing was billed.
 
     Args:
-        reply: of a batch.
-        endpoint: whose key stays out of the record.
-        read: reads what the reply says.
-        first_reason: why the first reply could not be read, where this one is to a repair.
+        reply: one reply of a batch.
+        endpoint: the endpoint, whose key is kept out of the record.
+        read: parses the reply.
+        first_reason: why the first reply could not be read, if this one answers a repair.
     """
     if reply.status != 200:
         text = endpoint.redacted(f"batch: status {reply.status}: {reply.text}", 300)
@@ -77,7 +77,7 @@ def record_of_reply(
 
 
 def keys_collected(journal: Path, batch: str) -> set[str]:
-    """Return the keys of the questions whose replies out of a batch are in a journal."""
+    """Return the keys of the questions whose replies from a batch are in a journal."""
     name = batch.encode()
     keys = set()
     for path in sorted(journal.glob("*.jsonl")):

@@ -1,9 +1,9 @@
-"""What judges cost: every request that was sent, counted on disk before it is sent.
+"""What judges cost: every request is counted on disk before it is sent.
 
 Each process keeps one small account for each cell and judge that it asks about. An account is a
-file of two slots that are written in turn, so that a kill leaves one of them whole. It has tokens
-and not money: prices are in the config and may be corrected. A hard cap is kept across processes:
-each takes an allowance out of what all accounts together leave free, under one lock.
+file of two slots that are written in turn, so that a kill leaves one of them whole. It counts
+tokens, not money, because prices are in the config and may be corrected. A hard cap holds across
+processes: each takes an allowance from what all accounts together leave free, under one lock.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ from userturn.storage.journal import decode_line, encode_line
 from userturn.storage.locks import alone
 
 SLOT = 1024  # bytes
-SHARE = 8  # of what is free, a process takes this part at a time
+SHARE = 8  # a process takes one part in so many of what is free at a time
 
 
 class CapReachedError(Exception):
@@ -30,10 +30,10 @@ class CapReachedError(Exception):
 
 
 def cap_reached(what: str, cap: float | None, n_left: int) -> UserError:
-    """Return the message for a user whose questions the hard cap has stopped."""
+    """Return the error for questions that the hard cap stopped."""
     return UserError(
-        f"{what}: stopped before max_cost {cap or 0:g} could be passed, with {n_left} questions "
-        "left; what was decided is in the journal: raise max_cost and run the same command again"
+        f"{what}: stopped before max_cost {cap or 0:g} could be exceeded, with {n_left} questions "
+        "left; finished decisions are in the journal: raise max_cost and run the same command again"
     )
 
 
@@ -42,12 +42,12 @@ class Account:
     """The account of one process for one judge and cell.
 
     Attributes:
-        folder: of all accounts of the study.
+        folder: folder of all accounts of the study.
         judge: name of the judge.
         cell: folder of the cell, below `results`.
-        price: of the judge's tokens, for the cap.
-        cap: money that all accounts together may never pass, or None.
-        prices: of every judge, to add up what the others spent.
+        price: price of the judge's tokens, for the cap.
+        cap: money that all accounts together may never exceed, or None.
+        prices: prices of all judges, to add up what the others spent.
     """
 
     folder: Path
@@ -65,13 +65,13 @@ class Account:
     _began: float = 0.0
 
     def __enter__(self) -> Self:
-        """Return the account itself; its file is made with the first request."""
+        """Return the account; its file is made with the first request."""
         self._began = time.monotonic()
         self._path = self.folder / self.judge / f"{socket.gethostname()}-{uuid.uuid4().hex}.account"
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give back what was not spent, and close the file."""
+        """Give back the unspent allowance, and close the file."""
         if self._descriptor is not None:
             self.allowance = 0.0
             self._write()
@@ -93,18 +93,18 @@ class Account:
             "spent": vars(self.spent),
             "in_flight": vars(self.in_flight),
             "allowance": self.allowance,
-            "price": self.price,  # for when its judge is in the config no more
+            "price": self.price,  # used if the judge is later removed from the config
         }
         slot = encode_line(record).rjust(SLOT, b" ")
         os.pwrite(self._descriptor, slot, self._number % 2 * SLOT)
 
     def _most(self, extra: Spent) -> float:
-        """Return the most money that this account and some more requests may come to."""
+        """Return the largest cost of this account with some more requests."""
         known = self.spent + self.in_flight + self.reserved
         return money(known + extra, self.price or {"input": 0, "output": 0})
 
     def send(self, most: Spent) -> bool:
-        """Note a request about to be sent, at most so large; False where the cap forbids it.
+        """Count a request of at most this size before it is sent; False if the cap forbids it.
 
         Raises:
             CapReachedError: the cap forbids it, and nothing is in flight that could leave room.
@@ -118,7 +118,7 @@ class Account:
         return True
 
     def allows(self, most: Spent) -> bool:
-        """Return whether requests may be sent that are at most so large."""
+        """Return whether the cap allows requests of at most this size."""
         if self.cap is None or self.price is None:
             return True
         need = self._most(most)
@@ -141,20 +141,20 @@ class Account:
     def settle(
         self, most: Spent, usage: Mapping[str, Any] | None, n_bytes_received: int = 0
     ) -> None:
-        """Note how a request ended.
+        """Count the end of a request.
 
         Args:
-            most: what it was sent with.
-            usage: tokens as the endpoint counts them; empty where the reply told none, None
-                where the endpoint refused the request, so that nothing was billed.
-            n_bytes_received: of the reply, which bound its tokens where the endpoint went beyond
-                the limit that it was given.
+            most: the largest size that was counted when it was sent.
+            usage: the endpoint's count of tokens; empty if the reply had none, None if the
+                endpoint refused the request, so that nothing was billed.
+            n_bytes_received: size of the reply, which bounds its tokens if the endpoint exceeded
+                the limit it was given.
         """
         self.in_flight -= most
         self.bill(most, usage, n_bytes_received)
 
     def bill(self, most: Spent, usage: Mapping[str, Any] | None, n_bytes_received: int = 0) -> None:
-        """Note the cost of a request, as `settle` does, whether or not it was noted before."""
+        """Count the cost of a request, as `settle` does, whether or not it was counted before."""
         counted = Spent(n_requests=1) if usage is None else metered(usage, most)
         if counted is None:
             n_written = max(most.output_tokens, n_bytes_received)
@@ -163,27 +163,27 @@ class Account:
         self._write()
 
     def reserve(self, most: Spent) -> None:
-        """Keep money aside for requests that are out, in a batch: not noted, but claimed.
+        """Set money aside for requests in a batch: claimed, but not yet counted as sent.
 
-        A negative amount gives it back.
+        A negative amount releases it.
         """
         self.reserved += most
         if most.n_requests > 0:
             self.allows(Spent())
 
     def unsend(self, most: Spent) -> None:
-        """Take back a request that never left this machine."""
+        """Undo the count of a request that was never sent."""
         self.in_flight -= most
         self._write()
 
     def decided(self) -> None:
-        """Count one question that ended with a decision; written with the next request."""
+        """Count one question that ended with a decision; saved with the next request."""
         self.spent.n_verdicts += 1
 
 
 @dataclass(frozen=True)
 class AccountOnDisk:
-    """An account as some process left it or has it open."""
+    """An account that a process left or has open."""
 
     path: Path
     judge: str
@@ -195,19 +195,19 @@ class AccountOnDisk:
 
     @property
     def total(self) -> Spent:
-        """What was spent, requests without a known end counted as large as they can be."""
+        """The total spent; a request without a known end counts at its largest possible size."""
         return self.spent + self.in_flight
 
     def cost(self, prices: Mapping[str, Price]) -> float | None:
-        """Return the money that was spent, at a judge's last price if the config has it no more.
+        """Return the money spent, at the judge's last known price if the config has none.
 
-        None where no price is known.
+        None if no price is known.
         """
         price = prices.get(self.judge, self.price)
         return None if price is None else money(self.total, price)
 
     def claim(self, prices: Mapping[str, Price]) -> float:
-        """Return the money that this account keeps from others: its allowance while it is held."""
+        """Return the money that others cannot use: the allowance while held, else the cost."""
         spent = self.cost(prices) or 0.0
         return max(spent, self.allowance) if self.allowance and _is_held(self.path) else spent
 
@@ -222,7 +222,7 @@ def _is_held(path: Path) -> bool:
 
 
 def read_account(path: Path) -> AccountOnDisk | None:
-    """Return an account from the newer of its whole slots, or None if it has none."""
+    """Read an account from the newer of its intact slots; None if it has none."""
     data = path.read_bytes()
     slots = [data[i : i + SLOT].lstrip(b" \0") for i in (0, SLOT)]
     records = [record for slot in slots if (record := decode_line(slot)) is not None]

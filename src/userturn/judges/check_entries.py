@@ -1,4 +1,4 @@
-"""The judges of a configuration, checked: each entry by its kind, and who asks which of them."""
+"""Check the judges of a configuration: each entry by its kind, and who uses which judge."""
 
 from collections.abc import Mapping
 
@@ -9,10 +9,10 @@ from userturn.judges.kinds import complete_judges, kind_of
 
 
 def check_judges(config: Config) -> None:
-    """Refuse judges that cannot be asked for what the configuration wants of them.
+    """Check that every judge's entry fits its kind and its use in the configuration.
 
     Raises:
-        ConfigError: what is wrong with the first of them.
+        ConfigError: the first entry that does not.
     """
     if config["primary_judge"] not in selected(config, "judges"):
         raise ConfigError(
@@ -40,8 +40,9 @@ def _check_recipes(config: Config) -> None:
     lines = [line for line in config["models"].values() if isinstance(line, Mapping)]
     for recipe in sorted({line["recipe"] for line in lines if "recipe" in line}):
         for what, judge in endpoints_of(load_recipe(recipe)).items():
-            entry = config["judges"].get(judge)  # one that is not there is found with its recipe
+            entry = config["judges"].get(judge)  # a missing one is reported with its recipe
             if what != "followup" and entry is not None and not kind_of(entry).HAS_ENDPOINT:
                 raise ConfigError(
-                    f"{RECIPES / recipe}.yaml: {what}: the judge '{judge}' is no endpoint; name one"
+                    f"{RECIPES / recipe}.yaml: {what}: the judge '{judge}' is not an endpoint; "
+                    "name one that is"
                 )

@@ -1,4 +1,4 @@
-"""One question becomes one record: a reply that counts, one repair, or why it stays open."""
+"""Turn one question into one record: a usable reply, one repair, or the reason for neither."""
 
 from collections.abc import Awaitable, Callable
 
@@ -9,7 +9,7 @@ from userturn.judges.question import Question
 from userturn.judges.verdict import TOO_LONG
 
 Read = Callable[[Reply], Said]
-"""Returns what a reply says, or raises UnclearReplyError."""
+"""Parses a reply, or raises UnclearReplyError."""
 
 REPAIR = (
     "\n\nAn earlier reply to this could not be used: {reason}. Reply with the one JSON object that "
@@ -18,10 +18,10 @@ REPAIR = (
 
 
 def repaired(question: Question, reason: str) -> Question:
-    """Return a question put once more, with what was wrong with the first reply.
+    """Return the repair of a question: the same question with what was wrong with the first reply.
 
-    That is added to the last message: chat templates of some families take no two messages of the
-    user in a row, and others no empty message of the assistant.
+    The text is added to the last message, because some chat templates refuse two user messages in a
+    row, and others an empty assistant message.
     """
     *before, last = question.messages
     again = {"role": last["role"], "content": last["content"] + REPAIR.format(reason=reason)}
@@ -31,7 +31,7 @@ def repaired(question: Question, reason: str) -> Question:
 def record_of(key: str, reply: Reply, read: Read, endpoint: Endpoint) -> Record:
     """Return the journal's record of a reply, without the endpoint's key in any of its texts.
 
-    Its outcome is `ok`, `unscored` where asking again is no use, else `unclear`.
+    Its outcome is `ok`, `unscored` if asking again is useless, else `unclear`.
     """
     model = endpoint.other_name(reply)
     record = _record_of(key, reply, read, endpoint)
@@ -48,7 +48,7 @@ def _record_of(key: str, reply: Reply, read: Read, endpoint: Endpoint) -> Record
     texts = {
         name: endpoint.redacted(without_surrogates(value))
         for name, value in said.items()
-        if isinstance(value, str) and name != "label"  # a label is the rubric's own word
+        if isinstance(value, str) and name != "label"  # a label comes from the rubric
     }
     return {"key": key, "outcome": "ok", "said": said | texts}
 
@@ -62,10 +62,10 @@ async def decide(
     """Return the record of one question: decided, unscored after one repair, or an error.
 
     Args:
-        reply_to: asks, and returns the record of the reply.
-        question: to be decided.
-        first_reason: why a first reply could not be read, where one came before; else None.
-        keep_first: is given the first reply where that cannot be read.
+        reply_to: sends a question and returns the record of the reply.
+        question: the question to decide.
+        first_reason: why an earlier first reply could not be read; None without one.
+        keep_first: is called with the first reply if that cannot be read.
     """
     try:
         if first_reason is None:
@@ -84,6 +84,6 @@ async def decide(
 
 
 def left_open(second: Record, first_reason: str) -> Record:
-    """Return the record of a question whose second reply cannot be read either."""
+    """Return the unscored record of a question whose second reply cannot be read either."""
     why = f"{first_reason}; asked again: {second['reason']}"
     return second | {"outcome": "unscored", "reason": why}

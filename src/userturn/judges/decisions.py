@@ -1,10 +1,9 @@
 """A judge's journal: one decision per question, whatever was tried before.
 
-Of one key any decision stands before a reply that could not be read, and that before an error. A
-line `void` takes back the one unscored line whose checksum it names, so that its question is asked
-again. Replies that cannot be read carry the round in which they came, the number of lines that were
-taken back before, so that a judge that says the same again writes another line. The order of the
-files does not matter.
+For each key, a decision takes precedence over an unreadable reply, and that over an error. A line
+`void` cancels the one unscored line whose checksum it names, so that its question is asked again.
+Unreadable replies carry their round, the number of lines cancelled before, so that a judge that
+says the same again writes a different line. The order of the files does not matter.
 """
 
 from collections import Counter
@@ -24,15 +23,16 @@ class Record(TypedDict):
     """One line of a judge's journal.
 
     Attributes:
-        key: of the question.
-        outcome: `unclear` is a first reply that could not be read; `void` takes a line back.
-        said: what the judge said, where the outcome is `ok`.
-        reason: why it said nothing, in other outcomes.
-        reply: what is kept of a reply that could not be read.
-        round: in which such a reply came, where lines were taken back before.
-        voids: checksum of the line that is taken back.
+        key: key of the question.
+        outcome: `ok`, `unscored`, `error`, `unclear` (an unreadable first reply) or `void` (cancels
+            a line).
+        said: what the judge said, if the outcome is `ok`.
+        reason: why there is no decision, for other outcomes.
+        reply: the beginning of an unreadable reply.
+        round: the round of an unreadable reply, if lines were cancelled before.
+        voids: checksum of the cancelled line.
         of_batch: the batch whose output had the reply.
-        model: that answered, where its name is not the one that was asked for.
+        model: the model that answered, if it is not the requested one.
     """
 
     key: str
@@ -48,16 +48,16 @@ class Record(TypedDict):
 
 KEY_BEGINS = BODY + len('"key":"')
 KEY_ENDS = KEY_BEGINS + 64
-RANKS = {"ok": 1, "error": 0}  # which of two lines about a key counts
+RANKS = {"ok": 1, "error": 0}  # of two lines about a key, the higher rank counts
 
 
 class Decision(NamedTuple):
     """What a journal has about one question.
 
     Attributes:
-        outcome: `ok`, `unscored`, `error`, or `unclear` where only a first reply came.
-        said: what the judge said, where the outcome is `ok`.
-        reason: why not, where it is another.
+        outcome: `ok`, `unscored`, `error`, or `unclear` if only a first reply came.
+        said: what the judge said, if the outcome is `ok`.
+        reason: why there is no decision, for other outcomes.
     """
 
     outcome: str
@@ -66,25 +66,25 @@ class Decision(NamedTuple):
 
 
 def decision_of(record: Record) -> Decision:
-    """Return what a journal's record says about its question."""
+    """Return the decision in a journal's record."""
     return Decision(record["outcome"], record.get("said"), record.get("reason"))
 
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Let one process at a time ask for what a journal lacks, so that nothing is asked twice."""
+    """Let only one process at a time ask for a journal, so that nothing is asked twice."""
     with alone(folder / "lock"):
         yield
 
 
 class Decisions:
-    """What a journal has about some keys; `refresh` reads what was added since.
+    """A journal's decisions on some keys; `refresh` reads the lines added since.
 
-    The key stands at one place in every line, so that lines about others are not even decoded.
+    The key is at a fixed place in every line, so lines about other keys are not even decoded.
     """
 
     def __init__(self, folder: Path, wanted: Iterable[str]) -> None:
-        """Read what is there about the wanted keys."""
+        """Read the decisions on the wanted keys."""
         self.folder = folder
         self._standing: dict[str, Decision | None] = dict.fromkeys(wanted)
         self._offsets: dict[Path, int] = {}
@@ -96,7 +96,7 @@ class Decisions:
 
     @property
     def wanted(self) -> Iterable[str]:
-        """The keys that were wanted, each once."""
+        """The wanted keys, each once."""
         return self._standing.keys()
 
     def refresh(self) -> None:
@@ -126,7 +126,7 @@ class Decisions:
             self._standing[key] = decision
 
     def get(self, key: str) -> Decision | None:
-        """Return what counts for a key, or None."""
+        """Return the decision on a key, or None."""
         found = self._standing.get(key)
         lines = self._unscored.get(key, {})
         if found is not None and found.outcome == "ok":
@@ -136,17 +136,17 @@ class Decisions:
         return standing[-1] if standing else first or found
 
     def reason_of_first(self, key: str) -> str | None:
-        """Return why a first reply could not be read, where nothing came after it; else None."""
+        """Return why the first reply could not be read, if nothing came after it; else None."""
         found = self.get(key)
         return found.reason or "" if found is not None and found.outcome == "unclear" else None
 
     def in_round(self, record: Record) -> Record:
-        """Return a record with the round in which it came, where that is not the first."""
+        """Return a record with its round, unless that is the first."""
         number = self._rounds[record["key"]]
         is_open = record["outcome"] in ("unclear", "unscored")
         return record | {"round": number} if is_open and number else record
 
     def is_finished(self, key: str) -> bool:
-        """Return whether a question need not be asked any more."""
+        """Return whether a question needs no more asking."""
         found = self.get(key)
         return found is not None and found.outcome in ("ok", "unscored")

@@ -21,22 +21,22 @@ SAW_LABELLED_TURNS = False
 HAS_ENDPOINT = True
 
 REQUEST_VERSION = 1
-# What of an entry shapes a verdict; the rest says where, how fast and at what price it is asked.
+# The keys of an entry that shape a verdict; the others say where, how fast and at what price.
 SHAPING = ("model", "settings", "reply", "rationale_characters")
 VARIABLE = expression(r"[A-Z_][A-Z0-9_]{0,63}")
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")
 TOKENS_OF_A_RUBRIC, TOKENS_OF_A_VERDICT = 800, 120
-N_REQUESTS = 2  # of a question at most: itself and one repair
+N_REQUESTS = 2  # per question at most: the question and one repair
 TOKENIZER_MARGIN = 2  # a text may have so many times the tokens that its characters suggest
 
 
 def complete(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry with the defaults for all that it leaves out."""
+    """Return an entry with defaults for all missing keys."""
     return {**defaults, **entry}
 
 
 def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
-    """Refuse an endpoint that cannot be asked; what could be a key is never shown.
+    """Check an endpoint's entry; a value that could be a key is never shown.
 
     Raises:
         ConfigError: what is wrong.
@@ -55,7 +55,7 @@ def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
     if "price" in entry and config["max_cost"] is not None and not has_limit:
         raise ConfigError(
             f"{where}.settings: max_cost needs a limit of the reply's tokens; set "
-            "`max_completion_tokens`, or `max_tokens` where the endpoint wants that"
+            "`max_completion_tokens`, or `max_tokens` if the endpoint requires that"
         )
     for path in (entry["rubric"], entry["prompt"]):
         if not Path(path).is_file():
@@ -70,8 +70,8 @@ def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
 def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return model, settings, form of reply, and hashes of labels, prompt with rules, and schema.
 
-    A judge that is served here also has the files of its model and vLLM's settings. Address, key,
-    price and speed are no part of it.
+    For a judge that is served here, also the files of its model and vLLM's settings. Address, key,
+    price and speed are not included.
     """
     rubric_text, prompt_text = (
         Path(entry[key]).read_bytes().decode() for key in ("rubric", "prompt")
@@ -93,16 +93,17 @@ def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def most_written(entry: Mapping[str, Any]) -> int:
-    """Return the most tokens that a reply may have by an entry's settings."""
+    """Return the largest number of tokens in a reply that an entry's settings allow."""
     limits = [entry["settings"].get(name) for name in TOKEN_LIMITS]
     return next((limit for limit in limits if isinstance(limit, int)), UNLIMITED)
 
 
 def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> tuple[float, float] | None:
-    """Return about how much calls cost that read so many tokens beside the rubric, and the most.
+    """Return the expected and the largest cost of calls that read `n_tokens` besides the rubric.
 
-    About: each is asked once and answered shortly. At most: each is asked twice, its texts take
-    twice the tokens, and each reply is as long as the settings allow. None where no price is known.
+    Expected: each question is asked once and gets a short reply. Largest: each is asked twice, its
+    texts take twice the tokens, and each reply is as long as the settings allow. None if no price
+    is known.
     """
     known = entry.get("price")
     if known is None:
@@ -119,7 +120,7 @@ def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> tuple[fl
 def verdicts(
     judge: "Judge", cell: "CellToJudge", n_at_once: int
 ) -> Iterator[tuple["CellToJudge", list[Verdict]]]:
-    """Yield the parts of a cell with their verdicts, asking for what the journal lacks.
+    """Yield the parts of a cell with their verdicts, asking the questions missing in the journal.
 
     Raises:
         UserError: see `endpoint_verdicts`.
@@ -132,7 +133,7 @@ def verdicts(
 def recorded_verdicts(
     judge: "Judge", identity: Mapping[str, Any], texts: Mapping[str, str], cell: "CellToJudge"
 ) -> list[Verdict]:
-    """Return what the judge's journal has about a cell."""
+    """Return the verdicts on a cell in the judge's journal."""
     from userturn.judges.endpoint_verdicts import verdicts_in_journal
     from userturn.judges.question import judge_prompt
 
@@ -144,7 +145,7 @@ def judge_turns(judge: "Judge", turns: Sequence[UserTurn], paid_by: str) -> list
     """Ask about each turn, without a journal.
 
     Raises:
-        UserError: the endpoint's key is not there, or nothing serves it.
+        UserError: the endpoint's key is missing, or nothing serves it.
     """
     from userturn.judges.endpoint_verdicts import ask_about_turns
 

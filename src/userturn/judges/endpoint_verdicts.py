@@ -1,7 +1,7 @@
 """The verdicts of an endpoint: found in its journal, or asked for and journalled as they come.
 
-A part of a cell is read twice, once to tell what the journal lacks and once to ask for it, so that
-memory grows neither with the cell nor with what is asked.
+A part of a cell is read twice, first to find the missing questions and then to ask them, so that
+memory use grows neither with the cell nor with the number of questions.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from userturn.storage.parquet import PART
 
 
 def response_format(settings: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
-    """Return the field `response_format` that asks for a form of reply, or None for plain text."""
+    """Return a request's field `response_format`, or None for plain text."""
     if settings["reply"] == "json_schema":
         named = {"name": "reply", "strict": True, "schema": schema}
         return {"type": "json_schema", "json_schema": named}
@@ -36,16 +36,16 @@ def response_format(settings: Mapping[str, Any], schema: Mapping[str, Any]) -> A
 def open_endpoint(
     judge: Judge, schema: Mapping[str, Any], n_at_once: int, url: str | None = None
 ) -> Endpoint:
-    """Return a judge's endpoint, not yet open; `url` is given where it is served here.
+    """Return a judge's endpoint, not yet open; `url` is given if this job serves the model.
 
     Raises:
-        UserError: its key is not there, or nothing serves it.
+        UserError: its key is missing, or nothing serves it.
     """
     address = url or judge.settings.get("base_url")
     if address is None:
         raise UserError(
-            f"judge '{judge.name}' is served by a job of its own, and that has left questions "
-            f"open; remove 'results/judging/{judge.name}.json' and run the same command again"
+            f"judge '{judge.name}' is served by its own job, which left questions open; remove "
+            f"'results/judging/{judge.name}.json' and run the same command again"
         )
     key = read_key(judge.name, judge.settings)
     form = response_format(judge.settings, schema)
@@ -59,7 +59,7 @@ def schema_of(judge: Judge, prompt: JudgePrompt) -> dict[str, Any]:
 
 
 def questions_about(cell: CellToJudge, prompt: JudgePrompt) -> Iterator[Question | None]:
-    """Yield the question about each turn of a cell, None for one that was never written."""
+    """Yield the question about each turn of a cell; None for a turn that was never written."""
     for turn in cell.user_turns():
         yield None if turn is None else ask_about_turn(prompt, turn)
 
@@ -67,7 +67,7 @@ def questions_about(cell: CellToJudge, prompt: JudgePrompt) -> Iterator[Question
 def keys_and_decisions(
     judge: Judge, prompt: JudgePrompt, cell: CellToJudge
 ) -> tuple[list[str | None], Decisions]:
-    """Return the key of the question about each turn, None without one, and what is decided."""
+    """Return the key of the question about each turn (None without one), and the decisions."""
     asked = questions_about(cell, prompt)
     keys = [None if question is None else question.key for question in asked]
     folder = judge.journal(cell.dataset)
@@ -77,7 +77,7 @@ def keys_and_decisions(
 async def ask_about_cell(
     judge: Judge, endpoint: Endpoint, prompt: JudgePrompt, cell: CellToJudge, decisions: Decisions
 ) -> None:
-    """Ask a judge for what its journal lacks about one cell, or a part of it."""
+    """Ask a judge the missing questions about one cell, or a part of it."""
     name = cell.name(judge.results)
     session = Session(
         endpoint,
@@ -90,31 +90,31 @@ async def ask_about_cell(
 
 
 async def ask_judge(session: Session, questions: Iterable[Question]) -> None:
-    """Ask a judge one by one or in batches, as its entry says; the rest is as for `ask_missing`.
+    """Ask a judge one by one or in batches, as its entry says; otherwise like `ask_missing`.
 
     Raises:
         UserError: the endpoint is broken, or the hard cap forbids another request.
     """
     account = session.account
     if account.cap is not None and account.price is None:
-        say(f"{session.about}: no price in the judge's entry, so max_cost does not stop it")
+        say(f"{session.about}: the judge's entry has no price, so max_cost does not stop it")
     if session.endpoint.settings["batch"]:
         ask_by_batch(session, questions)
     else:
         async with session.endpoint:
             await ask_missing(session, questions)
     if n := account.spent.n_unmetered:
-        say(f"{session.about}: {n} replies told no tokens; each counts as many as it can have")
+        say(f"{session.about}: {n} replies without token counts; each counts as the maximum")
 
 
 def endpoint_verdicts(
     judge: Judge, cell: CellToJudge, n_at_once: int
 ) -> Iterator[tuple[CellToJudge, list[Verdict]]]:
-    """Yield the parts of a cell with an endpoint's verdicts, asking for what its journal lacks.
+    """Yield the parts of a cell with an endpoint's verdicts, asking the missing questions.
 
     Raises:
         UserError: the endpoint is broken, the hard cap is reached, or too many turns of the cell
-            ended in an error; what was decided is in the journal.
+            ended in an error; finished decisions are in the journal.
     """
     prompt = load_prompt(judge.settings)
     endpoint: Endpoint | None = None  # one for all parts, which keeps the pace that it has found
@@ -134,15 +134,15 @@ def endpoint_verdicts(
 
 
 def verdicts_in_journal(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> list[Verdict]:
-    """Return what a judge's journal has about a cell."""
+    """Return the verdicts on a cell in a judge's journal."""
     return decided(*keys_and_decisions(judge, prompt, cell))
 
 
 def ask_about_turns(judge: Judge, turns: Sequence[UserTurn], paid_by: str) -> list[Verdict]:
-    """Return a verdict on each turn, asked for without a journal.
+    """Ask for a verdict on each turn, without a journal.
 
     Raises:
-        UserError: the endpoint's key is not there, or nothing serves it.
+        UserError: the endpoint's key is missing, or nothing serves it.
     """
     prompt = load_prompt(judge.settings)
     endpoint = open_endpoint(judge, schema_of(judge, prompt), judge.settings["concurrency"])
@@ -156,7 +156,7 @@ def ask_about_turns(judge: Judge, turns: Sequence[UserTurn], paid_by: str) -> li
 
 
 def decided(keys: Iterable[str | None], decisions: Decisions) -> list[Verdict]:
-    """Return what a journal has as verdicts; there is none on a turn that has no key."""
+    """Return a journal's decisions as verdicts; a turn without a key has none."""
     return [Verdict(None, None) if key is None else _verdict(decisions.get(key)) for key in keys]
 
 
@@ -169,10 +169,10 @@ def _verdict(decision: Decision | None) -> Verdict:
 
 
 def check_error_share(judge: Judge, what: str, reasons: Sequence[str | None]) -> None:
-    """Refuse what has too many errors among the reasons why a decision is missing.
+    """Raise an error if too many decisions are missing because of errors.
 
     Raises:
-        UserError: their share is over the judge's `max_error_share`.
+        UserError: the share of errors is over the judge's `max_error_share`.
     """
     errors = [reason for reason in reasons if reason is not None and reason.startswith(ERROR)]
     if len(errors) > judge.max_error_share * len(reasons):
@@ -184,7 +184,7 @@ def check_error_share(judge: Judge, what: str, reasons: Sequence[str | None]) ->
 
 
 def check_unscored_share(judge: Judge, what: str, reasons: Sequence[str | None]) -> None:
-    """Refuse a cell of which the judge could decide too little.
+    """Raise an error if too many questions of a cell have no decision.
 
     Raises:
         UserError: the share of questions without a decision is over `max_unscored_share`.
@@ -195,5 +195,5 @@ def check_unscored_share(judge: Judge, what: str, reasons: Sequence[str | None])
             f"judge {judge.name}: {what}: {len(found)} of {len(reasons)} questions ended without a "
             f"verdict, max_unscored_share allows {judge.max_unscored_share:g}; the first: "
             f"{found[0]}; correct the judge's entry, or raise max_unscored_share, and run the same "
-            f"command again; `userturn rejudge {judge.name}` has it asked again"
+            f"command again; `userturn rejudge {judge.name}` makes it ask again"
         )

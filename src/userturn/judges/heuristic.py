@@ -1,8 +1,8 @@
 """`kind: heuristic`: labels an English user turn by its words, without any model.
 
-It asks which of the turn's words stand in the prompt, in the answer, or in neither, and in whose
-voice it speaks. It is a free second opinion, not the paper's judge. docs/judges.md goes through it
-rule by rule.
+It looks at which of the turn's words occur in the prompt, in the answer, or in neither, and whose
+voice the turn has. It is a free second opinion, not the paper's judge. docs/judges.md describes its
+rules one by one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 IS_DETERMINISTIC = True
 SAW_LABELLED_TURNS = True
 HAS_ENDPOINT = False
-VERSION = 2  # of the rules: part of what identifies the judge
+VERSION = 2  # version of the rules, part of the judge's identity
 
 MANY = 12  # words from which a statement is the assistant's unless it says "I" among the first
 SEVERAL = 6  # content words from which a question can restate an answer
@@ -37,7 +37,7 @@ COPIED = 0.9  # share of a turn's content words in prompt and answer from which 
 IN_PAIRS = 0.25  # share of a long turn's pairs of words in the answer from which it restates it
 HALF = 0.5  # share of a turn's content words in the prompt from which it rewords the prompt
 FEW = 25  # words up to which a turn can refer back
-BRIEF = 8  # words up to which a question needs no mark
+BRIEF = 8  # words up to which a question needs no question mark
 
 
 def is_code(turn: str) -> bool:
@@ -47,19 +47,19 @@ def is_code(turn: str) -> bool:
 
 
 def not_english(prompt: str, answer: str) -> str | None:
-    """Return that a conversation is not in English, or None where it is or nothing tells."""
+    """Return the reason that a conversation is not in English; None if it is, or cannot be told."""
     known = is_english(answer), is_english(prompt)
     return "the conversation is not in English" if True not in known and False in known else None
 
 
 class Turn(NamedTuple):
-    """A user turn as its words show it, beside what it follows.
+    """The words of a user turn, and of the conversation before it.
 
     Attributes:
         text: the turn without role tokens.
         said: its words.
         meant: the stems of its content words.
-        telling: those of `meant` that not just any turn could hold.
+        telling: those of `meant` that are not in EMPTY_WORDS, the words of turns after any answer.
         asked: the content words of the prompt.
         answered: the content words of the answer.
         answer: the answer.
@@ -111,7 +111,7 @@ def judge_by_words(
 
 
 def _restated(turn: Turn) -> Verdict | None:
-    """Return the verdict on a turn that repeats the prompt or speaks as the assistant."""
+    """Return the verdict on a turn that restates the prompt or speaks as the assistant."""
     if share_found(turn.meant, turn.asked) >= turn.settings["restated"]:
         return Verdict("prompt_restate", "nearly all content words stand in the prompt")
     if phrases.OBJECTION.match(turn.text):
@@ -123,7 +123,7 @@ def _restated(turn: Turn) -> Verdict | None:
 
 
 def _put_together(turn: Turn) -> str | None:
-    """Return how a turn is made of the answer, or None where it is not."""
+    """Return the reason why a turn restates the answer, or None if it does not."""
     is_brief = len(turn.said) <= BRIEF and phrases.QUESTION_WORD.match(turn.text) is not None
     asks = "?" in turn.text or is_brief
     if not asks and share_found(turn.meant, turn.answered) >= turn.settings["restated"]:
@@ -140,7 +140,7 @@ def _put_together(turn: Turn) -> str | None:
 
 
 def _empty(turn: Turn) -> Verdict | None:
-    """Return the verdict on a turn that could follow any answer."""
+    """Return the verdict on a turn that could follow any answer, else None."""
     is_polite = phrases.PLEASANTRY.match(turn.text) is not None
     if not turn.telling or (is_polite and not share_found(turn.meant, turn.answered)):
         return Verdict("generic", "nothing in the turn is about this answer")
@@ -148,7 +148,7 @@ def _empty(turn: Turn) -> Verdict | None:
 
 
 def _reacting(turn: Turn) -> Verdict:
-    """Return the verdict on a turn by what of prompt and answer it takes up."""
+    """Return the verdict on a turn by the words of prompt and answer that it takes up."""
     known = share_found(turn.telling, turn.asked | turn.answered)
     old = share_found(turn.telling, turn.asked)
     new = share_found(turn.telling, turn.answered - turn.asked)
@@ -167,12 +167,12 @@ def _reacting(turn: Turn) -> Verdict:
 
 
 def complete(entry: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry as it is: no default is for this kind."""
+    """Return the entry unchanged: this kind has no defaults."""
     return dict(entry)
 
 
 def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
-    """Refuse nothing: the schema knows all that can be wrong."""
+    """Do nothing: the schema checks everything."""
 
 
 def identity(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""An OpenAI-compatible endpoint: one question in, one reply out, whatever the network does.
+"""An OpenAI-compatible endpoint: one question in, one reply out, with retries.
 
-Chat completions are posted over aiohttp and not by the openai client, which costs 4 ms of CPU and
-an import of 2 s where this costs 0.3 ms, and reads a body of any size. The wire format is the same.
+Chat completions are posted with aiohttp and not with the openai client, which costs 4 ms of CPU
+instead of 0.3 ms and an import of 2 s, and reads a body of any size. The wire format is the same.
 """
 
 import asyncio
@@ -29,14 +29,14 @@ from userturn.judges.request_slots import one_slot
 from userturn.judges.usage import at_most
 from userturn.logs import say
 
-LARGEST_BODY = 1_000_000  # bytes that are read of a reply
+LARGEST_BODY = 1_000_000  # bytes read of a reply
 LONGEST_NAME = 200  # characters of a model's name
-KEPT = 4_000  # characters that are kept of a reply that cannot be read, and 300 of an error
+KEPT = 4_000  # characters kept of an unreadable reply; of an error, 300
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two attempts
 LONGEST_RETRY_AFTER = 300.0
 TIMEOUTS = 3  # attempts that may end in one: each may have been billed
-LONG_WAIT = 30.0  # seconds that are said before they are waited
-TRY_AGAIN = (408, 409, 425)  # beside 429 and 5xx
+LONG_WAIT = 30.0  # seconds from which a wait is announced
+TRY_AGAIN = (408, 409, 425)  # besides 429 and 5xx
 HERE = re.compile(r"https?://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?:[:/]|$)")
 
 
@@ -63,9 +63,9 @@ class Endpoint:
     """An open connection to a judge's endpoint.
 
     Attributes:
-        url: of its API, up to `/v1`.
+        url: URL of its API, up to `/v1`.
         settings: the judge's complete entry.
-        response_format: of the request's body, or None.
+        response_format: field of the request's body, or None.
         key: sent as a bearer token, and never shown.
         pace: how many questions may be in flight.
     """
@@ -79,7 +79,7 @@ class Endpoint:
     _other_models: set[str] = field(default_factory=set)
 
     async def __aenter__(self) -> Self:
-        """Open the connections' pool."""
+        """Open the connection pool."""
         headers = {"Content-Type": "application/json"}
         if self.key is not None:
             headers["Authorization"] = f"Bearer {self.key}"
@@ -88,7 +88,7 @@ class Endpoint:
             timeout=aiohttp.ClientTimeout(total=self.settings["timeout"]),
             headers=headers,
             auto_decompress=True,
-            trust_env=not self.is_here,  # proxies of the environment, and what they are not for
+            trust_env=not self.is_here,  # use the environment's proxies, and their exceptions
         )
         return self
 
@@ -99,30 +99,30 @@ class Endpoint:
 
     @property
     def is_here(self) -> bool:
-        """Whether the endpoint is on this machine, which no proxy could reach."""
+        """Whether the endpoint is on this machine, which a proxy could not reach."""
         return HERE.match(self.url) is not None
 
     @cached_property
     def fixed(self) -> dict[str, Any]:
-        """The body of every request, without its messages."""
+        """The fields of every request's body except its messages."""
         body = {"model": self.settings["model"], **self.settings["settings"]}
         form = self.response_format
         return body if form is None else body | {"response_format": form}
 
     @property
     def max_output(self) -> int:
-        """The most tokens that a reply may have."""
+        """The largest number of tokens in a reply."""
         return most_written(self.settings)
 
     def redacted(self, text: str, length: int = KEPT) -> str:
-        """Return a text without the key in it, cut to a length."""
+        """Return a text without the key, cut to a length."""
         text = without_key(text, self.key)
         return text if len(text) <= length else f"{text[:length]}[…]"
 
     def other_name(self, reply: Reply) -> str | None:
-        """Return the name of the model that replied where it is not the one asked for, else None.
+        """Return the name of the model that replied if it is not the requested one, else None.
 
-        Another model, which a snapshot of the same is not, is said once.
+        A different model is reported once; a snapshot of the requested model is not different.
         """
         asked = self.settings["model"]
         if reply.model is None or reply.model == asked:
@@ -132,7 +132,7 @@ class Endpoint:
             self._other_models.add(name)
             say(
                 f"the endpoint '{self.url}' was asked for '{asked}' and answers as '{name}'; the "
-                "journal has the name beside each reply: correct `model`, or the endpoint"
+                "journal records that name with each reply: correct `model`, or the endpoint"
             )
         return name
 
@@ -157,18 +157,18 @@ class Endpoint:
                 wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempt - 1))
                 wait = max(error.retry_after, random.uniform(wait / 2, wait))
                 if wait > LONG_WAIT:
-                    say(f"the endpoint '{self.url}' is asked again in {wait:.0f} s: {error}")
+                    say(f"the endpoint '{self.url}': next attempt in {wait:.0f} s: {error}")
                 await asyncio.sleep(wait)
             else:
                 return reply
-        raise AssertionError("an entry allows one attempt at least")
+        raise AssertionError("an entry allows at least one attempt")
 
     async def _attempt(self, body: bytes, account: Account) -> Reply:
         """Send one request, counted before it is sent and settled however it ends."""
         assert self._session is not None
         most = at_most(len(body), self.max_output)
         while not account.send(most):
-            await asyncio.sleep(0.02)  # until something in flight has ended
+            await asyncio.sleep(0.02)  # until a request in flight has ended
         began, was_sent = time.monotonic(), True
         usage: dict[str, Any] | None = {}
         received = b""
@@ -218,7 +218,7 @@ class Endpoint:
 
 
 async def _bounded_body(stream: aiohttp.StreamReader) -> tuple[bytes, bool]:
-    """Return a body, and whether it is whole: one that is too large is left unread."""
+    """Return a body, and whether it is complete: the rest of one that is too large is not read."""
     chunks, n_bytes = [], 0
     async for chunk in stream.iter_any():
         chunks.append(chunk)

@@ -1,4 +1,4 @@
-"""A judge of the study, and the cells whose turns it reads, a slice at a time."""
+"""A judge of the study, and the cells whose turns it reads in slices."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -18,17 +18,17 @@ JUDGED = ["item", "answer", "outcome", "text", "error"]
 
 @dataclass(frozen=True)
 class Judge:
-    """A judge of the study, with what it may spend.
+    """A judge of the study, with its budget and limits.
 
     Attributes:
-        name: in the config.
+        name: its name in the config.
         settings: its complete entry.
         results: folder of the study's results.
-        accounts: folder of what all judges have cost.
-        prices: of all judges that have one, by name.
-        cap: money that all judges together may never pass, or None.
-        max_error_share: of a cell.
-        max_unscored_share: of a cell, errors included.
+        accounts: folder of the accounts of all judges.
+        prices: prices of all judges that have one, by name.
+        cap: money that all judges together may never exceed, or None.
+        max_error_share: largest allowed share of errors in a cell.
+        max_unscored_share: largest allowed share of unscored turns in a cell, errors included.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Judge:
     max_unscored_share: float = 1.0
 
     def journal(self, dataset: str) -> Path:
-        """Return the journal of all that this judge was asked about a dataset's cells."""
+        """Return the folder of this judge's journal about a dataset's cells."""
         return self.results / "journal" / "judges" / self.name / dataset
 
     def account(self, cell: str) -> Account:
@@ -52,13 +52,13 @@ class Judge:
 
 @dataclass(frozen=True)
 class CellToJudge:
-    """Where the turns of a cell and the items they belong to are, and which turns are meant.
+    """The turns of a cell, or a slice of them, read from disk with the items they belong to.
 
     Attributes:
-        path_to_user_turns: of the cell.
-        path_to_items: of its dataset.
-        first: number of the first turn that is meant, from 0.
-        n_turns: how many are meant, None for all that follow.
+        path_to_user_turns: path of the cell's user turns.
+        path_to_items: path of its dataset.
+        first: number of the first turn, from 0.
+        n_turns: number of turns, None for all that follow.
     """
 
     path_to_user_turns: str
@@ -72,18 +72,18 @@ class CellToJudge:
 
     @property
     def which(self) -> str:
-        """Which of the cell's turns are meant, for messages; nothing where all are."""
+        """The range of turns, for messages; empty for the whole cell."""
         n = self.n_turns
         return "" if n is None else f", turns {self.first + 1} to {self.first + n}"
 
     @property
     def dataset(self) -> str:
-        """The dataset of the cell."""
+        """Name of the cell's dataset."""
         turns = pl.scan_parquet(self.path_to_user_turns).select(pl.col("dataset").first())
         return str(turns.collect().item())
 
     def parts(self, size: int = PART) -> list["CellToJudge"]:
-        """Return the cell in parts of so many turns, one where it is empty."""
+        """Return the cell in parts of `size` turns; one part if it is empty."""
         n = self._turns().select(pl.len()).collect().item()
         if n <= size:
             return [self]
@@ -99,7 +99,7 @@ class CellToJudge:
         items = pl.scan_parquet(self.path_to_items).select("item", "messages")
         places = items.select("item").with_row_index("place").collect()
         for part in slices(self._turns().select(JUDGED), SLICE):
-            found = part.join(places, on="item")["place"].sort()  # near each other, as turns are
+            found = part.join(places, on="item")["place"].sort()  # near each other, like the turns
             here = items.slice(found[0], found[-1] - found[0] + 1) if len(found) else items.clear()
             joined = part.join(here.collect(), on="item", how="left", maintain_order="left")
             yield from joined.iter_rows(named=True)
@@ -108,7 +108,7 @@ class CellToJudge:
         return pl.scan_parquet(self.path_to_user_turns).slice(self.first, self.n_turns)
 
     def user_turns(self) -> Iterator[UserTurn | None]:
-        """Yield each turn with what was said before it, None for one that was never written."""
+        """Yield each turn with its conversation; None for a turn that was never written."""
         for row in self._rows():
             if row["outcome"] == "error":
                 yield None

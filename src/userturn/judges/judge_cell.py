@@ -1,4 +1,4 @@
-"""Judging: the verdicts of one judge on the user turns of one cell."""
+"""Write the verdicts of one judge on the user turns of one cell."""
 
 from collections.abc import Sequence
 

@@ -1,8 +1,7 @@
-"""What every kind of judge has: `kind: x` in a judge's entry is the module `judges/x.py`.
+"""The interface of a kind of judge: `kind: x` in a judge's entry is the module `judges/x.py`.
 
-A kind is imported by its name when an entry asks for it. Snakemake reads entries in every process
-that it starts, so the top of a kind's module imports no heavy package: what asks or computes is
-imported inside the functions that do it.
+A kind is imported by name when an entry uses it. Snakemake reads entries in every process that it
+starts, so a kind's module imports no heavy package at its top: such imports are inside functions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,11 +20,11 @@ Entry = Mapping[str, Any]
 
 @runtime_checkable
 class JudgeKind(Protocol):
-    """What the module of a kind has.
+    """The module of a kind.
 
     Attributes:
-        IS_DETERMINISTIC: its verdicts are computed from the turn alone, so the audit computes them
-            again. The verdicts of other kinds are read from their journal.
+        IS_DETERMINISTIC: its verdicts are computed from the turn alone, so the audit recomputes
+            them. The verdicts of other kinds are read from their journal.
         SAW_LABELLED_TURNS: its rules were written with data/labelled in view, so that those turns
             do not test it.
         HAS_ENDPOINT: it answers any messages, so that it can grade by rubrics and give rewards.
@@ -36,28 +35,28 @@ class JudgeKind(Protocol):
     HAS_ENDPOINT: bool
 
     def complete(self, entry: Entry, defaults: Entry) -> dict[str, Any]:
-        """Return an entry with what `judge_defaults` adds to this kind."""
+        """Return an entry with the `judge_defaults` that apply to this kind."""
 
     def check(self, where: str, entry: Entry, config: Config) -> None:
-        """Refuse a complete entry that the schema lets pass and that cannot be followed.
+        """Check a complete entry for errors that the schema cannot express.
 
         Raises:
-            ConfigError: what is wrong; `where` is the entry's place in the configuration.
+            ConfigError: the entry is wrong; `where` is its place in the configuration.
         """
 
     def identity(self, entry: Entry) -> dict[str, Any]:
-        """Return what of a complete entry shapes a verdict, files by their content."""
+        """Return the parts of a complete entry that shape a verdict, with files as hashes."""
 
     def price(self, entry: Entry, n_calls: float, n_tokens: float) -> tuple[float, float] | None:
-        """Return about how much money calls cost that read so many tokens together, and the most.
+        """Return the expected and the largest cost of calls that together read `n_tokens` tokens.
 
-        Zeros are free, None is a price that the entry does not say.
+        Zeros mean free; None means that the entry gives no price.
         """
 
     def verdicts(
         self, judge: "Judge", cell: "CellToJudge", n_at_once: int
     ) -> Iterator[tuple["CellToJudge", list[Verdict]]]:
-        """Yield the parts of a cell with a verdict on each turn, asking for what is not known.
+        """Yield the parts of a cell with a verdict on each turn, asking for missing ones.
 
         Raises:
             UserError: the judge cannot continue; its decisions are kept.
@@ -70,22 +69,22 @@ class JudgeKind(Protocol):
         texts: Mapping[str, str],
         cell: "CellToJudge",
     ) -> list[Verdict]:
-        """Return the verdicts on a finished cell without asking anybody.
+        """Return the verdicts on a finished cell without sending any request.
 
         Args:
-            judge: whose verdicts.
-            identity: of the judge, as the study's record has it.
-            texts: of rubrics and prompts, by their paths in the judge's entry.
-            cell: of the finished study.
+            judge: the judge.
+            identity: the judge's identity in the study's record.
+            texts: texts of rubrics and prompts, by their paths in the judge's entry.
+            cell: a cell of the finished study.
         """
 
     def judge_turns(self, judge: "Judge", turns: Sequence[UserTurn], paid_by: str) -> list[Verdict]:
         """Return a verdict on each turn; no journal is read or written.
 
         Args:
-            judge: who is asked.
-            turns: what is judged.
-            paid_by: what the requests are counted for in the judge's account.
+            judge: the judge.
+            turns: the turns to judge.
+            paid_by: name under which the judge's account counts the requests.
 
         Raises:
             UserError: the judge cannot be asked at all.
@@ -105,8 +104,8 @@ def kind_of(entry: Entry) -> JudgeKind:
         found = None
     if not isinstance(found, JudgeKind):
         raise UserError(
-            f"'{name}' is no kind of judge; expected a module of that name in userturn/judges that "
-            "holds what judges/kinds.py lists"
+            f"'{name}' is not a kind of judge; expected a module of that name in userturn/judges "
+            "with the members that judges/kinds.py lists"
         )
     return found
 
@@ -120,5 +119,5 @@ def complete_judges(config: Config) -> dict[str, dict[str, Any]]:
 
 
 def judge_identity(entry: Entry) -> dict[str, Any]:
-    """Return what of a judge's complete entry shapes its verdicts."""
+    """Return the parts of a judge's complete entry that shape its verdicts."""
     return kind_of(entry).identity(entry)

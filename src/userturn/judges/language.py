@@ -1,12 +1,12 @@
-"""Whether a text is English, by its script and its function words."""
+"""Tell whether a text is English, by its script and its function words."""
 
 import re
 from functools import lru_cache
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 PLAIN = re.compile(r"[A-Za-zÀ-ɏ]+")  # Latin letters, with and without accents
-MOST_OTHER_LETTERS = 0.3  # share of another script's letters that English texts quote
-LEAST_FUNCTION_WORDS = 0.12  # of an English text of LONG words
+MOST_OTHER_LETTERS = 0.3  # largest share of other scripts' letters in an English text
+LEAST_FUNCTION_WORDS = 0.12  # smallest share in an English text of LONG words
 LONG = 12
 
 ENGLISH = frozenset(
@@ -33,9 +33,9 @@ OTHER = frozenset(  # of German, French, Spanish, Italian, Portuguese and Dutch
 )
 
 
-@lru_cache(maxsize=16384)  # prompts and answers are met again in other cells of a dataset
+@lru_cache(maxsize=16384)  # prompts and answers recur in other cells of a dataset
 def is_english(text: str) -> bool | None:
-    """Return whether a text is English; None where it is too short or too bare to tell."""
+    """Return whether a text is English; None if it has too few words to tell."""
     said = [word.lower().replace("’", "'") for word in WORD.findall(text)]
     letters = sum(map(len, said))
     if not letters:

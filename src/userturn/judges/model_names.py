@@ -1,9 +1,9 @@
-"""Whether the model that answered is the one that was asked, by their names."""
+"""Tell from its name whether the model that answered is the one that was requested."""
 
 import re
 
-# What a provider adds to a name: a folder or vendor before it, and after it the date or the number
-# of the snapshot that the name stands for today, or the tier that it is served in.
+# What a provider adds to a name: a folder or vendor before it; after it the date or number of the
+# current snapshot, or the service tier.
 _BEFORE = re.compile(r".*/")
 _AFTER = re.compile(
     r"(?:[-@]20\d\d-?\d\d-?\d\d|-\d{3,4}|-\d\d-\d\d(?:-\d{4})?|-v\d+|[-@]latest|-preview"
@@ -17,10 +17,10 @@ def _plain(name: str) -> str:
 
 
 def is_other_model(asked: str, answered: str) -> bool:
-    """Tell whether two names are of different models.
+    """Tell whether two names belong to different models.
 
-    A dated snapshot of the asked name, its latest one, and a name with or without its vendor are
-    the same model: `gpt-5.4-mini` and `openai/gpt-5.4-mini-2026-03-17`. Two dates are not.
+    A dated or latest snapshot of the requested name, and a name with or without its vendor, are the
+    same model: `gpt-5.4-mini` and `openai/gpt-5.4-mini-2026-03-17`. Two different dates are not.
     """
     if _BEFORE.sub("", asked.lower()) == _BEFORE.sub("", answered.lower()):
         return False

@@ -1,4 +1,4 @@
-"""A judge's reply, read strictly: what does not say one thing clearly says nothing."""
+"""Read a judge's reply strictly: a reply that is not clear counts as no decision."""
 
 import json
 import re
@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from userturn.judges.verdict import REFUSED
 
-# The whole text is one object, bare or in one code fence. A fence among other words may quote what
-# the judged turn says, so it never counts.
+# The whole text is one object, bare or in one code fence. A fence among other words may quote the
+# judged turn, so it never counts.
 FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n?```", re.DOTALL)
 TOO_MANY_TOKENS = re.compile(
     r"context_length_exceeded|maximum context length|context (?:window|size|length)|"
@@ -21,10 +21,10 @@ THOUGHT = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
 
 
 class UnclearReplyError(ValueError):
-    """A reply without a decision; its text says why. `final` ones are not asked again."""
+    """A reply without a decision; the message says why. A `final` one is not repaired."""
 
     def __init__(self, reason: str, final: bool = False) -> None:
-        """Note why the reply is unclear, and whether asking again is no use."""
+        """Keep the reason, and whether asking again is useless."""
         super().__init__(reason)
         self.final = final
 
@@ -34,10 +34,10 @@ class Reply(NamedTuple):
 
     Attributes:
         content: the judge's text, or None.
-        refusal: the judge's own words for not answering, where it refused.
+        refusal: the judge's own words, if it refused.
         finish_reason: why it stopped.
-        raw: what is kept of the reply where no decision can be read.
-        model: that answered, as the endpoint names it, or None.
+        raw: the raw reply, kept if no decision can be read.
+        model: the endpoint's name of the model that answered, or None.
     """
 
     content: str | None
@@ -53,9 +53,9 @@ def without_surrogates(text: str) -> str:
 
 
 def read_reply(body: bytes) -> tuple[Reply, dict[str, Any]]:
-    """Return the reply and the usage of tokens in the body of a chat completion.
+    """Return the reply and the token usage in the body of a chat completion.
 
-    A body that is none gives a reply without content, and no usage.
+    Any other body gives a reply without content, and no usage.
     """
     raw = without_surrogates(body.decode(errors="replace"))
     try:
@@ -76,7 +76,7 @@ def read_reply(body: bytes) -> tuple[Reply, dict[str, Any]]:
 
 
 def error_in(body: bytes) -> str | None:
-    """Return the error that a gateway sent in place of a completion, as JSON; None for none."""
+    """Return the error that a gateway sent instead of a completion, as JSON; None if none."""
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
@@ -87,7 +87,7 @@ def error_in(body: bytes) -> str | None:
 
 
 def is_too_long(text: str) -> bool:
-    """Return whether an endpoint refused a request for being longer than the model's context."""
+    """Return whether an endpoint's error says that the request exceeds the model's context."""
     return TOO_MANY_TOKENS.search(text) is not None
 
 
@@ -130,7 +130,7 @@ def read_object(reply: Reply) -> dict[str, Any]:
 def read_verdict(reply: Reply, labels: Sequence[str]) -> dict[str, str]:
     """Return label and rationale of a reply.
 
-    The boolean `genuine` is asked for and follows from the label, so the label alone counts.
+    The prompt also asks for the boolean `genuine`, but it follows from the label and is ignored.
 
     Raises:
         UnclearReplyError: the reply does not say one label clearly.

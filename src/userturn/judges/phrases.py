@@ -1,4 +1,4 @@
-"""Phrases by which the heuristic judge tells who speaks, and to what a turn refers."""
+"""Phrases that tell the heuristic judge who speaks and what a turn refers to."""
 
 import re
 
@@ -59,10 +59,10 @@ FIRST_PERSON = frozenset(
 
 
 def without_tokens(turn: str) -> str:
-    """Return a turn without control tokens and the names of roles that they open."""
+    """Return a turn without control tokens and the role names that follow them."""
     return CONTROL_TOKEN.sub(" ", OPENS_ROLE.sub(" ", turn))
 
 
 def marks_a_role(turn: str) -> bool:
-    """Return whether a turn holds a control token, or opens with the name of another role."""
+    """Return whether a turn contains a control token or begins with another role's name."""
     return CONTROL_TOKEN.search(turn) is not None or ROLE_NAME.match(turn) is not None

@@ -1,8 +1,8 @@
-"""What a judge is asked about a user turn, and what identifies the question.
+"""The question that a judge gets about a user turn, and its identity.
 
-The judged texts come from a model and are not trusted. They are between lines with a marker that
-is a hash of the texts themselves, which no text can contain, and whatever could pass for the
-end of a turn or hide from a reader's eye is written as an escape.
+The judged texts come from a model and are not trusted. They are enclosed in lines with a marker, a
+hash of the texts themselves, which no text can contain. Control tokens and invisible characters are
+written as escapes.
 """
 
 import re
@@ -28,7 +28,7 @@ ESCAPED = re.compile(f"{MAY_OPEN_TOKEN}|{UNSEEN}")
 
 @dataclass(frozen=True)
 class Question:
-    """One question to a judge; `key` is the sha256 of all that can change its reply."""
+    """One question to a judge; `key` is the sha256 of everything that can change the reply."""
 
     key: str
     messages: tuple[Message, ...]
@@ -39,10 +39,10 @@ class JudgePrompt:
     """A judge's prompt, filled with its rubric.
 
     Attributes:
-        labels: of the rubric, in its order.
+        labels: labels of the rubric, in its order.
         system: the system message.
-        user: the user message with places for `marker`, `conversation` and `turn`.
-        identity: of everything but the judged texts that shapes the reply.
+        user: the user message with placeholders for `marker`, `conversation` and `turn`.
+        identity: identity of everything except the judged texts that shapes the reply.
     """
 
     labels: tuple[str, ...]
@@ -72,17 +72,17 @@ def judge_prompt(rubric_text: str, prompt_text: str, identity: Mapping[str, Any]
 
 
 def escaped(text: str) -> str:
-    r"""Return a text in which control tokens and unseen characters are written as \uXXXX."""
+    r"""Return a text in which control tokens and invisible characters are written as \uXXXX."""
     return ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def ask_about(messages: Sequence[Message], identity: str) -> Question:
-    """Return the question that some messages put to a judge of that identity."""
+    """Return the question made of some messages to a judge with this identity."""
     return Question(fingerprint([identity, messages]), tuple(messages))
 
 
 def ask_about_turn(prompt: JudgePrompt, turn: UserTurn) -> Question:
-    """Return the question what a user turn is."""
+    """Return the question about a user turn."""
     turns = [*turn.messages, {"role": "assistant", "content": turn.answer}]
     conversation = "\n\n".join(f"[{m['role']}]\n{escaped(m['content'])}" for m in turns)
     said = escaped(turn.text)

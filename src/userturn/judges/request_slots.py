@@ -1,4 +1,4 @@
-"""How many requests to a judge are in flight over all its jobs on a machine: one file lock each."""
+"""Limit the requests in flight to a judge over all its jobs on a machine, by file locks."""
 
 import asyncio
 import fcntl
@@ -12,7 +12,7 @@ WAIT = 0.02  # seconds between two looks for a free slot
 
 
 def _taken(folder: Path, most: int) -> int | None:
-    """Return the open file of a slot that no other request has, or None where all are taken."""
+    """Return the open file of a free slot, or None if all are taken."""
     first = random.randrange(most)
     for number in range(most):
         slot = os.open(folder / str((first + number) % most), os.O_CREAT | os.O_RDWR)
@@ -27,7 +27,7 @@ def _taken(folder: Path, most: int) -> int | None:
 
 @asynccontextmanager
 async def one_slot(folder: Path, most: int) -> AsyncIterator[None]:
-    """Hold one of `most` slots; a process that dies gives its slots back."""
+    """Hold one of `most` slots; the slots of a process that dies become free."""
     folder.mkdir(parents=True, exist_ok=True)
     while (slot := _taken(folder, most)) is None:
         await asyncio.sleep(WAIT)

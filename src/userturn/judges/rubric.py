@@ -1,8 +1,8 @@
-"""The rubric: labels, how to decide between them, and what the paper calls such turns.
+"""The rubric: labels, rules to decide between them, and the paper's names for such turns.
 
-Judges and people read the same words, and a rubric's file is the only place that has them. The
-labels come first in the file. They alone are hashed as the rubric; the rules that follow are hashed
-with the prompt that holds them, and what the paper says changes no verdict.
+Judges and people read the same words, and they are only in the rubric's file. The labels come first
+in the file and alone are hashed as the rubric. The rules are hashed with the prompt that quotes
+them, and the paper's names change no verdict.
 """
 
 import hashlib
@@ -23,8 +23,8 @@ class Rubric(NamedTuple):
 
     Attributes:
         labels: criterion and example by label, in their order.
-        rules: how to decide between labels; empty where the file has none.
-        paper: what the paper calls turns of a label; the other labels are ours.
+        rules: how to decide between labels; empty if the file has none.
+        paper: the paper's name for the turns of a label; labels without one are ours.
     """
 
     labels: Labels
@@ -33,7 +33,7 @@ class Rubric(NamedTuple):
 
     @property
     def ours(self) -> list[str]:
-        """The labels that the paper does not name, where the rubric says what it names."""
+        """The labels without a name in the paper; empty if the rubric gives no such names."""
         return [name for name in self.labels if name not in self.paper] if self.paper else []
 
 
@@ -49,30 +49,30 @@ def read_rubric(path: str | Path) -> Rubric:
 
 
 def described(label: Mapping[str, str]) -> str:
-    """Return what judges and people read about a label."""
+    """Return the description of a label that judges and people read."""
     return f"{label['criterion']} Example: {label['example']}"
 
 
 def note_on_ours(rubric: Rubric) -> str:
-    """Return the sentence that says which labels are ours; empty where none is known to be."""
+    """Return the sentence that says which labels are ours; empty if none is known to be."""
     if not rubric.ours:
         return ""
     return f"The labels {', '.join(rubric.ours)} are ours, not the paper's."
 
 
 def rubric_sha256(text: str) -> str:
-    """Return the sha256 of the labels of a rubric's file, as they are written there."""
+    """Return the sha256 of the text of the labels in a rubric's file."""
     labels, found, _ = text.partition(LABELS_END)
     return _sha256(f"{labels}\n" if found else labels)
 
 
 def with_rules(prompt: str, rubric: Rubric) -> str:
-    """Return the text of a judge's prompt with the rubric's rules in their place."""
+    """Return the text of a judge's prompt with the rubric's rules filled in."""
     return prompt.replace(RULES, rubric.rules.replace("$", "$$"))
 
 
 def prompt_sha256(prompt: str, rubric: Rubric) -> str:
-    """Return the sha256 of a judge's prompt with the rubric's rules in it."""
+    """Return the sha256 of a judge's prompt with the rubric's rules filled in."""
     return _sha256(with_rules(prompt, rubric))
 
 

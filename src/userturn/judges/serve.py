@@ -1,4 +1,4 @@
-"""A judge without any API: vLLM's own server on loopback, for as long as a job needs it."""
+"""Serve a local judge: vLLM's own server on loopback, for as long as a job needs it."""
 
 import asyncio
 import json
@@ -56,7 +56,7 @@ def _free_port() -> int:
 
 def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
     deadline = time.monotonic() + PATIENCE
-    directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # past any proxy
+    directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # without a proxy
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise UserError(
@@ -73,12 +73,12 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
 
 @contextmanager
 def running(command: Sequence[str], url: str) -> Iterator[None]:
-    """Run a server until the block ends, however it does; only this very process is ended.
+    """Run a server until the block ends in any way; no other process is ended.
 
     Raises:
         UserError: the server ends before it is ready, or is not ready in time.
     """
-    with TemporaryDirectory() as sockets:  # which vLLM's server does not remove
+    with TemporaryDirectory() as sockets:  # vLLM's server does not remove its sockets
         process = subprocess.Popen(
             list(command),
             env=VLLM_ENVIRONMENT | os.environ | {"VLLM_RPC_BASE_PATH": sockets},
@@ -119,7 +119,7 @@ def served(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 async def ask_about_cells(judge: Judge, url: str, cells: Sequence[CellToJudge]) -> None:
-    """Ask a judge at a URL for what its journal lacks about some cells."""
+    """Ask a judge at a URL the missing questions about some cells."""
     prompt = load_prompt(judge.settings)
     at_once = judge.settings["concurrency"]
     endpoint = open_endpoint(judge, schema_of(judge, prompt), at_once, url)
@@ -134,12 +134,12 @@ def _lacks_any(judge: Judge, cell: CellToJudge) -> bool:
 
 
 def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
-    """Serve a judge's model, ask what its journal lacks about some cells, return of how many.
+    """Serve a judge's model, ask the missing questions about some cells, return how many cells.
 
-    Nothing is loaded where the journal lacks nothing.
+    If no question is missing, no model is loaded.
 
     Raises:
-        UserError: the server does not come up, or answers nothing any more.
+        UserError: the server does not start, or no longer answers.
     """
     lacking = [part for cell in cells for part in cell.parts(PART) if _lacks_any(judge, part)]
     if lacking:
@@ -156,7 +156,7 @@ def serve_judge(
     folder_of_items: str,
     path_to_marker: str,
 ) -> None:
-    """Serve a judge's model once, fill its journal for every pending cell, write the marker.
+    """Serve a judge's model once, fill its journal for every pending cell, and write the marker.
 
     Raises:
         UserError: as `fill_journal`.

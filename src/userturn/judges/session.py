@@ -1,4 +1,4 @@
-"""What one job has at hand while it asks a judge: the endpoint, the journal and who pays."""
+"""The endpoint, journal and account that one job uses to ask a judge."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ class Session:
     """One job's questions to one judge about one dataset.
 
     Attributes:
-        endpoint: of the judge.
-        read: reads its replies.
-        decisions: of the judge's journal, about the keys of all questions.
-        account: of the judge and cell.
-        about: what is asked about, for messages.
+        endpoint: the judge's endpoint.
+        read: parses its replies.
+        decisions: the journal's decisions on the keys of all questions.
+        account: account of the judge and cell.
+        about: subject of the questions, for messages.
     """
 
     endpoint: Endpoint

@@ -1,8 +1,7 @@
 """The trial of an endpoint: before the first paid cell, one question is asked alone.
 
-It is the first question that the job has anyway, so it is counted and journalled as the others are,
-and nothing is paid for twice. What an endpoint, its model and settings have passed is noted beside
-the judge's accounts.
+It is the job's first question, so it is counted and journalled like the others and nothing is paid
+for twice. A passed trial of endpoint, model and settings is noted beside the judge's accounts.
 """
 
 from pathlib import Path
@@ -18,12 +17,12 @@ def _path(account: Account) -> Path:
 
 
 def _identity(endpoint: Endpoint) -> str:
-    """Return what a trial is of; a server on this machine gets another port each time."""
+    """Return the identity of a trial, without the port of a local server, which changes."""
     return fingerprint([None if endpoint.is_here else endpoint.url, endpoint.fixed])
 
 
 def has_passed(endpoint: Endpoint, account: Account) -> bool:
-    """Tell whether the endpoint has given a verdict before, with this model and these settings."""
+    """Tell whether the endpoint has already given a verdict with this model and these settings."""
     return read_identity(_path(account)) == _identity(endpoint)
 
 

@@ -1,4 +1,4 @@
-"""What is counted of requests to judges, and what it costs."""
+"""Token counts of requests to judges, and their cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -6,8 +6,8 @@ from typing import Any
 
 MILLION = 1e6
 UNLIMITED = 128_000  # tokens that a reply without a limit may have
-# A count beyond these is taken for a mistake: a token has a byte or more, and a system prompt that
-# an endpoint adds is shorter.
+# A larger count is taken for a mistake: a token has at least one byte, and the system prompt that
+# an endpoint may add is shorter.
 TOKENS_PER_BYTE, TOKENS_OF_A_HIDDEN_PROMPT = 10, 10_000
 
 Price = Mapping[str, float]
@@ -18,15 +18,14 @@ class Spent:
     """Counts of one account or of several.
 
     Attributes:
-        n_requests: sent, the failed ones included.
-        n_unmetered: of them, those whose reply told no tokens, or none that can be, though they
-            may have been billed: a timeout, a broken connection, a kill. They count as many tokens
-            as they can have.
+        n_requests: requests sent, including failed ones.
+        n_unmetered: requests without a plausible token count that may have been billed, because of
+            a timeout, a broken connection or a kill. Each counts as the most tokens possible.
         n_verdicts: questions that ended with a decision.
-        input_tokens: read by the judge, cached ones included.
-        cached_tokens: of them, those that the endpoint had in its cache.
-        output_tokens: written by the judge, its reasoning included.
-        seconds: in which the processes asked.
+        input_tokens: tokens read by the judge, including cached ones.
+        cached_tokens: input tokens that the endpoint had in its cache.
+        output_tokens: tokens written by the judge, including its reasoning.
+        seconds: time that the processes spent asking.
     """
 
     n_requests: int = 0
@@ -42,19 +41,19 @@ class Spent:
         return Spent(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Spent)))
 
     def __sub__(self, other: "Spent") -> "Spent":
-        """Return what is left of one count without another."""
+        """Return the difference of two counts."""
         return Spent(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(Spent)))
 
 
 def money(spent: Spent, price: Price) -> float:
-    """Return the price of some tokens; `price` is for a million input, cached, output tokens."""
+    """Return the cost of some tokens; `price` is per million input, cached and output tokens."""
     cached = price.get("cached_input", price["input"]) * spent.cached_tokens
     fresh = price["input"] * (spent.input_tokens - spent.cached_tokens)
     return (fresh + cached + price["output"] * spent.output_tokens) / MILLION
 
 
 def at_most(n_bytes: int, max_output: int) -> Spent:
-    """Return the most that a request may cost: a token has at least one byte."""
+    """Return the largest count of one request: a token has at least one byte."""
     return Spent(1, 1, 0, n_bytes, 0, max_output)
 
 
@@ -63,14 +62,14 @@ def _count(value: Any) -> int | None:
 
 
 def metered(usage: Mapping[str, Any], most: Spent) -> Spent | None:
-    """Return one request with the tokens that an endpoint counted; None where it did not count.
+    """Return one request with the endpoint's token counts; None if they are missing or implausible.
 
-    What cannot be a count is none: no whole numbers, nothing read, or far more than was sent. What
-    `total_tokens` has beyond the other two is output: some gateways leave reasoning out.
+    Implausible are fractions, no input tokens, or far more tokens than were sent. What
+    `total_tokens` has beyond the other two counts as output: some gateways leave reasoning out.
 
     Args:
-        usage: as the reply holds it.
-        most: what the request was sent with.
+        usage: the field of the reply.
+        most: the largest count of the request.
     """
     n_read, n_written = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     if not n_read or n_written is None:

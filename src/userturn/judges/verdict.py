@@ -10,7 +10,7 @@ ERROR = "judge error: "  # how the reason of a verdict begins that another attem
 
 
 class UserTurn(NamedTuple):
-    """One user turn with what was said before it.
+    """One user turn with its conversation.
 
     Attributes:
         messages: the conversation, the last message the user's.

@@ -1,4 +1,4 @@
-"""Words of a text, and how many of them another text holds."""
+"""Words of a text, and how many of them occur in another text."""
 
 import re
 from collections.abc import Sequence, Set
@@ -21,7 +21,7 @@ STOP_WORDS = frozenset(
 
 def words(text: str) -> list[str]:
     """Return the words of a text, in lower case."""
-    if text.isascii() and "'" not in text:  # a third of the time that the expression takes
+    if text.isascii() and "'" not in text:  # three times as fast as the regular expression
         return text.lower().translate(BETWEEN_WORDS).split()
     return [word.lower().replace("’", "'") for word in WORD.findall(text)]
 
@@ -41,7 +41,7 @@ def content_words(said: Sequence[str]) -> list[str]:
 
 @lru_cache(maxsize=16384)  # prompts and answers are met again in other cells of a dataset
 def vocabulary(text: str) -> frozenset[str]:
-    """Return the words of a text that carry meaning."""
+    """Return the stems of the words of a text that carry meaning."""
     return frozenset(content_words(words(text)))
 
 
@@ -57,7 +57,7 @@ def pairs_of(said: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def share_found(sought: Sequence[Any], known: Set[Any]) -> float:
-    """Return the share of `sought` that is known; 0 where nothing is sought."""
+    """Return the share of `sought` that is in `known`; 0 if `sought` is empty."""
     return sum(map(known.__contains__, sought)) / len(sought) if sought else 0.0
 
 
@@ -69,7 +69,7 @@ def share_repeated(turn: Sequence[str]) -> float:
     return 1 - len(set(zip(turn, turn[1:], turn[2:], strict=False))) / n_triples
 
 
-EMPTY_WORDS = frozenset(  # stems of words that turns after any answer hold
+EMPTY_WORDS = frozenset(  # stems of words that occur in turns after any answer
     content_words(
         words("""
     anything answer answers appreciate awesome best better continue cool else example examples
