@@ -1,4 +1,4 @@
-"""Table `accuracy`: the share of right answers of each model on each dataset."""
+"""Table `accuracy`: each model's share of correct answers to each dataset."""
 
 import polars as pl
 
@@ -42,9 +42,9 @@ def table(material: Material) -> pl.DataFrame:
 def accuracy(grades: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     """Return one row per model and dataset: graded, correct, undecided, rate with interval.
 
-    The rate by the verifier's loose reading stands beside it, null where there is no such reading.
-    `mean_score` is that of a rubric, clipped to [0, 1], null for other verifiers. `n_answers_cut`
-    counts the answers that ended at the token limit, graded or not.
+    The columns `..._loose` use the verifier's loose reading, null for verifiers without one.
+    `mean_score` is a rubric's mean score, clipped to [0, 1], null for other verifiers.
+    `n_answers_cut` counts the answers that ended at the token limit, graded or not.
     """
     counts = grades.group_by("model", "dataset", maintain_order=True).agg(
         n_items=pl.len(),

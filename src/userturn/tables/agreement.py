@@ -1,4 +1,4 @@
-"""Tables of agreement: people with people, judges with people, judges with judges."""
+"""Table `agreement`: people with people, judges with people, judges with judges."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -52,9 +52,9 @@ def ratings(table: pl.DataFrame, raters: Sequence[str], scale: Sequence[str]) ->
     """Return the labels of some raters as positions in a scale.
 
     Args:
-        table: `dataset` and `item`, which are one cluster; `weight`; a label a rater.
+        table: columns `dataset` and `item`, which make a cluster; `weight`; a label per rater.
         raters: columns of the table.
-        scale: the labels; of two of them, a rater's other labels count as the second.
+        scale: the labels; if there are two, a rater's other labels count as the second.
     """
     known = {label: position for position, label in enumerate(scale)}
     other = 1 if len(scale) == 2 else None
@@ -101,7 +101,7 @@ def _row(
 def agreement(
     labelled: pl.DataFrame, judged: pl.DataFrame, labels: Sequence[str], seed: int
 ) -> pl.DataFrame:
-    """Return every coefficient of every comparison, and a row with a reason where there is none."""
+    """Return every coefficient of every comparison, or a row with the reason for none."""
     found = list(comparisons(labelled, judged))
     rows = [row for comparison in found for row in _rows(comparison, labels, seed)]
     n_annotators = sum(name.startswith("annotator ") for name in labelled.columns)

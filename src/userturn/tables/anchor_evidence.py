@@ -1,4 +1,4 @@
-"""What a study has for each published result: the number in words, and what follows of it.
+"""Find what a study has for each published result: the number in words, and the outcome.
 
 `published_results` says what was published, `anchor_rules` when the two agree.
 """
@@ -15,7 +15,7 @@ from userturn.tables.make_tables import Tables
 
 
 class Found(NamedTuple):
-    """What a study has for an anchor: its text, the outcome (None: not comparable), a note."""
+    """A study's result for an anchor: its text, the outcome (None: not comparable), a note."""
 
     this_study: str
     outcome: str | None
@@ -54,7 +54,7 @@ def _share(table: pl.DataFrame, value: float, rounding: float, what: str) -> Fou
 
 
 def accuracy(model: str, value: float, rounding: float) -> Callable[[Tables], Found]:
-    """Return what finds the accuracy of a model on GSM8K, published as a rounded share."""
+    """Return the function that finds a model's accuracy on GSM8K, published as a rounded share."""
 
     def find(tables: Tables) -> Found:
         rows = tables["accuracy"].filter(pl.col("model") == model, pl.col("dataset") == "gsm8k")
@@ -138,7 +138,12 @@ def restating(tables: Tables) -> Found:
 
 
 def perturbations(family: str, rise: bool) -> Callable[[Tables], Found]:
-    """Return what finds how both perturbations change a family, if each or none is to rise."""
+    """Return the function that finds how both perturbations change a family's rate.
+
+    Args:
+        family: model family.
+        rise: whether the paper says that both raise the rate, or that neither does.
+    """
 
     def find(tables: Tables) -> Found:
         rows = tables["contrasts"].filter(

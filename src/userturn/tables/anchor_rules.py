@@ -1,8 +1,8 @@
-"""When a study agrees with a published result, differs from it, or cannot tell: by intervals.
+"""Decide by intervals whether a study agrees with a published result, differs, or cannot tell.
 
-A study agrees where its interval lies within the margin around what is published, and differs
-where it lies wholly outside (three-sided testing: Goeman, Solari and Stijnen 2010, Stat Med
-29:2117-2125). What is between cannot tell: a small study confirms nothing. The margin is ours.
+A study agrees if its interval lies within the margin around the published value, and differs if it
+lies wholly outside (three-sided testing: Goeman, Solari and Stijnen 2010, Stat Med 29:2117-2125).
+Anything between cannot tell: a small study confirms nothing. The margin is ours.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ Limits = tuple[float, float]
 
 
 def _limits(interval: Interval) -> Limits:
-    """Return the limits of an interval that has some."""
+    """Return the limits of an interval; raises ValueError if it has none."""
     if interval.lower is None or interval.upper is None:
         raise ValueError("an interval without limits has no outcome")
     return interval.lower, interval.upper
@@ -34,10 +34,9 @@ def share_is(interval: Interval, published: float, rounding: float) -> str:
 
 
 def all_near_zero(rates: Sequence[Interval]) -> str:
-    """Return the outcome for rates of which each is near zero: below the margin.
+    """Return the outcome for the claim that every rate is near zero, below the margin.
 
-    One that is shown to be above is enough to differ, so that is asked of intervals that hold
-    together (Bonferroni).
+    A single rate above it is enough to differ, so the intervals are simultaneous (Bonferroni).
     """
     if all(_limits(rate)[1] <= MARGIN for rate in rates):
         return AGREES
@@ -47,9 +46,9 @@ def all_near_zero(rates: Sequence[Interval]) -> str:
 
 
 def highest(rates: Sequence[Interval]) -> Interval:
-    """Return the highest of several rates, with limits that know that it was picked.
+    """Return the highest of several rates, with limits that allow for the selection.
 
-    Intervals that hold together (Bonferroni): the highest true rate is above every lower limit, and
+    With simultaneous intervals (Bonferroni), the highest true rate is above every lower limit and
     below the highest upper one.
     """
     together = [exact_limits(rate, 1 - (1 - CONFIDENCE) / len(rates)) for rate in rates]
@@ -59,7 +58,7 @@ def highest(rates: Sequence[Interval]) -> Interval:
 
 
 def rises(change: Interval) -> bool | None:
-    """Return whether a change is a rise: its interval is above 0; below the margin it is none."""
+    """Return True for an interval above 0, False for one below the margin, else None."""
     lower, upper = _limits(change)
     if lower > 0:
         return True
@@ -67,7 +66,7 @@ def rises(change: Interval) -> bool | None:
 
 
 def all_rise(changes: Sequence[Interval]) -> str:
-    """Return the outcome for changes of which each is a rise."""
+    """Return the outcome for the claim that every change is a rise."""
     found = [rises(change) for change in changes]
     if all(found):
         return AGREES
@@ -75,7 +74,7 @@ def all_rise(changes: Sequence[Interval]) -> str:
 
 
 def none_rises(changes: Sequence[Interval]) -> str:
-    """Return the outcome for changes of which none is a rise."""
+    """Return the outcome for the claim that no change is a rise."""
     found = [rises(change) for change in changes]
     if True in found:
         return DIFFERS
@@ -83,11 +82,11 @@ def none_rises(changes: Sequence[Interval]) -> str:
 
 
 def rise_over_size(sizes: Sequence[float], rates: Sequence[Interval]) -> Interval:
-    """Return how much rates rise from the smallest size to the largest, by their regression line.
+    """Return the rise of rates from the smallest size to the largest, by their regression line.
 
-    Least squares over log2 of size: a sum of the rates, whose limits are put together from theirs
-    (`combinations`). Models answer the same items, so that their rates go together, which makes a
-    difference of them no less certain: taken as independent, the limits are rather too wide.
+    Least squares over log2 of size is a weighted sum of the rates, whose limits follow from theirs
+    (`combinations`). Models answer the same items, so their rates are positively correlated;
+    treating them as independent makes the limits rather too wide.
     """
     x = np.log2(np.asarray(sizes, dtype=float))
     deviations = x - x.mean()

@@ -1,4 +1,4 @@
-"""Table `anchors`: what the paper publishes beside what this study has."""
+"""Table `anchors`: the paper's published results beside this study's."""
 
 import polars as pl
 
@@ -32,12 +32,12 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFrame:
-    """Return each published result beside what this study has, by one judge.
+    """Return one row per published result, with this study's result by one judge.
 
     Args:
         tables: accuracy, contrasts, failure_profiles, families, pooled_rates, post_training, rates.
-        judge: whose verdicts are compared.
-        unlike: why they cannot be compared with those of the paper's judge, or None.
+        judge: the judge whose verdicts are compared.
+        unlike: why they are not comparable with those of the paper's judge, or None.
     """
     of_judge = {
         name: table.filter(pl.col("judge").is_in([judge, "verifier"]))
@@ -65,7 +65,7 @@ def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFra
 
 
 def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the published anchors beside this study."""
+    """Return the printed columns: each published result beside the study's."""
     return table.select(
         "quantity",
         "published",

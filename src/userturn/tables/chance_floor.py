@@ -1,4 +1,4 @@
-"""Table `chance_floor`: what is left of a rate once the turns that fit any answer are taken off.
+"""Table `chance_floor`: a rate less the share of turns that would fit any answer.
 
 The same turns are judged twice, after their own answer and after another item's. The second share
 of genuine turns is the floor, since no turn reacts to an answer that its writer did not see.
@@ -35,7 +35,7 @@ NOT_SCORED = "no turn has a verdict after both answers"
 
 
 def table(material: Material) -> pl.DataFrame:
-    """Return the table of a study; without a row where the study has no chance floor."""
+    """Return the table of a study; empty if the study has no chance floor."""
     if not material.paths["swapped_verdicts"]:
         return pl.DataFrame(schema=SCHEMA)
     keys = [*TURN_KEYS, "judge", "genuine"]
@@ -51,8 +51,8 @@ def chance_floor(judged_twice: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFram
 
     Args:
         judged_twice: one row per turn and judge: `genuine` after the turn's own answer,
-            `after_another` after another item's, null where unscored.
-        cells: the cells and judges that have a row.
+            `after_another` after another item's, null if unscored.
+        cells: the cells and judges that get a row.
     """
     turns = judged_twice.with_columns(source=pl.col("dataset"))
     over_all = [frame.with_columns(dataset=pl.lit(ALL)) for frame in (turns, cells)]

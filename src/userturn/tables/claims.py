@@ -1,4 +1,4 @@
-"""Claims that something is small, unchanged or kept: each with its interval against margins."""
+"""Test claims that something is small, unchanged or kept: each interval against its margins."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ NEAR_ZERO, NO_CHANGE, KEPT, DECOUPLED = "near zero", "no change", "accuracy kept
 
 
 def _against(row: dict[str, Any], limits: Limits, margins: Margins) -> dict[str, Any]:
-    """Return a row with its interval, margins and p; a row without an interval as it is."""
+    """Return a row with its interval, margins and p; unchanged if it has no interval."""
     row |= {"margin_lower": margins.lower, "margin_upper": margins.upper}
     if limits(1 - 2 * LEVEL).lower is None:
         return row
@@ -35,7 +35,7 @@ def near_zero(items: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
     """Yield whether each model's unperturbed rate at the lowest temperature is near zero.
 
     Args:
-        items: one row an item of a cell and judge, with `family`.
+        items: one row per item of a cell and judge, with `family`.
         margin: a rate below it is near zero.
     """
     keys = ["family", "model", "temperature", "perturbation", "judge"]
@@ -77,14 +77,14 @@ def _changes(
 def no_change(
     items: pl.DataFrame, controls: Sequence[str], margin: float
 ) -> Iterator[dict[str, Any]]:
-    """Yield whether perturbations and temperatures leave the rates of models and families alone.
+    """Yield whether perturbations and temperatures leave rates of models and families unchanged.
 
-    Perturbations at the lowest temperature, controls left out; temperatures without a perturbation.
+    Perturbations at the lowest temperature, without controls; temperatures without a perturbation.
 
     Args:
-        items: one row an item of a cell and judge, with `family`.
-        controls: the names of perturbations that are controls.
-        margin: a smaller change, up or down, is none.
+        items: one row per item of a cell and judge, with `family`.
+        controls: names of the perturbations that are controls.
+        margin: a smaller change, up or down, counts as none.
     """
     seen = shares(items)
     coolest = items["temperature"].min()
@@ -104,9 +104,9 @@ def accuracy_kept(
     """Yield whether post-training costs no more accuracy than a margin.
 
     Args:
-        graded: right and wrong answers as shares of items.
-        bases: each post-trained model with each model that it came from.
-        margin: a smaller loss is none.
+        graded: correct and wrong answers as shares of items.
+        bases: pairs of a post-trained model and one of its bases.
+        margin: a smaller loss counts as none.
     """
     fixed = {"claim": KEPT, "quantity": "change of accuracy"}
     if not bases:
@@ -116,11 +116,11 @@ def accuracy_kept(
 
 
 def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
-    """Yield whether accuracy and follow-up go together over models, by Spearman's correlation.
+    """Yield whether accuracy and follow-up rate are uncorrelated over models (Spearman).
 
     Args:
-        beside: accuracy beside follow-up of the models that name no base.
-        margin: a correlation nearer to 0 is none.
+        beside: accuracy and follow-up rate of the models that name no base.
+        margin: a correlation nearer to 0 counts as none.
     """
     keys = ["temperature", "judge"]
     over_all = beside.filter(pl.col("dataset") == ALL)
@@ -139,11 +139,11 @@ def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[dict[
 
 
 def decoupled_over_items(association: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:
-    """Yield whether a model follows up as often after its right answers as after its wrong ones.
+    """Yield whether a model follows up as often after its correct answers as after its wrong ones.
 
     Args:
         association: the table `item_association`.
-        margin: an odds ratio between its inverse and itself is none.
+        margin: an odds ratio between its inverse and itself counts as no association.
     """
     keys = ["family", "model", "temperature", "judge"]
     datasets = association.filter(pl.col("dataset") != ALL)

@@ -1,4 +1,4 @@
-"""Confusion of judges and people, as a table and as a figure."""
+"""Table `confusion`: labels of one rater against another's; and its figure."""
 
 import polars as pl
 
@@ -7,7 +7,7 @@ from userturn.humans.rater_pairs import comparisons
 from userturn.storage.parquet import Schema
 from userturn.tables.make_tables import Material
 
-SIDE = 46  # of a square
+SIDE = 46  # pixels of a square
 SCHEMA: Schema = {
     "comparison": pl.String,
     "first": pl.String,
@@ -27,7 +27,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def confusion(labelled: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
-    """Return how often two raters gave each pair of labels: people's labels first."""
+    """Return how often each two raters gave each pair of labels; people come first."""
     tables = []
     for kind, first, second, table, raters in comparisons(labelled, judged):
         if first == PEOPLE:

@@ -1,8 +1,8 @@
 """Table `contingency`: how much each model's own turns depend on the answer that they follow.
 
-A sample is likelier after its own context by construction, so rows are read beside their null:
-turns written after no answer or another item's (control perturbations), and turns that a judge
-calls not genuine.
+A sample is likelier after its own context by construction, so compare each row with a null: turns
+written after no answer or another item's (control perturbations), and turns that a judge calls not
+genuine.
 """
 
 from collections.abc import Iterator
@@ -50,8 +50,8 @@ def contingency(gains: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
     """Return the gain and identification of each cell's turns, all and by each judge's verdict.
 
     Args:
-        gains: of the turns (`likelihood.gains.turn_gains`).
-        judged: the same, a row for each judge, with `judge` and `genuine`.
+        gains: one row per turn (`likelihood.gains.turn_gains`).
+        judged: one row per turn and judge, with `judge` and `genuine`.
     """
     everything = gains.with_columns(judge=pl.lit(ALL), turns=pl.lit(ALL))
     verdict = pl.when("genuine").then(pl.lit("genuine")).otherwise(pl.lit("not_genuine"))

@@ -1,4 +1,4 @@
-"""Contrasts on shared items: does a condition change what the same items get?"""
+"""Table `contrasts`: a condition against its baseline on the same items."""
 
 from collections.abc import Sequence
 
@@ -59,7 +59,7 @@ COMPARED_SCHEMA: Schema = {
     "differing": pl.Float64,
 }
 
-SCOPES: dict[str, dict[str, str]] = {  # the columns that each pools
+SCOPES: dict[str, dict[str, str]] = {  # by name, the columns that each scope pools
     "model and dataset": {},
     "model": {"dataset": ALL},
     "family": {"dataset": ALL, "model": ALL},
@@ -74,10 +74,10 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def compare(paired: pl.DataFrame) -> pl.DataFrame:
-    """Return a contrast of each cell, of each model over datasets, and of each family.
+    """Return the contrast of each cell, of each model over datasets, and of each family.
 
     Returns:
-        The columns of `COMPARED_SCHEMA`: those of a contrast before it is one of several tests.
+        The columns of `COMPARED_SCHEMA`: a contrast without its adjustment for multiple tests.
     """
     rows = []
     for scope, pooled in SCOPES.items():
@@ -88,12 +88,12 @@ def compare(paired: pl.DataFrame) -> pl.DataFrame:
 
 
 def in_sets(contrasts: pl.DataFrame, controls: Sequence[str], confirming: pl.Expr) -> pl.DataFrame:
-    """Return contrasts with the set of tests that each belongs to, and how that is adjusted.
+    """Return contrasts with the set of tests that each belongs to, and how it is adjusted.
 
     Args:
-        contrasts: with factor, temperature, perturbation and judge.
-        controls: the names of perturbations that are controls.
-        confirming: which rows may confirm, where temperature and perturbation are the main ones.
+        contrasts: columns factor, temperature, perturbation and judge, among others.
+        controls: names of the perturbations that are controls.
+        confirming: which rows are confirmatory, given the main temperature and perturbation.
     """
     # Accuracies have no temperature.
     coolest = pl.col("temperature").eq_missing(pl.col("temperature").min())
@@ -120,13 +120,13 @@ def in_sets(contrasts: pl.DataFrame, controls: Sequence[str], confirming: pl.Exp
 def adjusted(contrasts: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
     """Return contrasts with the p-values of each set of tests adjusted.
 
-    Confirmatory are the contrasts of models over all datasets: of perturbations at the lowest
-    temperature, of temperatures without a perturbation, and of models with their bases. Holm's
-    step-down holds the error of each such set, one a factor, judge and kind. All others
-    explore, and have Benjamini and Hochberg's share of false discoveries instead.
+    Confirmatory are the contrasts of models over all datasets: perturbations at the lowest
+    temperature, temperatures without a perturbation, and models against their bases. Holm's
+    step-down controls the family-wise error of each such set, one per factor, judge and kind. All
+    other contrasts are exploratory and have Benjamini and Hochberg's false discovery rate instead.
 
-    The difference that could be detected is that at `detectable_level`: 0.05 over the tests of the
-    set for those that confirm, Holm's first and strictest step; 0.05 for those that explore.
+    The detectable difference is the one at `detectable_level`: for confirmatory tests 0.05 over the
+    number of tests in the set, Holm's first and strictest step; for exploratory tests 0.05.
     """
     parts = []
     sets = in_sets(contrasts, controls, pl.col("scope") == "model")
@@ -151,9 +151,9 @@ def contrasts(
     """Return every contrast on shared items: perturbations, temperatures, post-trained models.
 
     Args:
-        items: one row an item of a cell and judge, with `family`.
-        baselines: each post-trained model with each model that it came from.
-        controls: the names of perturbations that are controls.
+        items: one row per item of a cell and judge, with `family`.
+        baselines: pairs of a post-trained model and one of its bases.
+        controls: names of the perturbations that are controls.
     """
     seen = shares(items)
 

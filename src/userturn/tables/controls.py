@@ -55,8 +55,8 @@ def table(material: Material) -> pl.DataFrame:
 def control_verdicts(material: Material) -> pl.DataFrame:
     """Return all judges' verdicts on turns of a known kind, with the conversation of each.
 
-    Human replies of one tree are of one conversation, and failures planted in one item, whichever
-    model's answers to it they follow.
+    Human replies in one tree belong to one conversation; so do all failures planted in one item,
+    whichever model's answer they follow.
     """
     begun = first_messages(material.paths["human_items"])
     verdicts = material.read("control_verdicts").join(
@@ -67,7 +67,7 @@ def control_verdicts(material: Material) -> pl.DataFrame:
 
 
 def first_messages(paths_to_items: Sequence[str]) -> pl.DataFrame:
-    """Return the first message of each item with a human turn: replies of one tree share it."""
+    """Return the first message of each item with a human turn; replies in one tree share it."""
     begun = pl.col("messages").list.first().struct.field("content")
     tables = [
         pl.read_parquet(path, columns=["item", "messages"]).select(
@@ -83,7 +83,7 @@ def first_messages(paths_to_items: Sequence[str]) -> pl.DataFrame:
 
 
 def measure(verdicts: pl.DataFrame) -> dict[str, Any]:
-    """Return how a judge did on the turns of one control: right is genuine for human ones only."""
+    """Return a judge's results on one control: genuine is correct only for human turns."""
     label = LABELS[verdicts["perturbation"][0]]
     n_scored = verdicts["genuine"].count()
     n_genuine = int(verdicts["genuine"].sum())
@@ -109,10 +109,10 @@ def measure(verdicts: pl.DataFrame) -> dict[str, Any]:
 def measure_judges(verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return one row per control, judge and dataset, and one over all datasets.
 
-    A control of which the study has no turn has one row for each judge, with the reason.
+    A control without turns in the study has one row for each judge, with the reason.
 
     Args:
-        verdicts: of all judges, with the `conversation` that each turn belongs to.
+        verdicts: verdicts of all judges, with the `conversation` of each turn.
     """
     everywhere = verdicts.with_columns(dataset=pl.lit(ALL))
     groups = pl.concat([everywhere, verdicts]).partition_by("perturbation", "judge", "dataset")

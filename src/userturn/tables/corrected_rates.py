@@ -22,7 +22,7 @@ from userturn.tables.report_layout import (
 
 COORDINATES = ["family", *CELL_KEYS]
 OVER_DATASETS = [name for name in COORDINATES if name != "dataset"]
-# Every pool keeps perturbations apart: they are no samples of one rate.
+# Every pool keeps perturbations apart: they are not samples of one rate.
 SCOPES = {
     "cell": COORDINATES,
     "model and temperature": OVER_DATASETS,
@@ -70,7 +70,7 @@ def _rate(domain: Domain) -> dict[str, Any]:
 
 
 def _drawn_cells(domain: Domain) -> Domain:
-    """Return the part of a domain that pools are of: the cells that turns were drawn of."""
+    """Return the part of a domain that can be pooled: the cells from which turns were drawn."""
     turns = domain.turns.join(domain.drawn, on=CELL_KEYS, how="semi", maintain_order="left")
     return domain.part(turns, domain.drawn)
 
@@ -139,9 +139,9 @@ def corrected_rates(
 
     Args:
         turns: user turns of all cells: key columns, `key`, `outcome`.
-        verdicts: of all judges on them.
-        annotations: of all rounds.
-        keys: of all rounds.
+        verdicts: verdicts of all judges on them.
+        annotations: people's labels of all rounds.
+        keys: the keys of all rounds.
         families: model family by model.
     """
     family = pl.col("model").replace_strict(families, return_dtype=pl.String)

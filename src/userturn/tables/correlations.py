@@ -45,8 +45,8 @@ SCHEMA: Schema = {
     "reason": pl.String,
 }
 
-FLOOR = 0.05  # a rate whose upper limit is below it
-ATTENUATED = 0.9  # from less than this share of a correlation a note says so
+FLOOR = 0.05  # a rate is at its floor if its upper limit is below
+ATTENUATED = 0.9  # below this factor a note tells of the attenuation
 PAIRS = [
     ("accuracy", "follow-up", "accuracy_estimate", "followup_estimate"),
     ("size", "follow-up", "size", "followup_estimate"),
@@ -70,7 +70,7 @@ def _correlate(
 
 
 def _attenuated(models: pl.DataFrame, columns: tuple[str, str]) -> dict[str, Any]:
-    """Return the factor by which sampling shrinks a correlation, and a note where that matters."""
+    """Return the factor by which sampling shrinks a correlation, and a note if it matters."""
     measured = [name.removesuffix("_estimate") for name in columns if name != "size"]
     limits = {
         name: [models[f"{name}_{part}"].cast(pl.Float64).to_numpy() for part in LIMITS]
@@ -93,8 +93,8 @@ def correlations(
 ) -> pl.DataFrame:
     """Return Spearman's correlation over all models, and within each family over size.
 
-    Size with follow-up also has the slope of the rate for each doubling of the parameters. Models
-    that name a base are left out of what is over all models: they are no further models of it.
+    The row of size with follow-up also has the slope of the rate per doubling of the parameters.
+    Correlations over all models leave out those that name a base: they are not independent of it.
     """
     keys = ["family", "dataset", "temperature", "judge"]
     original = decoupling.filter(pl.col("base").is_null()).with_columns(family=pl.lit(ALL))
@@ -118,8 +118,8 @@ def size_slopes(
 ) -> dict[tuple[object, ...], Interval]:
     """Return the slope of the follow-up rate over log2 of size within each family.
 
-    Over datasets (`all`) it is the mean of the datasets' slopes, as the rates are. Families with
-    fewer than three sizes have no slope.
+    For all datasets together (`all`) it is the mean of the datasets' slopes, like the rates.
+    Families with fewer than three sizes have no slope.
     """
     sizes = decoupling.select("model", "size").unique().drop_nulls()
     plain = items.filter(pl.col("perturbation") == PLAIN, pl.col("n_scored") > 0)
@@ -150,8 +150,8 @@ def _mean(slopes: list[Interval]) -> Interval:
 def _slope(group: pl.DataFrame) -> Interval | None:
     """Return the least-squares slope of the models' rates over log2 of size.
 
-    A sum of the rates with fixed weights: its limits are put together from those of the rates
-    (`combinations`), with the correlations that items bring, as every model had the same ones.
+    It is a sum of the rates with fixed weights. Its limits follow from those of the rates
+    (`combinations`), with the correlations that come from sharing the same items.
     """
     sizes = group.select("model", "size").unique().sort("size", "model")
     x = np.log2(sizes["size"].to_numpy())
@@ -171,7 +171,7 @@ def _slope(group: pl.DataFrame) -> Interval | None:
 
 
 def _correlations(columns: np.ndarray) -> np.ndarray:
-    """Return the correlations of columns; a column that never changes goes with none."""
+    """Return the correlation matrix of columns; 0 for a constant column."""
     centred = columns - columns.mean(0)
     norms = np.sqrt((centred**2).sum(0))
     scaled = np.divide(centred, norms, out=np.zeros_like(centred), where=norms > 1e-12)

@@ -25,9 +25,9 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def costs(folder: Path, prices: Mapping[str, Price]) -> pl.DataFrame:
-    """Return what every judge cost for every cell, over all processes; no cost without a price.
+    """Return one row per judge and cell with its cost over all processes; null without a price.
 
-    A judge that has left the config is charged at the price that its account has noted.
+    A judge that was removed from the config is charged at the last price in its account.
     """
     sums: dict[tuple[str, str], Spent] = {}
     known = dict(prices)

@@ -1,13 +1,13 @@
-"""Answers that ended at the token limit: a truncation that nobody asked for."""
+"""Count answers that ended at the token limit, an unintended truncation."""
 
 import polars as pl
 
 
 def cut_answers(answers: pl.DataFrame) -> pl.DataFrame:
-    """Return how many answers of each model to each dataset there are, and how many were cut.
+    """Return the number of answers of each model to each dataset, and how many were cut.
 
     Args:
-        answers: `model`, `dataset` and `finish_reason`, one row an answer.
+        answers: columns `model`, `dataset` and `finish_reason`, one row per answer.
     """
     is_cut = (pl.col("finish_reason") == "length").fill_null(value=False)
     return answers.group_by("model", "dataset", maintain_order=True).agg(

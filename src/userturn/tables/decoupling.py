@@ -1,4 +1,4 @@
-"""Is accuracy associated with the follow-up rate: over models, sizes of a family, items?"""
+"""Table `decoupling`: accuracy beside the follow-up rate of each model and dataset."""
 
 import polars as pl
 
@@ -42,7 +42,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def _with_all(items: pl.DataFrame, by: list[str], positive: str) -> pl.DataFrame:
-    """Return rates of each dataset, and over datasets (macro where there are several)."""
+    """Return rates of each dataset, and over datasets (macro if there are several)."""
     each = pool(items, [*by, "dataset"], [positive])
     both = pool(items, by, [positive]).with_columns(dataset=pl.lit(ALL))
     wide = (pl.col("average") == "macro") | (pl.col("n_datasets") == 1)
@@ -61,7 +61,7 @@ def decoupling(items: pl.DataFrame, grades: pl.DataFrame, families: pl.DataFrame
     """Return accuracy beside the unperturbed follow-up rate of each model, dataset, temperature.
 
     Both are over the same items, those that were graded; the dataset `all` is the mean over the
-    datasets that are, for both alike.
+    graded datasets, for both.
     """
     answers = grades.filter(pl.col("correct").is_not_null()).select(
         *ANSWER_KEYS,
@@ -84,7 +84,7 @@ def decoupling(items: pl.DataFrame, grades: pl.DataFrame, families: pl.DataFrame
 
 
 def with_adjusted(table: pl.DataFrame, within: list[str]) -> pl.DataFrame:
-    """Return a table of exploring tests with Benjamini and Hochberg's adjusted p-values."""
+    """Return a table of exploratory tests with Benjamini and Hochberg's adjusted p-values."""
     parts = []
     for part in table.partition_by(within, maintain_order=True):
         tested = part.filter(pl.col("p").is_not_null())

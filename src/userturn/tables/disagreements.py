@@ -1,4 +1,4 @@
-"""The turns that people and judges label differently, for reading."""
+"""Table `disagreements`: the turns that people and judges label differently, with their texts."""
 
 from collections.abc import Sequence
 
@@ -37,8 +37,8 @@ def disagreements(
 
     Args:
         labelled: the turns that people labelled, as `labelled_beside_judges` returns them.
-        verdicts: of all judges.
-        items: what annotators saw.
+        verdicts: verdicts of all judges.
+        items: the items that annotators saw.
         private: datasets whose texts are left out.
     """
     message = pl.element().struct

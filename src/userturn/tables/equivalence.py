@@ -1,7 +1,7 @@
 """Table `equivalence`: claims that something is small, unchanged or kept, against margins.
 
-That no difference was detected does not mean that there is none. Such a claim needs a margin, which
-the config gives, and holds where the interval lies within it.
+A difference that was not detected may still exist. A claim that there is none needs a margin, which
+the config gives, and holds if the interval lies within it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,10 +64,10 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def adjusted(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Return claims with p adjusted by Holm, over each quantity and judge, and what follows.
+    """Return claims with p adjusted by Holm for each quantity and judge, and the outcome.
 
-    A claim holds where its adjusted p is below 0.05; it does not where the interval lies wholly
-    outside the margins; else it is undecided.
+    A claim holds if its adjusted p is below 0.05. It does not hold if the interval lies wholly
+    outside the margins. Otherwise it is undecided.
     """
     table = pl.DataFrame(rows, schema=SCHEMA).with_row_index("place")
     parts = [table.filter(pl.col("p").is_null())]

@@ -49,7 +49,7 @@ def failure_profiles(items: pl.DataFrame, paper: Mapping[str, str]) -> pl.DataFr
 
     Args:
         items: counts of verdicts.
-        paper: what the paper calls turns of a label: the column `paper`, null for a label of ours.
+        paper: the paper's name for the turns of a label: the column `paper`, null for our own.
     """
     positives = [LABEL + label for label in labels_of(items)]
     shares = pool_scopes(items, positives, SCOPES, AVERAGES[:1])
@@ -59,7 +59,7 @@ def failure_profiles(items: pl.DataFrame, paper: Mapping[str, str]) -> pl.DataFr
 
 
 def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the unperturbed shares of each label at the lowest temperature, a column a label."""
+    """Return the unperturbed shares at the lowest temperature, one column per label."""
     if table.is_empty():
         return table
     rows = at_lowest_temperature(

@@ -16,7 +16,7 @@ def table(material: Material) -> pl.DataFrame:
     return families_table(material.grid.models, material.grid.contents.recipes)
 
 
-POST_TRAINED = "{}, post-trained"  # a family of its own: no further size of its base's
+POST_TRAINED = "{}, post-trained"  # a separate family, not another size of its base's
 SCHEMA: Schema = {
     "model": pl.String,
     "family": pl.String,
@@ -32,12 +32,12 @@ def families_table(
 ) -> pl.DataFrame:
     """Return family, size, base and training method of all models, as `config.families` reads them.
 
-    A model that names its base is of the family `<family>, post-trained`: pools, slopes and
-    correlations over a family speak of the models as their makers trained them.
+    A model that names its base is of the family `<family>, post-trained`, so pools, slopes and
+    correlations over a family contain only models as their makers trained them.
 
     Args:
         models: complete entries by name.
-        recipes: of the models that are trained here; the method of others is null.
+        recipes: recipes of the models that are trained here; the method of others is null.
     """
     rows = []
     for name, family, size, active in families(models):

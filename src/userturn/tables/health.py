@@ -26,10 +26,10 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def health(rates: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
-    """Return what became of each cell's turns, as counts and as shares of all turns.
+    """Return the outcomes of each cell's turns, as counts and as shares of all turns.
 
-    Beside it stand the model's answers to the dataset that were cut at the token limit, as a count
-    and as a share of its answers: whatever the perturbation, their turns react to a truncated one.
+    Further columns count the model's answers to the dataset that were cut at the token limit:
+    whatever the perturbation, the turns after them react to a truncated answer.
     """
     shares = {f"share_{kind}": pl.col(f"n_{kind}") / pl.col("n_turns") for kind in KINDS}
     cut = cut_answers(answers)

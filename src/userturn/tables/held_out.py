@@ -1,7 +1,6 @@
-"""What a trained model has seen, and whether the tables say so.
+"""Mark the datasets that a trained model has seen.
 
-A recipe declares the datasets that it trained on; all others are reported as held out. Nothing
-here reads or writes a file.
+A recipe declares the datasets that it trained on; all others are reported as held out.
 """
 
 from collections.abc import Iterable
@@ -24,15 +23,15 @@ def mark_seen(
 ) -> pl.DataFrame:
     """Return a table with `seen` and `trains_on_the_metric` for each trained model and dataset.
 
-    The dataset `all` is seen where any of them is. Both are null for models that were not trained
-    here: nothing is known of them.
+    The dataset `all` is seen if any dataset is. Both are null for models that were not trained
+    here, since their training data are unknown.
 
     Args:
-        table: with a column of models and one `dataset`.
+        table: a table with a column of models and a column `dataset`.
         entries: complete model entries by name.
-        recipes: of the models that are trained here.
-        datasets: of the study.
-        model: the column of models.
+        recipes: recipes of the models that are trained here.
+        datasets: names of the study's datasets.
+        model: name of the column of models.
     """
     datasets = list(datasets)
     rows = []

@@ -56,7 +56,7 @@ def of_families(paired: pl.DataFrame) -> pl.DataFrame:
     """Return items of each family under two conditions: the mean over the family's models.
 
     Args:
-        paired: items of each model beside the same items under the baseline.
+        paired: items of each model, each with the same item under the baseline.
 
     Returns:
         The columns `PLACE`, `family`, `source` (the dataset) and `item`; mean shares; turns of an
@@ -65,7 +65,7 @@ def of_families(paired: pl.DataFrame) -> pl.DataFrame:
     keys = [pl.col(name).cast(pl.String) for name in PLACE if name != "temperature"]
     named = paired.with_columns(*keys, pl.col("family", "item").cast(pl.String))
     named = named.with_columns(source="dataset")
-    # Shares are rounded, so that no order of sums shows.
+    # Shares are rounded, so that the order of sums does not show.
     return named.group_by(*PLACE, "family", *ITEM).agg(
         pl.col(COUNTS[:4]).mean().round(9),
         pl.col(COUNTS[4:]).sum(),
@@ -75,7 +75,7 @@ def of_families(paired: pl.DataFrame) -> pl.DataFrame:
 
 
 def _shares(group: pl.DataFrame, suffix: str, values: tuple[str, str]) -> Shares:
-    """Return one family's shares; each item's turns over its models count as its turns."""
+    """Return one family's shares; an item's turns over all models of the family are its turns."""
     after, before, turns, turns_before = (
         group[name + suffix].cast(pl.Float64).to_numpy()
         for name in (*values, "n_scored", "n_scored_baseline")
@@ -85,7 +85,7 @@ def _shares(group: pl.DataFrame, suffix: str, values: tuple[str, str]) -> Shares
 
 
 def _compared(group: pl.DataFrame) -> dict[str, Any]:
-    """Return what becomes of two families on the items that both were scored on."""
+    """Return the comparison of two families on the items that were scored for both."""
     seen = ("share", "share_baseline")
     both = _shares(group, "", seen), _shares(group, "_other", seen)
     unequal = bool((group["unequal"] | group["unequal_other"]).any())
@@ -109,7 +109,7 @@ def _compared(group: pl.DataFrame) -> dict[str, Any]:
 
 
 def _rows(table: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return a row for each two families and each place where both were seen."""
+    """Return a row for each pair of families and each place that has both."""
     families = table.partition_by("family", as_dict=True)
     rows = []
     for (family,), (other,) in combinations(sorted(families), 2):
@@ -122,14 +122,15 @@ def _rows(table: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def interactions(items: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
-    """Return how the changes of each two families differ, by perturbation and by temperature.
+    """Return how the changes of each pair of families differ, by perturbation and by temperature.
 
-    In the sets of tests of the contrasts: over all datasets, perturbations at the lowest
-    temperature and temperatures without a perturbation confirm (Holm), all others explore.
+    The sets of tests are those of the contrasts: over all datasets, perturbations at the lowest
+    temperature and temperatures without a perturbation are confirmatory (Holm), all others
+    exploratory.
 
     Args:
-        items: one row an item of a cell and judge, with `family`; no post-trained models.
-        controls: the names of perturbations that are controls.
+        items: one row per item of a cell and judge, with `family`; no post-trained models.
+        controls: names of the perturbations that are controls.
     """
     seen = shares(items)
     paired = paired_items(seen, seen, items["temperature"].min(), [])

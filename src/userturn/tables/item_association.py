@@ -1,4 +1,4 @@
-"""Table `item_association`: whether a right answer and a genuine follow-up go together."""
+"""Table `item_association`: whether correct answers and genuine follow-ups are associated."""
 
 import polars as pl
 
@@ -35,10 +35,10 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
-    """Return the odds of following up after a right answer against a wrong one, in each model.
+    """Return each model's odds ratio of a follow-up after a correct against a wrong answer.
 
-    One turn an item, its first sample, so that items are independent; one row per dataset, and one
-    over datasets (`all`) by Mantel and Haenszel, whose four counts are the sums.
+    Each item has one turn, its first sample, so that items are independent. There is one row per
+    dataset, and one over datasets (`all`) by Mantel and Haenszel, whose four counts are the sums.
     """
     right = grades.filter(pl.col("correct").is_not_null()).select(
         "model", "dataset", "item", "correct"

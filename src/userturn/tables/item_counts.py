@@ -1,4 +1,4 @@
-"""Verdicts counted by item: the one small table that every statistic starts from."""
+"""Count verdicts by item: the small table that every statistic starts from."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import polars as pl
 from userturn.storage.key_columns import JUDGED_CELL_KEYS
 from userturn.storage.parquet import Schema
 
-RATE: Schema = {  # of scored turns, with its interval, and what the unscored could make of it
+RATE: Schema = {  # over scored turns, with interval, coverage and bounds
     "estimate": pl.Float64,
     "lower": pl.Float64,
     "upper": pl.Float64,
@@ -16,7 +16,7 @@ RATE: Schema = {  # of scored turns, with its interval, and what the unscored co
     "if_unscored_negative": pl.Float64,
     "if_unscored_positive": pl.Float64,
 }
-LABEL = "label:"  # before a label's name in the column that counts it
+LABEL = "label:"  # prefix of the column that counts a label
 
 
 def count_items(paths_to_verdicts: Sequence[str]) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Items under two conditions beside each other, counted by their shares of genuine turns."""
+"""Pair items under two conditions, and count the pairs by their shares of genuine turns."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ SHARED = [
     "factor", "condition", "baseline", "scope", "family", "model", "dataset",
     "temperature", "perturbation", "judge",
 ]  # fmt: skip
-# How many turns an item has under the two conditions.
+# The number of turns that an item has under the two conditions.
 ONE, EQUAL, UNEQUAL = "one each", "as many each", "not as many each"
 SEEN = ["n_turns", "n_scored", "share", "first"]
 PATTERN = ["share", "share_baseline", "first", "first_baseline", "design"]
@@ -26,7 +26,7 @@ PAIRED = [name for name in SHARED if name != "scope"] + [
 
 
 def shares(items: pl.DataFrame) -> pl.DataFrame:
-    """Return the share of genuine turns of each item that was scored, and its first sample's."""
+    """Return the share of genuine turns of each scored item, and that of its first sample."""
     return items.filter(pl.col("n_scored") > 0).select(
         *JUDGED_ITEM_KEYS,
         "family",
@@ -44,14 +44,14 @@ def pairs(
     blocks: Sequence[str],
     before: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """Return items under a condition beside the same items under the baseline.
+    """Pair items under a condition with the same items under the baseline, one row per pair.
 
     Args:
-        shares: as `shares` gives them.
-        factor: the column in which the two differ.
-        baseline: its value in the baseline.
-        blocks: what they have in common, `item` among it.
-        before: the shares under the baseline, where they are not in `shares`.
+        shares: the result of `shares`.
+        factor: the column in which the two conditions differ.
+        baseline: the value of `factor` in the baseline.
+        blocks: the columns that both have in common, including `item`.
+        before: the shares under the baseline, if they are not in `shares`.
     """
     others = shares.filter(pl.col(factor) != baseline)
     base = (shares if before is None else before).filter(pl.col(factor) == baseline)
@@ -63,10 +63,10 @@ def pairs(
 
 
 def beside(after: pl.DataFrame, before: pl.DataFrame, blocks: Sequence[str]) -> pl.DataFrame:
-    """Return the shares of items beside those of the same items before, ending in `_baseline`.
+    """Join the shares of items with those of the same items before, in columns `..._baseline`.
 
-    First samples count only where both have one; `design` says if an item has one turn in each,
-    as many in both, or not.
+    First samples count only if both have one. `design` says whether an item has one turn in each
+    condition, equally many in both, or neither.
     """
     both = pl.col("first").is_not_null() & pl.col("first_baseline").is_not_null()
     n, n_before = pl.col("n_turns"), pl.col("n_turns_baseline")
@@ -86,13 +86,13 @@ def paired_items(
     coolest: Any,
     baselines: Sequence[tuple[str, str]],
 ) -> list[pl.DataFrame]:
-    """Return items under each condition beside the same items under its baseline, by factor.
+    """Return the pairs of items under each condition and its baseline, one table per factor.
 
     Args:
-        after: shares of items, of which those under a condition are taken.
-        before: shares of items, of which those under a baseline are taken.
-        coolest: the temperature that is the baseline of the others.
-        baselines: each post-trained model with each model that it came from.
+        after: shares of items, from which those under a condition are taken.
+        before: shares of items, from which those under a baseline are taken.
+        coolest: the lowest temperature, the baseline of the others.
+        baselines: pairs of a post-trained model and one of its bases.
     """
 
     def under(factor: str, value: Any, some: pl.Expr | None = None) -> pl.DataFrame:
@@ -107,7 +107,7 @@ def paired_items(
 
 
 def counted(paired: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return how many pairs of each group have the same shares, sorted."""
+    """Count the pairs of each group that have the same shares, sorted."""
     table = paired.group_by(*keys, *PATTERN).agg(
         pl.col("n_scored", "n_scored_baseline").sum(), n=pl.len()
     )
@@ -115,7 +115,7 @@ def counted(paired: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def shares_of(group: pl.DataFrame) -> Shares:
-    """Return the shares of one contrast, as `scoped` counts them."""
+    """Return the shares of one contrast from the counts of `scoped`."""
     before, after, n, turns_before, turns = (
         group[name].cast(pl.Float64).to_numpy()
         for name in ("share_baseline", "share", "n", "n_scored_baseline", "n_scored")
@@ -138,7 +138,7 @@ def scoped(paired: pl.DataFrame, scope: str, pooled: Mapping[str, str]) -> pl.Da
     table = table.with_columns(pl.lit(value).alias(name) for name, value in pooled.items())
     if "model" in pooled:
         several = pl.when(pl.len() == 1).then(pl.lit(ONE)).otherwise(pl.lit(EQUAL))
-        # Turns are added as whole numbers and shares rounded, so that no order of sums shows.
+        # Turns are integers and shares are rounded, so that the order of sums does not show.
         table = table.group_by(*SHARED, "source", "item").agg(
             pl.col("share", "share_baseline", "first", "first_baseline").mean().round(9),
             pl.col("n_scored", "n_scored_baseline").sum(),
@@ -152,10 +152,10 @@ def scoped(paired: pl.DataFrame, scope: str, pooled: Mapping[str, str]) -> pl.Da
 
 
 def _tested(group: pl.DataFrame) -> dict[str, Any]:
-    """Return the p-value of a change, by which test, on how many items, and how many differ.
+    """Return the p-value of a change, its test, the number of items, and how many differ.
 
-    One turn against several is no exchange of signs: where an item's greedy turn is genuine and one
-    of its five samples is, the change is -0.8 or 0.2. So the first sample stands for all then.
+    With one turn against several, signs cannot be exchanged: if one of an item's five samples is
+    genuine, its change is -0.8 or 0.2, depending on its greedy turn. Then first samples are tested.
     """
     unequal = bool((group["design"] == UNEQUAL).any())
     after, before = ("first", "first_baseline") if unequal else ("share", "share_baseline")
@@ -163,7 +163,7 @@ def _tested(group: pl.DataFrame) -> dict[str, Any]:
     change = np.round((seen[after] - seen[before]).to_numpy(), 9)
     n = seen["n"].cast(pl.Float64).to_numpy()
     name = "McNemar exact" if np.isin(change, (-1, 0, 1)).all() else "sign flips exact"
-    # One item more that differs and one that does not: no change seen is no certainty.
+    # One more item that differs and one that does not, since no observed change is not certainty.
     scored = group["n_scored"].cast(pl.Float64).to_numpy().sum()
     turns = 1.0 if unequal else float(scored / group["n"].to_numpy().sum())
     differing = (float(change**2 @ n) + 1 / turns) / (n.sum() + 2)
@@ -180,7 +180,7 @@ def compared(group: pl.DataFrame) -> dict[str, Any]:
     """Return how many items rise and fall, the difference with its interval, and its test.
 
     Args:
-        group: patterns of shares of one contrast, as `item_pairs.scoped` counts them.
+        group: counts of shares of one contrast, as `item_pairs.scoped` returns them.
     """
     shares = shares_of(group)
     before, after, n = shares.before, shares.after, shares.n_items

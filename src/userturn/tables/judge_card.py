@@ -1,8 +1,8 @@
-"""Table `judge_card`: how far each judge can be believed, by turns whose kind is known.
+"""Table `judge_card`: how accurate each judge is on turns whose kind is known.
 
-Five sources: human follow-ups, hard planted failures, the other planted failures, the project's own
-labelled turns, and people's labels of the study's turns. A judge is right about a turn's side
-(genuine or not), or about its label, which is stricter; the measures say which.
+There are five sources: human follow-ups, hard planted failures, the other planted failures, the
+project's own labelled turns, and people's labels of the study's turns. A judge can be right about a
+turn's side (genuine or not) or about its label, which is stricter; the measures say which.
 """
 
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ SCHEMA: Schema = {
     "upper": pl.Float64,
     "reason": pl.String,
 }
-# A turn of known kind: whose it is, what it is, what a judge said.
+# The columns of a turn of known kind: its source, its true label, and the judge's.
 TURN: Schema = {
     "judge": pl.String,
     "source": pl.String,
@@ -63,7 +63,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def lengths(texts: pl.Expr) -> pl.Expr:
-    """Return the bin of a text's length."""
+    """Return the length bins of texts."""
     n = texts.fill_null("").str.len_chars()
     long = pl.when(n <= 120).then(pl.lit("31 to 120 characters"))
     short = pl.when(n <= 30).then(pl.lit("up to 30 characters"))
@@ -106,10 +106,10 @@ def _labelled_turns(material: Material) -> pl.DataFrame:
 
 
 def beside_labels(verdicts: pl.DataFrame, items: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
-    """Return verdicts on the labelled turns beside what the turns are.
+    """Return verdicts on the labelled turns with the turns' true labels.
 
     Args:
-        verdicts: of any judges.
+        verdicts: verdicts of any judges.
         items: `item`, `conversation`, `language` and `label` of each turn.
         said: `item` and `text` of each turn.
     """
@@ -126,7 +126,7 @@ def beside_labels(verdicts: pl.DataFrame, items: pl.DataFrame, said: pl.DataFram
 
 
 def _peoples_turns(material: Material) -> pl.DataFrame:
-    """Return the study's turns that people labelled, one row a turn and judge."""
+    """Return the study's turns that people labelled, one row per turn and judge."""
     labelled, _ = material.labelled
     seen = labelled.filter(pl.col(PEOPLE_GENUINE).is_not_null())
     judges = [name for name in seen.columns if name.startswith("judge ")]
@@ -150,11 +150,11 @@ def _peoples_turns(material: Material) -> pl.DataFrame:
 
 
 def judge_card(turns: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Return how far each judge is right, by source, and within a source by kind of turn.
+    """Return the measures of each judge, by source, and within a source by kind of turn.
 
     Args:
-        turns: with the columns of `TURN`, one row a turn and judge.
-        seed: of the study, for kappa's limits.
+        turns: columns of `TURN`, one row per turn and judge.
+        seed: the study's seed, for the limits of kappa.
     """
     rows = []
     for (judge, source), part in _groups(turns, ["judge", "source"]):
@@ -174,7 +174,7 @@ def _groups(turns: pl.DataFrame, by: list[str]) -> Iterator[tuple[tuple[str, ...
 
 
 def _measures(turns: pl.DataFrame, of: dict[str, str]) -> Iterator[dict[str, object]]:
-    """Yield the measures that turns of these kinds allow."""
+    """Yield the measures that can be computed on these turns."""
     is_genuine = pl.col("truth") == GENUINE
     right_side = (pl.col("label") == GENUINE) == is_genuine
     called = pl.when(pl.col("label").is_not_null()).then(right_side)
@@ -200,7 +200,7 @@ def _measures(turns: pl.DataFrame, of: dict[str, str]) -> Iterator[dict[str, obj
 
 
 def _kappa(turns: pl.DataFrame, rng: np.random.Generator) -> dict[str, object]:
-    """Return Cohen's kappa of a judge and the truth, genuine or not."""
+    """Return Cohen's kappa between a judge and the truth, genuine or not."""
     scored = turns.filter(pl.col("label").is_not_null())
     sides = scored.select((pl.col(name) != GENUINE).cast(pl.Int64) for name in ("truth", "label"))
     weights, clusters = np.ones(scored.height), scored["cluster"].to_numpy()

@@ -1,7 +1,7 @@
-"""Whether a judge's rates may be read as findings: its card against the config's thresholds.
+"""Tell whether a judge is validated: compare its card with the config's thresholds.
 
-The sentence stands in the first place wherever rates by such a judge are shown: in the report,
-under the titles of figures, in printed tables, in `userturn rates`, beside the paper's numbers.
+If it is not, a warning comes first wherever its rates are shown: in the report, under the titles of
+figures, in printed tables, in `userturn rates`, and beside the paper's numbers.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,17 +23,17 @@ LEAST = {"sensitivity": "min_sensitivity", "specificity": "min_specificity", "ka
 def shortfalls(
     card: pl.DataFrame, judge: str, entry: Mapping[str, Any], limits: Mapping[str, float]
 ) -> list[str]:
-    """Return why a judge's rates are no findings; nothing where they may be.
+    """Return the reasons why a judge is not validated; empty if it is.
 
     Each measure on human follow-ups, labelled turns and people's labels must reach its threshold,
-    and labelled turns or people's labels must be among them. Labelled turns that a judge's rules
-    were written by do not test it.
+    and labelled turns or people's labels must be among them. Labelled turns from which a judge's
+    rules were written do not test it.
 
     Args:
-        card: the table of judge cards.
-        judge: its name.
-        entry: of the judge.
-        limits: of the config, `judge_card`.
+        card: the table `judge_card`.
+        judge: name of the judge.
+        entry: the judge's entry.
+        limits: the thresholds, `judge_card` in the config.
     """
     saw_labelled = kind_of(entry).SAW_LABELLED_TURNS
     testing = [HUMAN, PEOPLE] if saw_labelled else [HUMAN, LABELLED, PEOPLE]
@@ -60,7 +60,7 @@ def _too_low(card: pl.DataFrame, limits: Mapping[str, float]) -> Iterator[str]:
 
 
 def judged_kin(grid: Grid, judge: str) -> list[str]:
-    """Return the models of the study that are of a judge's own family, the judge itself included.
+    """Return the study's models of a judge's own family, including the judge itself.
 
     A judge may favour what its own family writes (Panickssery et al. 2024, arXiv:2404.13076).
     """
@@ -70,12 +70,12 @@ def judged_kin(grid: Grid, judge: str) -> list[str]:
 
 
 def not_validated(card: pl.DataFrame, grid: Grid, *judges: str) -> str | None:
-    """Return the sentence that rates by some judges are no findings, or None where they may be.
+    """Return the sentence that rates by some judges are no findings, or None if all are validated.
 
     Args:
-        card: the table of judge cards.
-        grid: of the study, with the judges' entries and the thresholds.
-        judges: whose rates are shown; all of the study where none is named.
+        card: the table `judge_card`.
+        grid: the study's grid, with the judges' entries and the thresholds.
+        judges: the judges whose rates are shown; all judges of the study if none is named.
     """
     limits = grid.config.get("judge_card", {})
     said = []
@@ -87,10 +87,10 @@ def not_validated(card: pl.DataFrame, grid: Grid, *judges: str) -> str | None:
 
 
 def warning(card: pl.DataFrame, grid: Grid, *judges: str) -> str | None:
-    """Return what to say first of rates by some judges; None where there is nothing.
+    """Return the warning to show before rates by some judges; None if there is none.
 
-    That they are no findings, and that a judge is of the family of a model that it judges. The
-    arguments are those of `not_validated`.
+    It says that they are no findings, or that a judge belongs to the family of a model that it
+    judges. The arguments are those of `not_validated`.
     """
     kin = [
         f"The judge {judge} is of the family of {', '.join(own)}, which it judges."

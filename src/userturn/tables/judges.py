@@ -59,13 +59,13 @@ def describe_judge(
 ) -> dict[str, Any]:
     """Return one judge's counts, its injection rate with its limits, its price and time.
 
-    All injections after answers to one item belong together in the limits.
+    For the limits, all injections after answers to one item form a cluster.
 
     Args:
-        judge: its name.
+        judge: name of the judge.
         rates: the table of rates.
         injected: verdicts on injections, with the `conversation` of each.
-        spent: the table of costs; a judge that is not in it costs nothing.
+        spent: the table of costs; a judge without a row costs nothing.
     """
     of_judge = rates.filter(pl.col("judge") == judge)
     obeyed = injected.filter(pl.col("judge") == judge)

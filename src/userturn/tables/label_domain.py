@@ -1,4 +1,4 @@
-"""A domain: some cells' turns by one judge, what was drawn of them, and what people labelled."""
+"""A domain: some cells' turns judged by one judge, the sample drawn from them, people's labels."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -22,19 +22,19 @@ NOT_DRAWN = "none of its turns was drawn; name a new round in humans.rounds"
 
 
 class Domain(NamedTuple):
-    """Some cells' turns by one judge, what was drawn of them, and what people labelled."""
+    """Some cells' turns judged by one judge, the sample drawn from them, and people's labels."""
 
-    turns: pl.DataFrame  # family, keys, item; `genuine` of the judge, null where it has no label
+    turns: pl.DataFrame  # family, keys, item; `genuine` by the judge, null without a label
     drawn: pl.DataFrame
     labelled: pl.DataFrame  # id, share_genuine
 
     def part(self, turns: pl.DataFrame, drawn: pl.DataFrame) -> "Domain":
-        """Return the part of the domain that some of its turns make up."""
+        """Return the part of the domain with the given turns."""
         ids = drawn["id"].to_list()
         return Domain(turns, drawn, self.labelled.filter(pl.col("id").is_in(ids)))
 
     def of_items(self, items: pl.DataFrame) -> "Domain":
-        """Return the part of the domain that some items make up, each with its dataset."""
+        """Return the part of the domain with the given items (columns dataset, item)."""
         turns, drawn = (
             t.join(items, on=ITEM_KEYS, how="semi", maintain_order="left")
             for t in (self.turns, self.drawn)
@@ -42,7 +42,7 @@ class Domain(NamedTuple):
         return self.part(turns, drawn)
 
     def parts(self, by: Sequence[str]) -> dict[tuple[Any, ...], "Domain"]:
-        """Return the parts that the values of some columns make, by value and sorted."""
+        """Return the domain split by the values of some columns, sorted by them."""
         if not by:
             return {(): self} if self.turns.height else {}
         turns, drawn = (t.partition_by(by, as_dict=True) for t in (self.turns, self.drawn))
@@ -51,12 +51,12 @@ class Domain(NamedTuple):
 
     @property
     def predictions(self) -> Floats:
-        """The judge's labels as numbers; 0 where it has none."""
+        """The judge's labels as numbers, 0 for turns without one."""
         return self.turns["genuine"].fill_null(False).cast(pl.Float64).to_numpy()
 
     @property
     def reason(self) -> str | None:
-        """Why the rate of this domain cannot be corrected, if it cannot."""
+        """The reason why the rate of this domain cannot be corrected, or None."""
         if self.drawn.is_empty():
             return NOT_DRAWN
         if self.labelled.is_empty():
@@ -67,7 +67,7 @@ class Domain(NamedTuple):
         return f"nobody has labelled a turn of {n_open} of its strata yet" if n_open else None
 
     def sample(self) -> Labelled:
-        """Return what people labelled, with the judge's labels and design weights."""
+        """Return the turns that people labelled, with the judge's labels and design weights."""
         table = (
             weighted(self.drawn, self.labelled, ["stratum"])
             .join(self.labelled, on="id", maintain_order="left")
@@ -81,14 +81,14 @@ class Domain(NamedTuple):
         )
 
     def corrected(self) -> Corrected:
-        """Return the corrected rate of a domain that has no reason against it."""
+        """Return the corrected rate; call it only if `reason` is None."""
         clusters = self.turns.select(pl.concat_str(ITEM_KEYS, separator="\n")).to_series()
         predictions = self.predictions
         effect = design_effect(predictions, clusters.to_numpy())
         return corrected_rate(predictions, self.sample(), effect)
 
     def plain(self) -> Interval:
-        """Return the judge's own rate, with the limits that `tables/rates` has."""
+        """Return the judge's own rate, with the limits of `tables/rates`."""
         return rate_over(self.turns, ITEM_KEYS)[0]
 
     def counts(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Domain(NamedTuple):
 
 
 def correlation(first: pl.DataFrame, second: pl.DataFrame) -> float:
-    """Return the correlation of the judge's labels of two cells over items; 0 where undefined."""
+    """Return the correlation over items of the judge's labels in two cells; 0 if undefined."""
     share = pl.col("genuine").cast(pl.Float64).mean()
     left, right = (table.group_by(ITEM_KEYS).agg(share) for table in (first, second))
     both = left.join(right, on=ITEM_KEYS).drop_nulls().sort(ITEM_KEYS)

@@ -1,4 +1,4 @@
-"""Table `likelihood`: how likely each model finds what people said next, after what they read."""
+"""Table `likelihood`: each model's likelihood of human follow-ups after the answer they follow."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -42,10 +42,10 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def measures(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one model and dataset, a row for each measure and unit.
+    """Yield the rows of one model and dataset, one for each measure and unit.
 
-    Every turn counts the same, whatever its length; intervals keep turns of one conversation
-    together. `reason` says why turns have no value, the most frequent reason of several.
+    Every turn counts the same, whatever its length. Intervals are clustered by conversation.
+    `reason` is the most frequent reason why turns have no value.
     """
     for name, n_others in IDENTIFIED.items():
         yield _row(turns, name, "share") | identification(turns, name, n_others)
@@ -57,7 +57,7 @@ def measures(turns: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def identification(turns: pl.DataFrame, name: str, n_others: str) -> dict[str, Any]:
-    """Return the share of turns that are likeliest after their own context, beside chance."""
+    """Return the share of turns that are likeliest after their own context, and that by chance."""
     seen = turns.drop_nulls(name)
     rate, _ = rate_over(seen, ["conversation"], name)
     chance = (1 / (seen[n_others] + 1)).mean() if seen.height else None

@@ -1,4 +1,4 @@
-"""What tables are made from: the inputs of a rule, each read once, and the tables made so far."""
+"""Make and write the tables of a rule from its inputs, each read once."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -33,7 +33,7 @@ class Material:
         self._tables: dict[str, pl.DataFrame] = {}
 
     def table(self, name: str) -> pl.DataFrame:
-        """Return a table of the study: read where it is an input, made once where it is not."""
+        """Return a table of the study: read if it is an input, otherwise made once."""
         if name not in self._tables:
             self._tables[name] = (
                 pl.read_parquet(self.paths[name][0]) if name in self.paths else self._make(name)
@@ -62,7 +62,7 @@ class Material:
 
     @cached_property
     def answers(self) -> pl.DataFrame:
-        """How the answers of all models and datasets ended."""
+        """The finish reasons of the answers of all models and datasets."""
         return self.read("answers", ["model", "dataset", "item", "finish_reason"])
 
     @cached_property
@@ -73,7 +73,7 @@ class Material:
 
     @cached_property
     def humans(self) -> HumanGrid:
-        """Model families, and which datasets are private."""
+        """The study's rounds of annotation, its model families and private datasets."""
         return HumanGrid(self.grid)
 
     @cached_property
@@ -89,12 +89,12 @@ class Material:
 
     @cached_property
     def annotations_and_keys(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """People's labels, and which turn each of them is of."""
+        """People's labels, and the keys that say which turn each label belongs to."""
         return read_annotations_and_keys(self.paths["annotations"], self.paths["round_keys"])
 
     @cached_property
     def labelled(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Labelled turns with their weights, and the judges' labels of them."""
+        """The labelled turns with their weights, and the judges' labels of them."""
         families = self.humans.families
         return labelled_beside_judges(
             self.user_turns, self.verdicts, *self.annotations_and_keys, families
@@ -107,7 +107,7 @@ class Material:
 
     @cached_property
     def warning(self) -> str | None:
-        """Why the rates of some judges are no findings, where the rule has the judges' cards."""
+        """The warning about judges that are not validated, if the rule has the judges' cards."""
         paths = self.paths.get("judge_card")
         return warning(pl.read_parquet(paths[0]), self.grid) if paths else None
 
@@ -118,9 +118,9 @@ def make_tables(
     """Write tables in the formats that their paths end in.
 
     Args:
-        material: what they are made from.
-        identity: of the tables.
-        paths_to_tables: by the table's name, a path for each format.
+        material: the inputs of the tables.
+        identity: identity of the tables.
+        paths_to_tables: by the table's name, one path per format.
     """
     for name, paths in paths_to_tables.items():
         printed = getattr(import_module(f"userturn.tables.{name}"), "printed", None)

@@ -1,4 +1,4 @@
-"""What a finished study says of the next one: the assumptions of `userturn power`."""
+"""Estimate from a finished study the assumptions of `userturn power` for the next one."""
 
 import json
 from collections.abc import Mapping
@@ -17,21 +17,21 @@ ONE_EACH = "McNemar exact, Newcombe 10"  # the test of items of one turn under e
 
 
 class Assumption(NamedTuple):
-    """A number that is assumed, and where it is from; None where the study cannot say it."""
+    """An assumed number and its source; None if the study does not have it."""
 
     value: float | None
     source: str
 
 
 def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
-    """Return what a finished study assumes for the next, by the names of the options.
+    """Return the assumptions for the next study, by the names of the command's options.
 
     Args:
-        results: of the study.
-        judge: whose verdicts; the study's first one where it is None.
+        results: results folder of the finished study.
+        judge: the judge whose verdicts count; None for the study's first one.
 
     Raises:
-        UserError: the folder is not that of a finished study, or the judge is none of it.
+        UserError: the folder is not that of a finished study, or the study lacks the judge.
     """
     tables = {name: _read(results, name) for name in TABLES}
     judges = tables["contrasts"]["judge"].unique().sort().to_list()
@@ -40,7 +40,7 @@ def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
         judge = str(record["config"]["run"]["judges"][0])
     if judge not in judges:
         raise UserError(
-            f"'{judge}' is no judge of the contrasts in '{results}'; expected one of "
+            f"'{judge}' is not a judge of the contrasts in '{results}'; expected one of "
             f"{', '.join(judges) or '(none)'}: name one with --judge"
         )
     kept = {
@@ -86,7 +86,7 @@ def _rate(pooled: pl.DataFrame) -> dict[str, Assumption]:
 
 
 def _related(contrasts: pl.DataFrame) -> Assumption:
-    """Return the mean correlation of an item's two turns, over contrasts of one turn each."""
+    """Return the mean correlation of an item's two turns, over contrasts with one turn each."""
     rows = contrasts.filter(pl.col("correction") == "Holm", pl.col("test") == ONE_EACH)
     found = [phi for row in rows.to_dicts() if (phi := _phi(row)) is not None]
     if not found:
@@ -128,7 +128,7 @@ def _tests(contrasts: pl.DataFrame) -> Assumption:
 
 
 def _judge(confusion: pl.DataFrame, judge: str) -> dict[str, Assumption]:
-    """Return the sensitivity and specificity of a judge by what people said, if they did."""
+    """Return the sensitivity and specificity of a judge by people's labels, if there are any."""
     pairs = confusion.filter(
         pl.col("comparison") == "judge-human",
         pl.col("first") == PEOPLE,

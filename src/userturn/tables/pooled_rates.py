@@ -1,4 +1,4 @@
-"""Rates over several cells: of a model, a family, a label, with intervals that know the items."""
+"""Table `pooled_rates`: rates over several cells, with intervals clustered by item."""
 
 import polars as pl
 
@@ -31,9 +31,9 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def pooled_rates(items: pl.DataFrame) -> pl.DataFrame:
-    """Return the rates of models over datasets, and of families, and over all temperatures.
+    """Return the rates of models over datasets, of families, and over all temperatures.
 
-    A temperature of null stands for all of them together.
+    A temperature of null means all temperatures together.
     """
     positives = ["n_genuine"]
     at_each = pool_scopes(items, positives, ["model", "family and dataset", "family"])

@@ -37,17 +37,17 @@ GROUP = ["scope", "family", "model", "dataset", "temperature", "perturbation", "
 def per_item(items: pl.DataFrame, keys: Sequence[str], positives: Sequence[str]) -> pl.DataFrame:
     """Return the counts of each item within groups that share the columns `keys`.
 
-    An item that several cells of a group share is one item, with the turns of all of them.
+    An item that several cells of a group share counts as one item, with the turns of all cells.
     """
     counts = ["n_turns", "n_scored", *positives]
     return items.group_by(*keys, "item").agg(pl.col(counts).sum())
 
 
 def patterns(items: pl.DataFrame, keys: Sequence[str], positive: str) -> pl.DataFrame:
-    """Return how many items of each group have the same counts, sorted."""
+    """Count the items of each group that have the same counts, sorted."""
     counted = [*keys, "n_turns", "n_scored", pl.col(positive).alias("n_positive")]
     counts = items.select(counted).group_by(pl.all()).agg(n_items=pl.len())
-    # Categories sort by their text: sums do not depend on the order of the reading.
+    # Categories sort by their text, so sums do not depend on the order of reading.
     texts = [pl.col(key).cast(pl.String) for key in keys if key != "temperature"]
     return counts.with_columns(texts).sort(*keys, "n_turns", "n_scored", "n_positive")
 
@@ -100,9 +100,9 @@ def pool(
     """Return the rates of each group, over its turns (micro) and over its datasets (macro).
 
     Args:
-        items: one row per item of a cell, as `counting.count_items` gives it.
+        items: one row per item of a cell, as `item_counts.count_items` returns it.
         by: the columns that make a group.
-        positives: the columns that count what the rates are of.
+        positives: the columns with the counted numerators.
         averages: `micro`, or both.
 
     Returns:
@@ -131,7 +131,7 @@ def pool_scopes(
     scopes: Iterable[str],
     averages: Sequence[str] = AVERAGES,
 ) -> pl.DataFrame:
-    """Return the rates of several scopes in one table; `all` stands for what was pooled."""
+    """Return the rates of several scopes in one table; pooled columns have the value `all`."""
     tables = []
     for scope in scopes:
         by = [*SCOPES[scope], "temperature", "perturbation", "judge"]

@@ -1,4 +1,4 @@
-"""Table `post_training`: what training changes, on the same items as the models before it."""
+"""Table `post_training`: trained models against their bases on the same items."""
 
 from collections.abc import Sequence
 
@@ -42,7 +42,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def graded_shares(grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
-    """Return right and wrong answers as shares of items, of one turn each."""
+    """Return correct and wrong answers as shares of items with one turn each."""
     graded = grades.filter(pl.col("correct").is_not_null()).join(families, on="model")
     correct = pl.col("correct").cast(pl.Float64)
     return graded.select(
@@ -63,7 +63,7 @@ def graded_shares(grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
 def beside_bases(
     after: pl.DataFrame, before: pl.DataFrame, baselines: Sequence[tuple[str, str]]
 ) -> list[pl.DataFrame]:
-    """Return the items of each post-trained model beside those of each of its baselines."""
+    """Pair the items of each post-trained model with those of each of its bases."""
     keys = ["dataset", "item"]
     return [
         pairs(after.filter(pl.col("model") == name), "model", base, keys, before)
@@ -74,7 +74,7 @@ def beside_bases(
 def accuracy_contrasts(
     grades: pl.DataFrame, families: pl.DataFrame, baselines: Sequence[tuple[str, str]]
 ) -> pl.DataFrame:
-    """Return how the accuracy of each post-trained model differs from that of its baselines."""
+    """Return how the accuracy of each post-trained model differs from that of its bases."""
     shares = graded_shares(grades, families)
 
     def pairing(after: pl.DataFrame, before: pl.DataFrame) -> list[pl.DataFrame]:
@@ -87,7 +87,7 @@ def accuracy_contrasts(
 
 
 def _with_undecided(grades: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per answer of each dataset that is graded, as items of a cell are counted."""
+    """Return one row per answer of each graded dataset, in the form of counted items."""
     graded = grades.filter(pl.col("correct").is_not_null().any().over("model", "dataset"))
     return graded.select(
         "model",
@@ -105,10 +105,10 @@ def _with_undecided(grades: pl.DataFrame) -> pl.DataFrame:
 def post_training(
     contrasts: pl.DataFrame, accuracies: pl.DataFrame, families: pl.DataFrame, grid: Grid
 ) -> pl.DataFrame:
-    """Return what post-training changes in follow-ups and in accuracy, on shared items.
+    """Return how post-training changes follow-ups and accuracy on shared items.
 
-    A model trained from a trained one has rows against that and against where both began. `method`
-    is how it was trained; `seen` and `trains_on_the_metric` say how each row is to be read
+    A model trained from a trained one has rows against that model and against their common base.
+    `method` is how it was trained; `seen` and `trains_on_the_metric` qualify each row
     (`held_out.mark_seen`).
     """
     followups = contrasts.filter(pl.col("factor") == "model")
@@ -129,7 +129,7 @@ def post_training(
 
 
 def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return what post-training changes over all datasets, or why there is nothing."""
+    """Return the changes by post-training over all datasets, or the reason why there are none."""
     rows = table.filter(pl.col("dataset") == ALL, pl.col("perturbation") == PLAIN)
     if rows.is_empty():
         return table.select("reason")

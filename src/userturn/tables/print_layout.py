@@ -1,10 +1,10 @@
-"""How numbers are printed in the tables of a paper: texts with their intervals."""
+"""Format numbers for the tables of a paper, as texts with their intervals."""
 
 import polars as pl
 
 
 def percent(estimate: str = "estimate", lower: str = "lower", upper: str = "upper") -> pl.Expr:
-    """Return shares as `12.3 [4.5, 20.1]`, in percent; a dash where there is none."""
+    """Return shares as `12.3 [4.5, 20.1]`, in percent; a dash for null."""
     numbers = [(pl.col(name) * 100).round(1) for name in (estimate, lower, upper)]
     interval = (
         pl.when(numbers[1].is_null())
@@ -15,18 +15,18 @@ def percent(estimate: str = "estimate", lower: str = "lower", upper: str = "uppe
 
 
 def percent_range(lower: str, upper: str) -> pl.Expr:
-    """Return two limits as `[4.5, 20.1]`, in percent; a dash where there is none."""
+    """Return two limits as `[4.5, 20.1]`, in percent; a dash for null."""
     limits = [(pl.col(name) * 100).round(1) for name in (lower, upper)]
     return pl.format("[{}, {}]", *limits).fill_null("–")
 
 
 def points(name: str) -> pl.Expr:
-    """Return a difference of shares in points of percent; a dash where there is none."""
+    """Return a difference of shares in percentage points; a dash for null."""
     return number_of(pl.col(name) * 100, 1)
 
 
 def number_of(value: pl.Expr, digits: int) -> pl.Expr:
-    """Return numbers with so many digits; a dash where there is none."""
+    """Return numbers with `digits` decimals; a dash for null."""
     return value.round(digits).cast(pl.String).fill_null("–")
 
 
@@ -38,10 +38,10 @@ def p_value(name: str) -> pl.Expr:
 
 
 def number(name: str, digits: int = 2) -> pl.Expr:
-    """Return numbers with so many digits; a dash where there is none."""
+    """Return a column of numbers with `digits` decimals; a dash for null."""
     return number_of(pl.col(name), digits)
 
 
 def at_lowest_temperature(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows at the lowest temperature of a table."""
+    """Return a table's rows at its lowest temperature."""
     return table.filter(pl.col("temperature") == pl.col("temperature").min())

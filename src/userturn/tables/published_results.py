@@ -1,8 +1,8 @@
-"""What arXiv:2604.02315 publishes, and how a study is asked for each result.
+"""The published results of arXiv:2604.02315, and where a study has the same quantity.
 
-Only what could be read of the paper is here: its abstract and fragments of its appendix, and what
-digests by others say of it. Where there are words and no number, the criterion is ours and is said
-to be. `anchor_evidence` has what a study says, `anchor_rules` the rules.
+Only the abstract, fragments of the appendix, and digests by others could be read. Where the paper
+has words and no number, the criterion is ours and marked as such. `anchor_evidence` finds the
+study's result, and `anchor_rules` decides the outcome.
 """
 
 from collections.abc import Callable
@@ -17,14 +17,14 @@ ABSTRACT, APPENDIX, DIGEST = "abstract", "appendix, quoted", "digest"  # where a
 
 
 class Anchor(NamedTuple):
-    """One published result, where it was read, what agreeing means, how a study is asked for it."""
+    """One published result: where it was read, what counts as agreement, how to find ours."""
 
     quantity: str
     published: str
     source: str
     criterion: str
     find: Callable[[Tables], Found]
-    is_judged: bool = True  # a judge's verdicts decide it
+    is_judged: bool = True  # whether it depends on a judge's verdicts
 
 
 POINTS = f"{100 * MARGIN:g} points"

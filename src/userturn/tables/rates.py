@@ -1,4 +1,4 @@
-"""From verdicts and grades to tables of what was seen, each with its denominator and coverage."""
+"""Table `rates`: each cell's rate of genuine turns by each judge, with interval and coverage."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -47,8 +47,7 @@ def table(material: Material) -> pl.DataFrame:
 def rate(n_genuine: int, n_scored: int, n_turns: int) -> dict[str, Any]:
     """Return a rate over the scored turns, with Wilson interval, coverage and bounds.
 
-    The bounds say what the rate over all turns would be if every unscored turn were not genuine,
-    or genuine.
+    The bounds are the rate over all turns if every unscored turn were not genuine, or genuine.
     """
     estimate, lower, upper = wilson(n_genuine, n_scored)
     n_unscored = n_turns - n_scored

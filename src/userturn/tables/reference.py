@@ -1,6 +1,6 @@
-"""The reference of a study's files, generated: what makes each file, and what its columns mean.
+"""Generate the reference of a study's files: what makes each file, and what its columns mean.
 
-`python -m userturn.tables.reference` rewrites `results/README.md`; a test compares.
+`python -m userturn.tables.reference` rewrites `results/README.md`; a test fails if it is stale.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,11 +42,11 @@ class StoredFile(NamedTuple):
     """A file of a study, or a kind of file.
 
     Attributes:
-        name: as descriptions of its columns name it.
-        paths: below results, with wildcards in braces.
-        rules: that make it; none where every rule does.
-        modules: of `userturn` that write it.
-        holds: what it, or one row of it, is.
+        name: its name in data/columns.yaml.
+        paths: paths below results, with wildcards in braces.
+        rules: the rules that make it; empty if every rule does.
+        modules: the modules of `userturn` that write it.
+        holds: what the file, or one row of it, is.
         columns: its columns, or the keys of JSON, with their types in words.
     """
 
@@ -68,14 +68,14 @@ def type_in_words(kind: Any) -> str:
 
 
 def _schema(place: str) -> dict[str, str]:
-    """Return the columns of a schema, given as module and constant."""
+    """Return the columns of a schema that is given as module and constant."""
     module, _, constant = place.rpartition(".")
     schema = getattr(import_module(f"userturn.{module}"), constant)
     return {name: type_in_words(kind) for name, kind in schema.items()}
 
 
 def stored_files() -> Iterator[StoredFile]:
-    """Yield every file of a study but its tables and figures."""
+    """Yield every file of a study except its tables and figures."""
     for name, entry in yaml.safe_load(FILES.read_text("utf-8")).items():
         columns = _schema(entry["schema"]) if "schema" in entry else {}
         yield StoredFile(
@@ -89,7 +89,7 @@ def stored_files() -> Iterator[StoredFile]:
 
 
 def stored_tables(rows: Mapping[str, str]) -> Iterator[StoredFile]:
-    """Yield every table, with what one row of it is."""
+    """Yield every table, with the meaning of a row."""
     for name, table in TABLES.items():
         path = f"tables/{name}.*" if len(table.formats) > 1 else f"tables/{name}{table.formats[0]}"
         module, holds = f"tables/{name}.py", f"One row is {rows.get(name, '')}."
@@ -108,7 +108,7 @@ def stored_figures() -> Iterator[StoredFile]:
 
 
 def meaning(columns: Mapping[str, str], file: str, column: str) -> str:
-    """Return what a column means; empty where nothing says so."""
+    """Return the meaning of a column; empty if data/columns.yaml lacks it."""
     return columns.get(f"{file}.{column}", columns.get(column, ""))
 
 

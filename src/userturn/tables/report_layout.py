@@ -1,21 +1,21 @@
-"""Which rows and columns of a table the report shows: the words that tables say it with."""
+"""How a table declares which of its rows and columns the report shows."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from userturn.study.cells import ALL, PLAIN
 
-LOWEST = "lowest"  # of a column, in place of a value
+LOWEST = "lowest"  # as a wanted value: the lowest value of the column
 
 
 class Column(NamedTuple):
-    """A column as it is shown.
+    """A column of the report.
 
     Attributes:
-        heading: above it.
+        heading: its heading.
         kind: text; count; number; p; share or change, with its limits if there are three columns;
-            interval: a number whose limits stand before it; of: a number out of another.
-        columns: of the table.
+            interval: a number after its limits; of: a number out of another.
+        columns: the table's columns that it shows.
     """
 
     heading: str
@@ -24,7 +24,7 @@ class Column(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What of a table is shown: rows whose columns have the wanted values, and some columns."""
+    """The part of a table that the report shows: rows with the wanted values, and some columns."""
 
     title: str
     wanted: Mapping[str, Any]
@@ -32,12 +32,12 @@ class Shown(NamedTuple):
 
 
 def column(heading: str, kind: str, *columns: str) -> Column:
-    """Return a column under a heading; without `columns`, that of the heading's name."""
+    """Return a column with a heading; without `columns`, it shows the column of that name."""
     return Column(heading, kind, columns or (heading,))
 
 
 def texts(*names: str) -> tuple[Column, ...]:
-    """Return columns of text, each under its own name."""
+    """Return columns of text, each with its own name as heading."""
     return tuple(Column(name.replace("_", " "), "text", (name,)) for name in names)
 
 

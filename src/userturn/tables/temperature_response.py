@@ -1,4 +1,4 @@
-"""How a model's follow-up rate changes with temperature."""
+"""Table `temperature_response`: how a model's follow-up rate changes with temperature."""
 
 import polars as pl
 
@@ -41,12 +41,12 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def temperature_response(contrasts: pl.DataFrame) -> pl.DataFrame:
-    """Return how each model's rate answers to temperature: one row per dataset, and over all.
+    """Return how each model's rate changes with temperature: one row per dataset, and over all.
 
     Returns:
         The rate at the lowest temperature; the highest temperature with its difference; and
-        the lowest temperature whose rise is detectable: Holm's p over the temperatures of the row
-        is below 0.05. Null with a reason where no temperature is.
+        the lowest temperature whose rise is detected: Holm's p over the temperatures of the row is
+        below 0.05. Null with a reason if there is none.
     """
     table = contrasts.filter(pl.col("factor") == "temperature", pl.col("scope") != "family")
     rows = []
@@ -77,7 +77,7 @@ def temperature_response(contrasts: pl.DataFrame) -> pl.DataFrame:
 
 
 def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return how each model's unperturbed rate over all datasets answers to temperature."""
+    """Return how each model's unperturbed rate over all datasets changes with temperature."""
     rows = table.filter(pl.col("dataset") == ALL, pl.col("perturbation") == PLAIN)
     return rows.select(
         "family",

@@ -1,4 +1,4 @@
-"""Overlap: which evaluation items occur in training data, exactly or nearly.
+"""Table `training_overlap`: evaluation items that occur in training data, exactly or nearly.
 
 Exactly: a user message of the item and a message of the training data have the same words. Nearly:
 the Jaccard similarity of their sets of character 5-grams is 0.8 or more (Lee et al. 2022,
@@ -18,10 +18,10 @@ from userturn.tables.held_out import SEEN, mark_seen
 from userturn.tables.make_tables import Material
 
 WORD = re.compile(r"\w+")
-FEWEST_WORDS = 5  # what is shorter is said by chance
+FEWEST_WORDS = 5  # shorter texts recur by chance
 GRAM = 5
 NEAR = 0.8
-CANDIDATE = 0.6  # of the index, which is only about right
+CANDIDATE = 0.6  # threshold of the index, which is only approximate
 PERMUTATIONS = 128
 COUNTED: Schema = {
     "model": pl.String,
@@ -44,7 +44,7 @@ def grams(text: str) -> frozenset[str]:
 
 
 def jaccard(one: Collection[str], other: Collection[str]) -> float:
-    """Return the share of what two sets have in common in all that they have."""
+    """Return the Jaccard similarity of two sets: the intersection over the union."""
     first, second = set(one), set(other)
     return len(first & second) / len(first | second)
 
@@ -72,7 +72,7 @@ class Learnt:
             self._index.insert(number, _minhash(text))
 
     def match(self, text: str) -> str | None:
-        """Return "exact" or "near" for a text that occurs here, None for any other."""
+            """Return "exact" or "near" for a text that occurs here, else None."""
         text = normalised(text)
         if text.count(" ") + 1 < FEWEST_WORDS:
             return None
@@ -87,12 +87,12 @@ class Learnt:
 def count_overlap(
     learnt: Learnt, items: Sequence[Sequence[Mapping[str, str]]], instruction: str = ""
 ) -> dict[str, int]:
-    """Return `n_items`, and of them `n_exact` and `n_near`: an item counts once, by its best match.
+    """Return `n_items`, `n_exact` and `n_near`: each item counts once, by its best match.
 
     Args:
         learnt: messages of the training data.
         items: messages of each item.
-        instruction: a text that the study appends to prompts, and that no training data has.
+        instruction: a text that the study appends to prompts and that training data lacks.
     """
     best = []
     for messages in items:
@@ -103,9 +103,9 @@ def count_overlap(
 
 
 def table(material: Material) -> pl.DataFrame:
-    """Return how many items of each dataset occur in what each model was trained on.
+    """Return how many items of each dataset occur in each model's training data.
 
-    A model that was trained from a trained one has learnt from the data of both.
+    A model that was trained from a trained one has seen the data of both.
     """
     grid = material.grid
     items = {
@@ -125,7 +125,7 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def _said(path: str) -> list[str]:
-    """Return what all messages of a table of conversations say."""
+    """Return the texts of all messages in a table of conversations."""
     messages = pl.read_parquet(path, columns=["messages"])["messages"]
     return [message["content"] for conversation in messages for message in conversation]
 

@@ -1,4 +1,4 @@
-"""Rates of turns that belong together: of one item, or of one conversation."""
+"""Rates of turns that are clustered by item or by conversation."""
 
 from collections.abc import Sequence
 
@@ -11,15 +11,15 @@ from userturn.stats.proportions import Interval
 def rate_over(
     turns: pl.DataFrame, clusters: Sequence[str], positive: str = "genuine"
 ) -> tuple[Interval, str]:
-    """Return the share of turns that are positive with its 95% limits, and which interval it is.
+    """Return the share of positive turns with its 95% limits, and the name of the interval.
 
-    Turns of one cluster are no independent draws: the limits are Wilson's at the clusters' worth of
-    turns (`stats.clustered`), and Wilson's own where each cluster has one turn.
+    Turns of one cluster are not independent: the limits are Wilson's at the effective number of
+    turns (`stats.clustered`), and plain Wilson limits if each cluster has one turn.
 
     Args:
-        turns: one row a turn.
-        clusters: the columns that say what a turn belongs to.
-        positive: the column of what is counted, null where a turn is unscored.
+        turns: one row per turn.
+        clusters: the columns that identify a turn's cluster.
+        positive: the column that is counted, null for an unscored turn.
     """
     seen = turns.group_by(clusters).agg(y=pl.col(positive).sum(), m=pl.col(positive).count())
     counts = seen.group_by("m", "y").agg(n=pl.len()).sort("m", "y")

@@ -1,11 +1,11 @@
-"""Bounds on contrasts: what the turns without a verdict could make of a difference.
+"""Bounds on contrasts, whatever the verdicts on unscored turns would be.
 
-A contrast is on items that were scored under both conditions. Where verdicts go missing by what the
-turns are, that difference is not the one over all turns, however many there are. Over all turns it
-lies between the difference in which every unscored turn of the condition is not genuine and every
-one of the baseline is, and its opposite (Manski 1989, J Hum Resour 24:343-360). The limits are the
-lower one of the first and the upper one of the second: they hold the difference over all turns with
-at least the confidence, whatever the reasons are (Horowitz and Manski 2000, JASA 95:77-84).
+A contrast uses items that were scored under both conditions. If verdicts are missing for reasons
+that depend on the turns, it differs from the difference over all turns, even in large samples. The
+latter lies between two extremes: every unscored turn of the condition is not genuine and every one
+of the baseline is, and the opposite (Manski 1989, J Hum Resour 24:343-360). The lower limit of the
+first and the upper limit of the second cover the difference over all turns with at least the stated
+confidence, whatever the reasons are (Horowitz and Manski 2000, JASA 95:77-84).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +27,7 @@ BOUNDS: Schema = {
 
 
 class Extreme(NamedTuple):
-    """Which bound: what unscored turns count as under either condition, and its two columns."""
+    """One bound: what unscored turns count as under each condition, and its two columns."""
 
     after: float
     before: float
@@ -39,12 +39,12 @@ EXTREMES = (
     Extreme(0.0, 1.0, "least_if_unscored", "lower_if_unscored"),
     Extreme(1.0, 0.0, "most_if_unscored", "upper_if_unscored"),
 )
-# Pairs of items of every contrast, from the items under conditions and under baselines.
+# Returns the item pairs of every contrast from the items under conditions and under baselines.
 Pairing = Callable[[pl.DataFrame, pl.DataFrame], Iterable[pl.DataFrame]]
 
 
 def shares_if(items: pl.DataFrame, unscored: float) -> pl.DataFrame:
-    """Return the share of genuine turns of every item, where unscored turns count as 0 or 1."""
+    """Return the share of genuine turns of every item if unscored turns count as 0 or 1."""
     missing = pl.col("n_turns") - pl.col("n_scored")
     return items.select(
         *JUDGED_ITEM_KEYS,
@@ -81,10 +81,10 @@ def with_bounds(
     """Return contrasts with the columns `BOUNDS`, in the order of their own columns.
 
     Args:
-        contrasts: with the columns `SHARED`.
-        items: one row an item of a cell and judge, scored or not.
-        scopes: names of scopes, each with the columns that it pools, as `item_pairs.scoped` does.
-        pairing: puts items under conditions beside those under baselines.
+        contrasts: a table with the columns `SHARED`.
+        items: one row per item of a cell and judge, scored or not.
+        scopes: by name, the columns that each scope pools, as in `item_pairs.scoped`.
+        pairing: pairs items under conditions with those under baselines.
     """
     table = contrasts.drop(list(BOUNDS), strict=False)
     for extreme in EXTREMES:

@@ -1,4 +1,4 @@
-"""Table `variance_components`: how far models, items, samples and judges make verdicts differ."""
+"""Table `variance_components`: how much verdicts vary by model, item, sample and judge."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -67,13 +67,14 @@ def _of_judge(group: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _notes(name: str, sizes: tuple[int, ...], found: Components | None) -> dict[str, Any]:
-    """Return why a component of one judge is null, or which others it holds."""
+    """Return why a component of one judge is null, or which other components it includes."""
     if found is None:
         return {"reason": TOO_FEW}
     alone = [factor for factor, n in zip(ONE_LEVEL, sizes, strict=False) if n == 1]
     missing = [n for n, value in zip(OF_A_JUDGE, found, strict=True) if value is None]
     mixed = [n for n in missing if n not in alone]
-    # With one model, items and items by models are one; else only more samples tell them apart.
+    # With one model, items and items by models are the same component; more samples separate the
+    # rest.
     holder = "samples" if len(mixed) != 1 or not alone else _other_factor(alone[0])
     if name in alone:
         return {"reason": ONE_LEVEL[name]}
@@ -106,7 +107,7 @@ def _variance(name: str, names: Sequence[str], found: Components | None) -> dict
 
 
 def _over_datasets(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the mean over datasets of each component, where every one of them has it."""
+    """Yield the mean over datasets of each component that every dataset has."""
     table = pl.DataFrame(rows, schema=SCHEMA)
     keys = ["temperature", "judge", "component"]
     for names, group in table.partition_by(keys, as_dict=True, maintain_order=True).items():
@@ -123,7 +124,7 @@ def _over_datasets(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _shared(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    """Return rows with the share of each component in those of its place that are above 0."""
+    """Return rows with each component's share of the positive components in its place."""
     positive = pl.col("variance").clip(lower_bound=0)
     total = positive.sum().over(*PLACE)
     share = pl.when(total > 0).then(positive / total)
@@ -133,12 +134,12 @@ def _shared(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
 def components_table(items: pl.DataFrame, by_judges: pl.DataFrame) -> pl.DataFrame:
     """Return the variance components of unperturbed turns, by dataset and over all (`all`).
 
-    Of each judge's verdicts: models, items, items by models, samples. Of the turns that several
-    judges scored: judges, turns, judges by turns. Models are those that name no base.
+    For each judge's verdicts: models, items, items by models, samples. For the turns that several
+    judges scored: judges, turns, judges by turns. Models that name a base are left out.
 
     Args:
-        items: one row an item of a cell and judge.
-        by_judges: one row a turn that several judges scored and judge, with `genuine`.
+        items: one row per item of a cell and judge.
+        by_judges: one row per judge and turn that several judges scored, with `genuine`.
     """
     kinds = [pl.col(name).cast(pl.String) for name in ("model", "dataset", "judge", "item")]
     plain = items.filter(pl.col("perturbation") == PLAIN).with_columns(kinds)

@@ -1,4 +1,4 @@
-"""What the rules ask of a study: inputs, params and resources of each job.
+"""Answers the rules' questions to a study: inputs, params and resources of each job.
 
 artifacts.py: every file that a configuration asks for, with its identity.
 audit.py: for rules/audit.smk.
@@ -11,13 +11,13 @@ grading.py: for rules/grading.smk.
 humans.py: for rules/humans.smk.
 judges.py: for rules/judges.smk.
 labelled.py: for rules/controls.smk: the project's own labelled turns.
-likelihood.py: what tables of likelihood are made from.
-pending.py: what is missing, or not as the configuration asks for it.
+likelihood.py: the scores that tables of likelihood are made from.
+pending.py: the part of a grid that is missing or outdated.
 registry.py: every table and figure, and the rule that makes it.
 report.py: for rules/report.smk.
-snakemake_lock.py: removes Snakemake's lock when the process that held it is gone.
+snakemake_lock.py: removes Snakemake's lock if the process that held it is gone.
 startup.py: how a run begins: lock, configuration, study.
-study.py: what rules ask, an object for each rules file.
+study.py: the object that rules ask, with one part for each rules file.
 tables.py: for rules/tables.smk.
 training.py: for rules/training.smk.
 wildcards.py: unpacks the wildcards of a job.

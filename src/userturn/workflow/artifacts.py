@@ -1,4 +1,4 @@
-"""The artifacts of a study: every file that its configuration asks for, with its identity."""
+"""The artifacts of a study: every file that its configuration requires, with its identity."""
 
 from userturn.study.cells import files_of
 from userturn.study.scored_turns import scored_turns, scores_identity
@@ -9,10 +9,10 @@ Identities = dict[str, str | None]
 
 
 def asked_for(study: Study) -> Identities:
-    """Return the identity of every artifact that a study asks for, by its path.
+    """Return the identity of every artifact of a study, by path.
 
-    The path is as rules write it, from `results/` on; None stands for an artifact without an
-    identity of its own: its inputs identify it.
+    Paths are those in rules, from `results/` on. None means that an artifact has no identity of its
+    own, because its inputs identify it.
     """
     return {
         "results/study.json": study.audit.record_identity,
@@ -34,7 +34,7 @@ def targets(study: Study) -> list[str]:
 
 
 def is_optional(path: str) -> bool:
-    """Return whether an artifact may be missing: cells that came after a round's draw have none."""
+    """Return whether an artifact may be missing, as that of cells added after a round was drawn."""
     return path.endswith("/human_sample.parquet")
 
 

@@ -1,11 +1,11 @@
-"""What rules/audit.smk asks: the identity of the study's record."""
+"""Params of rules/audit.smk: the identity of the study's record."""
 
 from userturn.study.grid import Grid
 from userturn.study.record import study_record
 
 
 class AuditGrid:
-    """The record of a grid, which an audit starts from."""
+    """The record of a grid, from which an audit starts."""
 
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""

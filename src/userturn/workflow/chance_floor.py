@@ -1,4 +1,4 @@
-"""What the chance floor's rules ask: which turns are judged again after another item's answer."""
+"""Inputs and params of the chance floor: turns judged again after another item's answer."""
 
 from functools import cached_property
 
@@ -11,7 +11,7 @@ CHANCE_FLOOR_VERSION = 1
 
 
 class ChanceFloorGrid:
-    """The cells whose turns are judged again, together by model and dataset."""
+    """The cells whose turns are judged again, grouped by model and dataset."""
 
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""
@@ -21,7 +21,7 @@ class ChanceFloorGrid:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """The cells with a chance floor: all but those of controls, which show no own answer."""
+        """The cells with a chance floor: all except controls, which show no own answer."""
         controls = controls_of(self.grid.perturbations)
         measured = [cell for cell in self.grid.cells if cell.perturbation not in controls]
         return measured if self.n_turns else []
@@ -39,7 +39,7 @@ class ChanceFloorGrid:
         return list(self._by_source)
 
     def user_turns(self, model: str, dataset: str) -> list[str]:
-        """Return the user turns that are drawn from, of all cells of a model and dataset."""
+        """Return the user turns of all cells of a model and dataset, from which turns are drawn."""
         return files_of(self._by_source[model, dataset], "user_turns.parquet")
 
     def turns_identity(self, model: str, dataset: str) -> str:

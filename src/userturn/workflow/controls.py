@@ -1,4 +1,4 @@
-"""What rules/controls.smk asks: inputs and params of controls."""
+"""Inputs and params of rules/controls.smk."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ TABLE_VERSION = 3
 
 
 class ControlGrid:
-    """The controls of a grid: real user turns of some datasets, failures planted in all cells'."""
+    """The controls of a grid: real user turns of some datasets, planted failures for all models."""
 
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""
@@ -31,13 +31,13 @@ class ControlGrid:
         return fingerprint([CONTROLS_VERSION, *kind])
 
     def _other(self, model: str) -> list[str]:
-        """Return the model that comes after one, the first after the last; nothing for one."""
+        """Return the next model, the first after the last; nothing if there is only one."""
         models = list(self.grid.models)
         place = models.index(model) + 1
         return (models[place:] + models[: place - 1])[:1]
 
     def other_answers(self, model: str, dataset: str) -> list[str]:
-        """Return the answers of another model, which are planted after a model's own, if any."""
+        """Return the file of another model's answers, to plant after a model's own, if any."""
         return [f"results/answers/{name}/{dataset}.parquet" for name in self._other(model)]
 
     def identity_of(self, model: str, dataset: str, judge: str) -> str:

@@ -1,4 +1,4 @@
-"""What rules/data.smk asks: the files of datasets, and what is made ready before any GPU."""
+"""Inputs and params of rules/data.smk: datasets and models before any GPU is used."""
 
 from userturn.study.grid import Grid
 
@@ -11,12 +11,12 @@ class DataGrid:
         self.grid = grid
 
     def source_file(self, dataset: str) -> list[str]:
-        """Return a dataset's local file, or nothing where it comes from the hub."""
+        """Return a dataset's local file, or nothing if it comes from the hub."""
         settings = self.grid.config["datasets"][dataset]
         return [] if "hub" in settings else [settings["file"]]
 
     def n_rows(self, dataset: str) -> int | None:
-        """Return the rows that a dataset's file is pinned to, if it is."""
+        """Return the number of rows that a dataset's file is pinned to, or None."""
         n: int | None = self.grid.config["datasets"][dataset].get("rows")
         return n
 

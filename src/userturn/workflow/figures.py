@@ -1,4 +1,4 @@
-"""What rules/figures.smk asks: the tables that figures are drawn from, and their identities."""
+"""Inputs and params of rules/figures.smk: the tables that figures are drawn from."""
 
 from userturn.workflow.registry import FIGURES, figures_of
 from userturn.workflow.tables import Inputs, TableGrid, files_of_tables

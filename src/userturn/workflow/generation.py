@@ -1,4 +1,4 @@
-"""What rules/generation.smk asks: resources of sweeps, and which sweeps a file waits for."""
+"""Inputs and params of rules/generation.smk: the sweeps, and which of them a file waits for."""
 
 from userturn.slurm.resources import Resources
 from userturn.study.cells import Cell
@@ -11,7 +11,7 @@ class GenerationGrid:
     """The sweeps of a grid."""
 
     def __init__(self, grid: Grid, pending: Pending) -> None:
-        """Take the grid of a checked configuration, and what of it is pending."""
+        """Take the grid of a checked configuration, and its pending part."""
         self.grid = grid
         self.pending = pending
         self.resources = Resources(grid.models)
@@ -24,15 +24,15 @@ class GenerationGrid:
         return [f"results/datasets/{name}.parquet" for name in self.pending.datasets(model)]
 
     def markers_of_answers(self, model: str, dataset: str) -> list[str]:
-        """Return the sweeps that answers wait for: none where they are finished."""
+        """Return the sweeps that answers wait for: none if they are finished."""
         return self._markers(model) if dataset in self.pending.answers[model] else []
 
     def markers_of_cell(self, cell: Cell) -> list[str]:
-        """Return the sweeps that a cell's user turns wait for: none where they are finished."""
+        """Return the sweeps that a cell's user turns wait for: none if they are finished."""
         return self._markers(cell.model) if cell in self.pending.cells[cell.model] else []
 
     def markers_of_scores(self, model: str, dataset: str, turns: str) -> list[str]:
-        """Return the sweeps that a table of scores waits for: none where they are finished."""
+        """Return the sweeps that a table of scores waits for: none if they are finished."""
         is_pending = ScoredTurns(model, dataset, turns) in self.pending.scores
         return self._markers(model) if is_pending else []
 

@@ -1,4 +1,4 @@
-"""What rules/grading.smk asks: the verifier of a dataset, and the identity of grades."""
+"""Params of rules/grading.smk: the verifier of a dataset, and the identity of grades."""
 
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid

@@ -1,4 +1,4 @@
-"""What rules/humans.smk asks: rounds of annotation, and the cells that they draw from."""
+"""Inputs and params of rules/humans.smk: rounds of annotation, and the cells they draw from."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from userturn.study.grid import Grid
 from userturn.study.inputs import annotation_files
 
 HUMANS_VERSION = 1
-TABLES_VERSION = 3  # of what people's labels go into
+TABLES_VERSION = 3  # of the tables made from people's labels
 
 
 class HumanGrid:
@@ -80,11 +80,11 @@ class HumanGrid:
         return files_of([cell], f"verdicts/{self.judge}.parquet")[0]
 
     def drawn_folder(self, round_name: str) -> Path:
-        """Return where a drawn round is kept: it is no rule's output, so no rerun deletes it."""
+        """Return the folder of a drawn round: not a rule's output, so that no rerun deletes it."""
         return self.grid.results / "drawn" / round_name
 
     def is_drawn(self, round_name: str) -> bool:
-        """Return whether a round was drawn; nothing draws it again, whatever the grid is now."""
+        """Return whether a round was drawn; it is never redrawn, even if the grid changes."""
         folder = self.drawn_folder(round_name)
         return all((folder / name).is_file() for name in ("key.parquet", "items.parquet"))
 
@@ -92,31 +92,31 @@ class HumanGrid:
         return [] if self.is_drawn(round_name) else paths
 
     def user_turns_to_draw(self, round_name: str) -> list[str]:
-        """Return the user turns that a round shows; none where it is drawn."""
+        """Return the user turns that a round shows; none if it is drawn."""
         return self._unless_drawn(round_name, files_of(self.cells, "user_turns.parquet"))
 
     def samples_to_draw(self, round_name: str) -> list[str]:
-        """Return the human samples that a round is drawn from; none where it is drawn."""
+        """Return the human samples that a round is drawn from; none if it is drawn."""
         samples = files_of(self.cells, "human_sample.parquet")
         return self._unless_drawn(round_name, samples)
 
     def datasets_to_draw(self, round_name: str) -> list[str]:
-        """Return the datasets whose conversations a round shows; none where it is drawn."""
+        """Return the datasets whose conversations a round shows; none if it is drawn."""
         names = sorted({cell.dataset for cell in self.cells})
         return self._unless_drawn(round_name, [f"results/datasets/{n}.parquet" for n in names])
 
     def models_to_draw(self, round_name: str) -> list[str]:
-        """Return the descriptions of the models of a round; none where it is drawn."""
+        """Return the descriptions of the models of a round; none if it is drawn."""
         names = sorted({cell.model for cell in self.cells})
         return self._unless_drawn(round_name, [f"results/models/{n}.json" for n in names])
 
     def earlier_keys(self, round_name: str) -> list[str]:
-        """Return the keys of the rounds before one; none where it is drawn."""
+        """Return the keys of the rounds before one; none if it is drawn."""
         earlier = self.rounds[: self.rounds.index(round_name)]
         return self._unless_drawn(round_name, self._of_rounds("key.parquet", earlier))
 
     def earlier_annotations(self, round_name: str) -> list[str]:
-        """Return the labels of the rounds before one, if its turns are shared out by them."""
+        """Return the labels of the rounds before one, if its turns are allocated by them."""
         earlier = self.rounds[: self.rounds.index(round_name)] if self.n_turns else []
         return self._unless_drawn(round_name, self._of_rounds("annotations.parquet", earlier))
 
@@ -151,12 +151,12 @@ class HumanGrid:
 
     @property
     def items(self) -> list[str]:
-        """What annotators see of all rounds."""
+        """The items that annotators see, of all rounds."""
         return self._of_rounds("items.parquet")
 
     @property
     def identity(self) -> str:
-        """The identity of the tables that people's labels go into."""
+        """The identity of the tables made from people's labels."""
         seed = self.grid.config["seed"]
         names = [self.rounds, self.families, self.private, seed, self.grid.contents.rubric]
         return fingerprint([TABLES_VERSION, self.grid.verdict_identities, names])

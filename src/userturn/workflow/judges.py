@@ -1,4 +1,4 @@
-"""What rules/judges.smk asks: inputs, params and resources of judges."""
+"""Inputs, params and resources of rules/judges.smk."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -17,11 +17,11 @@ from userturn.workflow.labelled import LABELLED, LabelledGrid
 from userturn.workflow.pending import Pending
 
 TABLES_VERSION = 2  # of costs and judges
-Judged = Cell | ControlGrid | ChanceFloorGrid | LabelledGrid  # what identifies verdicts
+Judged = Cell | ControlGrid | ChanceFloorGrid | LabelledGrid  # the sources of judged turns
 
 
 class JudgeGrid:
-    """The judges of a grid, and what each of them has yet to judge."""
+    """The judges of a grid, and the turns that each has yet to judge."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class JudgeGrid:
         labelled: LabelledGrid,
         to_sweep: Pending,
     ) -> None:
-        """Take the grid of a checked configuration, its controls, and what is yet to be swept."""
+        """Take the grid of a checked configuration, its controls, and the pending sweeps."""
         self.grid = grid
         self.controls = controls
         self.chance_floor = chance_floor
@@ -50,12 +50,12 @@ class JudgeGrid:
                 raise SystemExit(f"error: {error}") from None
 
     def n_at_once(self, judge: str) -> int:
-        """Return how many requests a judge may have in flight; none for one without an endpoint."""
+        """Return how many requests a judge may have in flight; 0 for one without an endpoint."""
         return int(self.grid.judges[judge].get("concurrency", 0))
 
     @cached_property
     def _folders(self) -> dict[str, tuple[str, str, Judged]]:
-        """Folder of all turns that are judged: model, dataset, what identifies its verdicts."""
+        """By folder of judged turns: model, dataset, and the source of the turns."""
         folders: dict[str, tuple[str, str, Judged]] = {}
         for cell in self.grid.cells:
             folders[f"cells/{cell.folder}"] = (cell.model, cell.dataset, cell)
@@ -125,7 +125,7 @@ class JudgeGrid:
 
     @property
     def prices(self) -> dict[str, Any]:
-        """The prices of the judges that have one, for a million tokens."""
+        """The prices of the judges that have one, per million tokens."""
         return self.grid.prices
 
     @property

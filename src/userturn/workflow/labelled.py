@@ -1,4 +1,4 @@
-"""What rules/controls.smk asks about the project's own labelled user turns."""
+"""Params of rules/controls.smk about the project's own labelled user turns."""
 
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
@@ -18,7 +18,7 @@ class LabelledGrid:
 
     @property
     def sources(self) -> list[tuple[str, str]]:
-        """Model and dataset, as other turns of a known kind have them; nothing if they are off."""
+        """Model and dataset, as for other turns of a known kind; empty if they are off."""
         return [(LABELLED, LABELLED)] if self.is_on else []
 
     @property

@@ -1,4 +1,4 @@
-"""What tables of likelihood are made from, and the identity that they carry."""
+"""The scores that tables of likelihood are made from, and the tables' identity."""
 
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
@@ -8,7 +8,7 @@ LIKELIHOOD_VERSION = 1
 
 
 class LikelihoodGrid:
-    """The scores of human follow-ups and of own turns; none where likelihood is off."""
+    """The scores of human follow-ups and of own turns; none if likelihood is off."""
 
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""
@@ -16,7 +16,7 @@ class LikelihoodGrid:
 
     @property
     def scores(self) -> list[str]:
-        """All tables of scores, as rules write them."""
+        """Paths of all tables of scores, as rules write them."""
         return [f"results/likelihood/{scored.file}" for scored in scored_turns(self.grid)]
 
     @property

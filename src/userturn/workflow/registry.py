@@ -1,15 +1,15 @@
 """Every table and figure of a study: one line each, read by rules, report, audit and export.
 
 A table `x` is made by `userturn/tables/x.py` and a figure `x` is drawn by `userturn/figures/x.py`;
-what they say of themselves (columns, print layout, report columns) is looked up there by name. This
-file is read whenever Snakemake starts, so it imports nothing.
+their columns, print layout and report columns are in those files. This file is read whenever
+Snakemake starts, so it imports nothing.
 """
 
 from typing import NamedTuple
 
 BARE, FULL = (".parquet", ".csv"), (".parquet", ".csv", ".md", ".tex")
 
-# The rules that make tables and figures; of each, the identity of its outputs in `TableGrid`.
+# The rules that make tables and figures, each with the identity of its outputs in `TableGrid`.
 IDENTITIES = {
     "tabulate": "identity",
     "analyse": "analysis_identity",
@@ -31,9 +31,9 @@ class Table(NamedTuple):
     """A table.
 
     Attributes:
-        rule: that makes it.
+        rule: name of the rule that makes it.
         formats: the endings of its files in results/tables.
-        needs: what a study must have for the table to apply, as an attribute of `TableGrid`.
+        needs: the attribute of `TableGrid` that must not be empty for the table to apply.
     """
 
     rule: str

@@ -1,4 +1,4 @@
-"""What rules/report.smk asks: what the report shows, and its identity."""
+"""Inputs and params of rules/report.smk: the files that the report shows, and its identity."""
 
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
@@ -36,6 +36,6 @@ class ReportGrid:
 
     @property
     def identity(self) -> str:
-        """The identity of the report: the settings that affect it, beside its input files."""
+        """The identity of the report: the settings that affect it besides its input files."""
         private = self.grid.private_datasets
         return fingerprint([REPORT_VERSION, self.tables.shown_identity, private])

@@ -1,4 +1,4 @@
-"""Snakemake's own lock: remove it where the process that held it is gone."""
+"""Remove Snakemake's own lock if the process that held it is gone."""
 
 import fcntl
 import shutil
@@ -13,8 +13,8 @@ def release_abandoned_lock(folder: Path = Path(".snakemake")) -> bool:
     """Hold this process's lock on a working directory and remove Snakemake's abandoned one.
 
     Returns:
-        Whether a lock was removed. It is left alone while its owner lives, and where it was taken
-        on another host.
+        Whether a lock was removed. It stays while its owner lives, or if it was taken on another
+        host.
     """
     try:
         folder.mkdir(exist_ok=True)

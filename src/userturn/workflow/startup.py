@@ -1,4 +1,4 @@
-"""How a run begins: its lock, its configuration, and the study that its rules ask."""
+"""How a run begins: its lock, its configuration, and its study."""
 
 import gc
 import os
@@ -19,7 +19,7 @@ from userturn.workflow.study import Study
 
 NAMED = ("model", "dataset", "perturbation", "judge", "round")
 OBJECTS_BETWEEN_COLLECTIONS = 20_000  # Python's own threshold is 700
-DEFAULT_GC = "USERTURN_DEFAULT_GC"  # set to 1, it leaves Python's garbage collector as it is
+DEFAULT_GC = "USERTURN_DEFAULT_GC"  # set to 1, it keeps Python's garbage collection as it is
 WILDCARDS = dict.fromkeys(NAMED, r"[a-z0-9][a-z0-9._-]*") | {
     "temperature": r"[0-9.]+",
     "shard": r"\d+of\d+",
@@ -85,7 +85,7 @@ def open_study(config: Config) -> Study:
     try:
         study = checked_study(config)
         _check_results(study.grid.results)
-        study.pending.cells  # noqa: B018  sources that are not there are found here
+        study.pending.cells  # noqa: B018  this finds missing sources
     except UserError as error:
         sys.exit(f"error: {error}")
     return study

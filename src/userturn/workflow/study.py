@@ -1,4 +1,4 @@
-"""What rules ask: one object for each rules file."""
+"""The object that rules ask, with one part for each rules file."""
 
 from userturn.study.grid import Grid
 from userturn.workflow.audit import AuditGrid
@@ -18,7 +18,7 @@ from userturn.workflow.training import TrainingGrid
 
 
 class Study:
-    """A grid as its rules ask for it."""
+    """A grid as rules see it."""
 
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""

@@ -1,4 +1,4 @@
-"""What rules/tables.smk asks: what tables are made from, and the identities they carry."""
+"""Inputs and params of rules/tables.smk: what tables are made from, and their identities."""
 
 from collections.abc import Callable
 from operator import attrgetter
@@ -35,7 +35,7 @@ Inputs = dict[str, list[str]]  # files of each input, by the name that scripts a
 
 
 class TableGrid:
-    """The tables of a grid, and what each rule makes them from."""
+    """The tables of a grid, and the inputs of each rule."""
 
     def __init__(
         self,
@@ -159,13 +159,13 @@ class TableGrid:
 
     @property
     def card_identity(self) -> str:
-        """The identity of what every judge is measured by."""
+        """The identity of the table of judge cards."""
         known = [self.controls.identity, self.labelled.identity, self.humans.identity]
         return fingerprint([JUDGE_CARD_VERSION, *known])
 
     @property
     def shown_identity(self) -> str:
-        """The identity of what shows the primary judge: figures, comparison with the paper."""
+        """The identity of outputs by the primary judge: figures, comparison with the paper."""
         return fingerprint([self.analysis_identity, self.grid.primary_judge])
 
 

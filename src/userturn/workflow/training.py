@@ -1,4 +1,4 @@
-"""What rules/training.smk asks: models that are trained here, and the bases they need."""
+"""Inputs and params of rules/training.smk: models that are trained here, and their bases."""
 
 from userturn.config.trained_models import training_entry
 from userturn.config.training_exposure import trained_on
@@ -11,7 +11,7 @@ OVERLAP_VERSION = 1
 
 
 class TrainingGrid:
-    """The models of a grid that are trained here, and the bases they need."""
+    """The models of a grid that are trained here, and their bases."""
 
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""
@@ -21,11 +21,11 @@ class TrainingGrid:
         self.resources = Resources(entries)
 
     def folder_of(self, model: str) -> list[str]:
-        """Return the folder of a model that is trained here, nothing for any other."""
+        """Return the folder of a model that is trained here; nothing for any other."""
         return [f"results/training/{model}/model"] if model in self.models else []
 
     def base(self, model: str) -> list[str]:
-        """Return the files of a training's base: its description, and a trained one's folder."""
+        """Return the files of a model's base: its description, and its folder if it is trained."""
         base = self.grid.entries[model]["base"]
         return [f"results/models/{base}.json", *self.folder_of(base)]
 
@@ -40,7 +40,7 @@ class TrainingGrid:
 
     @property
     def evaluated(self) -> list[str]:
-        """The items of all datasets that models are measured on."""
+        """The items of all datasets on which models are evaluated."""
         return [f"results/datasets/{name}.parquet" for name in self.grid.datasets]
 
     @property

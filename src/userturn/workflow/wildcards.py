@@ -1,4 +1,4 @@
-"""The one place that unpacks Snakemake's wildcards: what rules ask takes cells and names."""
+"""Unpack Snakemake's wildcards, so that all other code takes cells and names."""
 
 import inspect
 from collections.abc import Callable
@@ -15,9 +15,9 @@ def cell_of(wildcards: Any) -> Cell:
 
 
 def by_wildcards(method: Callable[..., T]) -> Callable[[Any], T]:
-    """Return a method as Snakemake calls it: with the wildcards of one job.
+    """Return a function of a job's wildcards that calls `method`.
 
-    A parameter `cell` is the cell that they name, `round_name` is the wildcard `round`, and every
+    The parameter `cell` is the cell that they name, `round_name` is the wildcard `round`, and every
     other parameter is the wildcard of its name.
     """
     names = [name.removesuffix("_name") for name in inspect.signature(method).parameters]
