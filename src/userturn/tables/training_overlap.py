@@ -72,7 +72,7 @@ class Learnt:
             self._index.insert(number, _minhash(text))
 
     def match(self, text: str) -> str | None:
-            """Return "exact" or "near" for a text that occurs here, else None."""
+        """Return "exact" or "near" for a text that occurs here, else None."""
         text = normalised(text)
         if text.count(" ") + 1 < FEWEST_WORDS:
             return None
