@@ -200,7 +200,7 @@ def test_label_studio_round_trip_gives_back_the_labels(tmp_path: Path) -> None:
     reading = read_annotations([path], KEY, LABELS, "first")
     assert reading.problems == []
     assert [row.label for row in reading.rows] == given
-    assert reading.rows[0][2:] == ("label-studio-7", IDS[0], LABELS[0], "a note\nanother")
+    assert reading.rows[0][2:6] == ("label-studio-7", IDS[0], LABELS[0], "a note\nanother")
 
 
 def test_label_studio_export_of_several_people_is_expected(tmp_path: Path) -> None:

@@ -66,8 +66,11 @@ def tab(browser: Any) -> Iterator[Any]:
     context.close()
 
 
-def begin(tab: Any, uri: str) -> None:
+def begin(tab: Any, uri: str, name: str = "Ann") -> None:
     tab.goto(uri)
+    if tab.is_visible("#who"):  # not after a reload
+        tab.fill("#annotator", name)
+        tab.click("#start")
     if tab.is_visible("#help"):
         tab.click("#close-help")
 
@@ -75,7 +78,6 @@ def begin(tab: Any, uri: str) -> None:
 def save(tab: Any, kind: str, name: str = "Ann") -> str:
     if not tab.is_visible("#file"):
         tab.click("#open-file")
-    tab.fill("#annotator", name)
     with tab.expect_download() as download:
         tab.click(f"#save-{kind}")
     tab.click("#close-file")
@@ -133,6 +135,8 @@ def test_work_is_there_after_closing_and_opening_the_page(tab: Any, tmp_path: Pa
     again = tab.context.new_page()
     tab.close()
     again.goto(uri)
+    assert again.input_value("#annotator") == "Ann"
+    again.click("#start")
     assert again.inner_text("#count") == "2 of 3 labelled"
     assert again.inner_text("#turn") == "three"
     assert not again.is_visible("#help")
@@ -144,26 +148,98 @@ def test_export_is_what_the_import_reads(tab: Any, tmp_path: Path) -> None:
     tab.keyboard.press("n")
     tab.keyboard.type('=1+1, "quoted"\nsecond line')
     tab.keyboard.press("Escape")
-    for key in "26":
+    for key in "2s6":
         tab.keyboard.press(key)
     assert tab.is_visible("#file"), "the page says when all is done"
     written = {kind: tmp_path / f"ann.{kind}" for kind in ("csv", "json")}
     for kind, path in written.items():
         path.write_text(save(tab, kind), "utf-8")
     rows = {kind: [row[1:] for row in rows_of_file(path)] for kind, path in written.items()}
+    assert [row[5] for row in rows["csv"]] == [False, False, True]
+    assert all(0 <= row[6] < 60 for row in rows["csv"])
     assert rows["csv"] == rows["json"]
     assert [row[3] for row in rows["csv"]] == [LABELS[0], LABELS[1], LABELS[5]]
     assert rows["csv"][1][4] == '=1+1, "quoted"\nsecond line'
     assert next(csv.reader(io.StringIO(written["csv"].read_text()))) == [
-        "round", "annotator", "id", "label", "notes",
+        "round", "annotator", "id", "label", "notes", "unsure", "seconds",
     ]  # fmt: skip
 
 
-def test_saving_needs_a_name(tab: Any, tmp_path: Path) -> None:
-    begin(tab, write_page(tmp_path, ["one"]))
+def test_nothing_is_labelled_without_a_name(tab: Any, tmp_path: Path) -> None:
+    tab.goto(write_page(tmp_path, ["one"]))
+    for name in ("", "   "):
+        tab.fill("#annotator", name)
+        tab.click("#start")
+        tab.keyboard.press("Escape")
+        tab.keyboard.press("Escape")
+        tab.locator("#who").wait_for(timeout=5000)
+    tab.keyboard.press("1")
+    assert tab.inner_text("#count") == "0 of 1 labelled"
+
+
+def test_next_person_begins_without_labels_and_the_first_finds_their_own_again(
+    tab: Any, tmp_path: Path
+) -> None:
+    begin(tab, write_page(tmp_path, ["one", "two"]))
+    tab.keyboard.press("3")
     tab.click("#open-file")
-    tab.click("#save-csv")
-    assert "name" in tab.inner_text("#file-notice")
+    tab.click("#another")
+    assert tab.input_value("#annotator") == ""
+    tab.fill("#annotator", "Bea")
+    tab.click("#start")
+    tab.click("#close-help")
+    assert tab.inner_text("#count") == "0 of 2 labelled"
+    assert tab.inner_text("#turn") == "one"
+    assert tab.locator("#labels [aria-pressed=true]").count() == 0
+    tab.keyboard.press("1")
+    assert [r["label"] for r in json.loads(save(tab, "json", "Bea"))["annotations"]] == [LABELS[0]]
+    tab.click("#open-file")
+    tab.click("#another")
+    tab.fill("#annotator", "Ann")
+    tab.click("#start")
+    assert [r["label"] for r in json.loads(save(tab, "json"))["annotations"]] == [LABELS[2]]
+
+
+def test_two_tabs_keep_the_labels_of_both(tab: Any, tmp_path: Path) -> None:
+    uri = write_page(tmp_path, ["one", "two", "three", "four"])
+    begin(tab, uri)
+    other = tab.context.new_page()
+    begin(other, uri)
+    for key in "12":
+        tab.keyboard.press(key)
+    for key in ("ArrowRight", "ArrowRight", "3"):
+        other.keyboard.press(key)
+    tab.keyboard.press("n")
+    tab.keyboard.type("of the first tab")
+    labels = {row["id"][-1]: row["label"] for row in json.loads(save(other, "json"))["annotations"]}
+    assert labels == {"0": LABELS[0], "1": LABELS[1], "2": LABELS[2]}
+    assert tab.inner_text("#count") == "3 of 4 labelled", "the first tab shows it without a reload"
+    tab.reload()
+    assert tab.inner_text("#count") == "3 of 4 labelled"
+    assert tab.input_value("#notes") == "of the first tab"
+
+
+def test_held_key_labels_one_turn(tab: Any, tmp_path: Path) -> None:
+    begin(tab, write_page(tmp_path, ["one", "two", "three", "four"]))
+    for _ in range(8):
+        tab.keyboard.down("1")
+    tab.keyboard.up("1")
+    assert tab.inner_text("#count") == "1 of 4 labelled"
+    tab.keyboard.down("1")
+    assert tab.inner_text("#count") == "2 of 4 labelled"
+
+
+def test_work_that_an_older_page_kept_is_found(tab: Any, tmp_path: Path) -> None:
+    uri = write_page(tmp_path, ["one", "two"])
+    tab.goto(uri)
+    old = {"annotator": "Ann", "position": 1, "labels": {f"{0:016x}": LABELS[4]}, "notes": {}}
+    tab.evaluate(
+        "([place, old]) => localStorage.setItem(place, JSON.stringify(old))",
+        [tab.evaluate("place"), old],
+    )
+    begin(tab, uri)
+    assert tab.inner_text("#count") == "1 of 2 labelled"
+    assert json.loads(save(tab, "json"))["annotations"][0]["label"] == LABELS[4]
 
 
 def test_saved_work_is_loaded_on_another_machine(browser: Any, tab: Any, tmp_path: Path) -> None:
@@ -177,7 +253,9 @@ def test_saved_work_is_loaded_on_another_machine(browser: Any, tab: Any, tmp_pat
     elsewhere.click("#open-file")
     elsewhere.set_input_files("#load", file)
     elsewhere.get_by_text("1 labels loaded, 0 left out.").wait_for()
-    assert elsewhere.input_value("#annotator") == "Ann"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"annotator": "Bea"}))
+    elsewhere.set_input_files("#load", file)
+    elsewhere.get_by_text("That file has the labels of Bea").wait_for()
     file.write_text(json.dumps({"round": "other", "annotations": []}))
     elsewhere.set_input_files("#load", file)
     elsewhere.get_by_text("That file is of round other").wait_for()
@@ -212,4 +290,8 @@ def test_phone_shows_the_page_without_scrolling_sideways(browser: Any, tmp_path:
     assert phone.evaluate("document.documentElement.scrollWidth") <= 360
     heights = phone.evaluate("[...document.querySelectorAll('.label')].map(e => e.offsetHeight)")
     assert min(heights) >= 44
+    last = "[...document.querySelectorAll('.label')].at(-1).getBoundingClientRect().bottom"
+    for turn in ("one two three " * 30, "long " * 4000):
+        begin(phone, write_page(tmp_path, [turn, turn + "."]))
+        assert phone.evaluate(last) <= 740, "labels are on the screen whatever the turn's length"
     phone.context.close()

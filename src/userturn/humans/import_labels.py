@@ -30,6 +30,13 @@ ANNOTATIONS_SCHEMA: Schema = {
 }
 
 
+IMPORTED_SCHEMA: Schema = {
+    **ANNOTATIONS_SCHEMA,  # what tables read: rounds imported without the rest still count
+    "unsure": pl.Boolean,
+    "seconds": pl.Float64,
+}
+
+
 class Reading(NamedTuple):
     """The rows of all files that can be used, and what is wrong with the others."""
 
@@ -129,12 +136,12 @@ def read_annotations(
 
 def annotations_table(rows: Sequence[Row], key: pl.DataFrame) -> pl.DataFrame:
     """Return checked rows with the turns that their ids name, sorted."""
-    columns = dict.fromkeys(COLUMNS, pl.String)
+    columns = {name: IMPORTED_SCHEMA[name] for name in (*COLUMNS, "unsure", "seconds")}
     labelled = pl.DataFrame([row[1:] for row in rows], schema=columns, orient="row")
     return (
         labelled.with_columns(genuine=pl.col("label") == GENUINE)
         .join(key.drop("round"), on="id")
-        .select(pl.col(name).cast(kind) for name, kind in ANNOTATIONS_SCHEMA.items())
+        .select(pl.col(name).cast(kind) for name, kind in IMPORTED_SCHEMA.items())
         .sort("annotator", "id")
     )
 

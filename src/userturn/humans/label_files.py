@@ -9,10 +9,15 @@ from typing import Any, NamedTuple
 from userturn.errors import UserError
 
 COLUMNS = ("round", "annotator", "id", "label", "notes")
+TRUE = ("true", "1", "yes")
 
 
 class Row(NamedTuple):
-    """One label as a file has it, and where it is."""
+    """One label as a file has it, and where it is.
+
+    `unsure` and `seconds` say how sure the annotator was and how long the turn was looked at; files
+    of Label Studio and of older pages do not have them.
+    """
 
     where: str
     round: str
@@ -20,6 +25,8 @@ class Row(NamedTuple):
     id: str
     label: str
     notes: str
+    unsure: bool | None = None
+    seconds: float | None = None
 
 
 def _text(value: Any) -> str:
@@ -27,7 +34,16 @@ def _text(value: Any) -> str:
 
 
 def _row(where: str, values: Mapping[str, Any], **known: Any) -> Row:
-    return Row(where, *(_text(known.get(name, values.get(name))) for name in COLUMNS))
+    texts = (_text(known.get(name, values.get(name))) for name in COLUMNS)
+    unsure, seconds = _text(values.get("unsure")).lower(), _text(values.get("seconds"))
+    return Row._make([where, *texts, unsure in TRUE if unsure else None, _number(seconds)])
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
 
 
 def _rows_of_csv(path: Path, text: str) -> Iterator[Row]:
