@@ -72,7 +72,7 @@ def test_labels_count_and_a_grown_grid_leaves_the_round_as_it_is(study: Path) ->
 def test_one_bad_row_stops_the_import_and_keeps_the_labels_that_were_there(study: Path) -> None:
     annotate(study, "ann", "generik")
     said = fails_with(study, f"{FIRST}/annotations.parquet")
-    assert "nothing of it is imported" in said
+    assert "so nothing was imported" in said
     annotate(study, "ann")
     run(study, f"{FIRST}/annotations.parquet")
     assert not pl.read_parquet(study / FIRST / "annotations.parquet").is_empty()

@@ -1,7 +1,7 @@
 """Turn a file from the hub or the disk into items: conversations that end in a user message.
 
 fetch.py: gets a dataset's file, local or at a pinned revision of the hub.
-items.py: turns rows into items with what their verifier needs.
+items.py: turns rows into items, with the data that their verifier needs.
 messages.py: conversations as lists of role and content.
 prepare.py: writes a dataset as items: language filter, subsample, condition.
 """

@@ -1,6 +1,6 @@
-"""Where a dataset's rows come from: a local file, or a file of a pinned revision on the hub.
+"""Get a dataset's rows: from a local file, or a file of a pinned revision on the hub.
 
-Only `fetch` may use the network, and only for what the hub's cache does not have yet.
+Only `fetch` uses the network, and only for files that are not in the hub's cache.
 """
 
 import gzip
@@ -16,7 +16,7 @@ PARQUET = b"PAR1"
 GZIP = b"\x1f\x8b"
 BATCH = 1000  # rows of a Parquet file in memory at once
 
-# The keys of a dataset's entry that affect its items, beside the content of its file.
+# The keys of a dataset's entry that affect its items, besides the content of its file.
 SHAPES_ITEMS = ("fields", "language", "limit", "seed", "condition", "instruction", "judge")
 
 Row = dict[str, Any]
@@ -34,7 +34,7 @@ def complete(entry: Mapping[str, Any], study_seed: int) -> dict[str, Any]:
 
 
 def shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return everything that affects the items: a file by its content, not by its name."""
+    """Return all settings that affect the items; a file counts by its content, not its name."""
     shaped = {key: value for key, value in settings.items() if key in SHAPES_ITEMS}
     if "hub" not in settings:
         content: Any = file_sha256(settings["file"])
@@ -44,10 +44,10 @@ def shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fetch(settings: Mapping[str, Any]) -> Path:
-    """Return a dataset's file, downloaded if the hub's cache does not have it.
+    """Return the path of a dataset's file, downloaded if the hub's cache does not have it.
 
     Raises:
-        UserError: no such file, here, in the cache or on the hub, or not the pinned content.
+        UserError: the file is not found locally, in the cache or on the hub, or has other content.
     """
     path = Path(settings["file"])
     if "hub" in settings:
@@ -62,7 +62,7 @@ def fetch(settings: Mapping[str, Any]) -> Path:
 
 
 def at_hand(settings: Mapping[str, Any]) -> Path | None:
-    """Return a dataset's file if it is here or in the hub's cache, without asking the hub."""
+    """Return a dataset's file if it is local or in the hub's cache; never download it."""
     if "hub" not in settings:
         path = Path(settings["file"])
         return path if path.is_file() else None

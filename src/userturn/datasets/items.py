@@ -1,7 +1,7 @@
-"""From a dataset's rows to items: one conversation each, with what grades it.
+"""Turn a dataset's rows into items: one conversation each, with the data that grade it.
 
-An item without an id of its own gets one from its content, so that neither the order of the rows
-nor the encoding of the file changes any id. Errors name the row and never show what is in it.
+An item without an id gets one from its content, so that neither the order of the rows nor the
+encoding of the file changes any id. Errors name the row and never show its content.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ ID_LENGTH = 16  # hexadecimal digits of an id made from content
 
 
 def column(row: Row, name: str, where: str) -> Any:
-    """Return a column's value; a dot leads into a nested column: `prompt.messages`.
+    """Return a column's value; a dot names a nested column: `prompt.messages`.
 
     Raises:
         UserError: there is no such column; the message names the most similar one.
@@ -128,14 +128,14 @@ def _item_of_row(row: Row, fields: Mapping[str, Any], where: str) -> Row:
 
 
 def items_of_row(row: Row, settings: Mapping[str, Any], where: str) -> list[Row]:
-    """Return the items of one row: none if the condition finds no turn in it, one, or a tree's.
+    """Return the items of one row: one, those of a tree, or none if the condition finds no turn.
 
     In the condition `gold_context` an item ends before the dataset's own first answer, and that
-    answer and the human turn after it are the reference; otherwise the whole conversation is
-    the context of the model's own answer.
+    answer and the human turn after it are the reference. Otherwise the whole conversation is the
+    context of the model's own answer.
 
     Raises:
-        UserError: a row that is not as `fields` says.
+        UserError: a row that does not fit `fields`.
     """
     fields = settings["fields"]
     if "tree" in fields:
@@ -163,7 +163,7 @@ def identified(items: Iterable[tuple[str, Row]]) -> Iterator[Row]:
     """Yield items with their ids; equal rows without an id become x, x-2, x-3.
 
     Raises:
-        UserError: an id that another row has already.
+        UserError: an id that another row already has.
     """
     seen: dict[str, str] = {}
     copies: dict[str, int] = {}

@@ -13,7 +13,7 @@ OTHER_NAMES = {"developer": "system", "prompter": "user"}
 
 
 def unpacked(value: Any) -> Any:
-    """Return a struct, also if it is stored as JSON text, as `datasets` 5 does in Parquet."""
+    """Return a struct, even if it is stored as JSON text, as `datasets` 5 does in Parquet."""
     if isinstance(value, str) and value[:1] == "{":
         with suppress(ValueError):
             return json.loads(value)
@@ -42,7 +42,7 @@ def conversation(messages: Any, where: str) -> list[Message]:
 
 
 def check_ending(messages: Sequence[Message], where: str) -> None:
-    """Refuse a conversation that does not end in a user message with text."""
+    """Check that a conversation ends in a user message with text."""
     if not messages or messages[-1]["role"] != "user" or not messages[-1]["content"].strip():
         found = f"the role {messages[-1]['role']}" if messages else "no message"
         raise UserError(

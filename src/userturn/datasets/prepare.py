@@ -1,9 +1,9 @@
-"""Datasets as items: one conversation each, ending in a user message, with what grades it.
+"""Prepare datasets as items: conversations that end in a user message, with the data to grade them.
 
 Prepared tables have one row per item, sorted by id: `item` (id), `messages` (list of role and
 content), `reference_answer`, `verifier_arguments` (JSON), `reference_context` (messages up to the
-dataset's own first answer) and `reference_user_turn` (the human reply to it), null where there
-is none. The last two are for controls only and are shown to nobody who judges.
+dataset's own first answer) and `reference_user_turn` (the human reply to it), null if there is
+none. The last two are only for controls and likelihood; judges of model turns never see them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -40,10 +40,10 @@ class Item:
 
 
 def language(text: str) -> str | None:
-    """Return the language of a text by langdetect, always the same; None if it has none."""
+    """Return the language of a text by langdetect, reproducibly; None if it has none."""
     from langdetect import DetectorFactory, LangDetectException, detect
 
-    DetectorFactory.seed = 0  # it has no other seed, and without one its guesses vary
+    DetectorFactory.seed = 0  # its only seed; without it the guesses vary
     try:
         return str(detect(text))
     except LangDetectException:
@@ -51,20 +51,20 @@ def language(text: str) -> str | None:
 
 
 def user_text(item: Row) -> str:
-    """Return what the user says in an item."""
+    """Return the text of all user messages in an item."""
     return "\n".join(m["content"] for m in item["messages"] if m["role"] == "user")
 
 
 def rank(seed: int, item: str) -> str:
-    """Return an item's place in the order of a subsample: it depends on no other item."""
+    """Return an item's sort key for the subsample; it depends on no other item."""
     return fingerprint([seed, item])
 
 
 def select(items: Iterable[Row], settings: Mapping[str, Any]) -> list[Row]:
-    """Return the items of the language and the subsample asked for, sorted by id.
+    """Return the items of the configured language and subsample, sorted by id.
 
     The subsample is the `limit` items that rank first by the hash of seed and id, so that rows
-    added to the file replace few items of it, and the order of the rows none.
+    added to the file replace few of its items, and reordered rows none.
     """
     chosen: Iterable[Row] = items
     if "limit" in settings:
@@ -78,7 +78,8 @@ def read_dataset(path: Path, settings: Mapping[str, Any]) -> list[Row]:
     """Read a dataset's file into items of the prepared schema.
 
     Raises:
-        UserError: a row that cannot be an item, another number of rows than pinned, no item left.
+        UserError: a row cannot be an item, the number of rows is not the pinned one, or no item is
+            left.
     """
     n_rows = 0
 
@@ -98,7 +99,7 @@ def read_dataset(path: Path, settings: Mapping[str, Any]) -> list[Row]:
     selected = select(items, settings)
     if not selected:
         raise UserError(
-            f"'{path}': none of {n_rows} rows is left as an item; correct `file`, `language` or "
+            f"'{path}': none of the {n_rows} rows gives an item; correct `file`, `language` or "
             "`condition` in the dataset's entry"
         )
     print(f"{path}: {n_rows} rows, {len(items)} items, {len(selected)} selected")
@@ -129,7 +130,7 @@ def prepare_dataset(settings: Mapping[str, Any], identity: str, path_to_items: s
 
 
 def read_items(path: str | Path) -> Iterator[Item]:
-    """Yield the items of a prepared table in its order, some of them in memory at a time."""
+    """Yield the items of a prepared table in order, a few in memory at a time."""
     table = pl.scan_parquet(path).select("item", "messages")
     for part in slices(table, SLICE):
         yield from (Item(item, tuple(messages)) for item, messages in part.iter_rows())

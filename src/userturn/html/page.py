@@ -15,7 +15,7 @@ def read_page(name: str, **parts: str) -> str:
     """Return a page's template with placeholders filled: at least those that all pages share.
 
     Args:
-        name: of the template below `pages/`.
+        name: name of the template below `assets/`.
         parts: texts by the name of their place.
     """
     page = FOLDER.joinpath(name).read_text("utf-8")

@@ -1,12 +1,12 @@
-"""Have people label user turns, and import what they say.
+"""Have people label user turns, and import their labels.
 
-allocation.py: shares a round's turns out over strata, by Neyman.
-blinding.py: hides in a user turn what could reveal its model family.
+allocation.py: allocates a round's turns to strata, by Neyman.
+blinding.py: removes from a user turn what could reveal its model family.
 import_labels.py: imports annotators' files; every row is checked.
 label_files.py: reads files saved by the annotation page or exported by Label Studio.
 labels.py: people's labels with their sampling weights.
 rater_pairs.py: which raters are compared with which.
-rounds.py: annotation rounds: which turns, what annotators see of them, and the key.
+rounds.py: annotation rounds: their turns, what annotators see of them, and the key.
 sample.py: draws user turns by a keyed hash, per cell and label of a judge.
-task_page.py: the annotation page, and the same as a Label Studio project.
+task_page.py: the annotation page, and the same task for Label Studio.
 """

@@ -1,12 +1,12 @@
-"""How a round's turns are shared out over strata: by Neyman's allocation, to the most uncertain.
+"""Allocate a round's turns to strata: by Neyman's allocation, more to the most uncertain.
 
-A stratum is worth labels in proportion to its size times the standard deviation of people's labels
-in it. That is not known before people have labelled. It is estimated from earlier rounds: p is the
-share of genuine turns among all that people labelled and the judge gave that label, with half a
-label of either kind added, and the deviation √(p(1 - p)). Before the first round p is the judge's
-own rate in the cell, so that cells whose rate is near a half get more. The allocation decides how
-many turns a stratum gives and never which: each has the probability n_drawn / stratum_size, and
-weights stay unbiased. Labels of a stratum move its own allocation only through all cells' mean.
+A stratum gets labels in proportion to its size times the standard deviation of people's labels in
+it, which is unknown before people have labelled. It is estimated as √(p(1 - p)) from earlier
+rounds: p is the share of genuine turns among the labelled turns to which the judge gave that label,
+with half a label of each kind added. Before the first round p is the judge's own rate in the cell,
+so that cells with a rate near a half get more. The allocation decides how many turns of a stratum
+are drawn and never which: each has the probability n_drawn / stratum_size, and weights stay
+unbiased. Labels of a stratum affect its own allocation only through the mean over all cells.
 """
 
 import polars as pl
@@ -19,12 +19,12 @@ BY_SETTINGS = "per_stratum, genuine and minimum_per_family"
 
 
 def shared_out(strata: pl.DataFrame, n_turns: int, labels: pl.DataFrame) -> pl.DataFrame:
-    """Return strata with `n_drawn` raised until all of them together give so many turns.
+    """Return strata with `n_drawn` raised until their sum is `n_turns`.
 
     Args:
-        strata: one row a stratum: its key columns, `stratum_size`, `n_drawn` at least.
-        n_turns: of all rounds together.
-        labels: one row a labelled turn of earlier rounds: `stratum` and `genuine`, a share.
+        strata: one row per stratum: its key columns, `stratum_size`, and the minimum `n_drawn`.
+        n_turns: number of turns in all rounds together.
+        labels: one row per labelled turn of earlier rounds: `stratum` and `genuine`, a share.
     """
     known = labels.group_by("stratum").agg(p=(pl.col("genuine").sum() + 0.5) / (pl.len() + 1))
     size, is_genuine = pl.col("stratum_size"), pl.col("stratum") == GENUINE
@@ -39,7 +39,7 @@ def shared_out(strata: pl.DataFrame, n_turns: int, labels: pl.DataFrame) -> pl.D
 
 
 def allocation_name(n_turns: int | None, n_labels: int) -> str:
-    """Return how the turns of a round were shared out, as its key's metadata says it."""
+    """Return how the turns of a round were allocated, for its key's metadata."""
     if n_turns is None:
         return BY_SETTINGS
     source = f"{n_labels} labels of earlier rounds" if n_labels else "the judge's rates"

@@ -1,4 +1,4 @@
-"""User turns as annotators see them: nothing in their text reveals which model family wrote them.
+"""Make user turns blind: nothing in the text that annotators see reveals the model family.
 
 A turn ends in its model's own stop token and may contain others: `<|im_end|>` is one family's,
 `<|start|>assistant<|channel|>analysis` another's. Tokens at either end of a turn are removed;
@@ -22,7 +22,7 @@ HIDDEN = re.compile(UNSEEN_BUT_JOINERS)
 
 
 def special_tokens(paths_to_descriptions: Sequence[str]) -> list[str]:
-    """Return the stop tokens of all models that are described, the longest first."""
+    """Return the stop tokens of all described models, the longest first."""
     tokens: set[str] = set()
     for path in paths_to_descriptions:
         tokens.update(json.loads(Path(path).read_text())["stop"])

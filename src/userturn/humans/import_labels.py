@@ -1,4 +1,4 @@
-"""Import people's labels: every row of every file is checked, every problem is one sentence.
+"""Import people's labels: every row of every file is checked; each problem is one sentence.
 
 Unless the config says to skip bad rows, nothing is imported if there is a problem.
 """
@@ -38,23 +38,23 @@ IMPORTED_SCHEMA: Schema = {
 
 
 class Reading(NamedTuple):
-    """The rows of all files that can be used, and what is wrong with the others."""
+    """The usable rows of all files, and the problems of the others."""
 
     rows: list[Row]
     problems: list[str]
 
 
 def _problem(row: Row, round_name: str, known: set[str], labels: Iterable[str]) -> str | None:
-    """Return what is wrong with a single row."""
+    """Return the problem with a single row, or None."""
     if row.round != round_name:
         return (
-            f"{row.where}: of round '{row.round}', expected '{round_name}'; put the file into "
+            f"{row.where}: the round is '{row.round}', expected '{round_name}'; put the file into "
             f"data/annotations/{row.round or '<its round>'}/"
         )
     if row.id not in known:
         return f"{row.where}: the id '{row.id}' is not in this round; remove the row"
     if not row.annotator:
-        return f"{row.where}: names no annotator; write a name or initials into the row"
+        return f"{row.where}: the annotator is missing; write a name or initials into the row"
     if row.label not in labels:
         found = f"'{row.label}'" if row.label else "no label"
         return f"{row.where}: {found} is not in the rubric{near_miss(row.label, labels)}"
@@ -62,7 +62,7 @@ def _problem(row: Row, round_name: str, known: set[str], labels: Iterable[str]) 
 
 
 def _check_rows(rows: Sequence[Row], wrong: Callable[[Row], str | None]) -> Reading:
-    """Keep the rows that are right and the first for each annotator and id."""
+    """Keep the correct rows, and the first for each annotator and id."""
     kept: dict[tuple[str, str], Row] = {}
     problems = []
     for row in rows:
@@ -113,9 +113,9 @@ def read_annotations(
 
     Args:
         paths: CSV and JSON files.
-        key: of the round.
-        labels: of the rubric.
-        round_name: the round that the files must be of.
+        key: key of the round.
+        labels: labels of the rubric.
+        round_name: the round that the files must belong to.
     """
     known, labels = set(key["id"]), list(labels)
     rows: list[Row] = []
@@ -147,10 +147,10 @@ def annotations_table(rows: Sequence[Row], key: pl.DataFrame) -> pl.DataFrame:
 
 
 def how_to_start(round_name: str, n_turns: int) -> str:
-    """Return what to do if a round has no annotations yet."""
+    """Return the instruction for a round that has no annotations yet."""
     return (
         f"round '{round_name}' has no annotations yet: have 2 or 3 people label its {n_turns} "
-        f"turns in results/humans/{round_name}/task.html, put what they save into "
+        f"turns in results/humans/{round_name}/task.html, put the files they save into "
         f"data/annotations/{round_name}/ and run the same command again (docs/annotation.md)"
     )
 
@@ -173,8 +173,8 @@ def import_annotations(
     reading = read_annotations(paths_to_files, key, read_rubric(path_to_rubric).labels, round_name)
     if reading.problems and not skip_problems:
         raise UserError(
-            f"{len(reading.problems)} problems in data/annotations/{round_name}/, nothing of it is "
-            "imported; correct them, or set humans.skip_problems to leave them out\n  "
+            f"{len(reading.problems)} problems in data/annotations/{round_name}/, so nothing was "
+            "imported; correct them, or set humans.skip_problems to leave those rows out\n  "
             + "\n  ".join(reading.problems)
         )
     for problem in reading.problems:

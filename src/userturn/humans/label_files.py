@@ -1,4 +1,4 @@
-"""Files with people's labels: as the annotation page saves them, as Label Studio exports them."""
+"""Read files with people's labels, saved by the annotation page or exported by Label Studio."""
 
 import csv
 import json
@@ -13,10 +13,10 @@ TRUE = ("true", "1", "yes")
 
 
 class Row(NamedTuple):
-    """One label as a file has it, and where it is.
+    """One label in a file, and its place.
 
-    `unsure` and `seconds` say how sure the annotator was and how long the turn was looked at; files
-    of Label Studio and of older pages do not have them.
+    `unsure` and `seconds` say whether the annotator was unsure and how long the turn was on screen; files
+    of Label Studio and of older pages lack them.
     """
 
     where: str
@@ -107,7 +107,7 @@ def rows_of_file(path: Path) -> list[Row]:
     """Return the rows of one file.
 
     Raises:
-        UserError: a file that is none of the three kinds.
+        UserError: a file of another kind.
     """
     try:
         text = path.read_text("utf-8-sig")
@@ -125,7 +125,7 @@ def rows_of_file(path: Path) -> list[Row]:
             return list(_rows_of_page(path, content))
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(
-            f"{path}: not as Label Studio exports JSON ({error!r}); export it again"
+            f"{path}: not in the form of Label Studio's JSON export ({error!r}); export it again"
         ) from error
     raise UserError(
         f"{path}: neither saved by the annotation page nor exported by Label Studio as JSON; leave "

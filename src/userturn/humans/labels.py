@@ -28,8 +28,8 @@ def drawn_turns(keys: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     """Return the drawn turns that the study still has, with their probability over all rounds.
 
     Args:
-        keys: of all rounds.
-        turns: user turns; a drawn one that a changed setting replaced has another `key` there.
+        keys: keys of all rounds.
+        turns: user turns; a turn that was replaced after the draw has another `key`.
     """
     held = keys.join(turns.select(*TURN_KEYS, "key"), on=[*TURN_KEYS, "key"], how="semi")
     return held.sort("round", "id").with_columns(
@@ -40,14 +40,14 @@ def drawn_turns(keys: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
 def weighted(drawn: pl.DataFrame, labelled: pl.DataFrame, classes: Sequence[str]) -> pl.DataFrame:
     """Return the labelled turns with `weight`: how many turns of the study each represents.
 
-    The inverse of the probability of being drawn, scaled up within classes by what was drawn and
-    not labelled (weighting-class adjustment: Lohr 2019, Sampling, section 8.5). In a stratum of N
-    turns, n of them labelled, that is N / n.
+    It is the inverse of the probability of being drawn, scaled up within classes for drawn turns
+    without a label (weighting-class adjustment: Lohr 2019, Sampling, section 8.5). In a
+    stratum of N turns, n of them labelled, that is N / n.
 
     Args:
-        drawn: as `drawn_turns` returns it.
-        labelled: has the `id` of each labelled turn.
-        classes: columns of `drawn`.
+        drawn: the result of `drawn_turns`.
+        labelled: a table with the `id` of each labelled turn.
+        classes: the columns of `drawn` that define the classes.
     """
     inverse = 1 / pl.col("inclusion_probability")
     is_labelled = pl.col("id").is_in(labelled["id"].to_list())
@@ -62,11 +62,11 @@ def n_unlabelled_classes(drawn: pl.DataFrame, labelled: pl.DataFrame, column: st
 
 
 def people(annotations: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per labelled turn: what its annotators say together.
+    """Return one row per labelled turn with the labels of all its annotators.
 
     Returns:
-        `id`; `share_genuine` of its annotators; `label`, the one that most gave, null if several
-        were given equally often; `labels` of all, by annotator.
+        `id`; `share_genuine`, the share of annotators who call it genuine; `label`, the most
+        frequent one, null for a tie; `labels`, one per annotator.
     """
     votes = annotations.group_by("id", "label").agg(n=pl.len())
     most = votes.filter(pl.col("n") == pl.col("n").max().over("id")).group_by("id")

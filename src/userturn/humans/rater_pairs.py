@@ -18,10 +18,10 @@ class Comparison(NamedTuple):
 
     Attributes:
         kind: human-human, judge-human or judge-judge.
-        first: of them, or `people` for all annotators.
-        second: of them, or `people` for all annotators or their majority.
-        table: one row per turn: `family`, `dataset`, `item`, `weight` and a label of each rater.
-        raters: columns of the table.
+        first: first rater, or `people` for all annotators.
+        second: second rater, or `people` for all annotators or their majority.
+        table: one row per turn: `family`, `dataset`, `item`, `weight` and one label per rater.
+        raters: the columns of the raters.
     """
 
     kind: str
@@ -32,7 +32,7 @@ class Comparison(NamedTuple):
 
 
 def _wide(labels: pl.DataFrame, on: str, index: Sequence[str]) -> pl.DataFrame:
-    """Return one row per turn and one column per rater, named `on` and its name."""
+    """Return one row per turn and one column per rater."""
     names = sorted(labels[on].unique())
     columns = [
         pl.col("label").filter(pl.col(on) == name).first().alias(f"{on} {name}") for name in names
@@ -51,9 +51,9 @@ def labelled_beside_judges(
 
     Args:
         turns: user turns of all cells: key columns and `key`.
-        verdicts: of all judges on them.
-        annotations: of all rounds.
-        keys: of all rounds.
+        verdicts: verdicts of all judges on them.
+        annotations: people's labels of all rounds.
+        keys: keys of all rounds.
         families: model family by model.
     """
     family = pl.col("model").replace_strict(families, return_dtype=pl.String)
@@ -76,7 +76,7 @@ def labelled_beside_judges(
 
 
 def comparisons(labelled: pl.DataFrame, judged: pl.DataFrame) -> Iterator[Comparison]:
-    """Yield every comparison that there are raters for.
+    """Yield every comparison for which there are raters.
 
     Args:
         labelled: the turns that people labelled, one column per rater; `people` is their majority.

@@ -1,8 +1,8 @@
-"""Annotation rounds: which turns a round has, what annotators see of them, and the key.
+"""Annotation rounds: the turns of a round, what annotators see of them, and the key.
 
-A round is drawn once and never changes: new cells go into a new round, whose
-draw continues after what earlier rounds took. So each stratum is always drawn from its beginning,
-and with k of its N turns in all rounds together each has the probability k / N.
+A round is drawn once and never changes. New cells go into a new round, which draws the next turns
+after those of earlier rounds. So each stratum is always drawn from its beginning, and with k of its
+N turns in all rounds together, each has the probability k / N.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,13 +60,13 @@ ITEMS_SCHEMA: Schema = {
 def topped_up(strata: pl.DataFrame, minimum: int, seed: int) -> pl.DataFrame:
     """Return strata with `n_drawn` raised until each model family has its minimum.
 
-    The least drawn strata are raised first, one turn at a time, equals in the order of a keyed
-    hash. Sizes alone decide, no turn's own hash does: within a stratum all stay equally likely.
+    The least drawn strata are raised first, one turn at a time, ties in the order of a keyed hash.
+    Only sizes decide, not the hash of any turn, so within a stratum all turns stay equally likely.
 
     Args:
         strata: one row per stratum: its key columns, `family`, `stratum_size`, `n_drawn`.
-        minimum: turns wanted of each family; all of a family that has fewer.
-        seed: of the study.
+        minimum: number of turns of each family; all turns of a family that has fewer.
+        seed: the study's seed.
     """
     secret = fingerprint(["strata that are topped up", seed])
     names = strata.select(pl.concat_str(STRATUM_KEYS, separator="\n")).to_series()
@@ -97,16 +97,16 @@ def draw(
     n_turns: int | None = None,
     labels: pl.DataFrame = NO_LABELLED,
 ) -> pl.DataFrame:
-    """Return the turns of a new round: what is wanted, and was not drawn in an earlier one.
+    """Return the turns of a new round: the wanted ones that no earlier round drew.
 
     Args:
-        frame: human samples of all cells, as `drawn` of `human_sample` returns them.
+        frame: human samples of all cells, as `sample.drawn` returns them.
         earlier: keys of all earlier rounds.
         families: model family by model.
-        minimum: turns of each family, in all rounds together.
-        seed: of the study.
-        n_turns: of all rounds together, shared out by Neyman's allocation; None for no such number.
-        labels: what people said in earlier rounds: `stratum` and `genuine`.
+        minimum: number of turns of each family, in all rounds together.
+        seed: the study's seed.
+        n_turns: number of turns of all rounds together, for Neyman's allocation; None without it.
+        labels: people's labels in earlier rounds: `stratum` and `genuine`.
     """
     family = pl.col("model").replace_strict(families, return_dtype=pl.String)
     before = pl.col("key").is_in(earlier["key"].to_list())
@@ -149,10 +149,10 @@ def shown(
     """Return what annotators see of a round's turns: opaque id, conversation and user turn.
 
     Args:
-        key: the round's.
+        key: key of the round.
         turns: user turns of its cells.
         items: messages by dataset and item.
-        tokens: special tokens of the models; they are shown as one neutral mark.
+        tokens: special tokens of the models, shown as one neutral mark.
     """
     columns = [*TURN_KEYS, "key", "answer", "text"]
     seen = key.join(turns.select(columns), on=[*TURN_KEYS, "key"], maintain_order="left")
@@ -174,8 +174,8 @@ def labelled_before(paths_to_annotations: Sequence[str], earlier: pl.DataFrame) 
     """Return the labelled turns of earlier rounds: `stratum`, and `genuine` as a share of people.
 
     Args:
-        paths_to_annotations: of earlier rounds.
-        earlier: their keys.
+        paths_to_annotations: people's labels of earlier rounds.
+        earlier: keys of earlier rounds.
     """
     labels = read_tables(paths_to_annotations, {"id": pl.String, "genuine": pl.Boolean})
     shares = labels.group_by("id").agg(genuine=pl.col("genuine").mean())
@@ -192,7 +192,7 @@ def _drawn_now(
     paths_to_earlier_keys: Sequence[str],
     paths_to_earlier_annotations: Sequence[str],
 ) -> tuple[pl.DataFrame, pl.DataFrame, str]:
-    """Return a new round's key, what annotators see of it, and how its turns were shared out."""
+    """Return a new round's key, what annotators see of it, and how its turns were allocated."""
     seed = humans.grid.config["seed"]
     earlier = read_tables(paths_to_earlier_keys, KEY_SCHEMA)
     frame = read_tables(paths_to_samples, SAMPLE_SCHEMA)
@@ -220,14 +220,14 @@ def draw_annotation_round(
     path_to_items: str,
     **inputs: Sequence[str],
 ) -> None:
-    """Write a round's key and, apart from it, what annotators see: drawn now or as it was.
+    """Write a round's key and, in another file, what annotators see: drawn now or earlier.
 
     Args:
-        humans: says where a drawn round is kept.
-        round_name: of `humans.rounds`.
-        path_to_key: where the key goes.
-        path_to_items: where to write what annotators see.
-        inputs: paths that a new round is drawn from, as `_drawn_now` names them.
+        humans: knows the folder of a drawn round.
+        round_name: one of `humans.rounds`.
+        path_to_key: output file of the key.
+        path_to_items: output file of what annotators see.
+        inputs: the other path parameters of `_drawn_now`.
     """
     folder = humans.drawn_folder(round_name)
     if not humans.is_drawn(round_name):

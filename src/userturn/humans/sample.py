@@ -1,8 +1,8 @@
-"""Which user turns people label: drawn by a keyed hash, in each cell and label of a judge.
+"""Draw the user turns that people label, by a keyed hash within each cell and label of a judge.
 
-A turn's place in the order of its stratum depends on its own request and the study's seed alone, so
-that no other turn, cell, model or dataset moves it. The first k of a stratum of N are drawn, each
-with the probability k / N (bottom-k sampling: Cohen and Kaplan 2007, PODC, section 2).
+A turn's rank in its stratum depends only on its own request and the study's seed, so that no other
+turn, cell, model or dataset moves it. The first k of a stratum of N are drawn, each with the
+probability k / N (bottom-k sampling: Cohen and Kaplan 2007, PODC, section 2).
 """
 
 import hashlib
@@ -30,13 +30,13 @@ def keyed_hashes(secret: str, texts: Iterable[str]) -> pl.Series:
 
 
 def sampling_frame(turns: pl.DataFrame, verdicts: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Return every turn of some cells that can be drawn, with its place in its stratum.
+    """Return every turn of some cells that can be drawn, with its rank in its stratum.
 
     Args:
         turns: user turns; those with the outcome `error` have no text and are left out.
         verdicts: one judge's verdict on each of them; its label is the stratum, `unscored` if
             it has none.
-        seed: of the study; another seed is another order.
+        seed: the study's seed; another seed gives another order.
 
     Returns:
         The key columns, `key` of the request, `stratum`, `rank` in it from 1, `stratum_size`;
@@ -58,11 +58,11 @@ def sampling_frame(turns: pl.DataFrame, verdicts: pl.DataFrame, seed: int) -> pl
 
 
 def drawn(frame: pl.DataFrame, n_drawn: pl.Expr) -> pl.DataFrame:
-    """Return a frame with what is drawn of it: the turns that rank first in their stratum.
+    """Mark the drawn turns of a frame: those that rank first in their stratum.
 
     Args:
-        frame: as `sampling_frame` returns it.
-        n_drawn: how many are wanted of a row's stratum; all of a smaller one are taken.
+        frame: the result of `sampling_frame`.
+        n_drawn: number of turns to draw from a row's stratum; a smaller stratum is taken whole.
 
     Returns:
         The frame with `n_drawn` of the stratum, `inclusion_probability` and `is_drawn`.
@@ -75,7 +75,7 @@ def drawn(frame: pl.DataFrame, n_drawn: pl.Expr) -> pl.DataFrame:
 
 
 def wanted(settings: Mapping[str, int]) -> pl.Expr:
-    """Return how many turns the config wants of a row's stratum: more of the genuine ones."""
+    """Return the number of turns to draw from a row's stratum by the config: more genuine ones."""
     return (
         pl.when(pl.col("stratum") == GENUINE)
         .then(settings["genuine"])

@@ -21,9 +21,9 @@ def page(round_name: str, items: pl.DataFrame, rubric: Rubric) -> str:
     """Return the annotation page of a round as HTML.
 
     Args:
-        round_name: what the round is called.
+        round_name: name of the round.
         items: `id`, `conversation` and `turn`, in the order in which they are shown.
-        rubric: what annotators read, word for word what judges read.
+        rubric: the rubric, word for word what judges read.
     """
     template = read_page("annotate.html")
     data = {

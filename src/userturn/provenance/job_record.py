@@ -1,8 +1,8 @@
 """Provenance: what made an artifact, from what, when and where; one record per job.
 
 The record of the job that logs to `logs/judge/m/d/t0/none/j.log` is
-`results/provenance/judge/m/d/t0/none/j.json`. Times, machines and versions are here and nowhere
-else, so that artifacts of equal content stay byte-equal. Paths start at the project's folder.
+`results/provenance/judge/m/d/t0/none/j.json`. Only records have times, machines and versions, so
+that artifacts of equal content stay byte-equal. Paths start at the project's folder.
 """
 
 import json
@@ -83,9 +83,9 @@ def read_record(path: Path) -> JobRecord | None:
 
 
 def _is_record(content: JobRecord) -> bool:
-    """Return whether what a record says has the form that `_record` gives it.
+    """Return whether a record has the form that `_record` writes.
 
-    Each file that it names is inside the project, so that nothing else is opened on its word.
+    All files that it names must be inside the project, so that a record cannot lead elsewhere.
     """
     hashes = [content[kind] for kind in ("inputs", "outputs", "beside")]
     named = [name for found in (*hashes, content["journals"]) for name in found]
@@ -132,11 +132,11 @@ def _record(job: Any, earlier: Mapping[str, Any], began: str, files: set[Path]) 
 
 
 def _journals(rule: str, wildcards: Any, files: set[Path]) -> dict[str, dict[str, Any]]:
-    """Return length and hash of the journals that a job may have written to.
+    """Return length and sha256 of the journals that a job may have written to.
 
-    A sweep takes those of its whole model, and a job of a judge all that lie where it wrote or
-    looked, so that the files of killed jobs are known too. They only ever grow: what is noted is
-    how they began.
+    For a sweep these are all journals of its model, and for a judge's job all in the folders that
+    it wrote or read, so that the files of killed jobs are recorded too. Journals only grow, so a
+    record describes the beginning of each file.
     """
     written = {path for path in files if path.suffix == JOURNAL}
     folders = {path.parent for path in written}
@@ -153,7 +153,7 @@ def _journals(rule: str, wildcards: Any, files: set[Path]) -> dict[str, dict[str
 
 
 def _files(paths: Iterable[str]) -> Iterator[str]:
-    """Yield files; of a folder everything inside."""
+    """Yield files; for a folder, all files inside."""
     for path in map(Path, paths):
         found = sorted(path.rglob("*")) if path.is_dir() else [path]
         yield from (str(_relative(f)) for f in found if f.is_file() and f.name != STAMP)

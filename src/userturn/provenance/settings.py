@@ -6,12 +6,12 @@ from typing import Any
 from userturn.storage.hashing import canonical_json, short_hash
 from userturn.study.grid import Grid
 
-LONGEST = 60  # characters of a setting
+LONGEST = 60  # characters shown of a setting
 DATASET = ("hub", "revision", "file", "language", "limit", "condition", "instruction")
 
 
 def short(value: Any) -> str:
-    """Return a setting as a short text; of a hash its beginning."""
+    """Return a setting as a short text; a hash is cut to its beginning."""
     text = value if isinstance(value, str) else canonical_json(value)
     kind, _, digest = text.rpartition(":")
     if len(digest) == 64 and not set(digest) - set("0123456789abcdef"):
@@ -20,9 +20,9 @@ def short(value: Any) -> str:
 
 
 def settings_of(grid: Grid, wildcards: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings that affect what a job with some wildcards makes, by readable names.
+    """Return the settings that affect a job's outputs, by readable names.
 
-    A job without wildcards is affected by those of the whole study.
+    A job without wildcards is affected by the settings of the whole study.
     """
     chosen: dict[str, Mapping[str, Any]] = {
         "model": grid.contents.models,
@@ -55,14 +55,14 @@ def _dataset(grid: Grid, name: str) -> dict[str, Any]:
 
 
 def flat(name: str, value: Any) -> dict[str, Any]:
-    """Return nested settings by names with dots; a value that is not a mapping by its name."""
+    """Return nested settings flattened to names with dots, below `name`."""
     if not isinstance(value, Mapping):
         return {name: value}
     return {key: v for k, inner in value.items() for key, v in flat(f"{name}.{k}", inner).items()}
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Yield in words what differs between two settings as `settings_of` returns them."""
+    """Yield in words each difference between two results of `settings_of`."""
     for group in sorted(before.keys() | now.keys()):
         if group not in before:
             yield f"{group}: not then, asked for now"

@@ -30,7 +30,7 @@ Hashes = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a results folder, and what their records say of them.
+    """The files of a results folder, and their records.
 
     Attributes:
         results: the folder, wherever it is now.
@@ -41,13 +41,13 @@ class Files:
     left_out: Hashes
 
     def at(self, path: str) -> Path:
-        """Return where a path of a record is now; inputs of the project are beside the results."""
+        """Return the present path of a file in a record; project inputs are beside the results."""
         folder, _, rest = path.partition("/")
         return self.results / rest if folder == "results" else self.results.parent / path
 
     @cached_property
     def records(self) -> dict[str, JobRecord | None]:
-        """The record of every job, None if it cannot be read, by the record's path."""
+        """The record of every job, by the record's path; None if it cannot be read."""
         folder = self.results / "provenance"
         return {
             f"{PROVENANCE}/{path.relative_to(folder).as_posix()}": read_record(path)
@@ -56,7 +56,7 @@ class Files:
 
     @property
     def readable(self) -> Iterator[tuple[str, JobRecord]]:
-        """The records that can be read, by their paths."""
+        """Yield the readable records with their paths."""
         return ((path, record) for path, record in self.records.items() if record is not None)
 
     @cached_property
@@ -77,7 +77,7 @@ class Files:
 
     @cached_property
     def present(self) -> list[str]:
-        """The paths of all artifacts that are there."""
+        """The paths of all existing artifacts."""
         return [
             f"results/{path.relative_to(self.results)}"
             for path in sorted(self.results.rglob("*"))
@@ -93,7 +93,7 @@ class Files:
 
     @property
     def recorded(self) -> dict[str, str]:
-        """The sha256 of every artifact that a record claims and that is there or was left out."""
+        """The sha256 of every artifact that a record claims and that exists or was left out."""
         return {
             path: self.hashes[path]
             for path in sorted(self.makers.keys() & self.hashes.keys())
@@ -110,7 +110,7 @@ class Files:
 
     @cached_property
     def hashes(self) -> dict[str, str]:
-        """The sha256 of every artifact and every noted input that is there, or was left out."""
+        """The sha256 of every artifact and recorded input that exists or was left out."""
         named = {name for _, record in self.readable for name in record["inputs"]}
         beside = {name for _, record in self.readable for name in record["beside"]}
         wanted = sorted({*self.present, *named, *beside})
@@ -121,10 +121,10 @@ class Files:
 
 
 def study_digest(files: Files) -> str:
-    """Return one hash of what a study says: its artifacts, and how each was made from which.
+    """Return one hash of a study's artifacts and of how each was made from its inputs.
 
-    Equal for the folder, a copy, an export, and a second run of the same study: times, machines,
-    leases, journals' names and files that no job made are not in it.
+    It is equal for the folder, a copy, an export, and a second run of the same study: times,
+    machines, leases, names of journals and files that no job made are not included.
     """
     records = {path: _of_the_study(record) for path, record in files.readable}
     return fingerprint({"artifacts": files.recorded, "records": records})
@@ -140,5 +140,5 @@ def _lasting(hashes: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def records_digest(files: Files) -> str:
-    """Return one hash of all records as they are: times, machines, and the journals' hashes too."""
+    """Return one hash of all records, including times, machines and the journals' hashes."""
     return fingerprint({path: file_sha256(files.at(path)) for path in files.records})

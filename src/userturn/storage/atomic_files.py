@@ -1,4 +1,4 @@
-"""Files that are written whole, and that know their identity."""
+"""Write files whole or not at all, with their identity."""
 
 import json
 import os
@@ -9,14 +9,14 @@ from typing import Any
 
 SCHEMA_VERSION = "1"
 
-_noting: list[set[Path]] = []  # for whom files are noted, innermost last; `files_written` owns it
+_noting: list[set[Path]] = []  # the open sets of `files_written`, innermost last
 
 
 @contextmanager
 def files_written() -> Iterator[set[Path]]:
-    """Yield a set of the files that this process writes, in whichever thread, until the block ends.
+    """Yield a set that collects the files that this process writes, in any thread, in the block.
 
-    It holds what `written_whole` and `journal.Writer` write.
+    It contains the files of `written_whole` and `journal.Writer`.
     """
     written: set[Path] = set()
     _noting.append(written)
@@ -53,7 +53,7 @@ def write_text(text: str, path: str | Path) -> None:
 
 
 def artifact(identity: str | None) -> dict[str, str | None]:
-    """Return what every artifact carries: the fingerprint of its settings, and a schema version."""
+    """Return the metadata of every artifact: the hash of its settings, and a schema version."""
     return {"identity": identity, "schema_version": SCHEMA_VERSION}
 
 
@@ -83,7 +83,7 @@ def read_artifact(path: str | Path) -> dict[str, Any]:
 def _parquet_metadata(path: str | Path) -> dict[str, str]:
     if not Path(path).is_file():
         return {}
-    # Not by Polars: Snakemake has loaded pyarrow, and reads no table but these lines.
+    # Not with Polars: Snakemake has already loaded pyarrow, and reads no tables otherwise.
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -32,7 +32,7 @@ def file_sha256(path: str | Path) -> str:
 
 
 def beginning_sha256(path: str | Path, n_bytes: int) -> str:
-    """Return the sha256 (hex) of a file's first bytes: of one that grows, what it was once."""
+    """Return the sha256 (hex) of a file's first bytes, for files that grow."""
     digest = hashlib.sha256()
     with Path(path).open("rb") as file:
         while n_bytes > 0 and (part := file.read(min(n_bytes, EDGE))):
@@ -47,10 +47,10 @@ def short_hash(digest: str | None) -> str:
 
 
 def check_sha256(path: str | Path, expected: str) -> None:
-    """Refuse a file whose content is not the pinned one.
+    """Check a file's content against a pinned hash.
 
     Raises:
-        UserError: the file's sha256 is another.
+        UserError: the file's sha256 differs.
     """
     found = file_sha256(path)
     if found != expected:
@@ -76,7 +76,7 @@ def _sampled_sha256(path: Path) -> str:
 def files_fingerprint(paths: Iterable[Path]) -> str:
     """Return one fingerprint of several files: names and contents.
 
-    Of a file over 64 MiB (weights) only the size, the first and the last MiB are read, so that
-    a model folder is identified in milliseconds whenever the workflow is read.
+    For a file over 64 MiB (weights) only the size, the first and the last MiB count, so that a
+    model folder is identified in milliseconds whenever the workflow is parsed.
     """
     return fingerprint(sorted([path.name, _sampled_sha256(path)] for path in paths))

@@ -1,8 +1,8 @@
 """Append-only journals: one checksummed JSON line for each finished request.
 
-A journal is a folder that many writers fill at once, each in a file of its own, so no lock is
-needed and a network file system will do. A killed writer leaves at most one torn line; readers
-drop it, count it, and keep all others.
+A journal is a folder that many writers fill at once, each with its own file, so no lock is needed
+and a network file system suffices. A killed writer leaves at most one torn line; readers drop it,
+count it, and keep all others.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Self
 from userturn.storage.atomic_files import note_written
 from userturn.storage.hashing import canonical_json
 
-BYTES = 4 * 1024 * 1024  # of a file in memory at once
+BYTES = 4 * 1024 * 1024  # bytes of a file in memory at once
 CHECKSUM_LENGTH = 16
 PREFIX = b'{"checksum":"'
 BODY = len(PREFIX) + CHECKSUM_LENGTH + 2
@@ -37,25 +37,25 @@ def encode_line(record: Mapping[str, Any]) -> bytes:
 
 
 def is_whole(line: bytes) -> bool:
-    """Return whether a line is as it was written: neither torn nor altered."""
+    """Return whether a line is intact: neither torn nor altered."""
     if not line.endswith(b"\n") or not line.startswith(PREFIX):
         return False
     return line[len(PREFIX) : BODY] == _checksum(line[BODY:-1]) + b'",'
 
 
 def decode_line(line: bytes) -> dict[str, Any] | None:
-    """Return the record of one line, or None where the line is torn or altered."""
+    """Return the record of one line, or None if the line is torn or altered."""
     return record_of(line) if is_whole(line) else None
 
 
 def record_of(line: bytes) -> dict[str, Any]:
-    """Return the record of a line that is whole."""
+    """Return the record of an intact line."""
     record: dict[str, Any] = json.loads(b"{" + line[BODY:-1])
     return record
 
 
 def checksum_of(line: bytes) -> str:
-    """Return the checksum that a whole line begins with."""
+    """Return the checksum at the beginning of an intact line."""
     return line[len(PREFIX) : len(PREFIX) + CHECKSUM_LENGTH].decode()
 
 
@@ -70,7 +70,7 @@ class Writer:
         self._descriptor: int | None = None
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Write one record as one line, in one call, so that it is there or it is torn."""
+        """Write one record as one line in one call, so that a kill leaves it whole or torn."""
         if self._descriptor is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(
@@ -102,9 +102,9 @@ class Lines(NamedTuple):
     """Lines of one file of a journal that were read together.
 
     Attributes:
-        whole: those that are as they were written, oldest first.
-        n_torn: how many are torn or altered.
-        end: bytes before the first line that has not ended; a later reader starts there.
+        whole: the intact lines, oldest first.
+        n_torn: number of torn or altered lines.
+        end: bytes before the first incomplete line; a later reader starts there.
     """
 
     whole: list[bytes]
@@ -118,9 +118,9 @@ def files_of_journal(folder: str | Path) -> list[Path]:
 
 
 def read_lines(path: Path, start: int = 0) -> Iterator[Lines]:
-    """Yield the lines of a file from a byte on, about 4 MiB at a time.
+    """Yield the lines of a file from a byte offset on, about 4 MiB at a time.
 
-    Every reader of a journal reads through this function, so that all believe the same lines.
+    Every reader of a journal uses this function, so that all accept the same lines.
     """
     with path.open("rb") as file:
         file.seek(start)
@@ -132,7 +132,7 @@ def read_lines(path: Path, start: int = 0) -> Iterator[Lines]:
 
 @dataclass
 class Replay:
-    """A journal: one record of each key, and how many of its lines were unreadable."""
+    """The content of a journal: one record per key, and the number of unreadable lines."""
 
     records: dict[str, dict[str, Any]]
     n_lines: int = 0
@@ -140,9 +140,9 @@ class Replay:
 
 
 def read_journal(folder: str | Path) -> Replay:
-    """Read every line of a journal, oldest first; of one key the first finished record counts.
+    """Read every line of a journal, oldest first; for each key the first finished record counts.
 
-    `userturn.storage.journal_table` reads the same as a table, in half the time.
+    `userturn.storage.journal_table` reads the same content as a table, in half the time.
     """
     replay = Replay({})
     for path in files_of_journal(folder):

@@ -1,4 +1,4 @@
-"""Journals as tables: for each request's key, the one record that counts."""
+"""Read journals as tables: for each request's key, the one record that counts."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -24,16 +24,16 @@ def read_outcomes(
     columns: Sequence[str] | None = None,
     schema: Schema = OUTCOME_SCHEMA,
 ) -> pl.DataFrame:
-    """Read what every file of a journal holds, oldest first, one row per key.
+    """Read all files of a journal, oldest first, into a table with one row per key.
 
-    Of one key the first finished record counts, else the last error. A record is finished unless
-    its outcome is `error`: errors are kept to be counted, and asked again by the next sweep.
+    For each key the first finished record counts, else the last error. A record is finished unless
+    its outcome is `error`: errors are kept to be counted, and the next sweep sends them again.
 
     Args:
-        folder: of the journal.
-        keys: whose records are kept, None for all.
-        columns: of the schema, `key` and `outcome` among them; None for all.
-        schema: of the records.
+        folder: folder of the journal.
+        keys: keys whose records are kept, None for all.
+        columns: columns of the schema, including `key` and `outcome`; None for all.
+        schema: schema of the records.
     """
     schema = {name: schema[name] for name in columns or schema}
     wanted = None if keys is None else keys.drop_nulls().sort()
@@ -55,7 +55,7 @@ def _only(wanted: pl.Series | None, records: pl.DataFrame) -> pl.DataFrame:
 
 def _one_a_key(records: pl.DataFrame) -> pl.DataFrame:
     if records["key"].n_unique() == records.height:
-        return records  # as nearly always, without the memory of what follows
+        return records  # the usual case; the code below needs more memory
     is_error = pl.col("outcome") == "error"
     finished = records.filter(~is_error).unique("key", keep="first")
     errors = records.filter(is_error).unique("key", keep="last")
@@ -63,11 +63,11 @@ def _one_a_key(records: pl.DataFrame) -> pl.DataFrame:
 
 
 def table_of(lines: Iterable[bytes], schema: Schema) -> pl.DataFrame:
-    """Return whole lines of a journal as a table, a row a line."""
+    """Return intact lines of a journal as a table, one row per line."""
     return pl.read_ndjson(b"".join(lines), schema=schema)
 
 
 def finished_keys(folder: str | Path, keys: pl.Series) -> set[str]:
-    """Return those of some keys that a journal holds finished."""
+    """Return which of some keys are finished in a journal."""
     outcomes = read_outcomes(folder, keys, ["key", "outcome"])
     return set(outcomes.filter(pl.col("outcome") != "error")["key"])

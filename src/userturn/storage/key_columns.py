@@ -10,7 +10,7 @@ STRATUM_KEYS = [*CELL_KEYS, "stratum"]
 JUDGED_CELL_KEYS = [*CELL_KEYS, "judge"]
 JUDGED_ITEM_KEYS = [*JUDGED_CELL_KEYS, "item"]
 
-# Their types, as schemas begin with them.
+# Their types, for the beginning of schemas.
 CELL_COLUMNS = {
     "model": pl.String,
     "dataset": pl.String,

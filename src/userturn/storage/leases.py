@@ -1,9 +1,10 @@
-"""Leases: of the jobs that could sweep the same items of a model, only one is at work.
+"""Leases: only one job at a time sweeps the same items of a model.
 
-A lease is a small file that its owner rewrites every few seconds. A job that wants a lease that is
-held watches it: if it changes, its owner lives and the newcomer ends; if it stays as it is
-for long enough, its owner is gone and the next generation of the lease is taken. Nobody compares
-clocks, and the file of a generation is made by exactly one, so a network file system will do.
+A lease is a small file that its owner rewrites every few seconds. A job that wants a held lease
+watches it: if it changes, its owner lives and the newcomer ends; if it stays unchanged for long
+enough, its owner is gone and the newcomer takes the next generation of the lease. No clocks are
+compared, and exactly one process creates the file of a generation, so a network file system
+suffices.
 """
 
 import json
@@ -26,17 +27,17 @@ from userturn.storage.atomic_files import write_text
 
 Content = dict[str, Any]
 
-PAUSE = 5.0  # seconds between two signs of life
+PAUSE = 5.0  # seconds between two renewals
 CLOCK = 5.0  # seconds by which a corrected clock may move the start of one and the same process
-PATIENCE = 60.0  # seconds without one before a lease is taken over: twelve signs missed
+PATIENCE = 60.0  # seconds without a renewal before a lease is taken over: twelve were missed
 
 
 class LeaseError(UserError):
-    """A lease that somebody else has."""
+    """A lease that another job holds."""
 
 
 def _machine() -> list[str]:
-    """Return what tells this machine, and this container of it, from others with its name."""
+    """Return what distinguishes this machine and container from others with the same name."""
     marks = [Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")]
     boot = marks[0].read_text().strip() if marks[0].exists() else ""
     return [socket.gethostname(), boot, str(marks[1].readlink()) if marks[1].exists() else ""]
@@ -50,7 +51,7 @@ def _user() -> str:
 
 
 def this_owner() -> Content:
-    """Return who this process is: user, machine, process, and SLURM job where there is one."""
+    """Return the identity of this process: user, machine, process id, and SLURM job if any."""
     return {
         "user": _user(),
         "machine": _machine(),
@@ -70,7 +71,7 @@ def describe_owner(owner: Mapping[str, Any]) -> str:
 
 
 def _is_dead(owner: Mapping[str, Any]) -> bool:
-    """Return whether an owner was a process of this machine that has ended; others may live."""
+    """Return whether an owner is a process of this machine that has ended."""
     if owner["machine"] != _machine():
         return False
     try:
@@ -150,7 +151,7 @@ def _fresh() -> Content:
 
 
 def _create(path: Path, content: Content) -> bool:
-    """Make a lease's file; False where somebody else was quicker."""
+    """Create a lease's file; return False if another process was quicker."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with path.open("x") as file:
@@ -161,7 +162,7 @@ def _create(path: Path, content: Content) -> bool:
 
 
 def _take(folder: Path, shard: str, patience: float) -> Path:
-    """Return the file of the lease's next generation, which is now this process's."""
+    """Take the lease's next generation for this process, and return its file."""
     while True:
         generation, last = newest(folder).get(shard, (0, None))
         if last is not None:
@@ -183,7 +184,7 @@ def _write(path: Path, **changes: Any) -> None:
 def _beat(
     path: Path, shard: str, ended: threading.Event, lost: Callable[[str], None], pause: float
 ) -> None:
-    """Renew a lease until it ends or somebody else takes it over."""
+    """Renew a lease until it ends or another job takes it over."""
     beat = 0
     while not ended.wait(pause):
         if newest(path.parent).get(shard, (0, path))[1] != path:
@@ -192,7 +193,7 @@ def _beat(
         beat += 1
         try:
             _write(path, beat=beat)
-        except OSError as error:  # a full disk: the sweep itself will say so
+        except OSError as error:  # a full disk: the sweep itself will report it
             say(f"lease {path.stem}: it could not be renewed ({error})")
 
 
@@ -207,14 +208,14 @@ def lease(
     """Hold the lease on a shard of a model's items.
 
     Args:
-        folder: where the leases of the model are.
-        shard: such as 1of2.
-        lost: called from another thread, with who has it, where the lease is taken over.
-        pause: seconds between two signs of life.
+        folder: folder of the model's leases.
+        shard: name of the shard, such as 1of2.
+        lost: called from another thread with the new owner if the lease is taken over.
+        pause: seconds between two renewals.
         patience: seconds without a change after which an owner counts as gone.
 
     Raises:
-        LeaseError: a job that is at work holds it, or holds one with items in common.
+        LeaseError: a running job holds it, or holds one with items in common.
     """
     path = _take(folder, shard, patience)
     print(f"lease {shard} of {folder.name}: {describe_owner(this_owner())}", flush=True)

@@ -1,8 +1,8 @@
-"""After a kill, the same command continues: locks that a dead Snakemake left behind are removed.
+"""Locks between processes of one host, which end with the process however it dies.
 
-Snakemake's lock is a file that only its owner's orderly end removes. Beside it each driver holds a
-lock of the operating system, which ends with the process however it dies. Who gets that lock while
-Snakemake's is still there, on the host where it was taken, knows that its owner is gone.
+Snakemake's own lock is a file that only its owner's orderly end removes. Beside it each driver
+holds a lock of the operating system. A process that gets that lock while Snakemake's still exists,
+on the host where it was taken, knows that its owner is gone.
 """
 
 import fcntl

@@ -1,4 +1,4 @@
-"""Parquet files that are written whole, byte-equal for equal content, and know their identity."""
+"""Parquet files, written whole, with their identity, and byte-equal for equal content."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,13 +15,13 @@ from userturn.storage.atomic_files import artifact, write_text, written_whole
 
 SLICE = 2_000  # rows in memory at once of a table that may be long
 PLAN_SLICE = 500  # rows in memory at once of a plan, whose prompts are long
-PART = 5_000  # rows that are judged together, and that stand together in a file
+PART = 5_000  # rows that are judged together and written as one row group
 
 Schema = dict[str, pl.DataType | type[pl.DataType]]
 
 
 def write_table(table: pl.DataFrame, path: str | Path, identity: str, **more: str) -> None:
-    """Write a table as Parquet with its identity, and what more is given, in its metadata."""
+    """Write a table as Parquet with its identity, and `more`, in its metadata."""
     with written_whole(path) as temporary:
         table.write_parquet(temporary, metadata=_metadata(identity) | more)
 
@@ -30,7 +30,7 @@ def write_table(table: pl.DataFrame, path: str | Path, identity: str, **more: st
 def table_writer(
     schema: Schema, path: str | Path, identity: str, **more: str
 ) -> Iterator[Callable[[pl.DataFrame], None]]:
-    """Yield a function that adds rows to a table, which is there when the block ends."""
+    """Yield a function that adds rows to a table; its file appears when the block ends."""
     import pyarrow.parquet as pq  # half a second to import
 
     known = pl.DataFrame(schema=schema).to_arrow().schema
@@ -43,12 +43,12 @@ def table_writer(
 
 
 def write_parts(parts: Iterable[pl.DataFrame], path: str | Path, identity: str) -> None:
-    """Write a table that comes in parts as Parquet, with one of them in memory at a time.
+    """Write a table given in parts as Parquet, with one part in memory at a time.
 
-    Its bytes do not depend on where the parts end. There must be at least one part.
+    Its bytes do not depend on how it is divided. There must be at least one part.
     """
     waiting = iter(parts)
-    first = next(waiting)  # it may take long, and a kill meanwhile leaves no folder
+    first = next(waiting)  # it may take long; a kill meanwhile leaves no folder
     with TemporaryDirectory() as scratch, written_whole(path) as temporary:
         paths = []
         for number, part in enumerate(chain([first], waiting)):
@@ -66,7 +66,7 @@ LATEX = re.compile(r"[%&_#$]")  # characters that LaTeX takes for commands
 
 
 def slices(table: pl.LazyFrame, n_rows: int) -> Iterator[pl.DataFrame]:
-    """Yield a table from its first row to its last, so many rows at a time."""
+    """Yield a table from its first row to its last, `n_rows` rows at a time."""
     for start in range(0, table.select(pl.len()).collect().item(), n_rows):
         yield table.slice(start, n_rows).collect()
 
@@ -76,7 +76,7 @@ def _metadata(identity: str) -> dict[str, str]:
 
 
 def read_tables(paths: Iterable[str], schema: Schema) -> pl.DataFrame:
-    """Return the columns of a schema out of several tables; no row where there is no table."""
+    """Return the columns of a schema from several tables; an empty table if there are none."""
     tables = [pl.read_parquet(path, columns=list(schema)) for path in sorted(paths)]
     return pl.concat(tables) if tables else pl.DataFrame(schema=schema)
 
@@ -112,7 +112,7 @@ def write_all(
 ) -> None:
     """Write a table in the format that each path's ending names.
 
-    Parquet and CSV have all of it; Markdown and LaTeX the part that is read, as `printed` makes it,
+    Parquet and CSV have the whole table; Markdown and LaTeX have the part that `printed` returns,
     after a note if there is one.
     """
     for path in map(str, paths):
