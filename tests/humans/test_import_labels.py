@@ -58,7 +58,7 @@ def test_complete_files_of_two_people_have_no_problem(tmp_path: Path) -> None:
         (("first", "ann", IDS[1], "generik", ""), "'generik' is not in the rubric, did you mean"),
         (("first", "ann", IDS[1], "", ""), "no label is not in the rubric"),
         (("first", "ann", IDS[0], "unrelated", ""), f"'ann' labels {IDS[0]} again, as unrelated"),
-        (("second", "ann", IDS[1], "generic", ""), "of round 'second', expected 'first'"),
+        (("second", "ann", IDS[1], "generic", ""), "the round is 'second', expected 'first'"),
         (("first", "", IDS[1], "generic", ""), "the annotator is missing"),
     ],
     ids=["unknown id", "label", "empty label", "duplicate", "round", "no annotator"],

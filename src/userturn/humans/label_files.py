@@ -15,8 +15,8 @@ TRUE = ("true", "1", "yes")
 class Row(NamedTuple):
     """One label in a file, and its place.
 
-    `unsure` and `seconds` say whether the annotator was unsure and how long the turn was on screen; files
-    of Label Studio and of older pages lack them.
+    `unsure` and `seconds` say whether the annotator was unsure and how long the turn was on screen;
+    files of Label Studio and of older pages lack them.
     """
 
     where: str
