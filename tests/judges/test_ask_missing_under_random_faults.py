@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.judges.test_http_client_faults import FAULTS, KEY
+from tests.judges.test_http_client_matrix import DIRECT
+from tests.judges.test_http_client_faults import KEY
 from tests.support.judge_server import GENUINE, Asked, completion, judge_server
 from tests.support.judged_cell import cell, judge, spent, verdicts_of
 from tests.support.snakemake_runs import ROOT
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 TURNS = [f"Turn {i}?" for i in range(24)]
 CELL = "cells/m/d/t0/none"
-MIXED = [name for name, fault in FAULTS.items() if fault.n_requests < 3]  # none that waits
+MIXED = sorted(DIRECT)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -33,7 +34,7 @@ def test_mix_with_a_kill_decides_each_turn_once_and_counts_each_request(
     def answer(asked: Asked) -> bytes | None:
         if rng.random() < 0.6:
             return completion(GENUINE | {"rationale": f"The key is {KEY}."})
-        return FAULTS[rng.choice(mixed)].says
+        return DIRECT[rng.choice(mixed)].response
 
     monkeypatch.setenv("JUDGE_KEY", KEY)
     about = cell(tmp_path, *TURNS)

@@ -12,7 +12,7 @@ from tests.support.judge_server import GENUINE, judge_server
 from tests.support.judged_cell import cell, judge, spent, verdicts_of
 from userturn.cli.rejudge import void_unscored
 from userturn.errors import UserError
-from userturn.judges import batch_api, batch_replies
+from userturn.judges import batch_api
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +34,7 @@ def test_job_that_is_killed_while_it_collects_repairs_and_counts_each_reply_once
     n_before: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api, about, n_read = BatchServer(first="?"), cell(tmp_path, *TURNS), 0
-    real = batch_replies.record_of
+    real = batch_api.record_of_reply
 
     def dies(*arguments: Any) -> Any:
         nonlocal n_read
@@ -44,10 +44,10 @@ def test_job_that_is_killed_while_it_collects_repairs_and_counts_each_reply_once
         return real(*arguments)
 
     with judge_server(api) as server:
-        monkeypatch.setattr(batch_replies, "record_of", dies)
+        monkeypatch.setattr(batch_api, "record_of_reply", dies)
         with pytest.raises(KeyboardInterrupt):
             verdicts_of(judge(tmp_path, server.url, batch=True), about)
-        monkeypatch.setattr(batch_replies, "record_of", real)
+        monkeypatch.setattr(batch_api, "record_of_reply", real)
         table = verdicts_of(judge(tmp_path, server.url, batch=True), about)
     assert table["genuine"].to_list() == [True] * 3
     assert n_lines(api) == [3, 3]
@@ -105,7 +105,10 @@ def test_batch_that_the_api_refuses_says_why_and_goes_up_once_a_run(tmp_path: Pa
     api.status, api.errors = "failed", ["line 1: the model 'm' does not exist"]
     with judge_server(api) as server:
         for n_runs in (1, 2):
-            with pytest.raises(UserError, match="refused: line 1: the model 'm' does not exist"):
+            with pytest.raises(
+                UserError,
+                match=r"refused a batch: batch of file-\d: line 1: the model 'm' does not exist",
+            ):
                 verdicts_of(judge(tmp_path, server.url, batch=True), about)
             assert len(api.files) == n_runs
         api.status = "completed"

@@ -9,6 +9,8 @@ from typing import Any
 from tests.support.judge_server import GENUINE, USAGE, Asked, http
 from userturn.judges.batch_api import PATH
 
+Outputs = Callable[[list[bytes]], tuple[list[bytes] | None, list[bytes] | None]]
+
 
 @dataclass
 class BatchServer:
@@ -17,6 +19,7 @@ class BatchServer:
     Attributes:
         first: the reply to a question.
         repaired: the reply to a question that is put once more.
+        body: of every reply, in place of all that follows from the above.
         usage: of every reply; None leaves it out.
         status: of a batch that has ended.
         errors: of a batch that failed.
@@ -25,10 +28,13 @@ class BatchServer:
         n_looks_that_fail: with status 500.
         dies_after_creating: a batch is made, and the connection ends without a word.
         spoil: changes a line of the output, by the name of the file and its number.
+        outputs: what of the output is in its file and what in the file of errors; None is no file.
+        says: responses to the next requests of a step, in place of what follows from the above.
     """
 
     first: str = "?"
     repaired: str = json.dumps(GENUINE)
+    body: Any = ...
     usage: Any = field(default_factory=lambda: USAGE)
     status: str = "completed"
     errors: list[str] = field(default_factory=list)
@@ -37,6 +43,8 @@ class BatchServer:
     n_looks_that_fail: int = 0
     dies_after_creating: bool = False
     spoil: Callable[[str, int, bytes], bytes] = lambda file, number, line: line
+    outputs: Outputs = lambda lines: (lines, None)
+    says: dict[str, list[bytes]] = field(default_factory=dict)
     files: dict[str, list[bytes]] = field(default_factory=dict)
     batches: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -44,7 +52,9 @@ class BatchServer:
         """Return a batch as the API shows it."""
         state = self.batches[name]
         done = state["looks"] > 1
-        has_output = done and self.status != "failed"
+        has_output, has_errors = (
+            done and self.status != "failed" and lines is not None for lines in self.lines(name)
+        )
         data = [{"message": message, "code": "x"} for message in self.errors]
         return {
             "id": name,
@@ -55,6 +65,7 @@ class BatchServer:
             "input_file_id": state["file"],
             "status": self.status if done else "in_progress",
             "output_file_id": f"out-{name}" if has_output else None,
+            "error_file_id": f"err-{name}" if has_errors else None,
             "errors": {"object": "list", "data": data} if done and data else None,
         }
 
@@ -67,7 +78,7 @@ class BatchServer:
         body: Any = {"choices": [choice], "usage": self.usage}
         if self.usage is None:
             del body["usage"]
-        response = {"status_code": 200, "body": body}
+        response = {"status_code": 200, "body": body if self.body is ... else self.body}
         if self.refusal is not None:
             response = {"status_code": 400, "body": self.refusal}
         return json.dumps({"custom_id": request["custom_id"], "response": response}).encode()
@@ -82,17 +93,25 @@ class BatchServer:
         self.batches[name]["looks"] += 1
         return http(200, json.dumps(self.batch(name)).encode())
 
-    def content(self, name: str) -> bytes:
-        """Return the output of a batch."""
+    def lines(self, name: str) -> tuple[list[bytes] | None, list[bytes] | None]:
+        """Return the lines of a batch's output and of its errors."""
         file = self.batches[name]["file"]
         lines = [self.reply(line) for line in self.files[file]]
-        spoilt = [self.spoil(file, number, line) for number, line in enumerate(lines)]
-        return http(200, b"\n".join(spoilt))
+        return self.outputs([self.spoil(file, n, line) for n, line in enumerate(lines)])
+
+    def content(self, name: str) -> bytes:
+        """Return a file of a batch's output."""
+        kind, _, batch = name.partition("-")
+        found = self.lines(batch)[kind == "err"] or []
+        return http(200, b"\n".join(found))
 
     def __call__(self, asked: Asked) -> bytes | None:
         """Answer one request."""
         post = asked.headers.startswith("POST")
         path = asked.path.split("?")[0].removeprefix("/v1")
+        step = step_of(path, post)
+        if self.says.get(step):
+            return self.says[step].pop(0)
         if path == "/files" and post:
             name = f"file-{len(self.files)}"
             self.files[name] = re.findall(rb'\{"custom_id".*\}', asked.body)
@@ -110,5 +129,14 @@ class BatchServer:
         elif path.startswith("/batches/"):
             return self.look(path.rpartition("/")[2])
         else:
-            return self.content(path.split("/")[2].removeprefix("out-"))
+            return self.content(path.split("/")[2])
         return http(200, json.dumps(answer).encode())
+
+
+def step_of(path: str, is_post: bool) -> str:
+    """Return what a request is for: upload, create, list, look or read."""
+    if path == "/files":
+        return "upload"
+    if path == "/batches":
+        return "create" if is_post else "list"
+    return "look" if path.startswith("/batches/") else "read"

@@ -1,8 +1,10 @@
 """Label user turns: one user turn in, one verdict out.
 
 api_keys.py: keys of endpoints, read from the environment and kept out of every file.
+ask_by_batch.py: everything out through the Batch API, then a wait for all of it.
 ask_missing.py: looks each question up in the judge's journal, or asks it.
-batch_api.py: many questions in one file, through the Batch API.
+batch_api.py: batches of one judge and dataset: submitted, waited for, put into the journal.
+batch_file.py: a file of questions, as large as the API takes.
 batch_notes.py: notes on each batch, so that a job finds it again after a kill.
 batch_replies.py: the lines of a batch's output.
 budget.py: counts every request before it is sent and stops at the cap.
@@ -13,6 +15,7 @@ endpoint.py: `kind: endpoint`: verdicts of a language model behind an API.
 endpoint_verdicts.py: looks up a cell's verdicts in the journal and asks for the rest.
 heuristic.py: `kind: heuristic`: labels English turns by their words, without a model.
 http_client.py: one request to an OpenAI-compatible API, with retries.
+http_errors.py: what an endpoint's error means: asked again, unscored, or an error.
 judge.py: a judge of a study and the cells that it judges.
 judge_cell.py: the verdicts of one judge on the user turns of one cell.
 kinds.py: the interface of a kind of judge; finds the kind that an entry names.

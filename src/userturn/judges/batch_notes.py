@@ -20,6 +20,7 @@ class OpenBatch:
         are_repairs: whether its questions are asked for the second time.
         most: the most that all its requests together may cost.
         largest: bytes of its longest request.
+        keys: of its questions; none in a note of an older version.
     """
 
     file: str
@@ -27,6 +28,7 @@ class OpenBatch:
     are_repairs: bool = False
     most: Spent = field(default_factory=Spent)
     largest: int = UNKNOWN_REQUEST
+    keys: tuple[str, ...] = ()
 
 
 class BatchNotes:
@@ -43,7 +45,7 @@ class BatchNotes:
 
     def uploaded(self, one: OpenBatch) -> None:
         """Note an uploaded file."""
-        sizes = {"most": vars(one.most), "largest": one.largest}
+        sizes = {"most": vars(one.most), "largest": one.largest, "keys": one.keys}
         self._note("uploaded", one.file, None, are_repairs=one.are_repairs, **sizes)
 
     def created(self, file: str, batch: str) -> None:
@@ -67,6 +69,7 @@ class BatchNotes:
                 note.get("are_repairs", False),
                 Spent(**note.get("most", {})),
                 note.get("largest", UNKNOWN_REQUEST),
+                tuple(note.get("keys", ())),
             )
             for file, note in sorted(uploaded.items())
             if file not in collected

@@ -4,13 +4,13 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from userturn.judges.decide import Read, left_open, record_of
 from userturn.judges.decisions import Record
 from userturn.judges.http_client import Endpoint
-from userturn.judges.parse_reply import is_too_long, read_reply
-from userturn.judges.verdict import TOO_LONG
+from userturn.judges.http_errors import error_in, why_unscored
+from userturn.judges.parse_reply import read_reply, without_surrogates
 from userturn.storage.journal import decode_line
 
 KEY = re.compile(r"[0-9a-f]{64}")
@@ -63,13 +63,17 @@ def record_of_reply(
         read: parses the reply.
         first_reason: why the first reply could not be read, if this one answers a repair.
     """
-    if reply.status != 200:
-        text = endpoint.redacted(f"batch: status {reply.status}: {reply.text}", 300)
-        if is_too_long(reply.text):
-            why = TOO_LONG
-            return {"key": reply.key, "outcome": "unscored", "reason": why, "reply": text}, None
-        return {"key": reply.key, "outcome": "error", "reason": text}, None
     parsed, usage = read_reply(reply.body)
+    is_good = 200 <= reply.status < 300
+    found = error_in(reply.body) if is_good else (reply.status, reply.text)
+    if found is not None:
+        what = "an error in a reply" if is_good else f"status {found[0]}"
+        text = endpoint.redacted(f"batch: {what}: {without_surrogates(found[1])}", 300)
+        why = why_unscored(found[1])
+        about = {"key": reply.key, "outcome": "error", "reason": text}
+        if why is not None:
+            about = {"key": reply.key, "outcome": "unscored", "reason": why, "reply": text}
+        return cast(Record, about), usage if is_good else None
     record = record_of(reply.key, parsed, read, endpoint)
     if first_reason is not None and record["outcome"] != "ok":
         record = left_open(record, first_reason)

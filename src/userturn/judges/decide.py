@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable
 
 from userturn.judges.decisions import Outcome, Record, Said
-from userturn.judges.http_client import Endpoint, EndpointError, TooLongError
+from userturn.judges.http_client import Endpoint
+from userturn.judges.http_errors import EndpointError, UnscoredError
 from userturn.judges.parse_reply import Reply, UnclearReplyError, without_surrogates
 from userturn.judges.question import Question
-from userturn.judges.verdict import TOO_LONG
 
 Read = Callable[[Reply], Said]
 """Parses a reply, or raises UnclearReplyError."""
@@ -75,9 +75,9 @@ async def decide(
             keep_first(first)
             first_reason = str(first["reason"])
         second = await reply_to(repaired(question, first_reason))
-    except TooLongError as error:
+    except UnscoredError as error:
         key, text = question.key, str(error)
-        return {"key": key, "outcome": "unscored", "reason": TOO_LONG, "reply": text}
+        return {"key": key, "outcome": "unscored", "reason": error.why, "reply": text}
     except EndpointError as error:
         return {"key": question.key, "outcome": "error", "reason": str(error)}
     return second if second["outcome"] == "ok" else left_open(second, first_reason)

@@ -12,7 +12,7 @@ from userturn.config.entries import EndpointEntry
 from userturn.errors import UserError
 from userturn.judges.api_keys import read_key
 from userturn.judges.ask_missing import ask_missing, ask_without_journal
-from userturn.judges.batch_api import LARGEST_BATCH, ask_by_batch
+from userturn.judges.batch_file import LARGEST_BATCH
 from userturn.judges.decisions import Decision, Decisions, Said, decision_of
 from userturn.judges.http_client import Endpoint
 from userturn.judges.judge import CellToJudge, Judge
@@ -99,7 +99,10 @@ async def ask_judge(session: Session, questions: Iterable[Question]) -> None:
     if account.cap is not None and account.price is None:
         say(f"{session.about}: the judge's entry has no price, so max_cost does not stop it")
     if session.endpoint.settings["batch"]:
-        ask_by_batch(session, questions)
+        from userturn.judges.ask_by_batch import ask_by_batch  # imports openai, which takes 2 s
+
+        held = list(questions)
+        ask_by_batch([(session, lambda: held)])
     else:
         async with session.endpoint:
             await ask_missing(session, questions)

@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any, Self
 
@@ -22,8 +21,16 @@ from userturn.datasets.messages import Message
 from userturn.judges.api_keys import without_key
 from userturn.judges.budget import Account
 from userturn.judges.endpoint import most_written
+from userturn.judges.http_errors import (
+    EndpointError,
+    RetriableError,
+    TimedOutError,
+    error_in,
+    error_of,
+    retry_after,
+)
 from userturn.judges.model_names import is_other_model
-from userturn.judges.parse_reply import Reply, error_in, is_too_long, read_reply
+from userturn.judges.parse_reply import Reply, read_reply, without_surrogates
 from userturn.judges.rate_limit import Pace
 from userturn.judges.request_slots import one_slot
 from userturn.judges.usage import at_most
@@ -33,29 +40,9 @@ LARGEST_BODY = 1_000_000  # bytes read of a reply
 LONGEST_NAME = 200  # characters of a model's name
 KEPT = 4_000  # characters kept of an unreadable reply; of an error, 300
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two attempts
-LONGEST_RETRY_AFTER = 300.0
 TIMEOUTS = 3  # attempts that may end in one: each may have been billed
 LONG_WAIT = 30.0  # seconds from which a wait is announced
-TRY_AGAIN = (408, 409, 425)  # besides 429 and 5xx
 HERE = re.compile(r"https?://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?:[:/]|$)")
-
-
-class EndpointError(Exception):
-    """A question that ended without a reply; its text says why."""
-
-
-class TooLongError(EndpointError):
-    """A question that is longer than the judge's context."""
-
-
-class _RetriableError(Exception):
-    def __init__(self, reason: str, retry_after: float = 0.0) -> None:
-        super().__init__(reason)
-        self.retry_after = retry_after
-
-
-class _TimedOutError(_RetriableError):
-    pass
 
 
 @dataclass
@@ -150,8 +137,8 @@ class Endpoint:
             try:
                 async with one_slot(slots, self.settings["concurrency"]):
                     reply = await self._attempt(body, account)
-            except _RetriableError as error:
-                n_timeouts += isinstance(error, _TimedOutError)
+            except RetriableError as error:
+                n_timeouts += isinstance(error, TimedOutError)
                 if attempt == self.settings["attempts"] or n_timeouts == TIMEOUTS:
                     raise EndpointError(f"{error}, after {attempt} attempts") from None
                 wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempt - 1))
@@ -182,21 +169,23 @@ class Endpoint:
                     self._refuse(response, received)
         except (aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
             was_sent = False
-            raise _RetriableError(f"no connection: {self.redacted(str(error), 300)}") from None
+            raise RetriableError(f"no connection: {self.redacted(str(error), 300)}") from None
         except TimeoutError:
             self.pace.slowed()
             seconds = self.settings["timeout"]
-            raise _TimedOutError(f"no whole reply within {seconds:g} s") from None
+            raise TimedOutError(f"no whole reply within {seconds:g} s") from None
         except aiohttp.ClientError as error:
             text = self.redacted(f"{type(error).__name__}: {error}", 300)
-            raise _RetriableError(f"the connection broke: {text}") from None
+            raise RetriableError(f"the connection broke: {text}") from None
         else:
             self.pace.answered(time.monotonic() - began)
             if not is_whole:
                 return Reply(None, None, None, self.redacted(received.decode(errors="replace")))
-            if (told := error_in(received)) is not None:
-                raise _RetriableError(f"an error in a reply: {self.redacted(told, 300)}")
             reply, usage = read_reply(received)
+            if (found := error_in(received)) is not None:
+                status, told = found
+                shown = f"an error in a reply: {self.redacted(without_surrogates(told), 300)}"
+                raise error_of(status, told, shown)
             return reply._replace(raw=self.redacted(reply.raw))
         finally:
             if was_sent:
@@ -205,16 +194,13 @@ class Endpoint:
                 account.unsend(most)
 
     def _refuse(self, response: aiohttp.ClientResponse, received: bytes) -> None:
-        """Raise the error of a status: 408, 409, 425, 429 and 5xx may be tried again."""
+        """Raise what an error's status and body mean."""
         whole = received.decode(errors="replace")
         reason = f"status {response.status}: {self.redacted(whole, 300)}"
-        retry_after = _retry_after(response.headers.get("Retry-After"))
-        if response.status == 429 and "insufficient_quota" not in whole:
-            self.pace.slowed(retry_after)
-            raise _RetriableError(reason, retry_after)
-        if response.status >= 500 or response.status in TRY_AGAIN:
-            raise _RetriableError(reason, retry_after)
-        raise TooLongError(reason) if is_too_long(whole) else EndpointError(reason)
+        error = error_of(response.status, whole, reason, retry_after(response.headers))
+        if response.status == 429 and isinstance(error, RetriableError):
+            self.pace.slowed(error.retry_after)
+        raise error
 
 
 async def _bounded_body(stream: aiohttp.StreamReader) -> tuple[bytes, bool]:
@@ -226,17 +212,3 @@ async def _bounded_body(stream: aiohttp.StreamReader) -> tuple[bytes, bool]:
         if n_bytes > LARGEST_BODY:
             return b"".join(chunks), False
     return b"".join(chunks), True
-
-
-def _retry_after(header: str | None) -> float:
-    """Return the seconds that a Retry-After header asks for, within bounds; 0 for none."""
-    if header is None:
-        return 0.0
-    try:
-        seconds = float(header)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(header).timestamp() - time.time()
-        except (ValueError, TypeError):
-            return 0.0
-    return min(max(0.0, seconds), LONGEST_RETRY_AFTER)

@@ -10,12 +10,9 @@ from userturn.judges.verdict import REFUSED
 # The whole text is one object, bare or in one code fence. A fence among other words may quote the
 # judged turn, so it never counts.
 FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n?```", re.DOTALL)
-TOO_MANY_TOKENS = re.compile(
-    r"context_length_exceeded|maximum context length|context (?:window|size|length)|"
-    r"(?:prompt|input|request) is too long|too many (?:input )?tokens|"
-    r"longer than the maximum model length",
-    re.IGNORECASE,
-)
+# Finish reasons, by the names of several providers; some add details after a colon.
+REFUSING = ("content_filter", "refusal", "safety", "recitation", "prohibited_content", "blocklist")
+CUT_OFF = ("length", "max_tokens", "model_length")
 SURROGATE = re.compile("[\ud800-\udfff]")
 THOUGHT = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
 
@@ -75,22 +72,6 @@ def read_reply(body: bytes) -> tuple[Reply, dict[str, Any]]:
     return reply, usage if isinstance(usage, dict) else {}
 
 
-def error_in(body: bytes) -> str | None:
-    """Return the error that a gateway sent instead of a completion, as JSON; None if none."""
-    try:
-        parsed = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(parsed, dict) or parsed.get("choices") or not parsed.get("error"):
-        return None
-    return without_surrogates(json.dumps(parsed["error"], ensure_ascii=False))
-
-
-def is_too_long(text: str) -> bool:
-    """Return whether an endpoint's error says that the request exceeds the model's context."""
-    return TOO_MANY_TOKENS.search(text) is not None
-
-
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) != len(pairs):
         raise UnclearReplyError("a key stands twice in the object")
@@ -112,11 +93,12 @@ def read_object(reply: Reply) -> dict[str, Any]:
     Raises:
         UnclearReplyError: a refusal, no text, a text that was cut off, or none or several objects.
     """
-    if reply.refusal is not None or reply.finish_reason == "content_filter":
+    why = (reply.finish_reason or "").lower().partition(":")[0]
+    if reply.refusal is not None or why in REFUSING:
         raise UnclearReplyError(REFUSED, final=True)
     if reply.content is None:
         raise UnclearReplyError("the reply has no content")
-    if reply.finish_reason == "length":
+    if why in CUT_OFF:
         raise UnclearReplyError("the reply was cut off at its length limit")
     text = THOUGHT.sub("", reply.content).strip()
     found = _object(text)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from userturn.errors import UserError
 from userturn.judges.endpoint_verdicts import open_endpoint
-from userturn.judges.http_client import Endpoint, EndpointError
+from userturn.judges.http_client import Endpoint
+from userturn.judges.http_errors import EndpointError
 from userturn.judges.judge import Judge
 from userturn.judges.parse_reply import Reply
 from userturn.training.simulated_user import Conversation, Endpoints

@@ -1,0 +1,114 @@
+"""What an endpoint's error means for a question: asked again, unscored, or an error."""
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from userturn.judges.verdict import REFUSED, TOO_LONG
+
+LONGEST_RETRY_AFTER = 300.0  # seconds
+TRY_AGAIN = (408, 409, 425, 429)  # beside 5xx
+NO_MONEY = re.compile(r"insufficient_quota|billing_hard_limit|exceeded your current quota")
+TOO_MANY_TOKENS = re.compile(
+    r"context_length_exceeded|maximum context length|context (?:window|size|length)|"
+    r"(?:prompt|input|request) is too long|too many (?:input )?tokens|"
+    r"longer than the maximum model length|exceeds the maximum number of tokens",
+    re.IGNORECASE,
+)
+# What providers say where their filter, and not the judge, refuses a conversation.
+FILTERED = re.compile(
+    r"content_filter|content_policy|content management policy|ResponsibleAIPolicy|invalid_prompt|"
+    r"data_inspection_failed|prohibited_content|requires moderation|input was flagged",
+    re.IGNORECASE,
+)
+
+
+class EndpointError(Exception):
+    """A question that ended without a reply; its text says why."""
+
+
+class UnscoredError(EndpointError):
+    """A question that the endpoint will never answer; `why` is the reason of the verdict."""
+
+    def __init__(self, text: str, why: str) -> None:
+        """Take what the endpoint says, and the reason of the verdict that is not there."""
+        super().__init__(text)
+        self.why = why
+
+
+class RetriableError(Exception):
+    """A request that may be sent again, after so many seconds at least."""
+
+    def __init__(self, reason: str, retry_after: float = 0.0) -> None:
+        """Take the reason and the seconds."""
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+class TimedOutError(RetriableError):
+    """A request without a complete reply in time, which may have been billed."""
+
+
+def why_unscored(text: str) -> str | None:
+    """Return why an endpoint will never answer a question, from its error; None if it may."""
+    if TOO_MANY_TOKENS.search(text):
+        return TOO_LONG
+    return REFUSED if FILTERED.search(text) else None
+
+
+def error_of(status: int, whole: str, shown: str, retry_after: float = 0.0) -> Exception:
+    """Return the error to raise for an endpoint's.
+
+    Args:
+        status: of the response.
+        whole: what the endpoint says.
+        shown: the same for people, short and without the key.
+        retry_after: seconds that the endpoint asks for.
+    """
+    has_money = NO_MONEY.search(whole) is None
+    if (status in TRY_AGAIN and has_money) or status >= 500:
+        return RetriableError(shown, retry_after)
+    why = why_unscored(whole) if has_money and status not in (401, 402, 404) else None
+    return EndpointError(shown) if why is None else UnscoredError(shown, why)
+
+
+def error_in(body: bytes) -> tuple[int, str] | None:
+    """Return status and text of an error that a gateway sent with status 200; None for none.
+
+    It stands in place of the choices, or in the first of them, as OpenRouter has it.
+    """
+    try:
+        parsed: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    choices = parsed.get("choices") if isinstance(parsed, dict) else [None]
+    found = choices[0] if isinstance(choices, list) and choices else parsed
+    error = found.get("error") if isinstance(found, dict) else None
+    if not error:
+        return None
+    text = json.dumps(error, ensure_ascii=False)
+    code = error.get("code") if isinstance(error, dict) else None
+    unknown = 502 if why_unscored(text) is None and NO_MONEY.search(text) is None else 400
+    return int(str(code)) if re.fullmatch(r"[45]\d\d", str(code)) else unknown, text
+
+
+def retry_after(headers: Mapping[str, str]) -> float:
+    """Return the seconds that an endpoint asks to wait, within bounds; 0 if it asks for none."""
+    for name, in_a_second in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            seconds = float(headers.get(name, "")) / in_a_second
+        except ValueError:
+            seconds = _until(headers.get(name, ""))
+        if seconds > 0:  # which no NaN is
+            return min(seconds, LONGEST_RETRY_AFTER)
+    return 0.0
+
+
+def _until(date: str) -> float:
+    try:
+        return parsedate_to_datetime(date).timestamp() - time.time()
+    except (ValueError, TypeError, OverflowError):
+        return 0.0

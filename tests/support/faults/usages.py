@@ -1,0 +1,77 @@
+"""Replies that say how many tokens they took in another form than expected, or not at all."""
+
+from typing import Any
+
+from tests.support.faults.row import BOUND, COUNTED, GOOD, UNCACHED, Bill, Fault, chat, verdict
+
+TWO = {"prompt_tokens": 900, "completion_tokens": 40}
+
+
+def odd(usage: Any) -> Fault:
+    """A usage that is no count: the verdict counts, and costs as much as it can."""
+    return verdict(chat(GOOD, usage=usage), BOUND)
+
+
+def told(usage: Any, bill: Bill) -> Fault:
+    """A usage that is a count."""
+    return verdict(chat(GOOD, usage=usage), bill)
+
+
+def cached(details: Any, bill: Bill = UNCACHED) -> Fault:
+    """A count whose part that was in the cache is odd."""
+    return told(TWO | {"prompt_tokens_details": details}, bill)
+
+
+USAGES = {
+    "usage as it should be": verdict(chat(GOOD), COUNTED),
+    "usage missing": odd(...),
+    "usage null": odd(None),
+    "usage empty": odd({}),
+    "usage a list": odd([900, 40]),
+    "usage a string": odd("900"),
+    "usage a number": odd(940),
+    "usage of strings": odd({"prompt_tokens": "900", "completion_tokens": "40"}),
+    "usage of floats": odd({"prompt_tokens": 900.0, "completion_tokens": 40.0}),
+    "usage of nulls": odd({"prompt_tokens": None, "completion_tokens": None}),
+    "usage of zeros": odd({"prompt_tokens": 0, "completion_tokens": 0}),
+    "usage of lists": odd({"prompt_tokens": [900], "completion_tokens": [40]}),
+    "usage NaN": odd({"prompt_tokens": float("nan"), "completion_tokens": 40}),
+    "usage infinite": odd({"prompt_tokens": 900, "completion_tokens": float("inf")}),
+    "usage negative": odd({"prompt_tokens": -900, "completion_tokens": 40}),
+    "usage negative output": odd({"prompt_tokens": 900, "completion_tokens": -40}),
+    "usage of booleans": odd({"prompt_tokens": True, "completion_tokens": True}),
+    "usage total only": odd({"total_tokens": 940}),
+    "usage of Anthropic": odd({"input_tokens": 900, "output_tokens": 40}),
+    "usage of Gemini": odd({"promptTokenCount": 900, "candidatesTokenCount": 40}),
+    "usage input only": odd({"prompt_tokens": 900}),
+    "usage output only": odd({"completion_tokens": 40}),
+    "usage in a list of steps": odd({"steps": [TWO]}),
+    "usage 10**12 read": odd({"prompt_tokens": 10**12, "completion_tokens": 5}),
+    "usage 10**30": odd({"prompt_tokens": 10**30, "completion_tokens": 5}),
+    "usage 10**400": odd({"prompt_tokens": 10**400, "completion_tokens": 5}),
+    "usage 10**12 written": odd({"prompt_tokens": 900, "completion_tokens": 10**12}),
+    "usage total 10**12": odd(TWO | {"total_tokens": 10**12}),
+    "usage total too small": told(TWO | {"total_tokens": 3}, UNCACHED),
+    "usage total a string": told(TWO | {"total_tokens": "940"}, UNCACHED),
+    "usage with thoughts in the total": told(
+        TWO | {"total_tokens": 1_500}, Bill(900, 0, 600, 0.0069)
+    ),
+    "usage with thoughts in details": told(
+        TWO | {"completion_tokens_details": {"reasoning_tokens": 30}}, UNCACHED
+    ),
+    "usage beyond the reply's limit": told(
+        {"prompt_tokens": 900, "completion_tokens": 5_000}, Bill(900, 0, 5_000, 0.0509)
+    ),
+    "usage nothing written": told(
+        {"prompt_tokens": 900, "completion_tokens": 0}, Bill(900, 0, 0, 0.0009)
+    ),
+    "usage details null": cached(None),
+    "usage details a list": cached([1]),
+    "usage cached a string": cached({"cached_tokens": "512"}),
+    "usage cached null": cached({"cached_tokens": None}),
+    "usage cached negative": cached({"cached_tokens": -1}),
+    "usage cached beyond what was read": cached(
+        {"cached_tokens": 10**6}, Bill(900, 900, 40, 0.00085)
+    ),
+    "usage cached of DeepSeek": told(TWO | {"prompt_cache_hit_tokens": 512}, UNCACHED),
+}
