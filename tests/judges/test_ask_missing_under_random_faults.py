@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.judges.test_http_client_matrix import DIRECT
 from tests.judges.test_http_client_faults import KEY
+from tests.judges.test_http_client_matrix import DIRECT
 from tests.support.judge_server import GENUINE, Asked, completion, judge_server
 from tests.support.judged_cell import cell, judge, spent, verdicts_of
 from tests.support.snakemake_runs import ROOT
