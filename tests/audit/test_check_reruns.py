@@ -21,7 +21,7 @@ EQUAL, OTHER_TOKENS, OTHER_TEXT = (True, True), (False, False), (False, True)
 
 def test_text_that_is_not_what_its_tokens_spell_is_always_a_finding() -> None:
     (finding,) = unequal(reruns(*[EQUAL] * 39, OTHER_TEXT), is_exact=False)
-    assert finding.expected == "the text that its tokens spell"
+    assert finding.expected == "the text that its tokens decode to"
     assert finding.found == "another in row 39"
 
 

@@ -84,13 +84,11 @@ def test_mean_over_datasets_of_which_one_is_seen_is_not_held_out() -> None:
 def test_items_in_training_data_of_an_undeclared_dataset_are_found() -> None:
     found = findings(overlap(n_exact=2, n_near=1), reported(**HONEST))
     assert found == [
-        "2 items of talk stand in the training data of m, 1 more nearly, but its recipe does not "
+        "2 items of talk occur in the training data of m, 1 more nearly, but its recipe does not "
         "declare it"
     ]
 
 
 def test_dataset_that_was_never_compared_is_found() -> None:
     alone = overlap().filter(pl.col("dataset") == "math")
-    assert findings(alone, reported(**HONEST)) == [
-        "talk was never compared with what m learnt from"
-    ]
+    assert findings(alone, reported(**HONEST)) == ["talk was not compared with m's training data"]

@@ -1,4 +1,4 @@
-"""The result of an audit: what was checked, and what was found."""
+"""The result of an audit: its findings, its notes and the study's digests."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from userturn.audit.findings import Finding, Note
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found.
+    """The result of an audit.
 
     Attributes:
-        findings: sorted; empty if everything is as it should be.
-        of_another_version: sorted; what other code made, and this code would make otherwise.
-        notes: sorted; what a reader should know.
-        n_artifacts: that records claim and that are there, or were left out.
+        findings: sorted; empty if nothing is wrong.
+        of_another_version: sorted; artifacts of other code that this code would make differently.
+        notes: sorted; facts that a reader should know.
+        n_artifacts: number of artifacts that records claim and that exist or were left out.
         digest: one hash of all artifacts and how they were made, equal for equal studies.
         records_digest: one hash of all records, with times, machines and journals.
     """
@@ -29,13 +29,13 @@ class Audit:
 
 OTHER_VERSION = (
     "these artifacts were made by another version of userturn, and this version would make them "
-    "otherwise: their hashes, inputs and requests were checked, their content was not. Audit with "
-    "that version, or run `snakemake`, which makes them again and asks no model"
+    "differently: their hashes, inputs and requests were checked, their content was not. Audit "
+    "with that version, or run `snakemake`, which makes them again without asking any model"
 )
 
 
 def verdict_of(found: Audit) -> str:
-    """Return the sum of an audit in a few words."""
+    """Return the result of an audit in a few words."""
     counts = Counter(finding.check for finding in found.findings)
     kinds = ", ".join(f"{n} {check}" for check, n in sorted(counts.items()))
     n, n_other = len(found.findings), len(found.of_another_version)

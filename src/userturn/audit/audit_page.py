@@ -1,4 +1,4 @@
-"""An audit as a page that opens from a file."""
+"""Write an audit as an HTML page that opens from a file."""
 
 from collections.abc import Sequence
 from html import escape

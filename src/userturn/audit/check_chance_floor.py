@@ -15,9 +15,9 @@ from userturn.workflow.chance_floor import ChanceFloorGrid
 
 
 def check_chance_floor(pair: Pair) -> Iterator[Finding]:
-    """Yield what is wrong with the swapped turns of a model and dataset, and their verdicts.
+    """Yield the faults in the swapped turns of a model and dataset, and in their verdicts.
 
-    A judge whose rules have changed since is noted with the verdicts of cells.
+    A judge whose rules have changed is noted with the verdicts of cells.
     """
     floor = ChanceFloorGrid(pair.grid)
     if (pair.model, pair.dataset) not in floor.sources:

@@ -1,7 +1,7 @@
-"""Are all files there and unchanged, and was each made from the inputs that are there now?
+"""Does every file exist, unchanged, and was it made from the present inputs?
 
-Every artifact belongs to the record of one job, with its hash; the hashes of a job's inputs are
-those of the artifacts they came from. File times are never read.
+Every artifact belongs to the record of one job, with its hash, and the hashes of a job's inputs
+must be those of the artifacts they came from. File times are never read.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -14,19 +14,19 @@ from userturn.provenance.study_files import Files
 from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
 from userturn.workflow.artifacts import Identities
 
-MARKERS = ("results/sweeps/", "results/judging/")  # each later job of a model writes them anew
-COSTS = "results/journal/costs/"  # accounts grow with every question and decide no row
-READ = (".parquet", ".json", ".jsonl")  # what the pipeline and its readers take for their own
+MARKERS = ("results/sweeps/", "results/judging/")  # each later job of a model rewrites them
+COSTS = "results/journal/costs/"  # accounts grow with every question and affect no row
+READ = (".parquet", ".json", ".jsonl")  # files that the pipeline and its readers would read
 DRAWN = ("/key.parquet", "/items.parquet")  # the files of a round that are kept where it was drawn
 DRAWN_ONCE = "draw_annotation_round"  # a round stays as it was drawn even if its cells change
 
 
 def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
-    """Return everything that is wrong with files and records.
+    """Return all faults of files and records.
 
     Args:
-        files: of a results folder.
-        wanted: artifacts that the configuration asks for, with their identities.
+        files: the files of a results folder.
+        wanted: the artifacts of the configuration, with their identities.
     """
     checks: list[Callable[[Files, Identities], Iterator[Finding | Note]]] = [
         _unreadable_records,
@@ -56,7 +56,7 @@ def _unreadable_records(files: Files, wanted: Identities) -> Iterator[Finding]:
 
 
 def _is_current(record: JobRecord, wanted: Identities) -> bool:
-    """Return whether the configuration still asks for what a job made."""
+    """Return whether the configuration still needs a job's outputs."""
     return not wanted.keys().isdisjoint(record["outputs"]) or not record["wildcards"]
 
 
@@ -111,13 +111,13 @@ def _claimed_twice(files: Files, wanted: Identities) -> Iterator[Finding]:
 
 
 def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
-    """Yield files of no job: a fault where the pipeline would read them, else worth a note."""
+    """Yield files of no job: a finding if the pipeline would read them, else a note."""
     others = []
     for artifact in files.present:
         if artifact in files.makers or artifact in wanted:
             continue
         if artifact.startswith("results/requests/") and artifact.endswith(".parquet"):
-            text = "plan of a sweep that did not end; the next sweep of its cell writes it again"
+            text = "plan of an unfinished sweep; the next sweep of its cell writes it again"
             yield Note("orphans", artifact, text)
         elif artifact.endswith(READ) and not PurePosixPath(artifact).name.startswith("."):
             fix = f"move it out of the results: mv {quote(artifact)} ."
@@ -131,15 +131,15 @@ def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
 
 
 def _stale(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
-    """Yield artifacts that were made from other inputs than those that are there.
+    """Yield artifacts that were made from other inputs than the present ones.
 
-    Inputs of the project (rubric, captions) are what happens to lie beside the results: whose
-    project that is nobody knows, so another content there is a note.
+    Inputs of the project (rubric, captions) are the files beside the results, which may belong to
+    another project, so other content there is only a note.
     """
     beside = set()
     for name, noted, made in _noted_inputs(files, wanted):
         own = files.noted.get(name) if name.startswith("results/") else files.hashes.get(name)
-        if own is None or own == noted:  # a changed artifact is found there, once
+        if own is None or own == noted:  # a changed artifact is reported once, by `_altered`
             continue
         if not name.startswith("results/"):
             beside.add(name)
@@ -157,7 +157,7 @@ def _stale(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
 
 
 def _noted_inputs(files: Files, wanted: Identities) -> Iterator[tuple[str, str, str]]:
-    """Yield the inputs of jobs that still count, with their hashes, and what was made of them."""
+    """Yield the inputs of current jobs, with their hashes and what was made from them."""
     for _, record in files.readable:
         if not _is_current(record, wanted) or record["rule"] == DRAWN_ONCE:
             continue
@@ -182,7 +182,7 @@ def _not_asked_for(files: Files, wanted: Identities) -> Iterator[Note]:
 
 def _journals(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
     if not files.has_journals:
-        text = "not in this copy: rows were not compared with what the engine and the judges said"
+        text = "not in this copy: rows were not compared with the replies of engine and judges"
         yield Note("journals", "results/journal", text)
         return
     for maker, record in files.readable:
@@ -195,7 +195,7 @@ def _journals(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
                     name,
                     f"{noted['n_bytes']} first bytes of sha256 {short_hash(noted['sha256'])}",
                     "no such file" if found is None else f"sha256 {short_hash(found)}",
-                    f"restore the file from a copy, or leave it: {maker} says what it was for",
+                    f"restore the file from a copy, or leave it: {maker} says what it was used for",
                 )
     yield from _unrecorded_lines(files)
 

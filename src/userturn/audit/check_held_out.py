@@ -16,11 +16,11 @@ def held_out_findings(
     overlap: pl.DataFrame,
     post_training: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Return where a study reports as held out what its models have seen; no rows if it does not.
+    """Return the datasets that a study reports as held out although its models have seen them.
 
     Args:
         trained_on: the datasets that recipes declare, for each model that was trained here.
-        datasets: of the study.
+        datasets: names of the study's datasets.
         overlap: `tables/training_overlap`.
         post_training: `tables/post_training`.
 
@@ -38,7 +38,7 @@ def held_out_findings(
 def _unmarked(
     trained_on: Mapping[str, Collection[str]], datasets: Sequence[str], table: pl.DataFrame
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield what a table reports as held out although a recipe declares it."""
+    """Yield the datasets that a table reports as held out although a recipe declares them."""
     reported = table.filter(pl.col("seen").not_().fill_null(True)).select("condition", "dataset")
     for model, dataset in reported.unique(maintain_order=True).iter_rows():
         seen = set(trained_on.get(model, ())) & (set(datasets) if dataset == ALL else {dataset})
@@ -54,17 +54,17 @@ def _unmarked(
 def _undeclared(
     trained_on: Mapping[str, Collection[str]], datasets: Sequence[str], overlap: pl.DataFrame
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield datasets that were never compared with training data, or occur in it undeclared."""
+    """Yield datasets that were never compared with the training data, or occur in it undeclared."""
     compared = {(row["model"], row["dataset"]): row for row in overlap.iter_rows(named=True)}
     for model in sorted(trained_on):
         for dataset in sorted(set(datasets) - set(trained_on[model])):
             row = compared.get((model, dataset))
             if row is None:
-                yield model, dataset, f"{dataset} was never compared with what {model} learnt from"
+                yield model, dataset, f"{dataset} was not compared with {model}'s training data"
             elif row["n_exact"] or row["n_near"]:
                 yield (
                     model,
                     dataset,
-                    f"{row['n_exact']} items of {dataset} stand in the training data of {model}, "
+                    f"{row['n_exact']} items of {dataset} occur in the training data of {model}, "
                     f"{row['n_near']} more nearly, but its recipe does not declare it",
                 )

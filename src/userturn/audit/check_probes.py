@@ -1,7 +1,7 @@
-"""Does every probe show the model's own answer, changed as its perturbation says and no other way?
+"""Does every probe show the model's own answer, changed exactly as its perturbation says?
 
-No tokenizer is needed: where an operator counts tokens, the counts that the plan notes are taken
-for the tokenizer's, and what must follow from them is compared.
+No tokenizer is needed: if an operator counts tokens, the plan's counts are taken as the
+tokenizer's, and everything that follows from them is compared.
 """
 
 import json
@@ -23,17 +23,17 @@ OWN_ANSWER = ("ok", "empty")  # outcomes of an answer that the model is shown as
 
 
 class NotedTokenizer:
-    """The part of a tokenizer that operators use, as the change that a plan notes has it."""
+    """The part of a tokenizer that operators use, simulated from the change in a plan."""
 
     is_fast = True
 
     def __init__(self, change: Mapping[str, Any]) -> None:
-        """Take what an operator noted of its change."""
+        """Take the change that an operator recorded."""
         self.n_tokens = int(change.get("n_tokens", 0))
         self.end = int(change.get("n_characters_kept", 0))
 
     def __call__(self, text: str, **options: bool) -> Mapping[str, Any]:
-        """Return as many tokens as were noted, the kept ones ending where it was noted."""
+        """Return the recorded number of tokens, the kept ones ending at the recorded place."""
         spans = [(0, self.end)] * self.n_tokens
         return {"input_ids": list(range(self.n_tokens)), "offset_mapping": spans}
 
@@ -43,7 +43,7 @@ class NotedTokenizer:
 
 
 def own_answers(answers: pl.DataFrame) -> dict[str, str | None]:
-    """Return by item the answers that the model is shown as its own; None where it has none."""
+    """Map each item to the answer that the model is shown as its own; None where it has none."""
     return {
         item: answer if outcome in OWN_ANSWER else None
         for item, answer, outcome in answers.select("item", "answer", "outcome").iter_rows()
@@ -56,14 +56,14 @@ def check_probes(pair: Pair, cell: Cell) -> Iterator[Finding]:
     try:
         wrong = _wrong_probe(pair, cell, pair.read(path))
     except (BrokenError, *FAULTS):
-        return  # found elsewhere
+        return  # reported elsewhere
     if wrong is not None:
         expected = f"the answer to {wrong}, changed as {cell.perturbation} says"
         yield Finding("probes", path, expected, "another answer or change", remake(path))
 
 
 def _wrong_probe(pair: Pair, cell: Cell, turns: pl.DataFrame) -> str | None:
-    """Return the first item whose shown answer or noted change is not what must be."""
+    """Return the first item whose shown answer or recorded change is wrong."""
     operator = pair.grid.contents.perturbations[cell.perturbation]
     own = own_answers(pair.read(pair.path_to_answers))
     donors = next_in_hash_order(own) if needs_donor(operator) else {}
@@ -86,7 +86,7 @@ def _donor(item: str | None, answers: Mapping[str, str | None]) -> Donor | None:
 def _shown(
     context: Context, operator: Mapping[str, Any], change: str
 ) -> tuple[str | None, str | None]:
-    """Return the answer that readers of a turn are shown, and the change, as a plan notes both."""
+    """Return the answer that readers of a turn see, and the change, in the form of a plan."""
     if context.answer is None:
         return None, None
     try:

@@ -1,8 +1,8 @@
-"""Are prompts and texts what the model's own tokenizer makes of them?
+"""Do prompts and texts follow from the model's own tokenizer and chat template?
 
-Needs the tokenizer and the chat template of a model, not its weights. All prompts of the study are
-made again from items and answers, and all texts from their tokens: a study that is filed under
-another model's name, or whose texts were edited together with its journals, does not pass.
+This needs the tokenizer and the chat template of a model, not its weights. All prompts of the study
+are rendered again from items and answers, and all texts are decoded again from their tokens. A
+study under another model's name, or with texts edited together with its journals, does not pass.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
 from userturn.study.record import StudyRecord, read_study_record
 
-WHOLE = 2**40  # rows: a plan is compared at once
+WHOLE = 2**40  # more rows than any plan, so that it is compared at once
 KEYS = ["item", "sample"]
 
 
@@ -70,10 +70,10 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
 
 
 def _template(grid: Grid, model: str, description: Mapping[str, Any]) -> Template:
-    """Return the template of a model that is on this machine; its weights need not be.
+    """Return the template of a model whose tokenizer is on this machine; weights are not needed.
 
     Raises:
-        UserError: it is not, or it would run code that nobody here trusts.
+        UserError: it is not on this machine, or it would run code that is not trusted here.
     """
     entry = grid.models[model]
     check_code_may_run(model, entry)
@@ -115,7 +115,7 @@ def _of_dataset(grid: Grid, plans: PendingPlans, dataset: str, scratch: Path) ->
 def _compared(
     grid: Grid, path: str, identity: str, made: Plan, template: Template
 ) -> Iterator[Finding]:
-    """Compare a plan with the one made again, and the texts of its table with their tokens."""
+    """Compare a plan with its recomputation, and the texts of its table with their tokens."""
     model, dataset = made.path.parts[-4:-2]
     there = pl.concat(read_plan(grid.requests_folder(model, dataset, identity), WHOLE))
     wrong = difference(pl.read_parquet(made.path), there, KEYS)
@@ -126,11 +126,11 @@ def _compared(
 
 
 def _wrong_text(table: pl.DataFrame, made: Plan, template: Template) -> tuple[str, str] | None:
-    """Return the first row whose text is not what its tokens spell."""
+    """Return the first row whose text is not the decoding of its tokens."""
     requests = {request.key: request for _, request in made.requests()}
     rows = table.filter(pl.col("outcome").is_in(OWN_ANSWER))
     for row in rows.select("item", "key", "token_ids", "finish_reason", "text").to_dicts():
         completion = Completion(tuple(row["token_ids"]), row["finish_reason"])
         if to_record(requests[row["key"]], completion, template)["text"] != row["text"]:
-            return f"the text that the tokens of {row['item']} spell", "another text"
+            return f"the text that the tokens of {row['item']} decode to", "another text"
     return None

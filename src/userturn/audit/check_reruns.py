@@ -17,19 +17,19 @@ from userturn.stats.rng import generator
 from userturn.study.record import read_study_record
 
 UNEQUAL = reduce(or_, [pl.col(name).not_() for name in MEASURES])
-# More unequal reruns than this are a finding even where the study claims no exactness: an engine
-# whose batches differ changes some tokens; of the demo on another day it changed none of 40.
+# More unequal reruns than this are a finding even if the study does not claim exactness: an engine
+# with other batches changes some tokens; for the demo on another day it changed none of 40.
 MOST_UNEQUAL = 0.2
-FORGED = (0.01, 0.05, 0.2)  # shares of forged rows, of which an audit says how likely it finds one
+FORGED = (0.01, 0.05, 0.2)  # shares of forged rows for which an audit states its chance to find one
 
 
 class Samples(NamedTuple):
-    """What an audit draws at random.
+    """The random samples of an audit.
 
     Attributes:
-        n_regenerated: requests to run again on the machine at hand.
-        n_rejudged: verdicts to ask for again.
-        nonce: seeds the draws; fresh for each audit, so that nobody knows the sample beforehand.
+        n_regenerated: number of requests to run again on this machine.
+        n_rejudged: number of verdicts to ask for again.
+        nonce: seed of the draws; fresh for each audit, so that nobody knows the sample beforehand.
     """
 
     n_regenerated: int = 0
@@ -42,12 +42,12 @@ class Samples(NamedTuple):
 
 
 def fresh_nonce() -> str:
-    """Return a seed for the draws of an audit that nobody could know before."""
+    """Return an unpredictable seed for the draws of an audit."""
     return token_hex(8)
 
 
 def rerun(results: Path, samples: Samples) -> Iterator[Finding | Note]:
-    """Run requests of engine and judges again; none where the numbers are 0."""
+    """Run requests of engine and judges again, as many as `samples` says."""
     if samples.n_regenerated:
         from userturn.audit.rerun_requests import regenerate  # torch
 
@@ -63,7 +63,7 @@ def rerun(results: Path, samples: Samples) -> Iterator[Finding | Note]:
 
 
 def _notes(what: str, reruns: Reruns) -> Iterator[Note]:
-    """Yield how many came out equal, which did not, and how likely a forgery would be found."""
+    """Yield how many results are equal, which were not run, and the chance to find a forgery."""
     shares = [
         f"{row['measure'].replace('_', ' ')} {row['n_equal']} of {row['n']}, "
         f"{row['estimate']:.1%} [{row['lower']:.1%}, {row['upper']:.1%}]"
@@ -82,21 +82,21 @@ def _notes(what: str, reruns: Reruns) -> Iterator[Note]:
 
 
 def unequal(reruns: Reruns, is_exact: bool) -> Iterator[Finding]:
-    """Yield the rows whose difference no inexact engine explains.
+    """Yield the rows whose difference an inexact engine does not explain.
 
     A text is the decoding of its tokens: equal tokens with another text were edited, or decoded by
-    another tokenizer. Tokens may differ where the study claims no exactness, in a few rows.
+    another tokenizer. If the study does not claim exactness, tokens may differ in a few rows.
     """
     unequal = reruns.table.filter(~pl.col("equal_bytes"))
     n_compared = reruns.table.height - reruns.n_not_run
     lower = wilson(unequal.height, n_compared).lower or 0.0
     for row in unequal.to_dicts():
         if row["equal_tokens"]:
-            expected = "the text that its tokens spell"
+            expected = "the text that its tokens decode to"
         elif is_exact:
             expected = "the same text, as `determinism: exact` claims"
         elif lower > MOST_UNEQUAL:
-            expected = f"other tokens in at most {MOST_UNEQUAL:.0%} of the rows run again"
+            expected = f"different tokens in at most {MOST_UNEQUAL:.0%} of the rows run again"
         else:
             continue
         yield Finding(

@@ -1,7 +1,7 @@
 """Is every answer and user turn what was planned, and what the engine wrote?
 
-Each table is recomputed from plans and journals and compared with the one that is there. Keys and
-seeds of requests are recomputed from what they identify.
+Each table is recomputed from plans and journals and compared with the present one. Keys and seeds
+of requests are recomputed from everything that they depend on.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ from userturn.study.model_description import request_identity, turn_ends
 
 
 def check_answers(pair: Pair) -> Iterator[Finding]:
-    """Yield what is wrong with the plan of answers, and with the answers."""
+    """Yield the faults in the plan of answers, and in the answers."""
     grid, model, dataset = pair.grid, pair.model, pair.dataset
     yield from _plan(pair, grid.answers_identity(model, dataset), 1)
     yield from _requests(pair, None)
@@ -32,7 +32,7 @@ def check_answers(pair: Pair) -> Iterator[Finding]:
 
 
 def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Finding]:
-    """Yield what is wrong with the plan of a cell, and with its user turns."""
+    """Yield the faults in the plan of a cell, and in its user turns."""
     yield from _plan(pair, pair.grid.cell_identity(cell), pair.grid.n_samples(cell.temperature))
     yield from _requests(pair, cell)
     if pair.with_journals:
@@ -42,7 +42,7 @@ def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Finding]:
 
 
 def _plan(pair: Pair, identity: str, n_samples: int) -> Iterator[Finding]:
-    """Compare a plan with the items and samples that it should ask for."""
+    """Compare a plan with the items and samples that it should have."""
     folder = f"results/requests/{pair.model}/{pair.dataset}/{identity}"
     names = [path.name for path in sorted(pair.whole(folder).glob("*.parquet"))]
     try:
@@ -64,13 +64,13 @@ def _plan(pair: Pair, identity: str, n_samples: int) -> Iterator[Finding]:
 
 
 def _requests(pair: Pair, cell: Cell | None) -> Iterator[Finding]:
-    """Compare items, samples, seeds and keys with their inputs; no cell: the answers'."""
+    """Compare items, samples, seeds and keys with their inputs; without a cell, the answers'."""
     path = pair.path_to_answers if cell is None else files_of([cell], "user_turns.parquet")[0]
     n_samples = 1 if cell is None else pair.grid.n_samples(cell.temperature)
     try:
         table, items, drawn = pair.read(path), pair.items, _drawn(pair, cell)
     except (BrokenError, *FAULTS):
-        return  # found elsewhere
+        return  # reported elsewhere
     sample = pl.lit(0) if cell is None else pl.col("sample")
     rows = list(table.select("item", sample).iter_rows())
     wrong = None
@@ -97,7 +97,7 @@ def _drawn(pair: Pair, cell: Cell | None) -> dict[str, Any]:
 def _wrong_request(
     pair: Pair, table: pl.DataFrame, role: str, drawn: Mapping[str, Any]
 ) -> Wrong | None:
-    """Return the first seed or key of a table that does not follow from what was asked."""
+    """Return the first seed or key of a table that does not follow from its request."""
     asked = table.filter(pl.col("key").is_not_null())
     identity = request_identity(pair.grid, pair.model, pair.description)
     rows = asked.select("item", "sample", "seed", "key", "prompt_token_ids").iter_rows()
@@ -110,5 +110,5 @@ def _wrong_request(
         key = request_key(identity, pair.dataset, sample, prompt, {**drawn, "seed": seed})
         if key != noted:
             where = f"{item}, sample {sample}"
-            return f"key {short_hash(key)} of {where}, by what was asked", short_hash(noted)
+            return f"key {short_hash(key)} of {where}, from its request", short_hash(noted)
     return None

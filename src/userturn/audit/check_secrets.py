@@ -16,14 +16,14 @@ def check_secrets(results: Path) -> list[Finding]:
         try:
             secrets = find_secrets(path, values)
         except (OSError, pa.ArrowException):
-            continue  # a damaged file is found altered
+            continue  # a damaged file is reported as altered
         found += [
             Finding(
                 "secrets",
                 f"results/{path.relative_to(results)}",
                 "no secret",
                 f"{secret.kind} at {secret.place}",
-                "make that key invalid where it was issued, then take it out of the file",
+                "revoke that key where it was issued, then remove it from the file",
             )
             for secret in secrets
         ]

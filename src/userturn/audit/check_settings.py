@@ -25,7 +25,7 @@ TELLING = (".parquet", ".json")  # files that say whose settings made them
 def check_settings(
     files: Files, record: StudyRecord, study: Study, asked_for: Identities
 ) -> list[Finding | Note]:
-    """Return everything that is not as the study's record asks for."""
+    """Return every deviation from the study's record."""
     grid = study.grid
     return [
         *_identities(files, asked_for),
@@ -42,7 +42,7 @@ def _identities(files: Files, asked_for: Identities) -> Iterator[Finding]:
     for path, identity in asked_for.items():
         place = files.at(path)
         if not place.is_file() or place.suffix not in TELLING:
-            continue  # found missing, or known by its record
+            continue  # reported missing, or identified by its record
         carried = read_artifact(place)
         for what, expected in (("identity", identity), ("schema_version", SCHEMA_VERSION)):
             found = carried.get(what)
@@ -76,7 +76,7 @@ def _models(files: Files, grid: Grid) -> Iterator[Finding | Note]:
         if not description.get("proofs"):
             yield Finding("proofs", path, "proofs of its prompts", "none", remake(path))
         if line["trust_remote_code"]:
-            yield Note("trust_remote_code", path, f"{name} runs code out of its repository")
+            yield Note("trust_remote_code", path, f"{name} runs code from its repository")
 
 
 def _datasets(grid: Grid) -> Iterator[Finding | Note]:
@@ -91,7 +91,7 @@ def _datasets(grid: Grid) -> Iterator[Finding | Note]:
 
 
 def _held_out(files: Files, study: Study) -> Iterator[Finding]:
-    """Yield what a trained model has seen and a table calls held out."""
+    """Yield datasets that a trained model has seen and a table calls held out."""
     paths = [f"results/tables/{name}.parquet" for name in ("training_overlap", "post_training")]
     if not study.training.models or not all(files.at(path).is_file() for path in paths):
         return
@@ -136,12 +136,12 @@ def _limits(files: Files, grid: Grid) -> Iterator[Finding]:
             f"results/cells/{cell}/user_turns.parquet",
             f"at most {limit:.0%} of the turns to end in an error",
             f"{row['share_error']:.0%}",
-            "fix what the errors name and run snakemake: they are asked again",
+            "fix the cause that the errors name and run snakemake: those requests are sent again",
         )
 
 
 def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding]:
-    """Yield what a copy lacks though nothing in the configuration keeps it back."""
+    """Yield artifacts that a copy lacks although the configuration does not withhold them."""
     if not files.left_out:
         return
     withholding = Withholding(record.config, files.results)
@@ -151,7 +151,7 @@ def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding]:
             yield Finding(
                 "left out",
                 path,
-                "to be in the archive: nothing in the configuration keeps it back",
+                "to be in the archive: the configuration does not withhold it",
                 "left out",
-                "ask for an archive as `userturn export` writes it",
+                "ask for an archive written by `userturn export`",
             )

@@ -1,7 +1,7 @@
-"""Are datasets and people's labels what their own files say, where those files are at hand?
+"""Do datasets and people's labels follow from their source files, if those files are available?
 
-A file is at hand inside the project or archive around the results, or in the hub's cache. Only a
-file of the content that the study's record names is read: any other is somebody else's.
+A file may be inside the project or archive around the results, or in the hub's cache. Only a file
+with the content in the study's record is read: any other is not the study's.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,9 +29,9 @@ def check_sources(
     """Prepare datasets and import labels again, and compare.
 
     Args:
-        results: folder of a study.
-        record: of the study.
-        broken: artifacts that are missing or altered, and found so.
+        results: results folder of a study.
+        record: record of the study.
+        broken: artifacts that were already reported as missing or altered.
     """
     grid = record.grid(results.resolve())
     with chdir(results.parent):
@@ -54,10 +54,10 @@ def _dataset(
     except (OSError, KeyError):
         file = None
     if file is None:
-        text = "not prepared again: its file is not here with the content that the study had"
+        text = "not prepared again: its file with the study's content is not available here"
         yield Note("sources", path, text)
         return
-    with redirect_stdout(None):  # preparing says how many rows it read
+    with redirect_stdout(None):  # preparing prints how many rows it read
         yield from _compare(grid, path, lambda: items_table(settings, file), ["item"])
 
 
@@ -74,7 +74,7 @@ def _labels(
         return
     files = record.contents.annotations[name]
     if not all(_has(file, digest) for file, digest in files.items()):
-        text = "labels not imported again: their files are not here with the content that they had"
+        text = "labels not imported again: their files with the study's content are not here"
         yield Note("sources", path, text)
         return
 
@@ -96,7 +96,7 @@ def _has(file: str, digest: str) -> bool:
 def _compare(
     grid: Grid, path: str, make: Callable[[], pl.DataFrame], keys: Sequence[str]
 ) -> Iterator[Finding]:
-    """Compare an artifact with what is made again from its source."""
+    """Compare an artifact with its recomputation from its source."""
     return compared(
         "sources", path, make, lambda: pl.read_parquet(place_of(grid, path)), keys, "its source"
     )

@@ -1,6 +1,6 @@
-"""Does every table say what it is made of says, and do its CSV, Markdown and LaTeX say the same?
+"""Does every table follow from its inputs, and do its CSV, Markdown and LaTeX files agree with it?
 
-The functions of the pipeline make each table again, in a temporary folder.
+The functions of the pipeline make each table again in a temporary folder.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ from userturn.workflow.study import Study
 
 @dataclass(frozen=True)
 class Remaking:
-    """Where the tables of an audited study are, and where they are made again."""
+    """The folders of an audited study's tables and of their recomputation."""
 
     files: Files
     record: StudyRecord
@@ -32,11 +32,11 @@ class Remaking:
     folder: Path
 
     def at(self, paths: Sequence[str]) -> list[str]:
-        """Return where some artifacts are now."""
+        """Return the present paths of some artifacts."""
         return [str(self.files.at(path)) for path in paths]
 
     def to(self, name: str) -> str:
-        """Return where a file is made again."""
+        """Return the path of a recomputed file."""
         return str(self.folder / name)
 
 
@@ -61,13 +61,13 @@ def _made_of(study: Study, rule: str) -> set[str]:
 def check_tables(
     files: Files, record: StudyRecord, study: Study, broken: frozenset[str]
 ) -> list[Finding]:
-    """Return the tables that do not follow from what they are made of.
+    """Return the tables that do not follow from their inputs.
 
     Args:
-        files: of a results folder.
-        record: of the study.
-        study: as its record has it.
-        broken: artifacts that are missing or altered, and found so.
+        files: the files of a results folder.
+        record: record of the study.
+        study: the study of that record.
+        broken: artifacts that were already reported as missing or altered.
     """
     with TemporaryDirectory(prefix="userturn-") as folder:
         here = Remaking(files, record, study, Path(folder))
@@ -81,7 +81,7 @@ def check_tables(
 
 
 def _compared(here: Remaking, broken: frozenset[str]) -> Iterator[Finding]:
-    """Compare the tables that are there with those that were made again."""
+    """Compare the present tables with the recomputed ones."""
     for made in sorted(here.folder.glob("*.parquet")):
         path = f"results/tables/{made.name}"
         if path in broken:
@@ -98,7 +98,7 @@ def _compared(here: Remaking, broken: frozenset[str]) -> Iterator[Finding]:
 
 
 def _printed(here: Remaking, broken: frozenset[str]) -> Iterator[Finding]:
-    """Compare the tables in Markdown and LaTeX, the forms of a paper, with those made again."""
+    """Compare the Markdown and LaTeX forms of tables with the recomputed ones."""
     for made in sorted([*here.folder.glob("*.md"), *here.folder.glob("*.tex")]):
         path = f"results/tables/{made.name}"
         there = here.files.at(path)
@@ -113,7 +113,7 @@ def _copies(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
         parquet = path.removesuffix("csv") + "parquet"
         if not broken.isdisjoint((path, parquet)) or not files.at(parquet).is_file():
             continue
-        with suppress(*FAULTS):  # found above
+        with suppress(*FAULTS):  # reported above
             copy = pl.read_parquet(files.at(parquet)).write_csv().encode()
             if copy != files.at(path).read_bytes():
                 beside = f"the rows of {Path(path).stem}.parquet"

@@ -1,4 +1,4 @@
-"""Is every verdict what a judge said, every grade what the verifier says, every sum its parts'?"""
+"""Does every verdict, grade and count match its source?"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -20,14 +20,14 @@ from userturn.study.judge import judge_of
 from userturn.tables.rates import SUMMARISED, summary
 
 OTHER_RULES = (
-    "its rules have changed since this study was made, so its verdicts are checked by their hashes "
-    "only; run the study again to have them judged by the rules of this version"
+    "its rules have changed since this study was made, so its verdicts are checked only by their "
+    "hashes; run the study again to judge them by the rules of this version"
 )
 REGRADED = 50  # answers of a model and dataset: a verifier may take milliseconds for each
 
 
 def check_verdicts(pair: Pair, cell: Cell) -> Iterator[Finding | Note]:
-    """Yield what is wrong with the verdicts, the human sample and the summary of a cell."""
+    """Yield the faults in the verdicts, the human sample and the summary of a cell."""
     turns = files_of([cell], "user_turns.parquet")[0]
     for judge, entry in pair.grid.judges.items():
         path, kind = files_of([cell], f"verdicts/{judge}.parquet")[0], kind_of(entry)
@@ -43,7 +43,7 @@ def check_verdicts(pair: Pair, cell: Cell) -> Iterator[Finding | Note]:
 
 
 def judged_again(pair: Pair, turns: str, name: str) -> pl.DataFrame:
-    """Return a judge's verdicts on a table of user turns, asking nobody."""
+    """Return a judge's verdicts on a table of user turns, recomputed or from its journal."""
     asked = CellToJudge(str(pair.whole(turns)), str(pair.whole(pair.path_to_items)))
     judge, known = judge_of(pair.grid, name), pair.study.contents
     kind = kind_of(judge.settings)
@@ -65,7 +65,7 @@ def _human_sample(pair: Pair, cell: Cell) -> pl.DataFrame:
 
 
 def check_grades(pair: Pair, rng: np.random.Generator) -> Iterator[Finding]:
-    """Grade some random answers again; what a judge graded is checked by its hash alone."""
+    """Grade some random answers again; grades by a judge are checked only by their hash."""
     path = f"results/grades/{pair.model}/{pair.dataset}.parquet"
     verifier = pair.grid.datasets[pair.dataset]["verifier"]
     try:

@@ -1,4 +1,4 @@
-"""What an audit finds: what was expected, what is there, and how to fix it."""
+"""Findings and notes of an audit."""
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -7,13 +7,13 @@ from shlex import quote
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """Something that is not as it should be.
+    """A fault in a study.
 
     Attributes:
-        check: which of an audit's checks found it.
+        check: name of the check that found it.
         artifact: path from the project's folder.
-        expected: what should be there.
-        found: what is there.
+        expected: the expected content.
+        found: the actual content.
         fix: the command that fixes it, or what to do.
     """
 
@@ -26,7 +26,7 @@ class Finding:
 
 @dataclass(frozen=True, order=True)
 class Note:
-    """Something that a reader should know and that is not a fault."""
+    """A fact that a reader should know and that is not a fault."""
 
     check: str
     artifact: str
@@ -34,7 +34,7 @@ class Note:
 
 
 def remake(path: str) -> str:
-    """Return the command that makes an artifact again, and then all that depends on it."""
+    """Return the command that remakes an artifact and everything that depends on it."""
     if path.startswith("results/requests/"):
         folder = str(PurePosixPath(path).parent)
         return f"rm -r {quote(folder)} && snakemake"  # its cell counts as pending then

@@ -31,11 +31,11 @@ FAULTS = (
 
 
 class BrokenError(Exception):
-    """An artifact that is not as it was made."""
+    """An artifact that is missing or was altered."""
 
 
 def place_of(grid: Grid, path: str) -> Path:
-    """Return where an artifact is now, by its path in rules."""
+    """Return the present path of an artifact, from its path in rules."""
     return grid.results / path.removeprefix("results/")
 
 
@@ -44,10 +44,10 @@ class Pair:
     """A model and a dataset of an audited study.
 
     Attributes:
-        grid: of the study, its results where they are now.
+        grid: the study's grid, over the results folder where it is now.
         study: its record.
-        model: name.
-        dataset: name.
+        model: name of the model.
+        dataset: name of the dataset.
         with_journals: False for a copy without journals.
         broken: artifacts already reported as missing or altered; they are not compared.
     """
@@ -82,16 +82,16 @@ class Pair:
 
     @cached_property
     def description(self) -> dict[str, Any]:
-        """What is known of the model."""
+        """The model's description."""
         path = self.whole(f"results/models/{self.model}.json")
         found: dict[str, Any] = json.loads(path.read_bytes())
         return found
 
     def whole(self, path: str) -> Path:
-        """Return where an artifact is, by its path in rules.
+        """Return the present path of an intact artifact, from its path in rules.
 
         Raises:
-            BrokenError: it is not as it was made.
+            BrokenError: it is missing or was altered.
         """
         if path in self.broken:
             raise BrokenError(path)
@@ -99,7 +99,7 @@ class Pair:
 
     @cached_property
     def outcomes(self) -> pl.DataFrame:
-        """What the journal of the model and dataset holds."""
+        """The outcomes in the journal of the model and dataset."""
         return read_outcomes(self.grid.journal_folder(self.model, self.dataset))
 
     @cached_property
@@ -107,7 +107,7 @@ class Pair:
         return {}
 
     def read(self, path: str) -> pl.DataFrame:
-        """Read a table by its path in rules; those of one cell are read once for all checks."""
+        """Read a table by its path in rules; each table of a cell is read once for all checks."""
         if path not in self._kept:
             if len(self._kept) == KEPT:
                 self._kept.pop(next(iter(self._kept)))
@@ -129,15 +129,15 @@ def compared(
     keys: Sequence[str],
     made_of: str = "its inputs",
 ) -> Iterator[Finding]:
-    """Compare an artifact with what is made again of what it was made of.
+    """Compare an artifact with its recomputation.
 
     Args:
         check: the name of the check.
-        path: of the artifact, from the project's folder.
-        make: makes it again.
-        read: reads what is there.
-        keys: columns that name a row.
-        made_of: what it was made of, in words.
+        path: path of the artifact, from the project's folder.
+        make: recomputes it.
+        read: reads the present one.
+        keys: columns that identify a row.
+        made_of: its inputs, in words.
     """
     try:
         wrong = difference(make(), read(), keys)

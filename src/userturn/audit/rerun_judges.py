@@ -30,12 +30,12 @@ Outcome = dict[str, Any]
 def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     """Ask judges again about `k` random turns that they have labelled, and compare.
 
-    `equal_label` compares the labels and `equal_bytes` the rationales. Endpoints may cost
-    money; `max_cost` applies to what is asked here.
+    `equal_label` compares the labels and `equal_bytes` the rationales. Endpoints may cost money;
+    `max_cost` applies to these questions.
 
     Args:
-        results: folder of a finished study.
-        k: how many.
+        results: results folder of a finished study.
+        k: number of turns.
         rng: draws them.
 
     Raises:
@@ -60,7 +60,7 @@ def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
 
 
 def _write_texts(record: StudyRecord, folder: Path) -> dict[str, str]:
-    """Write rubrics and prompts as the study had them; return where, by the names they had."""
+    """Write the study's rubrics and prompts; return the new paths by the old ones."""
     paths = {name: folder / f"text{i}" for i, name in enumerate(record.contents.texts)}
     for name, path in paths.items():
         path.write_text(record.contents.texts[name], encoding="utf-8")
@@ -83,7 +83,7 @@ def _judge(grid: Grid, name: str, folder: Path, texts: Mapping[str, str]) -> Jud
 
 
 def _turn_of(grid: Grid, verdict: SampledRow) -> dict[str, Any] | None:
-    """Return the turn of a verdict with its item's messages, or None where they are not here.
+    """Return the turn of a verdict with its item's messages, or None if they are not here.
 
     The verdict takes over the key of the turn's request.
     """
@@ -103,10 +103,10 @@ def _turn_of(grid: Grid, verdict: SampledRow) -> dict[str, Any] | None:
 
 
 def _judged(judge: Judge, turns: list[dict[str, Any] | None]) -> tuple[list[Outcome], float | None]:
-    """Return what became of each turn, and what it cost.
+    """Return the outcome of each turn, and the cost of all.
 
     Raises:
-        UserError: the judge's key is not there or may not be sent, or nothing serves it.
+        UserError: the judge's key is missing or may not be sent, or nothing serves it.
     """
     check_key_may_be_sent(judge.name, judge.settings)
     here = [turn for turn in turns if turn is not None]

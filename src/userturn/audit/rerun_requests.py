@@ -44,12 +44,11 @@ def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     """Run `k` random requests of answers and user turns again and compare.
 
     `equal_tokens` and `equal_bytes` compare token ids and text. `equal_label` compares the labels
-    that a deterministic judge gives both texts; of answers, and where the study has no such judge,
-    there is none.
+    that a deterministic judge gives both texts; it is null for answers, and without such a judge.
 
     Args:
-        results: folder of a finished study.
-        k: how many.
+        results: results folder of a finished study.
+        k: number of requests.
         rng: draws them.
 
     Raises:
@@ -114,13 +113,13 @@ class ModelRun:
     """How one model is loaded.
 
     Attributes:
-        engine: its name.
-        entry: of the model, complete.
+        engine: name of the engine.
+        entry: the model's complete entry.
         revision: the commit that the study used, or None for local files.
-        identity: of the model's source.
-        settings: of the engine.
+        identity: identity of the model's source.
+        settings: settings of the engine.
         today: the date that chat templates are given.
-        folders: from which a path in the model's entry may lead.
+        folders: the folders to which a path in the model's entry may be relative.
     """
 
     engine: str
@@ -187,7 +186,7 @@ def _run_apart(
         return {}, None
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
         try:
-            return process.submit(run.complete, requests).result(), "it was lost by the engine"
+            return process.submit(run.complete, requests).result(), "the engine lost it"
         except BrokenProcessPool:
             return {}, "the engine's process ended"
         except Exception as error:  # the reason why nothing is compared
@@ -206,7 +205,7 @@ def _compared(grid: Grid, row: SampledRow, record: GenerationRecord) -> dict[str
 
 
 def _equal_label(grid: Grid, values: Mapping[str, Any], text: str) -> bool | None:
-    """Return whether a deterministic judge labels a turn and its rerun alike; None if it cannot."""
+    """Return whether a deterministic judge labels a turn and its rerun alike, or None."""
     names = [grid.primary_judge, *grid.judges]
     name = next((n for n in names if kind_of(grid.judges[n]).IS_DETERMINISTIC), None)
     if name is None or "perturbation" not in values:

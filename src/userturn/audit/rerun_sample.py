@@ -1,4 +1,4 @@
-"""Random rows of a study that are run again, and how many came out equal."""
+"""Draw random rows of a study to run again, and count equal results."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -31,12 +31,12 @@ SHARES_SCHEMA: Schema = {
 
 
 class Reruns(NamedTuple):
-    """What was run again.
+    """The results of running requests again.
 
     Attributes:
-        table: one row per request: `key`; `artifact`, from the results' folder's name on, and its
-            `row` from 0; `equal_bytes`, `equal_tokens`, `equal_label`, null where there is nothing
-            to compare; `reason` why it was not run again.
+        table: one row per request: `key`; `artifact`, a path that begins with the results folder's
+            name, and its `row` from 0; `equal_bytes`, `equal_tokens`, `equal_label`, null if there
+            is nothing to compare; `reason` why it was not run again.
         cost: money that was spent, None if no price is known.
     """
 
@@ -55,7 +55,7 @@ class Reruns(NamedTuple):
 
     @property
     def n_not_run(self) -> int:
-        """How many were not run again."""
+        """The number of requests that were not run again."""
         return self.table["reason"].drop_nulls().len()
 
 
@@ -82,7 +82,7 @@ def draw_rows(
 ) -> Iterator[SampledRow]:
     """Yield at most `k` random rows of some tables, each as likely as any other.
 
-    Tables that cannot be read are passed over: a damaged file is found by its hash.
+    Unreadable tables are skipped: a damaged file is reported by its hash.
     """
     frames = [pl.DataFrame(schema={"row": pl.UInt32, "file": pl.Int32})]
     for number, path in enumerate(paths):
@@ -102,7 +102,7 @@ def draw_rows(
 
 
 def rerun_table(results: Path, rows: Sequence[tuple[SampledRow, dict[str, Any]]]) -> pl.DataFrame:
-    """Return what became of drawn rows as a table; what is not given is null."""
+    """Return the outcomes of drawn rows as a table; missing values are null."""
     named = [
         {
             "key": drawn.values["key"],

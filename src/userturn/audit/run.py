@@ -1,6 +1,6 @@
-"""Audit a results folder: needs only the folder, no GPU, no network, no project.
+"""Audit a results folder: this needs only the folder, no GPU, no network and no project.
 
-docs/audit.md says what each check promises.
+docs/audit.md says what each check guarantees.
 """
 
 import json
@@ -38,19 +38,19 @@ from userturn.workflow.artifacts import asked_for, is_optional
 from userturn.workflow.study import Study
 
 NO_SAMPLES = Samples()
-FEW_CELLS = 40  # which one process goes through before others have started
+FEW_CELLS = 40  # one process checks so many before others have started
 
 
 def open_record(results: Path) -> tuple[StudyRecord, Study]:
-    """Return the record of a results folder, and the study that it is of.
+    """Return the record of a results folder, and its study.
 
     Raises:
-        UserError: there is no record, or none of a study.
+        UserError: there is no record, or it is not one of a study.
     """
     record = read_study_record(results)
     try:
         study = Study(record.grid(results))
-        study.grid.verdict_identities  # noqa: B018  a record that lacks something is found here
+        study.grid.verdict_identities  # noqa: B018  this finds an incomplete record
         return record, study
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise UserError(
@@ -63,11 +63,11 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
     """Check a results folder.
 
     Args:
-        results: the folder.
+        results: the results folder.
         samples: their nonce draws the answers that are graded again.
 
     Raises:
-        UserError: it is none.
+        UserError: it is not a results folder.
     """
     record, study = open_record(results)
     asked = asked_for(study)
@@ -91,9 +91,9 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
 
 
 def _is_of_another_version(files: Files, finding: Finding) -> bool:
-    """Return whether other code may be the reason for a finding: a recomputed or a new file.
+    """Return whether other code may explain a finding about a recomputed or a new file.
 
-    Requests and their rows are none of it: no version may change them.
+    Requests and their rows are never excused: no version may change them.
     """
     if finding.artifact not in files.makers:
         is_new = finding.check == "completeness"
@@ -157,7 +157,7 @@ def write_audit(found: Audit, folder: Path) -> None:
 
 
 def format_audit(found: Audit) -> str:
-    """Return an audit as text: a table of findings, then notes, then the sum."""
+    """Return an audit as text: a table of findings, then notes, then the result."""
     lines = [_table(found.findings)] if found.findings else []
     if found.of_another_version:
         lines += [_table(found.of_another_version), OTHER_VERSION]
@@ -176,16 +176,17 @@ def _table(findings: list[Finding]) -> str:
 def run_audit(
     path: str | Path, folder: str | Path, samples: Samples, with_tokenizers: bool = False
 ) -> int:
-    """Audit a results folder or an archive of one, say and write what was found.
+    """Audit a results folder or an archive of one; print and write the result.
 
     Args:
-        path: of the folder or archive.
-        folder: for audit.json and audit.html.
-        samples: of requests to run again, of verdicts to ask for again, and what draws them.
+        path: path of the folder or archive.
+        folder: output folder of audit.json and audit.html.
+        samples: the samples of requests and verdicts to repeat, and their seed.
         with_tokenizers: also render all prompts and decode all texts again.
 
     Returns:
-        0; 1 with findings; 3 with none but artifacts that another version made otherwise.
+        The exit code: 0; 1 with findings; 3 if the only differences are artifacts of another
+        version.
     """
     with opened(Path(path)) as results:
         found = audit(results, samples)
@@ -213,5 +214,5 @@ def run_audit(
 
 
 def _how_drawn(samples: Samples) -> Note:
-    text = f"random rows were drawn with `--nonce {samples.nonce}`, which draws them again"
+    text = f"random rows were drawn with `--nonce {samples.nonce}`; it draws the same rows again"
     return Note("samples", "results", text)

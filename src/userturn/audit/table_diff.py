@@ -1,4 +1,4 @@
-"""How a table differs from what it should be, in words that show no text of a dataset."""
+"""Say how a table differs from its recomputation without showing any text of a dataset."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -7,16 +7,16 @@ from pathlib import Path
 import polars as pl
 
 SHOWN = (pl.Boolean, pl.Int64, pl.Int32, pl.Float64, pl.UInt32)  # columns that quote no dataset
-Wrong = tuple[str, str]  # what was expected, what was found
+Wrong = tuple[str, str]  # expected and found
 
 
 def difference(made: pl.DataFrame, there: pl.DataFrame, keys: Sequence[str]) -> Wrong | None:
-    """Return how a table differs from what it should be, or None.
+    """Return how a table differs from its recomputation, or None.
 
     Args:
-        made: what it should be.
-        there: what it is.
-        keys: columns that name a row.
+        made: the recomputed table.
+        there: the present table.
+        keys: columns that identify a row.
     """
     if made.schema != there.schema:
         return f"columns {', '.join(made.columns)}", f"columns {', '.join(there.columns)}"
@@ -44,7 +44,7 @@ def _place(table: pl.DataFrame, keys: Sequence[str], row: int) -> str:
 
 
 def first_other_line(made: Path, there: Path) -> Wrong:
-    """Return which line of a printed table is not as it was made again: its number alone."""
+    """Return the first line, by number, of a printed table that differs when made again."""
     lines = zip_longest(made.read_bytes().splitlines(), there.read_bytes().splitlines())
     n = next((n for n, (line, other) in enumerate(lines, 1) if line != other), 0)
     return f"line {n} as its Parquet file has it", "another line"

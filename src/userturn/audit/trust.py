@@ -1,7 +1,7 @@
-"""What a study's record alone must not cause: sending a key, running a model's own code.
+"""What a study's record alone cannot authorise: sending a key, running a model's own code.
 
-A record can come from anybody. The configuration in the working directory is the user's own, and
-has to say the same.
+A record can come from anybody. The configuration in the working directory is the user's own and
+must agree with it.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ def _own(section: str, name: str) -> Mapping[str, Any]:
 
 
 def check_key_may_be_sent(judge: str, settings: Mapping[str, Any]) -> None:
-    """Refuse to send a key to an address that only a study's record names.
+    """Check that not only a study's record names the address to which a key would be sent.
 
     Raises:
         UserError: the judge needs a key, and the user's own entry for it differs or is missing.
@@ -30,22 +30,22 @@ def check_key_may_be_sent(judge: str, settings: Mapping[str, Any]) -> None:
     own = _own("judges", judge)
     if "key_variable" in settings and any(own.get(k) != settings.get(k) for k in SENDING):
         raise UserError(
-            f"the record would have the key in {settings['key_variable']} sent to "
+            f"the record would send the key in {settings['key_variable']} to "
             f"'{settings.get('base_url')}'; if that is right, put the judge '{judge}' with that "
-            f"address and variable into {OWN} where you run this"
+            f"address and variable into {OWN} in the folder where you run this"
         )
 
 
-def check_code_may_run(model: str, line: Mapping[str, Any]) -> None:
-    """Refuse to run a model's own code on the authority of a study's record.
+def check_code_may_run(model: str, entry: Mapping[str, Any]) -> None:
+    """Check that not only a study's record allows a model's own code to run.
 
     Raises:
-        UserError: the model brings code, and the user's own line for it does not trust that.
+        UserError: the model brings code, and the user's own entry does not trust it.
     """
     own = _own("models", model)
-    same = own.get("source") == line["source"] and own.get("trust_remote_code") is True
-    if line["trust_remote_code"] and not same:
+    same = own.get("source") == entry["source"] and own.get("trust_remote_code") is True
+    if entry["trust_remote_code"] and not same:
         raise UserError(
-            f"the model runs code of its own; if you trust '{line['source']}', put '{model}' with "
-            f"that source and `trust_remote_code: true` into {OWN} where you run this"
+            f"the model runs its own code; if you trust '{entry['source']}', put '{model}' with "
+            f"that source and `trust_remote_code: true` into {OWN} in the folder where you run this"
         )

@@ -1,10 +1,10 @@
-"""User turns of a known kind, which every judge is measured on.
+"""User turns of a known kind, on which every judge is measured.
 
-hard_failures.py: planted failures that are made of the answer's own words.
+hard_failures.py: planted failures that use the answer's own words.
 human_turns.py: real user turns of a dataset, each after the answer that it replies to.
 injections.py: planted prompt injections: turns that tell a judge to say "genuine".
-labelled_turns.py: the project's own labelled turns, by which a judge is measured.
+labelled_turns.py: the project's own labelled turns, on which every judge is measured.
 planted.py: planted failures after a model's own answers.
 swapped_answers.py: user turns after another item's answer, for the chance floor.
-control_turn.py: a control turn as a row, and what each control is: its label, how hard it is.
+control_turn.py: a control turn as a row, and each control's label and difficulty.
 """

@@ -1,7 +1,7 @@
-"""Hard planted failures: turns that take up an answer's words, yet are no follow-up of a user.
+"""Hard planted failures: turns that take up an answer's words, yet are not a user's follow-up.
 
-They are made from the study's own prompts and answers and the texts of
-data/controls/hard_failures.yaml. Each is of one known side, not genuine, and all but noise have one
+They are made from the study's own prompts and answers and the texts in
+data/controls/hard_failures.yaml. All are known to be not genuine, and all but noise have one known
 label of the rubric.
 """
 
@@ -16,7 +16,7 @@ import yaml
 from userturn.judges.language import is_english
 
 NOISE_STEPS = {"noise_25": 0.25, "noise_50": 0.5, "noise_75": 0.75}  # share of replaced words
-N_WORDS = 40  # from which no further sentence of a prompt or answer is taken
+N_WORDS = 40  # words after which no further sentence of a prompt or answer is taken
 BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
@@ -29,7 +29,7 @@ class Planted(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """Frames and words that failures are made with."""
+    """The frames and words from which failures are made."""
 
     thinking: Sequence[str]
     draft_reply: Sequence[str]
@@ -39,17 +39,17 @@ class Texts(NamedTuple):
 
 
 def parse_texts(text: str) -> Texts:
-    """Return the texts of a YAML file."""
+    """Parse the texts in a YAML file."""
     return Texts(**yaml.safe_load(text))
 
 
 def sentences(text: str) -> list[str]:
-    """Return a text's sentences and lines, without those that have no word."""
+    """Return a text's sentences and lines, except those without a word."""
     return [part.strip() for part in BETWEEN_SENTENCES.split(text) if WORD.search(part)]
 
 
 def opening(text: str) -> str:
-    """Return a text's first sentence, and the next ones while there are less than `N_WORDS`."""
+    """Return a text's first sentences, until there are at least `N_WORDS` words."""
     taken: list[str] = []
     for sentence in sentences(text):
         if len(" ".join(taken).split()) >= N_WORDS:
@@ -59,7 +59,7 @@ def opening(text: str) -> str:
 
 
 def halves(text: str) -> tuple[str, str] | None:
-    """Return a text in two, cut between the sentences nearest its middle; None for one sentence."""
+    """Return the two halves of a text, cut between sentences; None for a single sentence."""
     cuts = [
         found
         for found in BETWEEN_SENTENCES.finditer(text)
@@ -79,7 +79,7 @@ def as_question(answer: str) -> str:
 
 
 def _lowered(sentence: str) -> str:
-    """Return a sentence with a small first letter, unless its first word is "I" or has capitals."""
+    """Return a sentence with a lower-case first letter, unless it begins with "I" or an acronym."""
     if sentence[1:2].isupper() or sentence[:2] in ("I ", "I'"):
         return sentence
     return sentence[:1].lower() + sentence[1:]
@@ -90,7 +90,7 @@ def reworded(prompt: str, rewordings: Mapping[str, str]) -> str:
 
     Args:
         prompt: any text.
-        rewordings: what words in lower case become; a capital at their beginning is kept.
+        rewordings: replacement by lower-case word or phrase; an initial capital is kept.
     """
     phrases = sorted(rewordings, key=len, reverse=True)
     found = re.compile(rf"\b(?:{'|'.join(map(re.escape, phrases))})\b", re.IGNORECASE)
@@ -104,7 +104,7 @@ def _like(old: str, new: str) -> str:
 def noisy(text: str, noise: Sequence[str], rng: np.random.Generator) -> dict[str, str]:
     """Return a text with more and more of its words replaced, by the name of the step.
 
-    What one step replaces, the next ones replace by the same words.
+    Later steps keep the replacements of earlier ones.
     """
     words = list(WORD.finditer(text))
     order = [words[place] for place in rng.permutation(len(words))]
@@ -118,7 +118,7 @@ def noisy(text: str, noise: Sequence[str], rng: np.random.Generator) -> dict[str
 
 
 def _replaced(text: str, new: Mapping[int, str]) -> str:
-    """Return a text with other words where some of its words begin."""
+    """Return a text with the words at some positions replaced."""
     return WORD.sub(lambda old: new.get(old.start(), old[0]), text)
 
 
@@ -130,9 +130,9 @@ def hard_failures(
     Args:
         prompt: the user's last message.
         answer: a model's answer to it.
-        other_answer: another model's; None where there is none.
-        texts: in English, so that only conversations in English get what is made with them.
-        rng: of the item.
+        other_answer: another model's answer, or None.
+        texts: English texts, so that only English conversations get the failures made from them.
+        rng: the item's generator.
     """
     if not sentences(answer):
         return {}
@@ -147,7 +147,7 @@ def hard_failures(
 
 
 def _in_english(prompt: str, answer: str, texts: Texts, rng: np.random.Generator) -> dict[str, str]:
-    """Return the failures that are made with texts."""
+    """Return the failures that are made from the English texts."""
     said = opening(answer)
     words = {"prompt": opening(prompt), "answer": said}
     reworded_prompt = reworded(prompt, texts.rewordings)

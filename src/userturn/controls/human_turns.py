@@ -25,7 +25,7 @@ def human_turns(items: pl.DataFrame, dataset: str) -> pl.DataFrame:
     if not rows:
         raise UserError(
             f"dataset '{dataset}' has no user turn that reacts to an answer in its data; give it "
-            "`condition: gold_context`, or take it out of controls.human"
+            "`condition: gold_context`, or remove it from controls.human"
         )
     return pl.DataFrame(rows, schema=USER_TURNS_SCHEMA)
 

@@ -1,7 +1,7 @@
 """Planted prompt injections against judges: none of these turns is a genuine follow-up.
 
-Each is an empty pleasantry with one known trick. How often a judge calls them genuine is
-its injection rate.
+Each is an empty pleasantry with one known trick. The share that a judge calls genuine is its
+injection rate.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The project's own labelled user turns, by which a judge is measured before it is relied on."""
+"""The project's own labelled user turns, on which every judge is measured."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def read_labelled(path: str | Path) -> list[dict[str, Any]]:
 
 
 def labelled_items(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    """Return each labelled turn's conversation before its last answer, and what is known of it."""
+    """Return each labelled turn's conversation before its last answer, with its label."""
     items = [
         {"item": row["id"], "messages": row["messages"][:-1]}
         | {name: row[name] for name in ("conversation", "language", "label")}

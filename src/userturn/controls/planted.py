@@ -1,8 +1,8 @@
 """Controls: user turns of a known kind, labelled by the same judges as the models' own.
 
-Real human replies after the answer that they were written for show what a judge recognises at best;
-failures planted after a model's own answers show what it lets through. Both have the columns of
-other user turns; `perturbation` is the control's name.
+Real human replies, after the answer that they were written for, show how many genuine turns a judge
+recognises; failures planted after a model's own answers show how many it lets through. Both have
+the columns of other user turns; `perturbation` is the control's name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,10 +50,10 @@ def planted_turns(
         answers: the model's answers to the dataset; items without one are skipped.
         others: another model's answers, by item.
         items: the dataset's prepared table.
-        texts: that hard failures are made with.
-        n_items: how many items to use, chosen by the hash of seed and id.
-        seed: of the choice.
-        instruction: what the dataset's entry appends to every prompt; left out of planted turns.
+        texts: the texts from which hard failures are made.
+        n_items: number of items to use, chosen by the hash of seed and id.
+        seed: seed of the choice.
+        instruction: the text that the dataset's entry appends to every prompt; left out of turns.
     """
     prompts = {
         item: messages[-1]["content"].removesuffix(instruction)
@@ -92,15 +92,15 @@ def plant_failures(
     """Write every failure after a model's answers to some items of a dataset.
 
     Args:
-        settings: of the dataset.
-        n_items: how many items to use.
-        seed: of the study.
-        identity: of the file.
-        path_to_answers: of the model.
-        paths_to_other_answers: those of another model; empty where the study has one model.
+        settings: settings of the dataset.
+        n_items: number of items to use.
+        seed: the study's seed.
+        identity: identity of the output.
+        path_to_answers: the model's answers.
+        paths_to_other_answers: another model's answers; empty if the study has one model.
         path_to_items: the dataset's prepared table.
-        path_to_texts: that hard failures are made with.
-        path_to_user_turns: where the turns are written.
+        path_to_texts: the texts from which hard failures are made.
+        path_to_user_turns: output file.
     """
     answers, items = pl.read_parquet(path_to_answers), pl.read_parquet(path_to_items)
     others: dict[str, str] = {}

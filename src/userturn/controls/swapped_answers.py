@@ -1,8 +1,8 @@
-"""User turns after another item's answer: what a rate is where a turn cannot react to the answer.
+"""User turns after another item's answer: the rate of turns that cannot react to the answer.
 
-A judge sees the item's own conversation, the answer of another item, and the turn. The items stand
-in one drawn order for all cells of a dataset; each has the answer of the next one, and the last
-that of the first, so that no item keeps its own. An equal answer is passed over.
+A judge sees the item's own conversation, the answer to another item, and the turn. The items have
+one drawn order for all cells of a dataset. Each gets the answer of the next one, and the last that
+of the first, so that no item keeps its own. An equal answer is skipped.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,11 +30,11 @@ def donors(answers: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
     """Return the item whose answer each item is given: the next in the order with another answer.
 
     Args:
-        answers: of the items that have one.
-        order: of all items; those without an answer give and take none.
+        answers: answers by item, of the items that have one.
+        order: all items; those without an answer neither give nor get one.
 
     Returns:
-        The donor by item; nothing where all answers are equal.
+        The donor by item; empty if all answers are equal.
     """
     answered = [item for item in order if item in answers]
     if len(set(answers.values())) < 2:
@@ -47,7 +47,7 @@ def donors(answers: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
 
 
 def drawn_order(items: Sequence[str], rng: np.random.Generator) -> list[str]:
-    """Return the items in a drawn order that does not depend on the order they come in."""
+    """Return the items in a random order that does not depend on their order in `items`."""
     return [str(item) for item in rng.permutation(sorted(items))]
 
 
@@ -56,11 +56,11 @@ def swapped_turns(turns: pl.DataFrame, n_turns: int, order: Sequence[str]) -> pl
 
     Args:
         turns: user turns of a cell; those with the outcome `error` have no text and are left out.
-        n_turns: how many are taken, in the order of items: all first samples before any second.
-        order: of the dataset's items.
+        n_turns: number of turns, in the order of items: all first samples before any second.
+        order: the dataset's items in their drawn order.
 
     Returns:
-        `SWAPPED_TURNS_SCHEMA`: the turn as it was, another `answer`, and `answer_from`, its item.
+        `SWAPPED_TURNS_SCHEMA`: the turn, another item's `answer`, and `answer_from`, that item.
     """
     written = turns.select(READ).filter(pl.col("outcome") != "error")
     answered = written.filter(pl.col("answer").str.len_bytes() > 0)

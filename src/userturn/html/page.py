@@ -16,7 +16,7 @@ def read_page(name: str, **parts: str) -> str:
 
     Args:
         name: name of the template below `assets/`.
-        parts: texts by the name of their place.
+        parts: texts by the name of their placeholder.
     """
     page = FOLDER.joinpath(name).read_text("utf-8")
     for place, text in {
@@ -29,7 +29,7 @@ def read_page(name: str, **parts: str) -> str:
 
 
 def embedded(value: Any) -> str:
-    """Return JSON that no content can end: without <, > and & and line separators."""
+    """Return JSON for a script element, which no content can end: <, > and & are escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -40,8 +40,8 @@ def policy(page: str, **more: str) -> str:
     """Return a content security policy under which only a page's own parts run.
 
     Args:
-        page: HTML, whose inline scripts and styles are known by their hashes.
-        more: what else a directive allows, an underscore for its hyphen: `script_src="'self'"`.
+        page: HTML; its inline scripts and styles are allowed by their hashes.
+        more: further sources by directive, with _ for its hyphen: `script_src="'self'"`.
     """
     directives = {"default-src": ["'none'"], "base-uri": ["'none'"], "form-action": ["'none'"]}
     for directive, tag in PARTS.items():
