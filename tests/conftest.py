@@ -1,9 +1,10 @@
-"""Fixtures: a tiny model, and one finished study that tests copy and disturb."""
+"""Fixtures: one finished study that tests copy and disturb, and a browser."""
 
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -50,3 +51,12 @@ def finished_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def study(finished_study: Path, tmp_path: Path) -> Path:
     """A copy of the finished study, with new times, that a test may change."""
     return Path(shutil.copytree(finished_study, tmp_path / "copy", copy_function=shutil.copy))
+
+
+@pytest.fixture(scope="module")  # until it ends, no other test of the process can use asyncio
+def browser() -> Iterator[Any]:
+    """Chromium without a window, started once per file of tests."""
+    from tests.support.browser import chromium  # playwright
+
+    with chromium() as running:
+        yield running

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from tests.support.annotation_rounds import LABELS
-from tests.support.browser import chromium, needs_chromium
+from tests.support.browser import needs_chromium
 from tests.support.snakemake_runs import ROOT
 from userturn.humans.label_files import rows_of_file
 from userturn.humans.rounds import ITEMS_SCHEMA
@@ -45,12 +45,6 @@ def write_page(folder: Path, turns: list[str], round_name: str = "first") -> str
     path = folder / "task.html"
     path.write_text(html, encoding="utf-8")
     return path.as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture

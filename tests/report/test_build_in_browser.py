@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.support.browser import chromium, needs_chromium
+from tests.support.browser import needs_chromium
 from tests.support.made_up_results import build, made_up_config, write_results
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
@@ -49,12 +49,6 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
 @pytest.fixture(scope="module")
 def uri(grid: Grid) -> str:
     return (grid.results / "report" / "index.html").as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture

@@ -20,15 +20,17 @@ HEAD = """\
 
 For people who read the files of a study: each file, the rule and module that make it, what one
 row is, and its columns. The pipeline makes everything below, and git ignores it, except this
-page, which `python -m userturn.tables.reference` generates.
+page. `python -m userturn.tables.reference` generates it from the schemas in the code, the registry
+of tables and figures, `data/files.yaml` and `data/columns.yaml`.
 
 Shares are between 0 and 1. Every Parquet file carries in its metadata `identity`, the
 fingerprint of the settings that made it, and `schema_version`; JSON artifacts have both under
 `artifact`, Vega-Lite under `usermeta`. Files are written whole or not at all; equal content is
 byte-equal.
 
-`.*` means Parquet and CSV, which have every row; the tables of a paper also have Markdown and
-LaTeX, with the main rows formatted for print. docs/methods.md has the formulas.
+`.*` means Parquet and CSV, which have every row. Tables for a paper also have Markdown and LaTeX
+files with the main rows, formatted for print by `printed` in the table's module and
+`tables/print_layout.py`; the same rule writes all formats. docs/methods.md has the formulas.
 
 `outcome` is `ok`, `empty` (no text but special tokens) or `error` (no reply, because a machine
 failed or the prompt was too long, with the reason). An error is never graded or judged, and a
