@@ -94,7 +94,7 @@ def test_what_is_not_known_is_taken_at_its_most_cautious(
     ("arguments", "message"),
     [
         ((), "rate: not given; give --rate, or --pilot with a study"),
-        (("--rate", ".2"), "nothing is asked for; expected --half-width, --difference or both"),
+        (("--rate", ".2"), "nothing to compute; expected --half-width, --difference or both"),
         (("--rate", ".2", "--difference", ".9"), "no change to another rate"),
         (("--rate", "20", "--half-width", ".1"), "rate: 20 is no share"),
         (("--rate", ".2", "--difference", ".1", "--power", "1"), "no study has a power of 0 or 1"),

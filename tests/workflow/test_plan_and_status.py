@@ -126,7 +126,7 @@ def test_status_names_the_job_that_is_at_work_on_a_model(project: Path) -> None:
     path.write_text(json.dumps({"owner": owner, "beat": 3, "released": False}))
     os.utime(path, (1000, 1000))
     last = status(["study.yaml"], "results", now=1004.0).splitlines()[-1]
-    told = "shard 1of1: SLURM job 17 of ada on gpu7, GPUs 0,1, last sign of life 4 s ago"
+    told = "shard 1of1: SLURM job 17 of ada on gpu7, GPUs 0,1, lease renewed 4 s ago"
     assert last == f"{'tiny':<24} {told}"
 
 

@@ -25,20 +25,20 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="render all prompts and decode all texts again (needs no weights)",
     )
     command.add_argument(
-        "--nonce", metavar="TEXT", help="of an earlier audit, to draw the same samples again"
+        "--nonce", metavar="TEXT", help="nonce of an earlier audit, to draw the same samples"
     )
-    command.add_argument("--to", type=Path, metavar="FOLDER", help="for audit.json, audit.html")
+    command.add_argument("--to", type=Path, metavar="FOLDER", help="where to write the results")
     command.set_defaults(code_of_errors=2)
 
 
 def number(text: str) -> int:
-    """Return a number of things, 0 or more.
+    """Parse a whole number, 0 or more.
 
     Raises:
-        argparse.ArgumentTypeError: it is none.
+        argparse.ArgumentTypeError: the text is anything else.
     """
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"found '{text}', expected a whole number from 0 on")
+        raise argparse.ArgumentTypeError(f"found '{text}', expected a whole number, 0 or more")
     return int(text)
 
 

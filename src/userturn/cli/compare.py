@@ -1,4 +1,4 @@
-"""Two results folders side by side: the cells that both have, item by item."""
+"""`userturn compare`: two studies side by side, item by item, on the cells that both have."""
 
 import argparse
 from pathlib import Path
@@ -58,7 +58,7 @@ def _verdict_shares(results: Path) -> pl.DataFrame:
 
 
 def _grade_shares(results: Path) -> pl.DataFrame:
-    """Return 1 for each right answer and 0 for each wrong one."""
+    """Return 1 for each correct answer and 0 for each wrong one."""
     columns = [*GRADE, "item", "correct"]
     paths = sorted(results.glob("grades/*/*.parquet"))
     schema = {**dict.fromkeys(columns[:3], pl.String), "correct": pl.Boolean}

@@ -17,7 +17,7 @@ from userturn.workflow.chance_floor import ChanceFloorGrid
 from userturn.workflow.controls import HUMAN, ControlGrid
 from userturn.workflow.labelled import LabelledGrid
 
-# Assumed of a dataset with rubrics whose rows are not here yet; then they are counted.
+# Assumed for a dataset with rubrics until its rows are here and can be counted.
 CRITERIA_OF_AN_UNSEEN_ITEM = 12
 
 
@@ -25,15 +25,15 @@ class Calls(NamedTuple):
     """Questions to a judge.
 
     Attributes:
-        n: how many.
-        n_tokens: of the conversations and turns in all of them together, without rubric or prompt.
+        n: number of questions.
+        n_tokens: tokens of all conversations and turns together, without rubric or prompt.
     """
 
     n: float = 0
     n_tokens: float = 0
 
     def plus(self, n: float, n_tokens_each: float) -> "Calls":
-        """Return these and some more."""
+        """Return these calls and `n` more."""
         return Calls(self.n + n, self.n_tokens + n * n_tokens_each)
 
 
@@ -49,7 +49,7 @@ def calls_of(grid: Grid, judge: str, sizes: Mapping[str, Size]) -> Calls:
 
 
 def price_of(entry: Mapping[str, Any], calls: Calls) -> tuple[float, float] | None:
-    """Return about how much calls cost and the most that they may; None where no price is known."""
+    """Return the expected and the largest cost of calls; None if no price is known."""
     return kind_of(entry).price(entry, calls.n, calls.n_tokens)
 
 
@@ -99,7 +99,7 @@ def _of_rubrics(grid: Grid, judge: str, sizes: Mapping[str, Size]) -> Iterator[t
 
 
 def n_criteria(grid: Grid, dataset: str, size: Size) -> int:
-    """Return the criteria of all items of a dataset, counted where it is here."""
+    """Return the number of criteria of all items of a dataset, counted if it is here."""
     path = grid.dataset_path(dataset)
     if not path.is_file():
         return size.n_items * CRITERIA_OF_AN_UNSEEN_ITEM

@@ -1,7 +1,7 @@
 """Plan, watch, check and share a study; `snakemake` runs it.
 
-`userturn x` is `cli/x.py`, a dash in x an underscore there: it has HELP, `add_arguments` and `run`.
-Only the module of the command that is given is imported, since some take a second.
+`userturn x` is `cli/x.py`, with an underscore for a dash. The module has HELP, `add_arguments` and
+`run`. Only the given command's module is imported, since some take a second.
 """
 
 import argparse
@@ -30,7 +30,7 @@ COMMANDS = (
 
 
 def parser(commands: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
-    """Return the parser of the command line, which knows these commands."""
+    """Return the parser of the command line with these commands."""
     root = argparse.ArgumentParser(prog="userturn", description=__doc__.partition("\n")[0])
     added = root.add_subparsers(dest="command", required=True)
     for name in commands:
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; errors that the user can correct are one sentence.
 
     Returns:
-        0; 1 for an error, or for findings of an audit; 2 for an audit that could not be done.
+        The exit code: 0; 1 for an error or an audit's findings; 2 for an audit that failed to run.
     """
     given = sys.argv[1:] if arguments is None else arguments
     chosen = parser([name for name in COMMANDS if name in given[:1]] or COMMANDS).parse_args(given)
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(said, int):
             return said
         print(show_unseen(said), flush=True)
-    except BrokenPipeError:  # whoever read it has seen enough
+    except BrokenPipeError:  # the reader of the pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except UserError as error:

@@ -84,7 +84,7 @@ def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
             f"  {name:<24} {n_answers:>9,} {n_turns:>11,} {_short(read):>9} {_short(written):>9}"
             f"  {entry['shards']} x {entry['gpus']}"
         )
-    return "\n".join(["requests of each model; tokens read and written at most", *lines])
+    return "\n".join(["requests of each model; largest numbers of tokens read and written", *lines])
 
 
 def _judges(grid: Grid, sizes: Mapping[str, Size]) -> str:

@@ -16,7 +16,7 @@ from userturn.stats.sample_size import (
 )
 from userturn.tables.pilot import Assumption, pilot
 
-HELP = "tell how many items, samples and labels a study needs"
+HELP = "compute how many items, samples and labels a study needs"
 SAMPLES = (1, 3, 5)
 MEANT = {
     "rate": "rate of genuine turns",
@@ -24,7 +24,7 @@ MEANT = {
     "related": "correlation of an item's turns under two conditions",
     "tests": "tests in the largest set that Holm adjusts",
     "sensitivity": "share of genuine turns that the judge calls genuine",
-    "specificity": "share of the others that it does not",
+    "specificity": "share of the other turns that it calls not genuine",
     "turns": "turns of a corrected rate",
 }
 DEFAULTS = {
@@ -39,7 +39,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--half-width", type=float, metavar="SHARE", help="half the interval")
     command.add_argument("--difference", type=float, metavar="SHARE", help="change to be detected")
     command.add_argument("--pilot", type=Path, metavar="RESULTS", help="a finished study")
-    command.add_argument("--judge", help="of the pilot; its first one if left out")
+    command.add_argument("--judge", help="a judge of the pilot; by default its first")
     for name, meaning in MEANT.items():
         command.add_argument(f"--{name}", type=float, metavar="NUMBER", help=meaning)
     command.add_argument("--power", type=float, default=POWER, help="of the test")
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> str:
     _check(arguments, assumed)
     wanted = arguments.half_width, arguments.difference
     if wanted == (None, None):
-        raise UserError("nothing is asked for; expected --half-width, --difference or both")
+        raise UserError("nothing to compute; expected --half-width, --difference or both")
     parts = [_said(assumed)]
     if arguments.half_width is not None:
         parts += [_of_rates(assumed, arguments.half_width, arguments.samples)]
@@ -81,10 +81,10 @@ def assumptions(
 
 
 def _check(arguments: argparse.Namespace, assumed: Mapping[str, Assumption]) -> None:
-    """Refuse numbers that make no sense.
+    """Check the numbers.
 
     Raises:
-        UserError: a share is not one, or the rate is not known.
+        UserError: a share is not between 0 and 1, or the rate is not known.
     """
     rate = assumed["rate"].value
     if rate is None:

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> str:
 
 
 def format_floor(row: Mapping[str, Any] | None) -> str:
-    """Return the chance floor of a rate in words: nothing where the study has none."""
+    """Return the chance floor of a rate in words; empty if the study has none."""
     if row is None:
         return ""
     if row["floor"] is None:
@@ -65,7 +65,7 @@ def format_rates(rates: pl.DataFrame, accuracy: pl.DataFrame, floors: pl.DataFra
 
 
 def format_cut_answers(accuracy: pl.DataFrame) -> list[str]:
-    """Return how many answers were cut at the token limit, where any were, as lines of text."""
+    """Return how many answers were cut at the token limit, if any, as lines of text."""
     if "n_answers_cut" not in accuracy.columns:  # tables made before it was counted
         return []
     cut = accuracy.filter(pl.col("n_answers_cut") > 0)
@@ -148,7 +148,7 @@ def format_cards(cards: pl.DataFrame) -> str:
 
 
 def warned(results: Path, cards: pl.DataFrame) -> str | None:
-    """Return why the rates of a study are no findings; None where they may be."""
+    """Return the warning that the rates of a study are no findings, or None."""
     if not (results / "study.json").is_file():
         return None
     return warning(cards, read_study_record(results).grid(results))
@@ -162,7 +162,7 @@ def show_rates(results: Path) -> str:
             f"'{tables}/rates.parquet' does not exist; expected the results folder of a finished "
             "study: run `snakemake` first"
         )
-    floors = tables / "chance_floor.parquet"  # not there in the results of an older version
+    floors = tables / "chance_floor.parquet"  # results of an older version lack it
     text = format_rates(
         pl.read_parquet(tables / "rates.parquet"),
         pl.read_parquet(tables / "accuracy.parquet"),

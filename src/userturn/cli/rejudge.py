@@ -1,4 +1,4 @@
-"""`userturn rejudge`: have a judge asked again about the turns that it left unscored."""
+"""`userturn rejudge`: make a judge ask again about the turns that it left unscored."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from userturn.study.check import check_study
 from userturn.study.grid import Grid, read_rounds
 from userturn.study.judge import judge_of
 
-HELP = "have a judge asked again about unscored turns"
+HELP = "make a judge ask again about unscored turns"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -62,7 +62,7 @@ def incomplete(results: Path, judge: str) -> list[str]:
 
 
 def rejudge(configfiles: list[str], results: str, name: str) -> str:
-    """Void what a judge left unscored, so that the next run asks for it, and only for it.
+    """Void a judge's unscored replies, so that the next run asks about those turns and no others.
 
     Raises:
         UserError: no judge of that name has an endpoint.
@@ -83,5 +83,5 @@ def rejudge(configfiles: list[str], results: str, name: str) -> str:
     write_text(json.dumps(again, indent=1, sort_keys=True) + "\n", path)
     return (
         f"{name}: {n_void} unscored replies of {len(folders)} cells are void; run the same "
-        "snakemake command again, it asks for these and nothing else"
+        "snakemake command again, it asks about these turns and no others"
     )

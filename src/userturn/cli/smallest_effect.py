@@ -1,4 +1,4 @@
-"""The smallest change that a planned study can see, under its own multiplicity."""
+"""The smallest change that a planned study can detect, under its own multiplicity."""
 
 from userturn.config.families import baselines
 from userturn.prompts.perturbations import controls_of
@@ -7,13 +7,13 @@ from userturn.stats.sample_size import level_of
 from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
 
-DIFFERING = 0.1  # assumed: the share of items that are genuine under one of two conditions only
+DIFFERING = 0.1  # assumed share of items that are genuine under only one of two conditions
 
 
 def confirmatory_tests(grid: Grid) -> dict[str, int]:
-    """Return how many tests each set of a planned study has that Holm adjusts, by factor.
+    """Return the number of tests in each set that Holm adjusts, by factor.
 
-    As `tables/contrasts` makes the sets: one test a model over all datasets.
+    The sets are those of `tables/contrasts`: one test per model over all datasets.
     """
     n_controls = len(controls_of(grid.perturbations))
     n_perturbations = len([name for name in grid.perturbations if name != PLAIN])
@@ -26,7 +26,7 @@ def confirmatory_tests(grid: Grid) -> dict[str, int]:
 
 
 def smallest_effect(grid: Grid, n_items: int) -> str:
-    """Return in one line the smallest change that a study of so many items can detect."""
+    """Return in one line the smallest change that a study of `n_items` items can detect."""
     tests = confirmatory_tests(grid)
     factor = max(tests, key=lambda name: tests[name])
     n_tests = tests[factor]

@@ -50,7 +50,7 @@ class Counts:
 
 @dataclass
 class Speed:
-    """What running jobs have written, and since when."""
+    """The output of running jobs, and the time it took."""
 
     n_records: int = 0
     n_tokens: int = 0
@@ -75,7 +75,7 @@ def status(configfiles: list[str], results: str, now: float | None = None) -> st
 
 
 def _judges(grid: Grid) -> Iterator[str]:
-    """Yield what each judge has been asked and what that cost, once any of them was."""
+    """Yield the questions to each judge and their cost, once any judge was asked."""
     accounts: dict[str, list[AccountOnDisk]] = {}
     for account in read_accounts(grid.accounts_folder):
         accounts.setdefault(account.judge, []).append(account)
@@ -97,14 +97,14 @@ def _judges(grid: Grid) -> Iterator[str]:
 
 
 def _at_work(grid: Grid, now: float) -> Iterator[str]:
-    """Yield who has the lease on a shard of a model, and how long ago it was renewed."""
+    """Yield the owner of each lease on a shard of a model, and how long ago it was renewed."""
     for model in grid.models:
         folder = grid.leases_folder(model)
         for shard, content in sorted(held(folder).items()):
             silence = now - newest(folder)[shard][1].stat().st_mtime
             yield (
                 f"{model:<24} shard {shard}: {describe_owner(content['owner'])}, "
-                f"last sign of life {max(0.0, silence):.0f} s ago"
+                f"lease renewed {max(0.0, silence):.0f} s ago"
             )
 
 
@@ -139,7 +139,7 @@ def _count(
     n_samples: int,
     outcomes: dict[str, str],
 ) -> None:
-    """Add one cell, or the answers to one dataset: as planned, else as many as there are items."""
+    """Add one cell, or the answers to one dataset: the planned requests, else one per item."""
     folder = grid.requests_folder(model, dataset, identity)
     tables = [
         pl.read_parquet(path, columns=["position", "sample", "key"])

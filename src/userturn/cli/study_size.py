@@ -22,7 +22,7 @@ class Size:
 
 
 def dataset_size(grid: Grid, dataset: str) -> Size:
-    """Return a dataset's size: counted if it is here, else as its config entry says."""
+    """Return a dataset's size: counted if it is here, else from its config entry."""
     settings, path = grid.prepared_datasets[dataset], grid.dataset_path(dataset)
     if path.is_file():
         messages = pl.read_parquet(path, columns=["messages"])["messages"].to_list()

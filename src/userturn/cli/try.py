@@ -1,4 +1,4 @@
-"""`userturn try`: one question, one model: prompt, proofs, answer and user turns."""
+"""`userturn try`: one question, one model: prompt, checks, answer and user turns."""
 
 import argparse
 import os
@@ -10,7 +10,7 @@ from userturn.config.load import load_config
 from userturn.generation.quick_look import QuickLook, look
 from userturn.models.fetch import local_path
 
-KEY = "OPENAI_API_KEY"  # sent to a server where it is set
+KEY = "OPENAI_API_KEY"  # sent to a server if it is set
 HELP = "ask one model one question and see what it says next as the user"
 
 
@@ -20,8 +20,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "model", help="a name of the configuration, a hub id, a model folder or a GGUF file"
     )
     command.add_argument("question")
-    command.add_argument("--answer", help="shown as the model's own, instead of one that it writes")
-    command.add_argument("--server", metavar="URL", help="that has the model, up to and with /v1")
+    command.add_argument("--answer", help="text to show as the model's own answer")
+    command.add_argument("--server", metavar="URL", help="server with the model, including /v1")
     command.add_argument("--served-as", metavar="NAME", help="the model's name on the server")
     command.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
 
@@ -41,8 +41,8 @@ def with_model(config: Config, model: str) -> tuple[dict[str, Any], str]:
     """Return a configuration that runs one model alone, and its name there.
 
     Args:
-        config: merged.
-        model: a name in it, or a source of which an entry is made.
+        config: the merged configuration.
+        model: a name in it, or a source from which to make an entry.
 
     Raises:
         ConfigError: it is neither.
@@ -60,7 +60,7 @@ def with_model(config: Config, model: str) -> tuple[dict[str, Any], str]:
 
 
 def format_look(seen: QuickLook) -> str:
-    """Return a quick look as text; what the chat template wrote stands between ⟦ and ⟧."""
+    """Return a quick look as text, with the chat template's own text between ⟦ and ⟧."""
     known = seen.description
     marked = [f"⟦{text}⟧" if i % 2 == 0 and text else text for i, text in enumerate(seen.prompt)]
     turns = [

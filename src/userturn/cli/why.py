@@ -40,8 +40,8 @@ class Artifact:
 
     Attributes:
         results: the study's results folder.
-        name: path of the file as records have it.
-        record: of that job.
+        name: path of the file in records.
+        record: the job's record.
     """
 
     results: Path
@@ -49,12 +49,12 @@ class Artifact:
     record: JobRecord
 
     def at(self, name: str) -> Path:
-        """Return where a path of a record is now."""
+        """Return the present path of a file in a record."""
         return Files(self.results, {}).at(name)
 
     @property
     def project(self) -> Path | None:
-        """The folder of the study's project, or None where it is not at hand."""
+        """The folder of the study's project, or None if it is not beside the results."""
         folder = self.results.parent
         is_here = self.results.name == "results" and (folder / "Snakefile").is_file()
         return folder if is_here else None
@@ -64,8 +64,8 @@ def why(path: str, configfiles: Iterable[str] = ()) -> str:
     """Return how a file of a results folder was made, as lines of text.
 
     Args:
-        path: of the file, which may be missing.
-        configfiles: that the study is run with, beside `config.yaml`.
+        path: path of the file, which may be missing.
+        configfiles: the study's configuration files besides `config.yaml`.
 
     Raises:
         UserError: no job of a study made such a file.
@@ -146,7 +146,7 @@ def _inputs(artifact: Artifact) -> list[str]:
 def _changed(path: Path, noted: Any) -> str | None:
     """Return how a file differs from its record, or None.
 
-    Of a journal, which grows, only the recorded beginning counts.
+    For a journal, which grows, only the recorded beginning counts.
     """
     if not path.is_file():
         return "missing"
@@ -158,7 +158,7 @@ def _changed(path: Path, noted: Any) -> str | None:
 
 
 def reasons_to_remake(artifact: Artifact, configfiles: Sequence[str]) -> Iterator[str]:
-    """Yield why an artifact would be made again now, or is no longer what was made."""
+    """Yield the reasons why an artifact would be made again, or differs from its record."""
     record = artifact.record
     changed = _changed(artifact.at(artifact.name), _made(record)[artifact.name])
     if changed == "missing":
@@ -176,7 +176,7 @@ def reasons_to_remake(artifact: Artifact, configfiles: Sequence[str]) -> Iterato
 
 
 def _reasons_by_config(artifact: Artifact, configfiles: Sequence[str]) -> Iterator[str]:
-    """Yield what of the configuration now asks for another artifact; run in its project."""
+    """Yield the settings of the present configuration that differ; run in its project."""
     record = artifact.record
     try:
         study = checked_study(load_config(["config.yaml", *configfiles]))

@@ -102,7 +102,7 @@ def _check_files(config: Config) -> None:
 
 
 def _check_nodes(config: Config) -> None:
-    """Refuse GPUs that do not spread evenly: each node gets the same part of every layer."""
+    """Check that GPUs spread evenly: each node gets the same part of every layer."""
     models = {
         f"models.{name}": config["model_defaults"] | entry
         for name, entry in selected(config, "models").items()
@@ -117,7 +117,7 @@ def _check_nodes(config: Config) -> None:
 
 
 def check(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
-    """Refuse a configuration that cannot be run, in one sentence.
+    """Check that a configuration can be run.
 
     Raises:
         ConfigError: an unknown key, a wrong value, a selection that is not defined, a missing file.

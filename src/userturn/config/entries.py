@@ -78,7 +78,7 @@ def selected(config: Config, key: str) -> dict[str, Any]:
 
 
 def private_mark(dataset: DatasetEntry) -> str | None:
-    """Return how an entry says that its rows are shown and exported nowhere, or None."""
+    """Return the setting by which an entry's rows are never shown or exported, or None."""
     if dataset.get("private"):
         return "private: true"
     return None if dataset.get("export", True) else "export: false"
@@ -102,7 +102,7 @@ def human_datasets(config: Config) -> dict[str, DatasetEntry]:
 
 
 def likelihood_settings(config: Config) -> Mapping[str, Any] | None:
-    """Return what is scored by likelihood, or None where a study turns it off or is older."""
+    """Return the settings of likelihood, or None if a study turns it off or is older."""
     settings: Mapping[str, Any] | None = config.get("likelihood") or None
     return settings
 

@@ -7,7 +7,7 @@ from userturn.errors import UserError
 
 
 class ConfigError(UserError):
-    """A configuration that cannot be run as it is."""
+    """A configuration that cannot be run."""
 
 
 def near_miss(name: str, known: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Family and size of a model: by its config entry, else read from its name."""
+"""Family and size of a model: from its config entry, else from its name."""
 
 import re
 from collections.abc import Mapping
@@ -59,13 +59,13 @@ def families(models: Mapping[str, ModelEntry]) -> list[FamilyMember]:
 def baselines(
     models: Mapping[str, ModelEntry], entries: Mapping[str, ModelEntry]
 ) -> list[tuple[str, str]]:
-    """Return each post-trained model with each model that it came from, nearest first.
+    """Return pairs of a post-trained model and one of its bases, the nearest base first.
 
     A model trained from a trained one is compared with that one and with the base of both.
 
     Args:
         models: entries of the models of the grid, by name.
-        entries: of all models of the configuration, to find bases of bases.
+        entries: entries of all models of the configuration, to find bases of bases.
     """
     found = []
     for name in sorted(models):

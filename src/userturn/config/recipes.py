@@ -31,7 +31,7 @@ def load_recipe(name: str) -> dict[str, Any]:
     """Return a recipe by its name.
 
     Raises:
-        ConfigError: there is no such recipe, or it cannot be followed as it is.
+        ConfigError: there is no such recipe, or it is not valid.
     """
     path = RECIPES / f"{name}.yaml"
     if not path.is_file():
@@ -60,10 +60,10 @@ def endpoints_of(recipe: Recipe) -> dict[str, str]:
 
 
 def check_recipe(name: str, config: Config) -> None:
-    """Refuse a recipe that this configuration cannot follow.
+    """Check that this configuration can follow a recipe.
 
     Raises:
-        ConfigError: no such recipe, file, dataset or judge.
+        ConfigError: the recipe, or a file, dataset or judge that it names, does not exist.
     """
     recipe, where = load_recipe(name), f"{RECIPES / name}.yaml"
     for dataset in recipe["trained_on"]:
@@ -92,7 +92,7 @@ def check_recipe(name: str, config: Config) -> None:
 
 
 def data_identity(recipe: Recipe) -> list[dict[str, Any]]:
-    """Return what identifies a recipe's files: content, or place on the hub and revision."""
+    """Return the identity of a recipe's files: their content, or hub path and revision."""
     return [
         part if "hub" in part else part | {"file": file_sha256(part["file"])}
         for part in recipe["data"]
@@ -105,9 +105,9 @@ def training_identity(
     """Return the identity of a training: recipe, data, base and version of the code.
 
     Args:
-        recipe: as parsed, so that its comments are no part of it.
-        base: what identifies the base and its template.
-        judges: what of each judge that it asks shapes the replies, by name.
+        recipe: the parsed recipe, so that its comments do not count.
+        base: identity of the base and its template.
+        judges: identity of each judge that it asks, by name.
     """
     asked = endpoints_of(recipe)
     return fingerprint(

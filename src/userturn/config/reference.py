@@ -1,6 +1,7 @@
 """The configuration reference, generated: every key with its type, default and meaning.
 
-`python -m userturn.config.reference` rewrites `docs/reference_config.md`; a test compares.
+`python -m userturn.config.reference` rewrites `docs/reference_config.md`; a test fails if it is
+stale.
 """
 
 import json
@@ -51,7 +52,7 @@ def rows(key: str, schema: Node, definitions: Mapping[str, Node], default: Any) 
 
 
 def all_rows(schema: Node, config: Node) -> Iterator[tuple[str, list[Row]]]:
-    """Yield each key of the top with its rows; entries have their defaults from `*_defaults`."""
+    """Yield each top-level key with its rows; entries have their defaults from `*_defaults`."""
     for name, below in schema["properties"].items():
         place = DEFAULTS.get(name, name)
         default = None if place is None else config.get(place)
@@ -59,7 +60,7 @@ def all_rows(schema: Node, config: Node) -> Iterator[tuple[str, list[Row]]]:
 
 
 def type_of(schema: Node) -> str:
-    """Return what values a key takes, in words: integer, at least 1."""
+    """Return the values that a key accepts, in words: integer, at least 1."""
     if "enum" in schema:
         return "one of " + ", ".join(f"`{value}`" for value in schema["enum"])
     kind = schema.get("type", "any")
@@ -70,7 +71,7 @@ def type_of(schema: Node) -> str:
 
 
 def default_of(row: Row) -> str:
-    """Return a default as it is written in YAML; nothing where the keys below have their own."""
+    """Return a default in YAML; empty if the keys below it have their own."""
     if row.default is None or "properties" in row.schema:
         return ""
     text = json.dumps(row.default, ensure_ascii=False)

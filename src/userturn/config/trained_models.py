@@ -1,4 +1,4 @@
-"""Entries of trained models, completed with what they inherit from their base."""
+"""Complete the entries of trained models with the keys that they inherit from their base."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,10 +17,10 @@ def trained_folder(results: str | Path, model: str) -> str:
 
 
 def chain(entries: Mapping[str, Any], model: str) -> list[str]:
-    """Return a model and what it was trained from, down to one that was not trained here.
+    """Return a model and its bases, down to one that was not trained here.
 
     Raises:
-        ConfigError: a base that is not a model, or that is trained from this very one.
+        ConfigError: a base is not a model, or is trained from this model.
     """
     names = [model]
     while isinstance(entry := entries[names[-1]], Mapping) and "recipe" in entry:
@@ -66,10 +66,10 @@ def training_entry(entry: ModelEntry) -> ModelEntry:
 
 
 def check_trained(config: Config) -> None:
-    """Refuse trained models whose base or recipe is not valid.
+    """Check the base and recipe of every trained model.
 
     Raises:
-        ConfigError: what is wrong with the first of them.
+        ConfigError: the first one that is not valid.
     """
     for name, entry in sorted(config["models"].items()):
         chain(config["models"], name)
@@ -77,6 +77,6 @@ def check_trained(config: Config) -> None:
             if "source" in entry:
                 raise ConfigError(
                     f"models.{name}: found both `source` and `recipe`; a model that a recipe "
-                    "trains has no source of its own, take one out"
+                    "trains has no source of its own, remove one of the two"
                 )
             check_recipe(entry["recipe"], config)

@@ -1,4 +1,4 @@
-"""What a model has seen in training, by the recipes that made it."""
+"""The datasets that a model has seen in training, according to its recipes."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,7 +10,7 @@ Recipes = Mapping[str, Recipe]
 
 
 def recipes_of(entries: Entries, recipes: Recipes, model: str) -> Iterator[Recipe]:
-    """Yield the recipes that made a model: its own, and those of what it was trained from."""
+    """Yield the recipes that made a model: its own, and those of its bases."""
     while "recipe" in entries[model]:
         yield recipes[model]
         model = entries[model]["base"]

@@ -1,6 +1,6 @@
-"""Grade answers as right, wrong or undecided: `verifier: x` is `x.py`.
+"""Grade answers as correct, wrong or undecided: `verifier: x` is `x.py`.
 
-grade.py: what a verifier receives and returns.
+grade.py: the interface of a verifier: cases in, grades out.
 ifbench.py: `ifbench`: IFBench's instructions, by the code of ifeval.
 ifeval.py: `ifeval`: instruction following, strict and loose.
 math.py: `math`: final answers compared as mathematics.

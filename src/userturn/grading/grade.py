@@ -1,4 +1,4 @@
-"""What a verifier is asked and what it says: right, wrong, or undecided, never a guess."""
+"""The interface of a verifier: cases in, grades out: correct, wrong or undecided, never a guess."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class Case(NamedTuple):
-    """One answer with what its item gives to grade it by."""
+    """One answer with the data of its item that grade it."""
 
     answer: str
     reference: str | None = None
@@ -15,10 +15,10 @@ class Case(NamedTuple):
 
 
 class Grade(NamedTuple):
-    """A verdict on one answer: right, wrong, or undecided (None) with a reason.
+    """A grade of one answer: correct, wrong, or undecided (None) with a reason.
 
-    `correct_loose` is the same after the loose reading of instruction following, else None.
-    `score` is that of a rubric, which makes no answer right or wrong, else None.
+    `correct_loose` is the grade by the loose reading of instruction following, else None. `score`
+    is that of a rubric, which calls no answer correct or wrong, else None.
     """
 
     correct: bool | None
@@ -28,7 +28,7 @@ class Grade(NamedTuple):
 
 
 Verifier = Callable[[Sequence[Case], int], list[Grade]]
-"""Grades cases in their order, with so many processes at most."""
+"""Grades cases in order, with at most the given number of processes."""
 
 
 def mean_score(scores: Sequence[float]) -> float | None:

@@ -16,7 +16,7 @@ from userturn.grading.grade import Case, Grade
 
 
 class Check(NamedTuple):
-    """One instruction: whether an answer follows it, strictly and loosely, or why that is open."""
+    """One instruction: whether an answer follows it, strictly and loosely, or why it is open."""
 
     strict: bool | None
     loose: bool | None
@@ -29,7 +29,7 @@ def registry(benchmark: str) -> Mapping[str, Any]:
     import langdetect
     import nltk
 
-    langdetect.DetectorFactory.seed = 0  # it has no other seed, and without one its guesses vary
+    langdetect.DetectorFactory.seed = 0  # its only seed; without it the guesses vary
     download, nltk.download = nltk.download, lambda *_, **__: False  # else the import downloads
     try:
         module = import_module(f"if_verifiable.{benchmark}")
@@ -42,7 +42,8 @@ def registry(benchmark: str) -> Mapping[str, Any]:
 def variants(answer: str) -> list[str]:
     """Return the readings of an answer that the loose check accepts (Zhou et al. 2023, sec. 2).
 
-    As it is, without its first line, its last line, both; each with and without asterisks.
+    The whole answer, and without its first line, its last line, or both; each with and without
+    asterisks.
     """
     lines = answer.split("\n")
     cut = ["\n".join(lines[first:last]).strip() for first, last in product((0, 1), (None, -1))]
@@ -79,7 +80,7 @@ def check_instruction(
         follows = _checker(checkers[instruction], instruction, kwargs, case.prompt)
         strict, *loose = (follows(text) for text in variants(case.answer))
         return Check(strict, strict or any(loose))
-    except Exception as error:  # of any checker, of whatever kind: the answer is not thereby wrong
+    except Exception as error:  # a checker's failure does not make the answer wrong
         reason = _missing(error) if type(error) is LookupError else type(error).__name__
         return Check(None, None, f"{instruction}: {reason}")
     finally:
@@ -95,14 +96,14 @@ def checks(benchmark: str, case: Case) -> list[Check]:
 
 
 def _all(decisions: Sequence[bool | None]) -> bool | None:
-    """Return whether all hold: one that does not decides, else one that is open leaves it open."""
+    """Return False if any is False, else None if any is open, else True."""
     if False in decisions:
         return False
     return None if None in decisions else True
 
 
 def grade_instructions(benchmark: str, cases: Sequence[Case]) -> list[Grade]:
-    """Grade answers to items with instructions: right where all instructions are followed."""
+    """Grade answers to items with instructions: correct if all instructions are followed."""
     grades = []
     for case in cases:
         if not case.arguments.get("instructions"):

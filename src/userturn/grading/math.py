@@ -18,7 +18,7 @@ SECONDS = 20.0  # for one answer; math-verify needs 0.04 on average
 def boxed(text: str) -> str:
     r"""Return LaTeX inside \boxed{}, without the mathematics signs around it.
 
-    Bare LaTeX such as \text{Evelyn} or (1,2) is read in no other form by math-verify.
+    math-verify reads bare LaTeX such as \text{Evelyn} or (1,2) only in this form.
     """
     text = text.strip().removesuffix(".")
     if text.startswith("<") and text.endswith(">"):
@@ -29,7 +29,7 @@ def boxed(text: str) -> str:
 
 
 def final_answer(answer: str) -> str:
-    r"""Return what an answer gives as final, boxed: its last line `Answer: ...`.
+    r"""Return the final answer, boxed: the text of its last line `Answer: ...`.
 
     An answer without such a line is returned as it is; math-verify then looks for a \boxed{}
     or the last expression.
@@ -39,7 +39,7 @@ def final_answer(answer: str) -> str:
 
 
 def _load() -> None:
-    """Load math-verify, which takes seconds, before any time is taken."""
+    """Load math-verify, which takes seconds, before any time limit starts."""
     import math_verify  # noqa: F401
 
     logging.getLogger("math_verify").setLevel(logging.ERROR)
@@ -48,7 +48,7 @@ def _load() -> None:
 def mathematical(pair: tuple[str, str]) -> Grade:
     """Compare the final answer with the reference, both as mathematics, by math-verify.
 
-    There is no time limit here: this is for a process that can be ended.
+    It has no time limit, so it must run in a process that can be ended.
     """
     from math_verify import parse, verify
 
@@ -59,12 +59,12 @@ def mathematical(pair: tuple[str, str]) -> Grade:
         if not expected:
             return Grade(None, "the reference cannot be read as mathematics")
         return Grade(verify(expected, found, timeout_seconds=None, raise_on_error=True))
-    except Exception as error:  # of sympy, of whatever kind: the answer is not thereby wrong
+    except Exception as error:  # a failure of sympy does not make the answer wrong
         return Grade(None, f"math-verify cannot compare them: {type(error).__name__}")
 
 
 def verify(cases: Sequence[Case], n_processes: int = 1, seconds: float = SECONDS) -> list[Grade]:
-    """Grade answers as mathematics, in processes; who takes longer than `seconds` is undecided."""
+    """Grade answers as mathematics, in processes; one that takes over `seconds` is undecided."""
     pairs = [(case.answer, case.reference) for case in cases if case.reference is not None]
     grades = iter(map_bounded(mathematical, pairs, n_processes, seconds, _load))
     overdue = Grade(None, f"math-verify took more than {seconds:g} s")

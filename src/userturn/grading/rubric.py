@@ -1,6 +1,6 @@
-"""The verifier `rubric`: a judge is asked whether an answer meets each criterion (HealthBench).
+"""The verifier `rubric`: a judge decides whether an answer meets each criterion (HealthBench).
 
-No text of an item ever enters a reason or an error.
+No text of an item ever appears in a reason or an error.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ def criterion_text(rubric: Mapping[str, Any]) -> str:
 def grader_prompt(
     messages: Sequence[Mapping[str, str]], answer: str, rubric: Mapping[str, Any]
 ) -> str:
-    """Return what the judge is asked about one criterion of one answer."""
+    """Return the question to the judge about one criterion of one answer."""
     turns = [*messages, {"role": "assistant", "content": answer}]
     conversation = "\n\n".join(f"{turn['role']}: {escaped(turn['content'])}" for turn in turns)
     return PROMPT.format(conversation=conversation, criterion=criterion_text(rubric))
@@ -64,7 +64,7 @@ def read_criterion(reply: Reply) -> dict[str, Any]:
     """Return whether a judge says that a criterion is met, and why.
 
     Raises:
-        UnclearReplyError: the reply holds no plain true or false.
+        UnclearReplyError: the reply contains no plain true or false.
     """
     found = read_object(reply)
     if not isinstance(found.get("criteria_met"), bool):
@@ -73,9 +73,9 @@ def read_criterion(reply: Reply) -> dict[str, Any]:
 
 
 def score(points: Sequence[float], met: Sequence[bool]) -> float | None:
-    """Return the score of one answer: points met by points that can be had, not clipped.
+    """Return the score of one answer: points met divided by the largest possible sum, not clipped.
 
-    Negative points are of criteria to avoid: a score may be below 0. None where no criterion has
+    Negative points are for criteria to avoid, so a score may be below 0. None if no criterion has
     positive points. Arora et al. 2025, arXiv:2505.08775, section 3.
     """
     possible = sum(p for p in points if p > 0)
@@ -107,14 +107,14 @@ def _grade(row: Mapping[str, Any], keys: Sequence[str], decisions: Decisions) ->
 def grade_by_rubric(
     judge: Judge, rows: Sequence[Mapping[str, Any]], what: str, dataset: str, n_at_once: int
 ) -> list[Grade]:
-    """Return the score of each answer by its item's rubrics, asking for what the journal lacks.
+    """Return the grade of each answer by its item's rubrics, asking the missing questions.
 
     Args:
-        judge: whom to ask.
+        judge: the judge to ask.
         rows: answers with messages and verifier_arguments of their items.
-        what: is graded, as it stands in the ledger.
-        dataset: of the answers.
-        n_at_once: requests in flight at most.
+        what: name of the answers in the judge's account.
+        dataset: name of their dataset.
+        n_at_once: largest number of requests in flight.
 
     Raises:
         UserError: the endpoint is broken, the hard cap is reached, or too many answers failed.

@@ -1,4 +1,4 @@
-"""Verifiers: is an answer right? True, False, or undecided with a reason, never a guess."""
+"""Grade the answers to a dataset by its verifier: correct, wrong, or undecided with a reason."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ def _case(row: Mapping[str, Any]) -> Case:
 def grade_answers(
     verifier: str, rows: Sequence[Mapping[str, Any]], n_processes: int = 1
 ) -> list[Grade]:
-    """Grade answers in their order; what was never answered is undecided."""
+    """Grade answers in order; a missing answer is undecided."""
     if verifier == "none":
         return [Grade(None, "no verifier") for _ in rows]
     answered = [_case(row) for row in rows if row["outcome"] != "error"]
@@ -70,11 +70,11 @@ def grade(
     judge: Judge | None = None,
     n_at_once: int = 0,
 ) -> None:
-    """Write one grade an answer: model, dataset, item, correct, correct_loose, score, reason.
+    """Write one grade per answer: model, dataset, item, correct, correct_loose, score, reason.
 
-    The verifier `rubric` asks a judge, no more than `n_at_once` questions at a time, and gives a
-    score. `correct` is null where the verifier is undecided, and `reason` says why;
-    `correct_loose` is null also where there is no loose reading.
+    The verifier `rubric` asks a judge, at most `n_at_once` questions at a time, and gives a score.
+    `correct` is null if the verifier is undecided, and `reason` says why; `correct_loose` is also
+    null if there is no loose reading.
     """
     rows = answers_to_grade(pl.read_parquet(path_to_answers), pl.read_parquet(path_to_items))
     if judge is not None:
@@ -85,7 +85,7 @@ def grade(
 
 
 def answers_to_grade(answers: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
-    """Return answers with what their verifier needs of their items."""
+    """Return answers with the columns of their items that a verifier needs."""
     asked = items.select("item", "messages", "reference_answer", "verifier_arguments")
     given = answers.select(*ANSWER_KEYS, "outcome", "answer")
     return given.join(asked, on="item", how="left", maintain_order="left")

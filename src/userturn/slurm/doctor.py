@@ -1,7 +1,7 @@
 """The doctor: finds what would fail on a cluster before any job waits for a GPU.
 
-The login node and the scheduler (`scheduler.py`) are checked directly; a compute node by a short
-job (`node_check.py`) that is submitted as sweeps are.
+The login node and the scheduler (`scheduler.py`) are checked directly; a compute node is checked by
+a short job (`node_check.py`), submitted like a sweep.
 """
 
 import json
@@ -50,7 +50,7 @@ def doctor(profile: str, configfiles: list[str], results: str, patience: int) ->
 
     Args:
         profile: folder of the Snakemake profile.
-        configfiles: of the study, beside config.yaml.
+        configfiles: the study's configuration files besides config.yaml.
         results: folder of the study's results.
         patience: seconds that the job on a compute node may take, waiting in the queue included.
 
@@ -134,7 +134,7 @@ def _node(grid: Grid, submission: list[str], patience: int) -> Iterator[CheckRes
 def _question(grid: Grid) -> dict[str, Any]:
     models = {}
     for name, entry in entries_of_jobs(grid).items():
-        if "recipe" in entry:  # its folder is yet to be made
+        if "recipe" in entry:  # its folder does not exist yet
             continue
         path = grid.results / "models" / f"{name.removeprefix('model ')}.json"
         noted = json.loads(path.read_text())["revision"] if path.is_file() else None

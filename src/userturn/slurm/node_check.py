@@ -19,7 +19,7 @@ SHARED_MEMORY = 1_000_000_000  # bytes: what vLLM's workers pass each other goes
 
 
 def look(question: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
-    """Yield the name of each check, with what is wrong and what to do, or None."""
+    """Yield the name of each check, and None or a sentence on the fault and its fix."""
     node = os.environ.get("SLURMD_NODENAME", socket.gethostname())
     yield f"{node} sees the project's folder", None
     yield f"{node} writes the results", _write_results(Path(question["results"]))
@@ -47,7 +47,7 @@ def _write_results(results: Path) -> str | None:
 def _import(engine: str) -> str | None:
     try:
         importlib.import_module(engine)
-    except Exception as error:  # a missing driver raises anything
+    except Exception as error:  # a missing driver may raise anything
         return (
             f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}; run "
             f"`make setup` on a node of that kind (this Python is {sys.executable})"
@@ -93,7 +93,7 @@ def _port() -> str | None:
 def main(path_to_question: str, path_to_answer: str) -> None:
     """Read the question from one file and write the answers to another."""
     question = json.loads(Path(path_to_question).read_text())
-    os.environ["HF_HUB_OFFLINE"] = "1"  # whatever must be fetched is missing
+    os.environ["HF_HUB_OFFLINE"] = "1"  # a file that would be downloaded counts as missing
     answers = dict(look(question))
     write_text(json.dumps(answers, indent=1) + "\n", path_to_answer)
 

@@ -1,8 +1,8 @@
-"""What a job that loads a model asks of a cluster: one table, from which everything else follows.
+"""The resources of a job that loads a model: one table, from which everything else follows.
 
-A setting is a row of SETTINGS: the configuration's schema, the resources of the rules, the options
-that `userturn doctor` tries, and the defaults that `config.yaml` must give are read from it. None
-of these keys shapes what a model writes, so none is part of an identity.
+A setting is a row of SETTINGS. The configuration's schema, the resources of the rules, the options
+that `userturn doctor` tries, and the defaults that `config.yaml` must give are derived from it.
+None of these keys affects a model's output, so none is part of an identity.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +12,7 @@ THREADS = 8
 
 
 class ResourceEntry(TypedDict):
-    """The keys of a complete model entry that say what its jobs ask of a cluster."""
+    """The keys of a complete model entry that set the resources of its jobs."""
 
     gpus: int
     gpu_model: NotRequired[str]
@@ -25,18 +25,18 @@ class ResourceEntry(TypedDict):
 
 
 Value = Callable[[ResourceEntry, int], int | str]
-"""A resource by an entry and the attempt (from 1); 0 or an empty text asks for nothing."""
+"""A resource by an entry and the attempt (from 1); 0 or an empty text means none."""
 
 
 class Setting(NamedTuple):
-    """One key that says what a job asks of a cluster.
+    """One key that sets a resource of a job.
 
     Attributes:
         schema: JSON Schema of its value.
-        rules: whose jobs it is for: `sweep` (a model's entry), `train` (`training` in it),
+        rules: the rules it is for: `sweep` (a model's entry), `train` (`training` in it),
             `serve_judge` (a judge's entry).
-        resources: of Snakemake, by name.
-        options: of sbatch, by name.
+        resources: Snakemake's resources, by name.
+        options: sbatch options, by name.
         is_optional: whether `model_defaults` may leave it out.
     """
 
@@ -48,7 +48,7 @@ class Setting(NamedTuple):
 
 
 def _gpu(entry: ResourceEntry, attempt: int) -> int:
-    """Return the GPUs of a job on one node; none for several nodes, see `_gres`."""
+    """Return the GPUs of a job on one node; 0 for several nodes, see `_gres`."""
     return int(entry["gpus"]) if entry["nodes"] == 1 else 0
 
 
@@ -79,18 +79,18 @@ def _nodes(entry: ResourceEntry, attempt: int) -> int:
 
 
 def _cores(entry: ResourceEntry, attempt: int) -> int:
-    """Return the CPU cores on each node: vLLM wants two, and one for each GPU, or more."""
+    """Return the CPU cores on each node: vLLM needs at least two, plus one for each GPU."""
     return max(THREADS, 2 + 2 * int(entry["gpus"]) // int(entry["nodes"]))
 
 
 def _mem_mb(entry: ResourceEntry, attempt: int) -> int:
-    """Return the memory of a job in MB: half as much again in each further attempt."""
+    """Return the memory of a job in MB; each retry adds half of the first attempt's."""
     most = max(entry["max_mem_mb"], entry["mem_mb"])
     return int(min(entry["mem_mb"] * (1 + attempt) // 2, most))
 
 
 def _runtime(entry: ResourceEntry, attempt: int) -> int:
-    """Return the time of a job in minutes: as much again in each further attempt."""
+    """Return the time limit of a job in minutes; each retry adds that of the first attempt."""
     most = max(entry["max_runtime"], entry["runtime"])
     return int(min(entry["runtime"] * attempt, most))
 
@@ -139,7 +139,7 @@ ONE_PROCESS = {"gpus": {"maximum": 1, "description": "0 or 1: training is one pr
 
 
 def schemas_for(rule: str) -> dict[str, dict[str, Any]]:
-    """Return the JSON Schema of each key that says what the jobs of a rule ask for."""
+    """Return the JSON Schema of each key that sets a resource of a rule's jobs."""
     narrower = ONE_PROCESS if rule == "train" else {}
     return {
         key: {**setting.schema, **narrower.get(key, {})}
@@ -149,7 +149,7 @@ def schemas_for(rule: str) -> dict[str, dict[str, Any]]:
 
 
 def sbatch_options(entry: ResourceEntry) -> Iterator[str]:
-    """Yield what a job asks of sbatch in its first attempt, such as --mem=64000."""
+    """Yield the sbatch options of a job's first attempt, such as --mem=64000."""
     for setting in SETTINGS.values():
         for name, value_of in setting.options.items():
             if value := value_of(entry, 1):
@@ -157,10 +157,10 @@ def sbatch_options(entry: ResourceEntry) -> Iterator[str]:
 
 
 class Resources:
-    """The resources of a rule's jobs, as Snakemake asks for them: by wildcards and attempt."""
+    """The resources of a rule's jobs, as functions of wildcards and attempt for Snakemake."""
 
     def __init__(self, entries: Mapping[str, ResourceEntry], wildcard: str = "model") -> None:
-        """Take complete entries of models, or of judges, by the names that a wildcard has."""
+        """Take complete entries of models or judges, by the values of a wildcard."""
         self.entries = entries
         self.wildcard = wildcard
 

@@ -10,7 +10,7 @@ from userturn.config.trained_models import training_entry
 from userturn.slurm.resources import SETTINGS, sbatch_options
 from userturn.study.grid import Grid
 
-Look = tuple[str, str | None]  # what was looked at; what is wrong with it and what to do, or None
+Look = tuple[str, str | None]  # what was checked; the fault and its fix, or None
 
 
 def run(command: list[str]) -> subprocess.CompletedProcess[str]:
@@ -26,7 +26,7 @@ def reason(said: str) -> str:
 
 
 def entries_of_jobs(grid: Grid) -> dict[str, ModelEntry]:
-    """Return the entries of all that a job of its own loads: models, trainings, served judges."""
+    """Return the entries of models, trainings and served judges, each of which has its own job."""
     defaults = grid.config["model_defaults"]
     served = {name: entry for name, entry in grid.judges.items() if entry.get("serve")}
     entries = {f"model {name}": entry for name, entry in grid.models.items()}

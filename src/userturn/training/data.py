@@ -1,8 +1,8 @@
-"""Training data: conversations of one schema, from files of our own or of CollabLLM's.
+"""Training data: conversations of one schema, from our own files or CollabLLM's.
 
 Prepared tables have one row per conversation: `conversation` (id), `messages` (list of role and
-content), `reference_answer` for a reward of accuracy and `goal`, what a simulated user wants, both
-null where there is none, and `source`.
+content), `reference_answer` for the reward `accuracy` and `goal`, what a simulated user wants (both
+may be null), and `source`.
 """
 
 import json
@@ -49,7 +49,7 @@ def _check_columns(row: Row, where: str, form: str) -> None:
 
 
 def _spoken(messages: Any, where: str) -> list[Message]:
-    """Return messages that can be learnt from: text in each, an answer to a user among them."""
+    """Return messages that can be learnt: all have text, and one answers a user."""
     taken = conversation(messages, where)
     roles = [message["role"] for message in taken]
     if "assistant" not in roles or "user" not in roles:
@@ -60,7 +60,7 @@ def _spoken(messages: Any, where: str) -> list[Message]:
 
 
 def final_answer(solution: str | None) -> str | None:
-    r"""Return the content of the last \boxed{} of a solution, else all of it."""
+    r"""Return the content of the last \boxed{} in a solution, else the whole solution."""
     if solution is None or BOXED not in solution:
         return solution
     rest = solution.rpartition(BOXED)[2]
@@ -73,7 +73,7 @@ def final_answer(solution: str | None) -> str | None:
 
 
 def from_messages(rows: Numbered, settings: Mapping[str, Any]) -> list[Row]:
-    """Return a conversation for each row with `messages`, and perhaps `id`, `answer` and `goal`."""
+    """Return a conversation per row with `messages` and optional `id`, `answer` and `goal`."""
     found = []
     for where, row in rows:
         _check_columns(row, where, "messages")
@@ -91,10 +91,10 @@ def from_messages(rows: Numbered, settings: Mapping[str, Any]) -> list[Row]:
 
 
 def from_collabllm(rows: Numbered, settings: Mapping[str, Any]) -> list[Row]:
-    """Return CollabLLM's conversations: of each the latest turn, and of those the best score.
+    """Return CollabLLM's conversations: the row of each with the latest turn and best score.
 
-    As Wu et al. 2025 (arXiv:2502.00640) make their data for supervised fine-tuning. The goal is the
-    problem that the conversation is about, and the reference its final answer.
+    Wu et al. 2025 (arXiv:2502.00640) make their data for supervised fine-tuning like this. The goal
+    is the problem that the conversation is about, and the reference its final answer.
     """
     best: dict[str, tuple[Any, Row]] = {}
     for where, row in rows:
@@ -123,7 +123,7 @@ FORMATS: dict[str, Callable[[Numbered, Mapping[str, Any]], list[Row]]] = {
 
 
 def _pinned(part: Mapping[str, Any], pins: dict[str, str]) -> dict[str, Any]:
-    """Return a file's entry with the commit that was noted for its branch, if one was."""
+    """Return a file's entry with the commit recorded for its branch, if there is one."""
     noted = pins.get(f"{part.get('hub')}@{part.get('revision')}")
     return dict(part) | ({"revision": noted} if noted else {})
 
@@ -135,7 +135,7 @@ def _commit(path: Path, revision: str) -> str:
 
 
 def _read_part(part: Mapping[str, Any], pins: dict[str, str]) -> list[Row]:
-    """Return a file's conversations, with their source; a branch's commit is added to the pins."""
+    """Return a file's conversations with their source; add a branch's commit to the pins."""
     settings = _pinned(part, pins)
     path = fetch(settings)
     source = str(part["file"])
@@ -153,13 +153,13 @@ def prepare_training_data(
     """Write a recipe's conversations, each once.
 
     Args:
-        recipe: what to train on.
-        identity: of the table.
-        path_to_pins: where commits of branches are noted, so that the same ones are taken again.
-        path_to_data: the table.
+        recipe: the recipe.
+        identity: identity of the table.
+        path_to_pins: file that records commits of branches, so that the same ones are used again.
+        path_to_data: output file of the table.
 
     Raises:
-        UserError: a file that is not available, other columns than its format has, no conversation.
+        UserError: a file is not available, lacks columns of its format, or no conversation is left.
     """
     pinned = Path(path_to_pins)
     pins = json.loads(pinned.read_text()) if pinned.is_file() else {}

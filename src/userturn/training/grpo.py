@@ -19,7 +19,7 @@ from userturn.training.simulated_user import Endpoints, Rollout, continued
 def _trl_reward(
     reward: Reward, template: Template, found: Sequence[Task], stops: Sequence[int]
 ) -> Callable[..., list[float | None]]:
-    """Return a reward as TRL calls it; completions are decoded as the study decodes them."""
+    """Return a reward in TRL's form; completions are decoded as in the study."""
 
     def score(
         completion_ids: Sequence[Sequence[int]], task: Sequence[int], **_: Any
@@ -35,7 +35,7 @@ def _trl_reward(
 def _rollouts(
     training: Training, template: Template, ask: Endpoints, trainers: Sequence[Any]
 ) -> Callable[[Sequence[SampledTurn]], list[Rollout]]:
-    """Return what continues conversations after drawn turns; equal turns only once."""
+    """Return the function that continues conversations after drawn turns, equal turns once."""
     how = training.recipe["grpo"]
     played: dict[str, list[Rollout]] = {}
 
@@ -64,7 +64,7 @@ def _rollouts(
 
 
 def _drawing(how: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how a recipe draws completions and learns from them, as GRPOConfig takes it."""
+    """Return a recipe's settings of drawing and learning, as arguments of GRPOConfig."""
     return {
         "num_generations": how["draws"],
         "max_completion_length": how["max_tokens"],
@@ -79,9 +79,9 @@ def reinforced_trainer(grid: Grid, training: Training, parts: TrainerParts) -> A
     """Return TRL's GRPOTrainer over the tasks of all conversations.
 
     Args:
-        grid: of the study, whose judges may be asked.
-        training: by a recipe of the method grpo.
-        parts: of the trainer.
+        grid: the study's grid, whose judges may be asked.
+        training: a training by a recipe of the method grpo.
+        parts: parts of the trainer.
     """
     from trl import GRPOConfig, GRPOTrainer
 
@@ -103,7 +103,7 @@ def reinforced_trainer(grid: Grid, training: Training, parts: TrainerParts) -> A
 def _rewards(
     grid: Grid, training: Training, template: Template, trainers: Sequence[Any]
 ) -> list[Reward]:
-    """Return the rewards of a recipe; `trainers` holds the one that answers, once it is there."""
+    """Return the rewards of a recipe; `trainers` will hold the trainer that writes answers."""
     named = endpoints_of(training.recipe)
     judges = {name: judge_of(grid, name) for name in named.values()}
     ask = training_endpoints(judges, named, training.model)
@@ -124,9 +124,9 @@ def write_answers(
     conversations: Sequence[Sequence[Message]],
     max_tokens: int,
 ) -> list[str]:
-    """Return the trained model's own next answer in each conversation, as it draws them now.
+    """Return the present model's own next answer in each conversation.
 
-    Empty where no prompt can be proven, since the simulated user wrote a special token.
+    It is empty if no prompt can be made because the simulated user wrote a special token.
     """
     import torch
     from trl.models import unwrap_model_for_generation

@@ -14,15 +14,15 @@ STATE = "trainer_state.json"  # what the trainer writes last of a checkpoint
 
 @dataclass(frozen=True)
 class Training:
-    """What one training needs.
+    """The inputs of one training.
 
     Attributes:
-        model: its name.
-        recipe: to follow.
+        model: name of the model.
+        recipe: its recipe.
         base: folder of the base.
-        entry: of the model, complete.
+        entry: the model's complete entry.
         checkpoints: folder of its checkpoints.
-        rows: of the prepared training data.
+        rows: rows of the prepared training data.
     """
 
     model: str
@@ -40,13 +40,13 @@ class Training:
 
 @dataclass(frozen=True)
 class TrainerParts:
-    """What a trainer of any method is made of.
+    """The parts of a trainer, for any method.
 
     Attributes:
-        model: the base.
-        template: of the base.
-        arguments: of the trainer's configuration.
-        others: of the trainer itself: adapter and callbacks.
+        model: the base model.
+        template: template of the base.
+        arguments: arguments of the trainer's configuration.
+        others: arguments of the trainer itself: adapter and callbacks.
     """
 
     model: Any
@@ -55,7 +55,7 @@ class TrainerParts:
     others: Mapping[str, Any]
 
     def trainer(self, kind: Any, configuration: Any, rows: list[dict[str, Any]], **own: Any) -> Any:
-        """Return TRL's trainer of a kind over some rows; `own` is what only that kind takes."""
+        """Return TRL's trainer of a kind over some rows; `own` are arguments of that kind only."""
         from datasets import Dataset
 
         return kind(
@@ -69,7 +69,7 @@ class TrainerParts:
 
 
 def last_checkpoint(folder: Path) -> tuple[int, Path | None]:
-    """Return the step and folder of the last whole checkpoint; 0 and None where there is none."""
+    """Return the step and folder of the last complete checkpoint; 0 and None if there is none."""
     found = {
         int(path.parent.name.rpartition("-")[2]): path.parent
         for path in folder.glob(f"checkpoint-*/{STATE}")

@@ -44,15 +44,15 @@ async def _all_replies(
 def training_endpoints(
     judges: Mapping[str, Judge], named: Mapping[str, str], model: str
 ) -> Endpoints:
-    """Return what asks a recipe's endpoints.
+    """Return the function that asks a recipe's endpoints.
 
-    A training that went on without a reward would learn something else, so the first
-    question without a reply ends it.
+    Training without a reward would learn something else, so the first question without a reply
+    ends it.
 
     Args:
-        judges: by name.
-        named: the judge for each use, as `recipes.endpoints_of` gives it.
-        model: that is trained, and what is paid for.
+        judges: judges by name.
+        named: the judge for each use, as `recipes.endpoints_of` returns it.
+        model: name of the trained model, under which accounts count the requests.
     """
 
     def ask(what: str, asked: Sequence[Conversation]) -> list[Reply]:

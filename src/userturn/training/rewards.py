@@ -27,10 +27,10 @@ class SampledTurn:
     """A drawn turn.
 
     Attributes:
-        messages: of the conversation before it.
+        messages: the conversation before it.
         said: the turn.
-        reference_answer: of the problem, where there is one.
-        goal: what a simulated user wants, where it is known.
+        reference_answer: reference answer of the problem, or None.
+        goal: what a simulated user wants, or None.
     """
 
     messages: tuple[Message, ...]
@@ -41,7 +41,7 @@ class SampledTurn:
 
 @dataclass(frozen=True)
 class Reward:
-    """A reward by its name; `score` gives one value a drawn turn, in their order."""
+    """A reward with its name; `score` returns one value per drawn turn, in order."""
 
     name: str
     weight: float
@@ -49,7 +49,7 @@ class Reward:
 
 
 def accuracy(verifier: str, conversations: Sequence[Rollout], references: Sequence[Any]) -> Scores:
-    """Return 1 if the last answer is right, 0 if it is wrong, None if undecided."""
+    """Return 1 if the last answer is correct, 0 if it is wrong, None if undecided."""
     cases = [
         Case(answer=conversation.last_answer, reference=reference)
         for conversation, reference in zip(conversations, references, strict=True)
@@ -118,12 +118,12 @@ def rewards_of(
     """Return the rewards that a recipe names.
 
     Args:
-        recipe: of the method grpo.
-        judges: by name.
-        paid_by: what the judge of follow-ups is paid for.
+        recipe: a recipe of the method grpo.
+        judges: judges by name.
+        paid_by: name under which the account of the follow-up judge counts the requests.
         ask: asks the recipe's endpoints.
         continued: continues conversations after a drawn turn; equal turns only once.
-        count: of the tokens of a text.
+        count: counts the tokens of a text.
         interactivity_prompt: the text before a conversation.
     """
     wanted = recipe["grpo"]["rewards"]

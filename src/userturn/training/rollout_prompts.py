@@ -14,13 +14,13 @@ OTHER = {"user": "assistant", "assistant": "user"}
 
 @dataclass(frozen=True)
 class Task:
-    """A prompt, and what its draws are rewarded by.
+    """A prompt, and the data by which its draws are rewarded.
 
     Attributes:
-        prompt: ends in the header of the turn to draw.
-        messages: of the conversation before that turn.
-        reference_answer: of the problem, where there is one.
-        goal: what a simulated user wants, where it is known.
+        prompt: the prompt, ending in the header of the turn to draw.
+        messages: the conversation before that turn.
+        reference_answer: reference answer of the problem, or None.
+        goal: what a simulated user wants, or None.
     """
 
     prompt: Prompt
@@ -44,8 +44,8 @@ def tasks(
 ) -> list[Task]:
     """Return a task for each place in the conversations where it is that role's turn.
 
-    Prompts are those of the study: for the user's turn the probe after a conversation's answer.
-    Those of more than `max_tokens` tokens are left out.
+    Prompts are those of the study: for the user's turn, the probe after a conversation's answer.
+    Prompts of more than `max_tokens` tokens are left out.
 
     Raises:
         UserError: there is no such place, or the trainer would read other tokens than the study.

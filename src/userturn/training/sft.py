@@ -13,7 +13,7 @@ IGNORED = -100  # a label that torch's cross entropy leaves out
 
 
 def _learnt(messages: Messages, loss_on: Sequence[str]) -> list[bool]:
-    """Return which messages are learnt: of the user's only those that react to an answer."""
+    """Return which messages are learnt: user messages only if they react to an answer."""
     answered = [any(m["role"] == "assistant" for m in messages[:i]) for i in range(len(messages))]
     return [
         m["role"] in loss_on and (m["role"] != "user" or after)
@@ -47,13 +47,13 @@ def spans(
 
 
 def labelled(template: Template, messages: Messages, loss_on: Sequence[str]) -> dict[str, Any]:
-    """Return token ids of a conversation, as the study's prompts have them, and their labels.
+    """Return the token ids of a conversation, as in the study's prompts, and their labels.
 
     Returns:
-        `input_ids`, and `labels`: the id where the token is learnt, else -100.
+        `input_ids`, and `labels`: the id if the token is learnt, else -100.
 
     Raises:
-        TemplateError: no tokens can be proven for this conversation.
+        TemplateError: the tokens of this conversation cannot be checked.
     """
     text, learnt = spans(template, messages, loss_on)
     encoded = template.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
@@ -70,10 +70,10 @@ def labelled(template: Template, messages: Messages, loss_on: Sequence[str]) -> 
 def labelled_rows(
     template: Template, conversations: Sequence[Messages], loss_on: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return the rows of all conversations for which tokens can be proven.
+    """Return the rows of all conversations whose tokens can be checked.
 
     Raises:
-        UserError: there is none with anything to learn.
+        UserError: no conversation has anything to learn.
     """
     rows = []
     for messages in conversations:
@@ -93,8 +93,8 @@ def supervised_trainer(training: Training, parts: TrainerParts) -> Any:
     """Return TRL's SFTTrainer over the learnt tokens of all conversations.
 
     Args:
-        training: by a recipe of the method sft.
-        parts: of the trainer.
+        training: a training by a recipe of the method sft.
+        parts: parts of the trainer.
     """
     from trl import SFTConfig, SFTTrainer
 

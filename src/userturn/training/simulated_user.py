@@ -1,7 +1,7 @@
-"""Conversations that continue after a drawn turn: an endpoint plays the user, the model answers.
+"""Continue conversations after a drawn turn: an endpoint plays the user, the model answers.
 
-CollabLLM's multi-turn aware rewards (Wu et al. 2025, arXiv:2502.00640) are given to what a turn
-leads to, not to the turn alone. This is training, never the probe: there no user is simulated.
+CollabLLM's multi-turn aware rewards (Wu et al. 2025, arXiv:2502.00640) judge where a turn leads,
+not the turn alone. This is only for training: the probe never simulates a user.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,18 +12,18 @@ from userturn.datasets.messages import Message
 from userturn.judges.parse_reply import Reply
 from userturn.judges.question import escaped
 
-END = "[END]"  # what the simulated user says when it is through
+END = "[END]"  # the simulated user says so to end the conversation
 
 Conversation = Sequence[Message]
 Endpoints = Callable[[str, Sequence[Conversation]], list[Reply]]
-"""Asks the endpoint that a recipe names for something: one reply a conversation, in order."""
+"""Asks the endpoint that a recipe names for a use: one reply per conversation, in order."""
 Write = Callable[[Sequence[Sequence[Message]]], list[str]]
 """Returns the model's own next answer in each conversation."""
 
 
 @dataclass(frozen=True)
 class Rollout:
-    """A conversation from its beginning; the drawn turn comes after the first `n_before`."""
+    """A conversation from its beginning; the drawn turn follows the first `n_before` messages."""
 
     messages: tuple[Message, ...]
     n_before: int
@@ -49,9 +49,9 @@ class Rollout:
 def continued(
     rollouts: Sequence[Rollout], n_turns: int, prompt: str, ask: Endpoints, write: Write
 ) -> list[Rollout]:
-    """Return conversations with up to `n_turns` further turns of the user, each answered.
+    """Return conversations with up to `n_turns` more turns of the user, each answered.
 
-    A conversation ends where the simulated user ends it, or gives no readable reply.
+    A conversation ends when the simulated user ends it or gives no readable reply.
     """
     found = list(rollouts)
     open_ones = list(range(len(found)))
@@ -72,7 +72,7 @@ def continued(
 
 
 def _answer(found: list[Rollout], said: dict[int, str], write: Write) -> list[int]:
-    """Add the user's messages and the model's answers; return the conversations that go on."""
+    """Add the user's messages and the model's answers; return the conversations that continue."""
     asked = {
         i: (*found[i].messages, {"role": "user", "content": words}) for i, words in said.items()
     }

@@ -1,4 +1,4 @@
-"""Post-training: a base, a recipe and conversations become a model folder, by TRL and peft.
+"""Post-training: make a model folder from a base, a recipe and conversations, with TRL and peft.
 
 Checkpoints are in a folder that is not an output of a rule, so a killed training continues
 from the last one. An adapter is trained, and merged into the base when it is finished.
@@ -28,7 +28,7 @@ from userturn.study.grid import Grid
 from userturn.training.job import STATE, TrainerParts, Training, last_checkpoint, trainer_arguments
 
 LOGGED = ("step", "loss", "grad_norm", "mean_token_accuracy", "entropy", "kl", "reward")
-QUIET = {  # TRL reports each run to its makers otherwise
+QUIET = {  # otherwise TRL reports each run to its makers
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "TOKENIZERS_PARALLELISM": "false",
@@ -113,7 +113,7 @@ def run_to_the_end(grid: Grid, training: Training, stop: StopFlag) -> Path:
     if stop.reason is not None and step < training.n_steps:
         raise InterruptedTrainingError(
             f"train {training.model}: stopped by {stop.reason} at step {step} of "
-            f"{training.n_steps}, which is kept; run the same command again to continue"
+            f"{training.n_steps}, whose checkpoint is kept; run the same command again to continue"
         )
     if checkpoint is None:
         raise UserError(f"train {training.model}: the trainer left no checkpoint; see its log")
