@@ -60,8 +60,8 @@ def test_endpoint_that_is_down_ends_training_in_a_sentence_and_its_checkpoint_is
 
 def test_sigterm_ends_training_after_its_step_with_a_checkpoint(found: dict[str, Any]) -> None:
     assert found["stopped"]["said"] == (
-        f"train probed: stopped by SIGTERM at step 2 of {N_STEPS}, whose checkpoint is kept; run the same "
-        "command again to continue"
+        f"train probed: stopped by SIGTERM at step 2 of {N_STEPS}, whose checkpoint is kept; run "
+        "the same command again to continue"
     )
 
 
