@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.support.forgery import first_row, flip, forge, rewrite
 from tests.support.snakemake_runs import copy_project
 from userturn.audit.findings import Finding
 from userturn.audit.run import audit
@@ -20,7 +21,6 @@ from userturn.judges.verdict import Verdict
 from userturn.provenance import study_files
 from userturn.provenance.job_record import read_record, write_record
 from userturn.storage.atomic_files import read_identity
-from userturn.storage.hashing import file_sha256
 from userturn.workflow import tables as tables_module
 
 pytestmark = pytest.mark.slow
@@ -66,45 +66,6 @@ def named(results: Path, path: str) -> list[Finding]:
     findings = [finding for finding in found(results) if finding.artifact == f"results/{path}"]
     assert findings, f"nothing was found about {path}"
     return findings
-
-
-def flip(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-
-
-def rewrite(path: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
-    """Change a table and keep what it says of itself, as a forger would."""
-    metadata = pl.read_parquet_metadata(path)
-    kept = {key: metadata[key] for key in ("identity", "schema_version")}
-    change(pl.read_parquet(path)).write_parquet(path, metadata=kept)
-
-
-def forge(results: Path, path: str, everywhere: bool = False) -> None:
-    """Write an altered file's hash into the record of its job, or into every record."""
-    name, digest = f"results/{path}", file_sha256(results / path)
-    kinds = ("outputs", "beside", "inputs") if everywhere else ("outputs", "beside")
-    for place in (results / "provenance").rglob("*.json"):
-        record = read_record(place)
-        assert record is not None
-        for kind in kinds:
-            if name in record[kind]:
-                record[kind][name] = digest
-        write_record(place, record)
-
-
-def first_row(**values: object) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """Return a change of some columns in the first row."""
-
-    def change(table: pl.DataFrame) -> pl.DataFrame:
-        columns = [
-            pl.Series(name, [value, *table[name][1:]], dtype=table.schema[name])
-            for name, value in values.items()
-        ]
-        return table.with_columns(columns)
-
-    return change
 
 
 def test_a_finished_study_has_no_finding_wherever_it_is_copied(results: Path) -> None:

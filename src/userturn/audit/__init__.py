@@ -3,6 +3,7 @@
 audit.py: the result of an audit: what was checked and what was found.
 audit_page.py: writes the result as an HTML page.
 check_chance_floor.py: are the turns of the chance floor those of the cells, after drawn answers?
+check_controls.py: are controls what planting them again gives?
 check_files.py: does every file exist, unchanged, and made from the present inputs?
 check_held_out.py: is every dataset that a model was trained on marked as seen?
 check_probes.py: does every probe show the model's own answer, changed as its perturbation says?

@@ -5,11 +5,10 @@ from functools import partial
 
 import polars as pl
 
-from userturn.audit.check_verdicts import judged_again
+from userturn.audit.check_verdicts import check_verdicts_in
 from userturn.audit.findings import Finding
 from userturn.audit.pair import Pair
 from userturn.controls.swapped_answers import swapped_cells
-from userturn.judges.kinds import kind_of
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.workflow.chance_floor import ChanceFloorGrid
 
@@ -25,12 +24,7 @@ def check_chance_floor(pair: Pair) -> Iterator[Finding]:
     folder = f"results/chance_floor/{pair.model}/{pair.dataset}"
     turns = f"{folder}/user_turns.parquet"
     yield from pair.held("rows", turns, partial(_turns, pair, floor), TURN_KEYS)
-    for judge, entry in pair.grid.judges.items():
-        kind, path = kind_of(entry), f"{folder}/verdicts/{judge}.parquet"
-        is_known = pair.study.contents.judges[judge] == kind.identity(entry)
-        if is_known if kind.IS_DETERMINISTIC else pair.with_journals:
-            made = partial(judged_again, pair, turns, judge)
-            yield from pair.held("verdicts", path, made, TURN_KEYS)
+    yield from check_verdicts_in(pair, folder)
 
 
 def _turns(pair: Pair, floor: ChanceFloorGrid) -> pl.DataFrame:

@@ -1,9 +1,10 @@
-"""Do datasets and people's labels follow from their source files, if those files are available?
+"""Do datasets, labels and local models match their source files, if those files are available?
 
 A file may be inside the project or archive around the results, or in the hub's cache. Only a file
 with the content in the study's record is read: any other is not the study's.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
@@ -13,10 +14,12 @@ import polars as pl
 import yaml
 
 from userturn.audit.findings import Finding, Note
-from userturn.audit.pair import compared, place_of
+from userturn.audit.pair import FAULTS, compared, place_of
 from userturn.datasets.fetch import at_hand, complete, shaping
 from userturn.datasets.prepare import items_table
 from userturn.humans.import_labels import annotations_table, read_annotations
+from userturn.models.fetch import PACKAGE, local_path
+from userturn.models.weights import changed_weights
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.study.grid import Grid
 from userturn.study.inputs import RUBRIC
@@ -39,6 +42,8 @@ def check_sources(
             yield from _dataset(record, grid, name, entry, broken)
         for name in sorted(record.contents.annotations):
             yield from _labels(record, grid, name, broken)
+        for name in grid.models:
+            yield from _weights(grid, name, broken)
 
 
 def _dataset(
@@ -73,7 +78,7 @@ def _labels(
     if not broken.isdisjoint((path, key)):
         return
     files = record.contents.annotations[name]
-    if not all(_has(file, digest) for file, digest in files.items()):
+    if not all(is_at_hand(file, digest) for file, digest in files.items()):
         text = "labels not imported again: their files with the study's content are not here"
         yield Note("sources", path, text)
         return
@@ -86,7 +91,30 @@ def _labels(
     yield from _compare(grid, path, imported, ["annotator", "id"])
 
 
-def _has(file: str, digest: str) -> bool:
+def _weights(grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Finding]:
+    """Compare the large files of a local model with the hashes in its description."""
+    path = f"results/models/{name}.json"
+    try:
+        description = {} if path in broken else json.loads(place_of(grid, path).read_bytes())
+        source = str(description.get("source"))
+        is_here = source.startswith(PACKAGE) or _is_near(local_path(source))
+        described = description.get("weights_sha256", {})
+        changed = changed_weights(source, described) if described and is_here else None
+    except FAULTS:
+        return  # found elsewhere, or its package is not installed
+    if changed is not None:
+        fix = f"put the model back, or name the changed one in the config: {name} is another now"
+        yield Finding("sources", path, *changed, fix)
+
+
+def _is_near(path: Path | None) -> bool:
+    """Return whether a path exists inside the folder around the results."""
+    return (
+        path is not None and path.exists() and path.resolve().is_relative_to(Path.cwd().resolve())
+    )
+
+
+def is_at_hand(file: str, digest: str) -> bool:
     """Return whether a file inside the folder around the results has the content of a digest."""
     path = Path(file)
     inside = path.resolve().is_relative_to(Path.cwd().resolve())

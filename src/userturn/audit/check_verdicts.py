@@ -42,6 +42,19 @@ def check_verdicts(pair: Pair, cell: Cell) -> Iterator[Finding | Note]:
     yield from pair.held("summaries", sums, partial(_summary, pair, cell), ["judge"])
 
 
+def check_verdicts_in(pair: Pair, folder: str) -> Iterator[Finding]:
+    """Yield what is wrong with the verdicts on the user turns of a folder outside the cells.
+
+    A judge whose rules have changed since is noted with the verdicts of cells.
+    """
+    for judge, entry in pair.grid.judges.items():
+        kind, path = kind_of(entry), f"{folder}/verdicts/{judge}.parquet"
+        is_known = pair.study.contents.judges[judge] == kind.identity(entry)
+        if is_known if kind.IS_DETERMINISTIC else pair.with_journals:
+            made = partial(judged_again, pair, f"{folder}/user_turns.parquet", judge)
+            yield from pair.held("verdicts", path, made, TURN_KEYS)
+
+
 def judged_again(pair: Pair, turns: str, name: str) -> pl.DataFrame:
     """Return a judge's verdicts on a table of user turns, recomputed or from its journal."""
     asked = CellToJudge(str(pair.whole(turns)), str(pair.whole(pair.path_to_items)))

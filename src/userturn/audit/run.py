@@ -17,6 +17,7 @@ from tabulate import tabulate
 from userturn.audit.audit import OTHER_VERSION, Audit, verdict_of
 from userturn.audit.audit_page import audit_page
 from userturn.audit.check_chance_floor import check_chance_floor
+from userturn.audit.check_controls import check_controls
 from userturn.audit.check_files import check_files
 from userturn.audit.check_probes import check_probes
 from userturn.audit.check_reruns import Samples, rerun
@@ -98,7 +99,9 @@ def _is_of_another_version(files: Files, finding: Finding) -> bool:
     if finding.artifact not in files.makers:
         is_new = finding.check == "completeness"
         return is_new and files.other_code("results/study.json") is not None
-    recomputed = ("identities", "verdicts", "grades", "samples", "summaries", "tables")
+    if finding.check == "sources" and finding.artifact.startswith("results/humans/"):
+        return files.other_code(finding.artifact) is not None  # labels may gain a column
+    recomputed = ("controls", "identities", "verdicts", "grades", "samples", "summaries", "tables")
     return finding.check in recomputed and files.other_code(finding.artifact) is not None
 
 
@@ -111,6 +114,7 @@ def _content(
         partial(_tables, results, broken),
         partial(check_secrets, results),
         partial(_sources, results, broken),
+        partial(_controls, results, broken),
         *(partial(_rows, results, broken, samples, *pair) for pair in pairs),
     ]
     if len(study.grid.cells) <= FEW_CELLS:
@@ -130,6 +134,11 @@ def _tables(results: Path, broken: frozenset[str]) -> list[Finding]:
 
 def _sources(results: Path, broken: frozenset[str]) -> list[Finding | Note]:
     return list(check_sources(results, read_study_record(results), broken))
+
+
+def _controls(results: Path, broken: frozenset[str]) -> list[Finding | Note]:
+    record, with_journals = read_study_record(results), Files(results, {}).has_journals
+    return list(check_controls(results, record, with_journals, broken))
 
 
 def _rows(

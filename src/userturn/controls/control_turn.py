@@ -20,6 +20,7 @@ HARD = {  # failures made of the answer's own words
     "other_model": "assistant_turn_restate",
     **dict.fromkeys(NOISE_STEPS, NOT_GENUINE),
 }
+MADE_WITH_TEXTS = ("thinking", "draft_reply", "paraphrased_prompt", *NOISE_STEPS)
 LABELS = {  # what each control is, by the labels of the rubric
     HUMAN: GENUINE,
     "prompt_again": "prompt_restate",

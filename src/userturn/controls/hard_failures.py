@@ -123,7 +123,11 @@ def _replaced(text: str, new: Mapping[int, str]) -> str:
 
 
 def hard_failures(
-    prompt: str, answer: str, other_answer: str | None, texts: Texts, rng: np.random.Generator
+    prompt: str,
+    answer: str,
+    other_answer: str | None,
+    texts: Texts | None,
+    rng: np.random.Generator,
 ) -> dict[str, Planted]:
     """Return a turn of each hard failure that an answer allows, by the control's name.
 
@@ -131,7 +135,8 @@ def hard_failures(
         prompt: the user's last message.
         answer: a model's answer to it.
         other_answer: another model's answer, or None.
-        texts: English texts, so that only English conversations get the failures made from them.
+        texts: English texts, so that only English conversations get the failures made from them;
+            None leaves these failures out.
         rng: the item's generator.
     """
     if not sentences(answer):
@@ -139,7 +144,7 @@ def hard_failures(
     found = {"answer_as_question": as_question(answer)}
     if other_answer and other_answer != answer:
         found["other_model"] = other_answer
-    if is_english(prompt) is not False and is_english(answer) is not False:
+    if texts and is_english(prompt) is not False and is_english(answer) is not False:
         found |= _in_english(prompt, answer, texts, rng)
     turns = {name: Planted(answer, text) for name, text in found.items()}
     both = halves(answer)

@@ -5,7 +5,7 @@ recognises; failures planted after a model's own answers show how many it lets t
 the columns of other user turns; `perturbation` is the control's name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ def planted_turns(
     answers: pl.DataFrame,
     others: Mapping[str, str],
     items: pl.DataFrame,
-    texts: Texts,
+    texts: Texts | None,
     n_items: int,
     seed: int,
     instruction: str,
@@ -50,7 +50,7 @@ def planted_turns(
         answers: the model's answers to the dataset; items without one are skipped.
         others: another model's answers, by item.
         items: the dataset's prepared table.
-        texts: the texts from which hard failures are made.
+        texts: the texts from which hard failures are made; None leaves out those that need them.
         n_items: number of items to use, chosen by the hash of seed and id.
         seed: seed of the choice.
         instruction: the text that the dataset's entry appends to every prompt; left out of turns.
@@ -78,6 +78,12 @@ def planted_turns(
     return pl.DataFrame(rows, schema=USER_TURNS_SCHEMA)
 
 
+def other_answers(paths: Iterable[Path]) -> dict[str, str]:
+    """Return the answers in some tables of answers, by item."""
+    tables = [pl.read_parquet(path).select("item", "answer").drop_nulls() for path in paths]
+    return {item: answer for table in tables for item, answer in table.iter_rows()}
+
+
 def plant_failures(
     settings: Mapping[str, Any],
     n_items: int,
@@ -103,9 +109,7 @@ def plant_failures(
         path_to_user_turns: output file.
     """
     answers, items = pl.read_parquet(path_to_answers), pl.read_parquet(path_to_items)
-    others: dict[str, str] = {}
-    for path in paths_to_other_answers:
-        others |= dict(pl.read_parquet(path).select("item", "answer").drop_nulls().iter_rows())
+    others = other_answers(Path(path) for path in paths_to_other_answers)
     texts = parse_texts(Path(path_to_texts).read_text(encoding="utf-8"))
     instruction = settings.get("instruction", "")
     turns = planted_turns(answers, others, items, texts, n_items, seed, instruction)

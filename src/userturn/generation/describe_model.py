@@ -6,6 +6,7 @@ from typing import Any
 
 from userturn.models.fetch import model_folder, source_identity
 from userturn.models.revision import pinned_revision, resolved_revision
+from userturn.models.weights import weights_sha256
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
@@ -36,6 +37,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
             "source": source_identity(entry["source"], revision),
             **tokenizer_identity(template),
         },
+        "weights_sha256": weights_sha256(entry["source"]),
         **_prompts(template),
         "proofs": prove(template),
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 from userturn.models.engine_settings import engine_settings
 from userturn.models.fetch import model_folder
+from userturn.models.weights import check_weights
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
 from userturn.study.grid import Grid
@@ -43,6 +44,7 @@ def load_model(grid: Grid, model: str, description: Mapping[str, Any]) -> Loaded
         description: its description, as `read_description` returns it.
     """
     entry = grid.models[model]
+    check_weights(model, entry["source"], description.get("weights_sha256", {}))
     folder = model_folder(entry["source"], description["revision"])  # a commit, not a branch
     template = load_template(folder, entry, grid.config["today"])
     return LoadedModel(

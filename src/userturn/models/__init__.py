@@ -16,4 +16,5 @@ stop_texts.py: finds the texts that end a continuation.
 transformers.py: the engine `transformers`, one request at a time.
 vllm.py: the engine `vllm`, on GPUs and on a CPU.
 vllm_scoring.py: how vLLM scores a text, sharing prefixes.
+weights.py: the whole hashes of a local model's large files.
 """

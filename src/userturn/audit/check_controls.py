@@ -1,0 +1,117 @@
+"""Are controls and labelled turns what planting them again gives, and their verdicts what it said?
+
+Human turns and easy failures follow from the study's own items and answers. Hard failures and the
+labelled turns also need their texts from `data/`, as the study had them.
+"""
+
+from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
+
+import polars as pl
+
+from userturn.audit.check_sources import is_at_hand
+from userturn.audit.check_verdicts import check_verdicts_in
+from userturn.audit.findings import Finding, Note
+from userturn.audit.pair import FAULTS, BrokenError, Pair, compared
+from userturn.controls.control_turn import MADE_WITH_TEXTS
+from userturn.controls.hard_failures import parse_texts
+from userturn.controls.human_turns import human_turns
+from userturn.controls.labelled_turns import labelled_items, labelled_turns, read_labelled
+from userturn.controls.planted import other_answers, planted_turns
+from userturn.storage.key_columns import TURN_KEYS
+from userturn.study.inputs import HARD_FAILURES, LABELLED_TURNS
+from userturn.study.record import StudyRecord
+from userturn.workflow.controls import HUMAN, ControlGrid
+from userturn.workflow.labelled import LabelledGrid
+
+NO_TEXTS = "are not made again: their texts are not here with the content that the study had"
+
+
+def check_controls(
+    results: Path, record: StudyRecord, with_journals: bool, broken: frozenset[str]
+) -> Iterator[Finding | Note]:
+    """Yield what is wrong with control turns, labelled turns, and the verdicts on them.
+
+    Args:
+        results: folder of a study.
+        record: of the study.
+        with_journals: False for a copy without journals.
+        broken: artifacts that are missing or altered, and found so.
+    """
+    grid = record.grid(results.resolve())
+    controls = ControlGrid(grid)
+    with chdir(results.parent):
+        for model, dataset in controls.sources:
+            pair = Pair(grid, record, model, dataset, with_journals, broken)
+            yield from _human(pair) if model == HUMAN else _planted(pair, controls)
+            yield from check_verdicts_in(pair, f"results/controls/{model}/{dataset}")
+        for model, dataset in LabelledGrid(grid).sources:
+            pair = Pair(grid, record, model, dataset, with_journals, broken)
+            yield from _labelled(pair)
+            yield from check_verdicts_in(pair, "results/labelled")
+
+
+def _human(pair: Pair) -> Iterator[Finding]:
+    path = f"results/controls/{HUMAN}/{pair.dataset}/user_turns.parquet"
+    yield from pair.held(
+        "controls",
+        path,
+        lambda: human_turns(pair.read(pair.path_to_items), pair.dataset),
+        TURN_KEYS,
+    )
+
+
+def _planted(pair: Pair, controls: ControlGrid) -> Iterator[Finding | Note]:
+    """Plant failures again: without their texts, those that need none."""
+    path = f"results/controls/{pair.model}/{pair.dataset}/user_turns.parquet"
+    instruction = _instruction(pair)
+    if instruction is None:
+        yield Note("controls", path, NO_TEXTS)
+        return
+    texts = None
+    if is_at_hand(HARD_FAILURES, pair.study.contents.hard_failures):
+        texts = parse_texts(Path(HARD_FAILURES).read_text(encoding="utf-8"))
+    else:
+        yield Note("controls", path, f"those made with texts {NO_TEXTS}")
+
+    others = controls.other_answers(pair.model, pair.dataset)
+
+    def planted() -> pl.DataFrame:
+        return planted_turns(
+            pair.read(pair.path_to_answers),
+            other_answers(pair.whole(other) for other in others),
+            pair.read(pair.path_to_items),
+            texts,
+            controls.n_planted,
+            pair.grid.config["seed"],
+            instruction,
+        )
+
+    def there() -> pl.DataFrame:
+        turns = pair.read(path)
+        is_made = pl.lit(True) if texts else pl.col("perturbation").is_in(MADE_WITH_TEXTS).not_()
+        return turns.filter(is_made)
+
+    yield from compared("controls", path, planted, there, TURN_KEYS)
+
+
+def _instruction(pair: Pair) -> str | None:
+    """Return what is appended to every prompt of a dataset; None if its file is not the study's."""
+    try:
+        text: str = pair.grid.dataset_settings(pair.dataset).get("instruction", "")
+        items = pair.read(pair.path_to_items)["messages"].to_list()
+    except (BrokenError, *FAULTS):
+        return None
+    is_own = all(messages[-1]["content"].endswith(text) for messages in items)
+    return text if is_own else None
+
+
+def _labelled(pair: Pair) -> Iterator[Finding | Note]:
+    turns = "results/labelled/user_turns.parquet"
+    if not is_at_hand(LABELLED_TURNS, pair.study.contents.labelled):
+        yield Note("controls", turns, f"labelled turns {NO_TEXTS}")
+        return
+    rows = read_labelled(LABELLED_TURNS)
+    yield from pair.held("controls", pair.path_to_items, lambda: labelled_items(rows), ["item"])
+    yield from pair.held("controls", turns, lambda: labelled_turns(rows), TURN_KEYS)
