@@ -18,7 +18,7 @@ demo: setup ## Run the demo study on this machine, without a GPU, audit it, and 
 	$(RUN) userturn audit results
 	$(RUN) userturn rates results
 
-demo-judge: setup ## Run a judge behind vLLM's own server on this machine, and print its rates.
+demo-judge: setup ## Run a judge served by vLLM on this machine, and print its rates.
 	$(RUN) snakemake --profile profiles/demo --configfile profiles/demo/study.yaml profiles/demo/judge.yaml
 	$(RUN) userturn rates results
 
@@ -27,7 +27,7 @@ demo-posttrain: setup ## Train the demo's model twice on this machine, and print
 	$(RUN) userturn rates results
 	@cat results/tables/post_training.md
 
-test: setup ## Run the tests.
+test: setup ## Run all tests but those on SLURM.
 	$(RUN) pytest -n 2 --dist worksteal
 
 test-fast: setup ## Run the tests that start no Snakemake, browser, server or SLURM.

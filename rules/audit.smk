@@ -2,7 +2,7 @@
 
 
 rule record_study:
-    """Note the configuration and what identities depend on, first, for `userturn status`."""
+    """Record the configuration and the content of every file that an identity depends on."""
     output:
         record="results/study.json",
     log:

@@ -1,4 +1,4 @@
-"""User turns of a known kind before the same judges: what a rate is read against."""
+"""User turns of a known kind, judged like the others, to compare a rate with."""
 
 
 rule take_human_turns:
@@ -55,7 +55,7 @@ use rule judge as judge_controls with:
 
 
 rule swap_answers:
-    """Put the answer of another item before some user turns of each cell."""
+    """Replace the answer before some user turns of each cell by another item's."""
     input:
         user_turns=by_wildcards(study.chance_floor.user_turns),
         dataset="results/datasets/{dataset}.parquet",

@@ -1,4 +1,4 @@
-"""Datasets and models, made ready before any GPU is asked for."""
+"""Datasets and models, prepared before any GPU is requested."""
 
 
 rule prepare_dataset:
@@ -22,7 +22,7 @@ rule prepare_dataset:
 
 
 rule describe_model:
-    """Fetch a model once and note its revision, template hashes, user header and stops."""
+    """Fetch a model once and record its revision, template hashes, user header and stops."""
     input:
         by_wildcards(study.training.folder_of),
     output:

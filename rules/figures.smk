@@ -1,4 +1,4 @@
-"""Tables as pictures. `userturn.workflow.registry` says which figure is drawn from which tables."""
+"""Figures. `userturn.workflow.registry` says which tables each figure is drawn from."""
 
 from userturn.workflow.registry import figures_of
 
@@ -21,7 +21,7 @@ rule draw_figures:
 
 
 rule draw_confusion:
-    """Draw which labels each judge gives to what people call what."""
+    """Draw the labels of each judge against the labels of people."""
     input:
         confusion="results/tables/confusion.parquet",
         rubric="data/rubric.yaml",

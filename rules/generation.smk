@@ -1,4 +1,4 @@
-"""The model writes its answers and user turns, and scores turns that stand already."""
+"""The model writes its answers and user turns, and scores existing turns."""
 
 
 rule sweep:
@@ -24,7 +24,7 @@ rule sweep:
 
 
 rule collect_answers:
-    """Gather a model's answers to one dataset from the journal."""
+    """Collect a model's answers to one dataset from the journal."""
     input:
         by_wildcards(study.generation.markers_of_answers),
     output:
@@ -41,7 +41,7 @@ rule collect_answers:
 
 
 rule collect_user_turns:
-    """Gather one cell's user turns from the journal."""
+    """Collect one cell's user turns from the journal."""
     input:
         by_wildcards(study.generation.markers_of_cell),
     output:
@@ -58,7 +58,7 @@ rule collect_user_turns:
 
 
 rule collect_scores:
-    """Gather how likely a model found human follow-ups, or its own turns, from the journal."""
+    """Collect a model's scores of human follow-ups, or of its own turns, from the journal."""
     input:
         by_wildcards(study.generation.markers_of_scores),
     output:

@@ -1,8 +1,8 @@
-"""People label a blind sample: what the judges are checked with, and the rates corrected by."""
+"""People label a blind sample, to check the judges and to correct their rates."""
 
 
 rule sample_for_humans:
-    """Order the turns of one cell for the draw, and tell which ones the config wants."""
+    """Put the turns of one cell in the order of the draw, and mark the wanted ones."""
     input:
         user_turns="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
         verdicts=by_wildcards(study.humans.sampling_verdicts),
@@ -20,7 +20,7 @@ rule sample_for_humans:
 
 
 rule draw_annotation_round:
-    """Draw one round from all cells, once: what annotators see, and apart from it the key."""
+    """Draw one round from all cells, once: what annotators see, and separately the key."""
     input:
         samples=by_wildcards(study.humans.samples_to_draw),
         user_turns=by_wildcards(study.humans.user_turns_to_draw),
@@ -41,7 +41,7 @@ rule draw_annotation_round:
 
 
 rule build_annotation:
-    """Write a round's page for annotators, and the same as a Label Studio project."""
+    """Write a round's page for annotators, and the same task for Label Studio."""
     input:
         blind="results/humans/{round}/items.parquet",
         rubric="data/rubric.yaml",

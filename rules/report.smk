@@ -1,10 +1,10 @@
-"""Everything on one page, and every user turn behind it."""
+"""The report: one page, with an explorer of every user turn."""
 
 CAPTIONS = sorted(glob_wildcards("data/captions/{name}.rst").name)
 
 
 rule build_report:
-    """Write the page of headline, figures and tables, and what its explorer reads."""
+    """Write the page of headline, figures and tables, and the explorer's data."""
     input:
         **study.report.inputs,
         captions=expand("data/captions/{name}.rst", name=CAPTIONS),

@@ -2,7 +2,7 @@
 
 
 rule summarise:
-    """Count one cell's outcomes and verdicts, one row a judge."""
+    """Count one cell's outcomes and verdicts, one row per judge."""
     input:
         user_turns="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
         verdicts=by_wildcards(study.tables.verdicts_of),
@@ -20,7 +20,7 @@ rule summarise:
 
 
 rule tabulate:
-    """Put rates and health of all cells, and the accuracy of all models, into tables."""
+    """Make the tables of rates and health of all cells, and of accuracy of all models."""
     input:
         **study.tables.inputs_of("tabulate"),
     output:
@@ -54,7 +54,7 @@ rule analyse:
 
 
 rule compare_with_margins:
-    """Tell which claims that something is small, unchanged or kept hold, by the config's margins."""
+    """Test the claims that something is small, unchanged or kept against the config's margins."""
     input:
         **study.tables.inputs_of("compare_with_margins"),
     output:
@@ -71,7 +71,7 @@ rule compare_with_margins:
 
 
 rule tabulate_likelihood:
-    """Put gains and identification of human follow-ups and of the models' own turns into tables."""
+    """Make the tables of gains and identification of human follow-ups and of own turns."""
     input:
         **study.tables.inputs_of("tabulate_likelihood"),
     output:
@@ -139,7 +139,7 @@ rule measure_judges:
 
 
 rule tabulate_costs:
-    """Put what every judge cost, and what is known of each, into tables."""
+    """Make the tables of each judge's cost, speed and injection rate."""
     input:
         **study.tables.inputs_of("tabulate_costs"),
     output:
@@ -157,7 +157,7 @@ rule tabulate_costs:
 
 
 rule compare_with_people:
-    """Measure how far judges agree with people, and correct the judges' rates by what people say."""
+    """Measure how far judges agree with people, and correct the judges' rates by people's labels."""
     input:
         **study.tables.inputs_of("compare_with_people"),
     output:
@@ -174,7 +174,7 @@ rule compare_with_people:
 
 
 rule compare_with_paper:
-    """Put what the paper publishes beside what this study has."""
+    """Compare the paper's published results with this study's."""
     input:
         **study.tables.inputs_of("compare_with_paper"),
     output:
@@ -192,7 +192,7 @@ rule compare_with_paper:
 
 
 rule measure_training_overlap:
-    """Count the evaluation items that stand in training data, exactly or nearly."""
+    """Count the evaluation items that occur in training data, exactly or nearly."""
     input:
         **study.tables.inputs_of("measure_training_overlap"),
     output:

@@ -19,7 +19,7 @@ rule prepare_training_data:
 
 
 rule train:
-    """Post-train a base by a recipe, going on from the last checkpoint if there is one."""
+    """Post-train a base by a recipe, continuing from the last checkpoint if there is one."""
     input:
         by_wildcards(study.training.base),
         data="results/training/{model}/data.parquet",

@@ -1,4 +1,4 @@
-"""Write a round's page for annotators, and the same as a Label Studio project."""
+"""Write a round's page for annotators, and the same task for Label Studio."""
 
 from userturn.humans.task_page import build_annotation
 from userturn.provenance.job_record import recorded

@@ -1,4 +1,4 @@
-"""Write the page of headline, figures and tables, and what its explorer reads."""
+"""Write the page of headline, figures and tables, and the explorer's data."""
 
 from userturn.provenance.job_record import recorded
 from userturn.report.build import build_report

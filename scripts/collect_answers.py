@@ -1,4 +1,4 @@
-"""Gather a model's answers to one dataset from the journal."""
+"""Collect a model's answers to one dataset from the journal."""
 
 from userturn.generation.collect import collect_answers
 from userturn.provenance.job_record import recorded

@@ -1,4 +1,4 @@
-"""Gather one cell's user turns from the journal."""
+"""Collect one cell's user turns from the journal."""
 
 from userturn.generation.collect import collect_user_turns
 from userturn.provenance.job_record import recorded

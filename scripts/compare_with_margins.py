@@ -1,4 +1,4 @@
-"""Tell which claims that something is small, unchanged or kept hold, by the config's margins."""
+"""Test the claims that something is small, unchanged or kept against the config's margins."""
 
 from userturn.tables.make_tables import make_tables_of_job
 

@@ -1,4 +1,4 @@
-"""Put what the paper publishes beside what this study has."""
+"""Compare the paper's published results with this study's."""
 
 from userturn.tables.make_tables import make_tables_of_job
 

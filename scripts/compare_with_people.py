@@ -1,4 +1,4 @@
-"""Measure how far judges agree with people, and correct the judges' rates by what people say."""
+"""Measure how far judges agree with people, and correct the judges' rates by people's labels."""
 
 from userturn.tables.make_tables import make_tables_of_job
 

@@ -1,4 +1,4 @@
-"""Fetch a model once and note its revision, template hashes, user header and stops."""
+"""Fetch a model once and record its revision, template hashes, user header and stops."""
 
 from userturn.generation.describe_model import describe_model
 from userturn.provenance.job_record import recorded

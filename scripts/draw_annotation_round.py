@@ -1,4 +1,4 @@
-"""Draw one round from all cells, once: what annotators see, and apart from it the key."""
+"""Draw one round from all cells, once: what annotators see, and separately the key."""
 
 from userturn.humans.rounds import draw_annotation_round
 from userturn.provenance.job_record import recorded

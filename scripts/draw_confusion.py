@@ -1,4 +1,4 @@
-"""Draw which labels each judge gives to what people call what."""
+"""Draw the labels of each judge against the labels of people."""
 
 from userturn.figures.confusion import draw_confusion
 from userturn.provenance.job_record import recorded

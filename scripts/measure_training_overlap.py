@@ -1,4 +1,4 @@
-"""Count the evaluation items that stand in training data, exactly or nearly."""
+"""Count the evaluation items that occur in training data, exactly or nearly."""
 
 from userturn.tables.make_tables import make_tables_of_job
 

@@ -1,4 +1,4 @@
-"""Note the configuration, and the content of every file that an identity depends on."""
+"""Record the configuration and the content of every file that an identity depends on."""
 
 from userturn.provenance.job_record import recorded
 from userturn.study.record import record_study

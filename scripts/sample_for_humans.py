@@ -1,4 +1,4 @@
-"""Order the turns of one cell for the draw, and tell which ones the config wants."""
+"""Put the turns of one cell in the order of the draw, and mark the wanted ones."""
 
 from userturn.humans.sample import sample_for_humans
 from userturn.provenance.job_record import recorded

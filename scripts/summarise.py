@@ -1,4 +1,4 @@
-"""Count one cell's outcomes and verdicts, one row a judge."""
+"""Count one cell's outcomes and verdicts, one row per judge."""
 
 from userturn.provenance.job_record import recorded
 from userturn.tables.rates import summarise

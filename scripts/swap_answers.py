@@ -1,4 +1,4 @@
-"""Put the answer of another item before some user turns of each cell."""
+"""Replace the answer before some user turns of each cell by another item's."""
 
 from userturn.controls.swapped_answers import swap_answers
 from userturn.provenance.job_record import recorded

@@ -1,4 +1,4 @@
-"""Put rates and health of all cells, and the accuracy of all models, into tables."""
+"""Make the tables of rates and health of all cells, and of accuracy of all models."""
 
 from userturn.tables.make_tables import make_tables_of_job
 

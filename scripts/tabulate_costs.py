@@ -1,4 +1,4 @@
-"""Put what every judge cost, and what is known of each, into tables."""
+"""Make the tables of each judge's cost, speed and injection rate."""
 
 from userturn.tables.make_tables import make_tables_of_job
 

@@ -1,4 +1,4 @@
-"""Post-train a base by a recipe, going on from the last checkpoint if there is one."""
+"""Post-train a base by a recipe, continuing from the last checkpoint if there is one."""
 
 from userturn.provenance.job_record import recorded
 from userturn.study.grid import Grid
