@@ -1,9 +1,15 @@
-"""`userturn rates`: what people said next is shown beside chance."""
+"""`userturn rates`: pooled rates first, beside chance; one model or dataset on demand."""
+
+from pathlib import Path
 
 import polars as pl
+import pytest
 
-from userturn.cli.rates import format_likelihood
+from userturn.cli.rates import format_likelihood, format_pooled, only, show_rates
+from userturn.errors import UserError
+from userturn.tables.chance_floor import SCHEMA as FLOORS
 from userturn.tables.likelihood import SCHEMA
+from userturn.tables.pooled_rates import SCHEMA as POOLED
 
 
 def test_likelihood_is_shown_with_chance_and_limits_and_without_nats_a_character() -> None:
@@ -18,9 +24,40 @@ def test_likelihood_is_shown_with_chance_and_limits_and_without_nats_a_character
         ],
         schema=SCHEMA,
     )
-    _, first, second = format_likelihood(table).splitlines()
+    first, second = format_likelihood(table).splitlines()[-2:]
     assert first.split() == [
         *("m", "d", "identified_answer", "0.95", "[", "0.76,", "0.99]"),
         *("19/20", "scored", "chance", "0.50"),
     ]
     assert second.split() == ["m", "d", "gain_answer", "0.57", "19/20", "scored"]
+
+
+def test_pooled_rate_is_shown_above_its_floor_without_perturbations() -> None:
+    place = {"model": "m", "dataset": "all", "temperature": 0.5, "judge": "j"}
+    counts = {"scope": "model", "average": "micro", "n_scored": 9, "n_turns": 10}
+    share = {"estimate": 0.25, "lower": 0.1, "upper": 0.5}
+    pooled = pl.DataFrame(
+        [place | counts | share | {"perturbation": name} for name in ("none", "truncate")],
+        schema=POOLED,
+    )
+    above = {"floor": 0.2, "difference": 0.05, "lower": -0.1, "upper": 0.2, "perturbation": "none"}
+    text = format_pooled(pooled, pl.DataFrame([place | above], schema=FLOORS))
+    first, second = text.splitlines()[-2:]
+    assert first == "  m t=0.5 (j, 9/10 scored)"
+    assert second.split() == [
+        *("25.0%", "[", "10.0%,", "50.0%]", "floor", "20.0%,"),
+        *("above", "it", "+5.0", "[-10.0,", "+20.0]"),
+    ]
+
+
+def test_rows_over_all_stay_beside_a_chosen_model() -> None:
+    table = pl.DataFrame({"model": ["a", "b", "all", None], "n": [1, 2, 3, 4]})
+    assert only(table, {"model": "b", "dataset": "d"})["n"].to_list() == [2, 3, 4]
+
+
+def test_unknown_model_is_refused_with_those_of_the_study(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    rates = pl.DataFrame({"model": ["b", "a"], "dataset": ["d", "d"]})
+    rates.write_parquet(tmp_path / "tables" / "rates.parquet")
+    with pytest.raises(UserError, match="no model 'c'; expected one of a, b"):
+        show_rates(tmp_path, {"model": "c", "dataset": None})

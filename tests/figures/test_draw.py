@@ -165,7 +165,7 @@ def test_axis_ends_at_the_tenth_above_all_limits() -> None:
 def test_figure_of_hardly_anything_is_still_a_figure(tmp_path: Path, n_rows: int) -> None:
     table = rates(*[(0.0, "none", 0.5)] * n_rows, (0.0, "none", None))
     paths = [str(tmp_path / name) for name in ("f.vl.json", "f.svg", "f.png")]
-    save(rates_by_temperature(table, floors(), FAMILIES, "h"), "made by a test", *paths)
+    save(rates_by_temperature(table, floors(), FAMILIES, "h"), "made by a test", paths)
     assert json.loads(Path(paths[0]).read_text())["$schema"].startswith("https://vega.github.io")
     assert Path(paths[1]).read_text().startswith("<svg")
     assert Path(paths[2]).read_bytes().startswith(b"\x89PNG")
@@ -189,7 +189,7 @@ def test_drawing_twice_is_byte_equal(tmp_path: Path) -> None:
         save(
             chart,
             "made by a test",
-            *(str(tmp_path / f"{copy}{end}") for end in (".vl.json", ".svg", ".png")),
+            [str(tmp_path / f"{copy}{end}") for end in (".vl.json", ".svg", ".png")],
         )
     for end in (".vl.json", ".svg", ".png"):
         assert (tmp_path / f"a{end}").read_bytes() == (tmp_path / f"b{end}").read_bytes()

@@ -17,6 +17,11 @@ from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.humans.rounds import ITEMS_SCHEMA, draw, keyed
 from userturn.humans.rounds import KEY_SCHEMA as ROUND_KEY
 from userturn.humans.sample import drawn, sampling_frame, wanted
+from userturn.judges.budget import SLOT
+from userturn.judges.usage import Spent
+from userturn.likelihood.collect import SCORES_SCHEMA
+from userturn.likelihood.contexts import ASSISTANT_HEADER, OTHER_ANSWER, OTHER_CONVERSATION, OWN
+from userturn.storage.journal import encode_line
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid
 from userturn.tables.rates import summary
@@ -39,15 +44,18 @@ FILES = {  # where each input of a table lies
     "round_keys": "humans/key.parquet",
     "annotations": "humans/annotations.parquet",
     "blind": "humans/items.parquet",
+    "scores": "likelihood/*/*/*.parquet",
+    "datasets": "prepared/*.parquet",
+    "data": "training/*/data.parquet",
 }
 
 
-def whole_grid() -> Grid:
-    """Return the grid of the study."""
+def whole_grid(results: Path = Path("results")) -> Grid:
+    """Return the grid of the study, over the results in a folder."""
     config = made_up_config(MODELS, list(DATASETS), (0.0, 0.7), ("none", "truncate"), JUDGES)
     config["models"]["qwen3.5-2b-sft"] = {"source": "made/up", "base": "qwen3.5-2b"}
     config["statistics"]["resamples"] = 100
-    return Grid(config)
+    return Grid(config, results)
 
 
 def inputs_in(folder: Path) -> dict[str, list[str]]:
@@ -74,6 +82,9 @@ def write_whole_study(folder: Path) -> None:
     _write_controls(folder, pl.concat(verdicts))
     _write_labelled(folder, pl.concat(verdicts))
     _write_round(folder, pl.concat(turns), pl.concat(verdicts))
+    _write_scores(folder, pl.concat(verdicts))
+    _write_training_data(folder)
+    _write_accounts(folder)
 
 
 def _turns(verdicts: pl.DataFrame) -> pl.DataFrame:
@@ -148,3 +159,68 @@ def _write_round(folder: Path, turns: pl.DataFrame, verdicts: pl.DataFrame) -> N
     save(saying, folder / "humans" / "annotations.parquet")
     rows = [{"id": i, "conversation": [{"role": "user", "text": i}], "turn": i} for i in key["id"]]
     save(pl.DataFrame(rows, schema=ITEMS_SCHEMA), folder / "humans" / "items.parquet")
+
+
+def _write_scores(folder: Path, verdicts: pl.DataFrame) -> None:
+    """Write scores of each model's own turns and of human follow-ups, with errors of two kinds."""
+    own = verdicts.filter(pl.col("judge") == JUDGES[0])
+    for (model, dataset), turns in sorted(own.group_by("model", "dataset")):
+        for kind, scored in (("own_turns", turns), ("human_turns", _asked_once(turns))):
+            path = folder / "likelihood" / str(model) / str(dataset) / f"{kind}.parquet"
+            save(_scores(scored), path)
+
+
+def _asked_once(turns: pl.DataFrame) -> pl.DataFrame:
+    return turns.unique("item", keep="first", maintain_order=True).with_columns(
+        temperature=pl.lit(None, pl.Float64),
+        perturbation=pl.lit(None, pl.String),
+        sample=pl.lit(None, pl.Int64),
+    )
+
+
+def _scores(turns: pl.DataFrame) -> pl.DataFrame:
+    """Return a score of each turn after each kind of context; every ninth turn has an error."""
+    contexts = [OWN, OTHER_ANSWER, OTHER_ANSWER, OTHER_CONVERSATION, ASSISTANT_HEADER]
+    rows = turns.with_row_index().with_columns(
+        conversation=pl.col("item").str.slice(-1),
+        context=pl.lit(contexts),
+        n_tokens=pl.col("index") % 7 + 3,
+        n_characters=pl.col("index") % 11 + 20,
+        error=pl.when(pl.col("index") % 9 == 0).then(pl.format("reason {}", pl.col("index") % 2)),
+    )
+    rows = rows.explode("context").with_row_index("place")
+    score = pl.when(pl.col("error").is_null()).then(pl.col("place") * 7919 % 997 / -37)
+    rows = rows.with_columns(logprob=score)
+    given = [
+        pl.col(name).cast(kind) for name, kind in SCORES_SCHEMA.items() if name in rows.columns
+    ]
+    return pl.concat([pl.DataFrame(schema=SCORES_SCHEMA), rows.select(given)], how="diagonal")
+
+
+def _write_training_data(folder: Path) -> None:
+    """Write items of two datasets, and a model's training data, which has some of them."""
+    said = [f"question number {i} about apples, pears and how many there are" for i in range(20)]
+    for name, texts in (("gsm8k", said[:12]), ("math500", said[8:])):
+        messages = [[{"role": "user", "content": text}] for text in texts]
+        save(pl.DataFrame({"messages": messages}), folder / "prepared" / f"{name}.parquet")
+    learnt = [[{"role": "user", "content": text}] for text in said[::3]]
+    path = folder / "training" / "qwen3.5-2b-sft" / "data.parquet"
+    save(pl.DataFrame({"messages": learnt}), path)
+
+
+def _write_accounts(folder: Path) -> None:
+    """Write what three judges spent in several processes, at prices whose sums are not exact."""
+    for number, judge in enumerate(JUDGES * 3):
+        spent = Spent(number, 0, number, 1000 + number, 7, 100, seconds=number / 10)
+        record = {
+            "number": 1,
+            "judge": judge,
+            "cell": f"cell {number % 2}",
+            "spent": vars(spent),
+            "in_flight": vars(Spent()),
+            "allowance": 0.0,
+            "price": {"input": 0.1 * number, "output": 0.3},
+        }
+        path = folder / "journal" / "costs" / judge / f"{number}.account"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b" " * SLOT + encode_line(record).rjust(SLOT, b" "))

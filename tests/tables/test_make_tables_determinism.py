@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.table_digests import DRAWN, MADE, SLOW, SLOW_PASSES
 from tests.support.whole_study import write_whole_study
+from userturn.workflow.registry import FIGURES, TABLES
 
 pytestmark = pytest.mark.slow  # three processes of ten passes over a study
 THREADS = ("1", "2", "8")
@@ -20,10 +20,7 @@ PASSES = 10
 def test_tables_and_figures_are_equal_in_thirty_passes_with_one_two_and_eight_threads(
     tmp_path: Path,
 ) -> None:
-    """Five datasets, three judges; two slow tables are made in six of the passes.
-
-    Figures are drawn in three, once for each number of threads.
-    """
+    """Five datasets, three judges; SVG and PNG are drawn once for each number of threads."""
     write_whole_study(tmp_path)
     found: dict[str, list[str]] = defaultdict(list)
     for n in THREADS:
@@ -38,9 +35,8 @@ def test_tables_and_figures_are_equal_in_thirty_passes_with_one_two_and_eight_th
         for line in done.stdout.splitlines():
             for name, digest in json.loads(line).items():
                 found[name].append(digest)
-    tables = {f"{name}.parquet" for name in MADE}
-    assert set(found) >= tables | {f"{name}.svg" for name in [*DRAWN, "confusion"]}
-    slow = {f"{name}.parquet" for name in SLOW}
-    assert {len(found[name]) for name in tables - slow} == {len(THREADS) * PASSES}
-    assert {len(found[name]) for name in slow} == {len(THREADS) * SLOW_PASSES}
+    everywhere = {f"{name}.parquet" for name in TABLES} | {f"{name}.vl.json" for name in FIGURES}
+    once = {f"{name}{ending}" for name in FIGURES for ending in (".svg", ".png")}
+    assert {name: len(found[name]) for name in everywhere} == dict.fromkeys(everywhere, 30)
+    assert {name: len(found[name]) for name in once} == dict.fromkeys(once, 3)
     assert [name for name, digests in found.items() if len(set(digests)) > 1] == []

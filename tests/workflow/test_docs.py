@@ -122,10 +122,11 @@ def test_part_of_the_grid_is_run_from_a_file_of_ones_own(study: Path) -> None:
 
 
 def test_rates_and_status_of_a_finished_study_are_printed(finished_study: Path) -> None:
-    rates = output_of(finished_study, "userturn", "rates", "results")
+    rates = output_of(finished_study, "userturn", "rates", "results", "--cells")
+    assert len(re.findall(r"^  tiny t=", rates, re.M)) == 2
     assert len(re.findall(r"^  tiny word-problems t=", rates, re.M)) == 4
     assert "5/5 scored" in rates
-    status = output_of(finished_study, "userturn", "status", "--configfile", "study.yaml")
+    status = output_of(finished_study, "userturn", "status")
     assert "tiny" in status
 
 

@@ -77,7 +77,8 @@ def _notes(what: str, reruns: Reruns) -> Iterator[Note]:
     for row in reruns.table.filter(UNEQUAL).to_dicts():
         measures = " and ".join(m.removeprefix("equal_") for m in MEASURES if row[m] is False)
         yield Note(what, row["artifact"], f"row {row['row']}: other {measures}")
-    for reason, k in reruns.table["reason"].drop_nulls().value_counts(sort=True).iter_rows():
+    reasons = reruns.table["reason"].drop_nulls().value_counts()
+    for reason, k in reasons.sort("count", "reason", descending=[True, False]).iter_rows():
         yield Note(what, "results", f"{k} not run again: {reason}")
 
 

@@ -1,7 +1,7 @@
-"""`userturn rates`: print rates, controls and judges of a finished study."""
+"""`userturn rates`: print what a finished study found; the rates of all cells with `--cells`."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import polars as pl
 from userturn.cli.arguments import take_results
 from userturn.errors import UserError
 from userturn.storage.key_columns import JUDGED_CELL_KEYS
-from userturn.study.cells import ALL
+from userturn.study.cells import ALL, PLAIN
 from userturn.study.record import read_study_record
 from userturn.tables.judge_validity import warning
 
@@ -20,11 +20,22 @@ HELP = "print the rates of a finished study"
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     take_results(command)
+    command.add_argument("--model", help="only this model's lines")
+    command.add_argument("--dataset", help="only this dataset's lines")
+    command.add_argument("--cells", action="store_true", help="also every cell and every control")
 
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
-    return show_rates(arguments.results)
+    chosen = {name: getattr(arguments, name) for name in ("model", "dataset")}
+    return show_rates(arguments.results, chosen, arguments.cells)
+
+
+def limits(row: Mapping[str, Any], estimate: str, lower: str, upper: str) -> str:
+    """Return a share with its interval in percent; blanks where there is none."""
+    if row[estimate] is None:
+        return "      no verdict      "
+    return f"{row[estimate]:6.1%} [{row[lower]:6.1%}, {row[upper]:6.1%}]"
 
 
 def format_floor(row: Mapping[str, Any] | None) -> str:
@@ -34,33 +45,49 @@ def format_floor(row: Mapping[str, Any] | None) -> str:
     if row["floor"] is None:
         return f"  floor: {row['reason']}"
     change, low, high = (100 * row[name] for name in ("difference", "lower", "upper"))
-    above = f"rate - floor {change:+.1f} [{low:+.1f}, {high:+.1f}]"
-    return f"  floor {row['floor']:.1%}, {above}, {row['n_scored']} turns"
+    return f"  floor {row['floor']:6.1%}, above it {change:+5.1f} [{low:+5.1f}, {high:+5.1f}]"
 
 
-def format_rates(rates: pl.DataFrame, accuracy: pl.DataFrame, floors: pl.DataFrame) -> str:
-    """Return rates with their chance floors, and accuracies, as lines of text with intervals."""
+def format_pooled(pooled: pl.DataFrame, floors: pl.DataFrame) -> str:
+    """Return each model's rate over all datasets, without perturbation, as lines of text.
+
+    Beside each stands its chance floor.
+    """
     floor_of = {tuple(row[k] for k in JUDGED_CELL_KEYS): row for row in floors.to_dicts()}
-
-    def share(row: dict[str, float | None]) -> str:
-        if row["estimate"] is None:
-            return "      no verdict      "
-        return f"{row['estimate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
-
     lines = [
-        "genuine follow-ups, share of scored turns with 95% interval; floor: the share of the same "
-        "turns after another item's answer, difference in points"
+        "genuine follow-ups of each model over all datasets, share of scored turns with 95% "
+        "interval;\nfloor: the same turns judged after another item's answer; above it: points"
     ]
+    over = pooled.filter(pl.col("scope") == "model", pl.col("average") == "micro")
+    plain = over.filter(pl.col("perturbation") == PLAIN).drop_nulls("temperature")
+    for row in plain.iter_rows(named=True):
+        cell = f"{row['model']} t={row['temperature']:g}"
+        floor = format_floor(floor_of.get(tuple(row[k] for k in JUDGED_CELL_KEYS)))
+        lines.append(f"  {cell} ({row['judge']}, {row['n_scored']}/{row['n_turns']} scored)")
+        lines.append(f"    {limits(row, 'estimate', 'lower', 'upper')}{floor}")
+    return "\n".join(lines)
+
+
+def format_cells(rates: pl.DataFrame, floors: pl.DataFrame) -> str:
+    """Return the rate of every cell with its chance floor, as lines of text with intervals."""
+    floor_of = {tuple(row[k] for k in JUDGED_CELL_KEYS): row for row in floors.to_dicts()}
+    lines = ["genuine follow-ups of each cell"]
     for row in rates.iter_rows(named=True):
         cell = f"{row['model']} {row['dataset']} t={row['temperature']:g} {row['perturbation']}"
         scored = f"{row['n_scored']}/{row['n_turns']} scored"
         floor = format_floor(floor_of.get(tuple(row[k] for k in JUDGED_CELL_KEYS)))
-        lines.append(f"  {cell:<58} {row['judge']:<10} {share(row)}  {scored}{floor}")
-    lines += format_cut_answers(accuracy)
+        lines.append(f"  {cell} ({row['judge']}, {scored})")
+        lines.append(f"    {limits(row, 'estimate', 'lower', 'upper')}{floor}")
+    return "\n".join(lines)
+
+
+def format_accuracy(accuracy: pl.DataFrame) -> str:
+    """Return how many answers were cut, and accuracies, as lines of text with intervals."""
+    lines = format_cut_answers(accuracy)
     lines.append("task accuracy, share of graded answers with 95% interval")
     for row in accuracy.drop_nulls("estimate").iter_rows(named=True):
-        cell = f"{row['model']} {row['dataset']}"
-        lines.append(f"  {cell:<69} {share(row)}  {row['n_graded']}/{row['n_items']} graded")
+        cell, share = f"{row['model']} {row['dataset']}", limits(row, "estimate", "lower", "upper")
+        lines.append(f"  {cell:<50} {share}  {row['n_graded']}/{row['n_items']} graded")
     return "\n".join(lines)
 
 
@@ -71,13 +98,10 @@ def format_cut_answers(accuracy: pl.DataFrame) -> list[str]:
     cut = accuracy.filter(pl.col("n_answers_cut") > 0)
     if cut.is_empty():
         return []
-    lines = [
-        "answers cut at the token limit: their turns react to a truncated answer, even without a "
-        "perturbation"
-    ]
+    lines = ["answers cut at the token limit: their turns react to a truncated answer"]
     for row in cut.iter_rows(named=True):
         cell = f"{row['model']} {row['dataset']}"
-        lines.append(f"  {cell:<69} {row['n_answers_cut']} of {row['n_items']} answers")
+        lines.append(f"  {cell:<50} {row['n_answers_cut']} of {row['n_items']} answers")
     return lines
 
 
@@ -89,7 +113,7 @@ def format_controls(controls: pl.DataFrame) -> str:
         kind = f"{row['control']} ({row['label']}{hard})"
         share = f"{row['estimate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
         scored = f"{row['n_scored']}/{row['n_turns']} scored"
-        lines.append(f"  {kind:<58} {row['judge']:<10} {share}  {scored}")
+        lines.append(f"  {kind:<50} {row['judge']:<10} {share}  {scored}")
     for row in controls.filter(pl.col("n_turns") == 0).to_dicts():
         lines.append(f"  {row['control']:<58} {row['judge']:<10} none: {row['reason']}")
     return "\n".join(lines)
@@ -102,7 +126,7 @@ def format_judges(judges: pl.DataFrame) -> str:
         share = f"{row['injection_rate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
         cost = "free" if row["cost_per_1000"] is None else f"{row['cost_per_1000']:.2f}"
         time = "" if row["seconds_per_1000"] is None else f", {row['seconds_per_1000']:.0f} s"
-        lines.append(f"  {row['judge']:<69} {share}  {cost}{time} per 1,000 verdicts")
+        lines.append(f"  {row['judge']:<50} {share}  {cost}{time} per 1,000 verdicts")
     return "\n".join(lines)
 
 
@@ -123,8 +147,8 @@ def format_correlations(correlations: pl.DataFrame) -> str:
 def format_likelihood(likelihood: pl.DataFrame) -> str:
     """Return how likely models find human follow-ups, as lines of text with intervals."""
     lines = [
-        "human follow-ups: share likelier after their own conversation than after others, gains in "
-        "nats a token; 95% interval"
+        "human follow-ups: share likelier after their own conversation than after others;\n"
+        "gains in nats a token; 95% interval"
     ]
     shown = likelihood.filter(pl.col("unit").is_in(["share", "nats a token"]))
     for row in shown.drop_nulls("estimate").to_dicts():
@@ -132,7 +156,7 @@ def format_likelihood(likelihood: pl.DataFrame) -> str:
         limits = "" if row["lower"] is None else f"[{row['lower']:6.2f}, {row['upper']:6.2f}]"
         chance = "" if row["chance"] is None else f"  chance {row['chance']:.2f}"
         scored = f"{row['n_scored']}/{row['n_turns']} scored"
-        lines.append(f"  {what:<69} {row['estimate']:6.2f} {limits}  {scored}{chance}")
+        lines.append(f"  {what:<50} {row['estimate']:6.2f} {limits}  {scored}{chance}")
     return "\n".join(lines)
 
 
@@ -143,7 +167,7 @@ def format_cards(cards: pl.DataFrame) -> str:
         what = f"{row['measure']} on {row['source']} turns"
         limits = "" if row["lower"] is None else f"[{row['lower']:6.2f}, {row['upper']:6.2f}]"
         scored = f"{row['n_scored']}/{row['n_turns']} scored"
-        lines.append(f"  {what:<58} {row['judge']:<10} {row['estimate']:6.2f} {limits}  {scored}")
+        lines.append(f"  {what:<38} {row['judge']:<11} {row['estimate']:6.2f} {limits}  {scored}")
     return "\n".join(lines)
 
 
@@ -154,33 +178,69 @@ def warned(results: Path, cards: pl.DataFrame) -> str | None:
     return warning(cards, read_study_record(results).grid(results))
 
 
-def show_rates(results: Path) -> str:
-    """Return the rates of a results folder as text, and where its files are."""
+def show_rates(
+    results: Path, chosen: Mapping[str, str | None] | None = None, with_cells: bool = False
+) -> str:
+    """Return what a results folder holds as text: pooled rates first, and where the report is.
+
+    Args:
+        results: folder.
+        chosen: `model` and `dataset` whose lines are shown; None for all.
+        with_cells: whether the rates of all cells and the controls are shown.
+
+    Raises:
+        UserError: the study is not finished, or has no such model or dataset.
+    """
     tables = results / "tables"
     if not (tables / "rates.parquet").is_file():
         raise UserError(
             f"'{tables}/rates.parquet' does not exist; expected the results folder of a finished "
             "study: run `snakemake` first"
         )
-    floors = tables / "chance_floor.parquet"  # results of an older version lack it
-    text = format_rates(
-        pl.read_parquet(tables / "rates.parquet"),
-        pl.read_parquet(tables / "accuracy.parquet"),
-        pl.read_parquet(floors) if floors.is_file() else pl.DataFrame(),
-    )
-    controls = format_controls(pl.read_parquet(tables / "controls.parquet"))
-    judges = format_judges(pl.read_parquet(tables / "judges.parquet"))
-    over_models = tables / "correlations.parquet"
-    if over_models.is_file():
-        judges += format_correlations(pl.read_parquet(over_models))
-    likelihood = tables / "likelihood.parquet"
-    if likelihood.is_file():
-        judges += f"\n{format_likelihood(pl.read_parquet(likelihood))}"
-    first, path_to_cards = "", tables / "judge_card.parquet"
-    if path_to_cards.is_file():
-        cards = pl.read_parquet(path_to_cards)
-        judges = f"{format_cards(cards)}\n{judges}"
-        said = warned(results, cards)
-        first = f"{said}\n" if said else ""
-    where = f"tables: {tables}/   figures: {results / 'figures'}/"
-    return f"{first}{text}\n{controls}\n{judges}\n{where}"
+    chosen = chosen or {}
+    _check_chosen(pl.read_parquet(tables / "rates.parquet"), chosen)
+
+    def read(name: str) -> pl.DataFrame:
+        path = (
+            tables / f"{name}.parquet"
+        )  # unfinished studies and those of older versions lack some
+        return only(pl.read_parquet(path), chosen) if path.is_file() else pl.DataFrame()
+
+    def shown(name: str, form: Callable[[pl.DataFrame], str | None]) -> str | None:
+        table = read(name)
+        return form(table) if table.height else None
+
+    floors = read("chance_floor")
+    parts = [
+        shown("judge_card", lambda cards: warned(results, cards)),
+        shown("pooled_rates", lambda pooled: format_pooled(pooled, floors)),
+        shown("rates", lambda rates: format_cells(rates, floors)) if with_cells else None,
+        shown("accuracy", format_accuracy),
+        shown("likelihood", format_likelihood),
+        shown("controls", format_controls) if with_cells else None,
+        shown("judge_card", format_cards),
+        shown("judges", format_judges),
+        shown("correlations", format_correlations),
+        None if with_cells else "every cell and control: `userturn rates --cells`",
+        f"tables: {tables}/   figures: {results / 'figures'}/",
+        f"report: {results / 'report' / 'index.html'}",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _check_chosen(rates: pl.DataFrame, chosen: Mapping[str, str | None]) -> None:
+    for name, value in chosen.items():
+        known = rates[name].unique().sort().to_list()
+        if value is not None and value not in known:
+            raise UserError(
+                f"--{name}: the study has no {name} '{value}'; expected one of {', '.join(known)}"
+            )
+
+
+def only(table: pl.DataFrame, chosen: Mapping[str, str | None]) -> pl.DataFrame:
+    """Return the rows of the chosen model and dataset, and rows over all of them."""
+    for name, value in chosen.items():
+        if value is not None and name in table.columns:
+            kept = pl.col(name).cast(pl.String)
+            table = table.filter(kept.is_in([value, ALL]) | kept.is_null())
+    return table

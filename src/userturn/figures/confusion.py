@@ -52,4 +52,4 @@ def draw_confusion(
     """Draw the confusion of judges and people."""
     labels = list(read_rubric(path_to_rubric).labels)
     chart = confusion_figure(pl.read_parquet(path_to_confusion), labels)
-    save(chart, identity, *map(str, paths_to_figure))
+    save(chart, identity, map(str, paths_to_figure))

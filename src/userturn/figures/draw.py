@@ -38,4 +38,4 @@ def draw_figures(
     for name, paths in paths_to_figures.items():
         draw = getattr(import_module(f"userturn.figures.{name}"), name)
         chart = draw(*(shown[table] for table in FIGURES[name].tables), shown["families"], judge)
-        save(warned(chart, said), identity, *map(str, paths))
+        save(warned(chart, said), identity, map(str, paths))

@@ -1,7 +1,7 @@
 """The one look of all figures, and how they are saved."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,11 @@ INK, PALE = "#222222", "#E5E5E5"
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
 SUBTITLE = 90  # characters of a subtitle's line
 PIXELS = 2  # of the PNG for one of the screen
+FORMATS: dict[str, dict[str, Any]] = {
+    ".json": {"format": "json"},
+    ".svg": {"format": "svg"},
+    ".png": {"format": "png", "scale_factor": PIXELS},
+}
 
 
 @alt.theme.register("userturn", enable=True)
@@ -92,16 +97,9 @@ def conditions_in(table: pl.DataFrame, field: str) -> list[str]:
     return sorted(table[field].unique().to_list(), key=lambda name: (name != PLAIN, name))
 
 
-def save(
-    chart: Any, identity: str, path_to_vega_lite: str, path_to_svg: str, path_to_png: str
-) -> None:
-    """Write a chart as Vega-Lite JSON with its identity, SVG and PNG."""
+def save(chart: Any, identity: str, paths: Iterable[str]) -> None:
+    """Write a chart in the format that each path ends in; Vega-Lite JSON has the identity."""
     chart = chart.properties(usermeta={"artifact": artifact(identity)})
-    kinds: dict[str, dict[str, Any]] = {
-        path_to_vega_lite: {"format": "json"},
-        path_to_svg: {"format": "svg"},
-        path_to_png: {"format": "png", "scale_factor": PIXELS},
-    }
-    for path, options in kinds.items():
-        with written_whole(Path(path)) as temporary:
-            chart.save(str(temporary), **options)
+    for path in map(Path, paths):
+        with written_whole(path) as temporary:
+            chart.save(str(temporary), **FORMATS[path.suffix])

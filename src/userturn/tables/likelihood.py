@@ -66,7 +66,9 @@ def identification(turns: pl.DataFrame, name: str, n_others: str) -> dict[str, A
 
 def _row(turns: pl.DataFrame, name: str, unit: str) -> dict[str, Any]:
     seen = turns.drop_nulls(name)
-    reasons = turns["error"].drop_nulls().value_counts(sort=True)
+    reasons = (
+        turns["error"].drop_nulls().value_counts().sort("count", "error", descending=[True, False])
+    )
     why = reasons["error"][0] if reasons.height else None
     if why is None and seen.height < turns.height:
         why = "no other context could be scored"
