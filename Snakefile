@@ -7,7 +7,7 @@ from userturn.workflow.startup import WILDCARDS, begin, open_study
 from userturn.workflow.wildcards import by_wildcards
 
 min_version("9.0")
-begin("config.yaml", is_driver=workflow.is_main_process)
+begin(["config.yaml", *workflow.overwrite_configfiles], workflow.is_main_process)
 
 
 configfile: "config.yaml"

@@ -8,21 +8,74 @@ import yaml
 
 from userturn.config.errors import ConfigError
 
+MERGE = "tag:yaml.org,2002:merge"  # the key `<<`, whose mapping others may override
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """YAML in which a key that is given twice is an error; PyYAML takes the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = None if key_node.tag == MERGE else self.construct_object(key_node, deep=True)
+            if key is not None and key in seen:
+                raise yaml.constructor.ConstructorError(
+                    problem=f"the key '{key}' is given twice", problem_mark=key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def read_config_file(path: Path) -> dict[str, Any]:
+    """Read one configuration file.
+
+    Raises:
+        ConfigError: it does not exist, or is not a mapping in YAML and UTF-8 with each key once.
+    """
+    if not path.is_file():
+        raise ConfigError(
+            f"configuration file '{path}' does not exist; run this in the project's folder, "
+            "or correct the path"
+        )
+    try:
+        content = yaml.load(path.read_text("utf-8-sig"), _StrictLoader) or {}
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path}: byte {error.start} is not UTF-8; save the file in UTF-8"
+        ) from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", error)
+        raise ConfigError(f"{path}{line}: not YAML ({problem}); fix it") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: holds a {type(content).__name__}, expected keys with values")
+    if _contains_itself(content, (), set()):
+        raise ConfigError(f"{path}: an anchor contains itself; write its content out")
+    return content
+
+
+def _contains_itself(value: Any, above: tuple[int, ...], known: set[int]) -> bool:
+    """Return whether a mapping or list is a part of itself; `known` are those that are not."""
+    if not isinstance(value, dict | list) or id(value) in known:
+        return False
+    if id(value) in above:
+        return True
+    parts = value.values() if isinstance(value, dict) else value
+    found = any(_contains_itself(part, (*above, id(value)), known) for part in parts)
+    known.add(id(value))
+    return found
+
 
 def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
     """Read configuration files as Snakemake does: mappings are merged, lists replaced.
 
     Raises:
-        ConfigError: a file that does not exist.
+        ConfigError: a file that cannot be read.
     """
     config: dict[str, Any] = {}
     for path in map(Path, paths):
-        if not path.is_file():
-            raise ConfigError(
-                f"configuration file '{path}' does not exist; run this in the project's folder, "
-                "or correct the path"
-            )
-        config = _merged(config, yaml.safe_load(path.read_text()) or {})
+        config = _merged(config, read_config_file(path))
     return config
 
 

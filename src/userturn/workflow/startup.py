@@ -3,12 +3,12 @@
 import gc
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-
-import yaml
 
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
+from userturn.config.load import read_config_file
 from userturn.errors import UserError
 from userturn.signals import let_early_warning_pass
 from userturn.study.check import check_study
@@ -40,12 +40,12 @@ def _collect_garbage_rarely() -> None:
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
 
 
-def begin(path_to_config: str, is_driver: bool) -> None:
-    """Prepare a Snakemake process: check its config, and handle its lock or early warning.
+def begin(configfiles: Iterable[str | Path], is_driver: bool) -> None:
+    """Prepare a Snakemake process: check its config files, handle its lock or early warning.
 
     The main process removes the lock that a killed one left. The process inside a cluster's job
-    must survive the signal that tells its sweep to finish. If the config is not YAML, the program
-    ends and names the line.
+    must survive the signal that tells its sweep to finish. If a file cannot be read, the program
+    ends and says why.
     """
     _collect_garbage_rarely()
     if is_driver:
@@ -53,13 +53,10 @@ def begin(path_to_config: str, is_driver: bool) -> None:
     else:
         let_early_warning_pass()
     try:
-        yaml.safe_load(Path(path_to_config).read_text())
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        sys.exit(
-            f"error: {path_to_config}{line}: not YAML ({getattr(error, 'problem', error)}); fix it"
-        )
+        for path in configfiles:
+            read_config_file(Path(path))
+    except ConfigError as error:
+        sys.exit(f"error: {error}")
 
 
 def _check_results(results: Path) -> None:

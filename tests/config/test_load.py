@@ -1,0 +1,56 @@
+"""Configuration files that cannot be read are one sentence each, and lose nothing."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from userturn.config.errors import ConfigError
+from userturn.config.load import load_config
+
+NAMES = "abcdefghijklmnopqrstu"
+BOMB = "a: &a [x, x]\n" + "".join(
+    f"{new}: &{new} [*{old}, *{old}]\n" for old, new in pairwise(NAMES)
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("samples: 1\n".encode("utf-16"), "byte 0 is not UTF-8"),
+        ("# caf\u00e9\n".encode("latin-1"), "byte 5 is not UTF-8"),
+        (b"models:\n  a: x\n  b: y\n  a: z\n", "line 4: not YAML .the key 'a' is given twice"),
+        (b"a: &a\n  b: *a\n", "an anchor contains itself"),
+        (b"- a\n", "holds a list, expected keys"),
+        (b"a: [1\n", "line 2: not YAML"),
+    ],
+)
+def test_file_that_cannot_be_read_is_refused_in_one_sentence(
+    content: bytes, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match=said) as refused:
+        load_config([path])
+    assert str(refused.value).startswith(str(path))
+    assert "\n" not in str(refused.value)
+
+
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"'.*none.yaml' does not exist"):
+        load_config([tmp_path / "none.yaml"])
+
+
+def test_anchors_merge_keys_byte_order_marks_and_empty_files_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text("\ufeffa: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: [*a, *a]\n", "utf-8")
+    a = {"x": 1, "y": 2}
+    assert load_config([path]) == {"a": a, "b": {"x": 1, "y": 3}, "c": [a, a]}
+    path.write_text("")
+    assert load_config([path]) == {}
+
+
+def test_content_that_is_named_a_million_times_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(BOMB)
+    assert len(load_config([path])) == len(NAMES)
