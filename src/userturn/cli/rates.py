@@ -203,7 +203,7 @@ def show_rates(
     def read(name: str) -> pl.DataFrame:
         path = (
             tables / f"{name}.parquet"
-        )  # unfinished studies and those of older versions lack some
+        )  # older versions lack some
         return only(pl.read_parquet(path), chosen) if path.is_file() else pl.DataFrame()
 
     def shown(name: str, form: Callable[[pl.DataFrame], str | None]) -> str | None:
