@@ -201,9 +201,7 @@ def show_rates(
     _check_chosen(pl.read_parquet(tables / "rates.parquet"), chosen)
 
     def read(name: str) -> pl.DataFrame:
-        path = (
-            tables / f"{name}.parquet"
-        )  # older versions lack some
+        path = tables / f"{name}.parquet"  # older versions lack some
         return only(pl.read_parquet(path), chosen) if path.is_file() else pl.DataFrame()
 
     def shown(name: str, form: Callable[[pl.DataFrame], str | None]) -> str | None:
