@@ -7,9 +7,10 @@ import polars as pl
 
 from benchmarks.simulated import Array, Generator, Result, held, items
 from tests.support.paired_counts import mcnemar
-from userturn.stats.association import mantel_haenszel, spearman
+from userturn.stats.association import attenuation, mantel_haenszel, of_measured, spearman
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.stats.multiple_tests import benjamini_hochberg
+from userturn.stats.proportions import wilson_limits
 from userturn.tables.correlations import size_slopes
 from userturn.tables.turn_clusters import rate_over
 
@@ -54,15 +55,19 @@ def correlated(rng: Generator, n: int) -> Iterator[Result]:
         x, y = rng.standard_normal((2, 11))
         false += (spearman(x, y, 1000, rng).p or 1) < 0.05
     yield Result("Spearman's permutation p, false rejections", "11 models", 0.05, false / n)
-    limits = []
-    for _ in range(n):
-        x, y = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], 11).T
-        seen = rng.binomial(300, 0.02 * np.exp(0.3 * y))
-        found = spearman(x, seen / 300, 1, rng)
-        if found.lower is not None:
-            limits.append((found.lower, 6 / np.pi * np.arcsin(0.4), found.upper))
-    where = "11 models, correlation 0.8 with rates of about 2% of 300 items"
-    yield Result("Spearman, at the floor", where, 0.95, *held(limits))
+    for rate, size in ((0.02, 300), (0.02, 4197), (0.2, 300)):
+        limits = []
+        for _ in range(n):
+            x, y = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], 11).T
+            drawn = rng.binomial(size, np.minimum(rate * np.exp(0.3 * y), 1))
+            factor = attenuation([(drawn / size, *wilson_limits(drawn, size))])
+            found = of_measured(spearman(x, drawn / size, 1, rng), factor)
+            if found.lower is not None:
+                limits.append((found.lower, 6 / np.pi * np.arcsin(0.4), found.upper))
+        where = f"11 models, correlation 0.8 with rates of about {rate:.0%} of {size:,} items"
+        yield Result("Spearman, share of studies with an interval", where, None, len(limits) / n)
+        if len(limits) > n / 20:
+            yield Result("Spearman of rates, where it has one", where, 0.95, *held(limits))
 
 
 def over_items(rng: Generator, n: int) -> Iterator[Result]:

@@ -5,7 +5,14 @@ import pytest
 from scipy.stats import rankdata, spearmanr
 from statsmodels.stats.contingency_tables import StratifiedTable, Table2x2
 
-from userturn.stats.association import average_ranks, mantel_haenszel, reliability, spearman
+from userturn.stats.association import (
+    attenuation,
+    average_ranks,
+    mantel_haenszel,
+    of_measured,
+    reliability,
+    spearman,
+)
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -103,6 +110,23 @@ def test_reliability_is_what_is_left_of_the_variance_without_sampling() -> None:
     assert reliability(rates, rates - away, rates + away) == pytest.approx(0.75)
     assert reliability(rates, rates - 1, rates + 1) == 0
     assert reliability(np.full(3, 0.1), rates, rates) is None
+
+
+def test_interval_of_a_correlation_is_left_out_where_sampling_leaves_less_than_nine_tenths() -> (
+    None
+):
+    # As above: reliability 0.75 of each, so the correlation is at most 0.75 of the true one.
+    rates, away = np.array([0.1, 0.2, 0.3]), 0.05 * 1.959964
+    wide = (rates, rates - away, rates + away)
+    exact = (rates, rates, rates)
+    assert attenuation([wide, wide]) == pytest.approx(0.75)
+    assert attenuation([wide, exact]) == pytest.approx(0.75**0.5)
+    found = spearman(np.arange(5.0), np.array([2.0, 1, 4, 3, 5]), 100, rng())
+    assert of_measured(found, 0.9) == found
+    withheld = of_measured(found, 0.89)
+    assert (withheld.estimate, withheld.p) == (found.estimate, found.p)
+    assert (withheld.lower, withheld.upper) == (None, None)
+    assert withheld.reason == "no interval: what sampling leaves of the correlation is about 89%"
 
 
 def test_correlations_shrink_by_the_root_of_the_reliability() -> None:

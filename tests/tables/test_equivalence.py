@@ -102,6 +102,15 @@ def test_study_without_trained_models_says_so() -> None:
     ]
 
 
+def limits_away(beside: pl.DataFrame, half: float) -> pl.DataFrame:
+    """Return models with the limits of their accuracy and rate at this distance."""
+    return beside.with_columns(
+        (pl.col(f"{name}_estimate") + sign * half).alias(f"{name}_{part}")
+        for name in ("accuracy", "followup")
+        for part, sign in (("lower", -1), ("upper", 1))
+    )
+
+
 def test_eleven_models_can_hardly_show_that_a_correlation_is_none() -> None:
     rng = np.random.default_rng(0)
     beside = pl.DataFrame(
@@ -110,8 +119,27 @@ def test_eleven_models_can_hardly_show_that_a_correlation_is_none() -> None:
             "accuracy_estimate": rng.random(11), "followup_estimate": rng.random(11),
         }
     )  # fmt: skip
+    beside = limits_away(beside, 0.02)
     table = adjusted(list(decoupled_over_models(beside, 0.3)))
     assert (table["n"][0], table["holds"][0]) == (11, "undecided")
+
+
+def test_rates_that_differ_by_chance_alone_are_never_called_decoupled() -> None:
+    # 2,000 models whose rates do not correlate. Measured well they show it; with limits as wide as
+    # the rates' spread, a true correlation would be hidden too.
+    values = np.random.default_rng(0).random((2, 2000))
+    beside = pl.DataFrame(
+        {
+            "dataset": "all", "temperature": 0.0, "judge": "j",
+            "accuracy_estimate": values[0], "followup_estimate": values[1],
+        }
+    )  # fmt: skip
+    measured = [
+        adjusted(list(decoupled_over_models(limits_away(beside, half), 0.3))).row(0, named=True)
+        for half in (0.02, 0.6)
+    ]
+    assert [row["holds"] for row in measured] == ["yes", None]
+    assert measured[1]["reason"].startswith("no interval: what sampling leaves")
 
 
 def test_models_of_whom_there_are_too_few_have_a_reason() -> None:
@@ -121,7 +149,7 @@ def test_models_of_whom_there_are_too_few_have_a_reason() -> None:
             "accuracy_estimate": [0.5], "followup_estimate": [0.5],
         }
     )  # fmt: skip
-    table = adjusted(list(decoupled_over_models(beside, 0.3)))
+    table = adjusted(list(decoupled_over_models(limits_away(beside, 0.1), 0.3)))
     assert table.select("holds", "reason").rows() == [(None, "1 models, needs 3")]
 
 

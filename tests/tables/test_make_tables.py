@@ -267,6 +267,8 @@ def test_correlation_with_rates_at_their_floor_says_so(tmp_path: Path) -> None:
     row = one(table, y="follow-up", **place)
     assert row["note"].startswith("follow-up is at its floor, below 5%, in 4 of 4 models")
     assert row["attenuation"] < 0.9
+    assert (row["lower"], row["upper"]) == (None, None)
+    assert row["reason"].startswith("no interval: what sampling leaves of the correlation is about")
     columns = correlations.printed(table).columns
     assert columns.index("interval") < columns.index("spearman")
     lines = format_correlations(table).splitlines()

@@ -1,11 +1,14 @@
 """Association: rank correlation over models, odds ratios over items."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc  # scipy.stats takes seconds to import
 
 from userturn.stats.proportions import CONFIDENCE, Array, quantile_of
+
+ATTENUATED = 0.9  # intervals of correlations that sampling shrinks further miss the true value
 
 
 class Correlation(NamedTuple):
@@ -66,6 +69,29 @@ def reliability(estimates: Array, lower: Array, upper: Array) -> float | None:
         return None
     noise = float(np.mean(((upper - lower) / (2 * quantile_of(CONFIDENCE))) ** 2))
     return max(0.0, 1 - noise / seen)
+
+
+def attenuation(measured: Sequence[tuple[Array, Array, Array]]) -> float | None:
+    """Return the factor by which sampling shrinks a correlation, from 0 to 1.
+
+    Args:
+        measured: estimates, lower and upper limits of each of the two that is measured, not known.
+    """
+    known = [found for part in measured if (found := reliability(*part)) is not None]
+    return float(np.sqrt(np.prod(known))) if len(known) == len(measured) else None
+
+
+def of_measured(found: Correlation, factor: float | None) -> Correlation:
+    """Return a correlation of measured values, without its interval if sampling shrinks it.
+
+    The interval then lies around the shrunken correlation, and holds the true values' too seldom
+    (docs/methods.md). p stays: values that are independent stay so when they are measured.
+    """
+    if found.lower is None or (factor is not None and factor >= ATTENUATED):
+        return found
+    left = "unknown" if factor is None else f"about {factor:.0%}"
+    reason = f"no interval: what sampling leaves of the correlation is {left}"
+    return found._replace(lower=None, upper=None, reason=reason)
 
 
 class Odds(NamedTuple):

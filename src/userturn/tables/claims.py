@@ -6,13 +6,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.stats.association import mantel_haenszel, spearman
+from userturn.stats.association import (
+    Correlation,
+    attenuation,
+    mantel_haenszel,
+    of_measured,
+    spearman,
+)
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.stats.equivalence import LEVEL, Limits, Margins, equivalence
 from userturn.stats.paired import paired_difference
-from userturn.stats.proportions import Interval
+from userturn.stats.proportions import CONFIDENCE, Interval
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.contrasts import SCOPES
+from userturn.tables.decoupling import limits_over_models
 from userturn.tables.item_pairs import PAIRED, SHARED, paired_items, scoped, shares, shares_of
 from userturn.tables.pooling import patterns, per_item
 from userturn.tables.post_training import beside_bases
@@ -126,16 +133,23 @@ def decoupled_over_models(beside: pl.DataFrame, margin: float) -> Iterator[dict[
     over_all = beside.filter(pl.col("dataset") == ALL)
     for names, group in sorted(over_all.partition_by(keys, as_dict=True).items()):
         seen = group.drop_nulls(["accuracy_estimate", "followup_estimate"])
-        x, y = (seen[f"{name}_estimate"].to_numpy() for name in ("accuracy", "followup"))
+        measured = [limits_over_models(seen, name) for name in ("accuracy", "followup")]
 
-        def limits(confidence: float, x: Any = x, y: Any = y) -> Interval:
-            found = spearman(x, y, 1, np.random.default_rng(0), confidence)
+        def correlation(confidence: float, measured: Any = measured) -> Correlation:
+            found = spearman(
+                measured[0][0], measured[1][0], 1, np.random.default_rng(0), confidence
+            )
+            return of_measured(found, attenuation(measured))
+
+        def limits(confidence: float, of: Any = correlation) -> Interval:
+            found = of(confidence)
             return Interval(found.estimate, found.lower, found.upper)
 
         fixed = {"claim": DECOUPLED, "quantity": "rank correlation over models"}
-        row = fixed | dict(zip(keys, names, strict=True)) | {"n": len(x)}
-        reason = spearman(x, y, 1, np.random.default_rng(0)).reason
-        yield _against(row | {"reason": reason}, limits, Margins(-margin, margin))
+        row = fixed | dict(zip(keys, names, strict=True)) | {"n": seen.height}
+        yield _against(
+            row | {"reason": correlation(CONFIDENCE).reason}, limits, Margins(-margin, margin)
+        )
 
 
 def decoupled_over_items(association: pl.DataFrame, margin: float) -> Iterator[dict[str, Any]]:

@@ -5,14 +5,19 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.stats.association import reliability, spearman
+from userturn.stats.association import attenuation, of_measured, spearman
 from userturn.stats.clustered import mean_share
 from userturn.stats.combinations import combine
 from userturn.stats.proportions import Interval
 from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.decoupling import LIMITS, of_graded_items, with_adjusted
+from userturn.tables.decoupling import (
+    LIMITS,
+    limits_over_models,
+    of_graded_items,
+    with_adjusted,
+)
 from userturn.tables.make_tables import Material
 from userturn.tables.print_layout import number, p_value
 from userturn.tables.report_layout import (
@@ -46,7 +51,6 @@ SCHEMA: Schema = {
 }
 
 FLOOR = 0.05  # a rate is at its floor if its upper limit is below
-ATTENUATED = 0.9  # below this factor a note tells of the attenuation
 PAIRS = [
     ("accuracy", "follow-up", "accuracy_estimate", "followup_estimate"),
     ("size", "follow-up", "size", "followup_estimate"),
@@ -65,27 +69,19 @@ def _correlate(
     group: pl.DataFrame, x: str, y: str, n_resamples: int, rng: np.random.Generator
 ) -> dict[str, Any]:
     seen = group.drop_nulls([x, y])
+    measured = [name.removesuffix("_estimate") for name in (x, y) if name != "size"]
+    factor = attenuation([limits_over_models(seen, name) for name in measured])
     found = spearman(seen[x].to_numpy(), seen[y].to_numpy(), n_resamples, rng)
-    return {"n_models": seen.height, **found._asdict(), **_attenuated(seen, (x, y))}
+    row = {"n_models": seen.height, **of_measured(found, factor)._asdict(), "attenuation": factor}
+    return row | {"note": _floor(seen) if "followup" in measured else None}
 
 
-def _attenuated(models: pl.DataFrame, columns: tuple[str, str]) -> dict[str, Any]:
-    """Return the factor by which sampling shrinks a correlation, and a note if it matters."""
-    measured = [name.removesuffix("_estimate") for name in columns if name != "size"]
-    limits = {
-        name: [models[f"{name}_{part}"].cast(pl.Float64).to_numpy() for part in LIMITS]
-        for name in measured
-    }
-    known = [found for name in measured if (found := reliability(*limits[name])) is not None]
-    factor = float(np.sqrt(np.prod(known))) if len(known) == len(measured) else None
-    notes = []
-    n_low = int((limits["followup"][2] < FLOOR).sum()) if "followup" in limits else 0
-    if n_low and 2 * n_low >= models.height > 1:
-        share = f"{n_low} of {models.height} models"
-        notes.append(f"follow-up is at its floor, below {FLOOR:.0%}, in {share}")
-    if factor is not None and factor < ATTENUATED:
-        notes.append(f"sampling leaves about {factor:.0%} of a correlation")
-    return {"attenuation": factor, "note": "; ".join(notes) or None}
+def _floor(models: pl.DataFrame) -> str | None:
+    """Return a note where half of the follow-up rates or more lie at their floor."""
+    n_low = int((models["followup_upper"] < FLOOR).sum())
+    if not n_low or 2 * n_low < models.height or models.height < 2:
+        return None
+    return f"follow-up is at its floor, below {FLOOR:.0%}, in {n_low} of {models.height} models"
 
 
 def correlations(

@@ -3,6 +3,7 @@
 import polars as pl
 
 from userturn.stats.multiple_tests import benjamini_hochberg
+from userturn.stats.proportions import Array
 from userturn.storage.key_columns import ANSWER_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
@@ -81,6 +82,12 @@ def decoupling(items: pl.DataFrame, grades: pl.DataFrame, families: pl.DataFrame
     return table.select(list(SCHEMA)).sort(
         "judge", "temperature", "dataset", "family", "size", "model"
     )
+
+
+def limits_over_models(models: pl.DataFrame, name: str) -> tuple[Array, Array, Array]:
+    """Return the models' estimates, lower and upper limits of `accuracy` or `followup`."""
+    estimate, lower, upper = (models[f"{name}_{part}"].cast(pl.Float64) for part in LIMITS)
+    return estimate.to_numpy(), lower.to_numpy(), upper.to_numpy()
 
 
 def with_adjusted(table: pl.DataFrame, within: list[str]) -> pl.DataFrame:
