@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from tests.support.crate_contexts import Fetched
 from tests.workflow.test_rerun_samples import CELL, change_row
 from userturn.audit.run import audit
+from userturn.cli.main import main
 from userturn.errors import UserError
 from userturn.export.file_texts import texts_of
 from userturn.export.read_archive import opened
@@ -362,3 +364,19 @@ def write_crate_of_one_cell(archive: Path, folder: Path, with_workflow: bool) ->
 def test_folder_without_a_finished_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="run `snakemake` first"):
         export(tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
+def test_a_signed_archive_names_its_signer_and_a_changed_one_is_found(
+    study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key, signers, archive = tmp_path / "key", tmp_path / "signers.txt", study / "results.zip"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    signers.write_text(f"ada@example.org {key.with_suffix('.pub').read_text()}")
+    asked = ["audit", str(archive), "--signers", str(signers), "--to", str(tmp_path)]
+    assert main(["export", str(study / "results"), "--sign", str(key)]) in (0, None)
+    assert main(asked) == 0
+    assert "signed by ada@example.org" in capsys.readouterr().out
+    with ZipFile(archive, "a") as made:
+        made.writestr("more.txt", "more")
+    assert main(asked) == 1

@@ -12,6 +12,7 @@ check_reruns.py: do requests that are run again give the same result?
 check_rows.py: does every answer and user turn match its plan and its journal?
 check_secrets.py: does any file contain a key or password?
 check_settings.py: were artifacts made with the settings of the configuration?
+check_signature.py: was an archive signed by someone whom the auditor trusts?
 check_sources.py: do datasets and people's labels follow from their source files?
 check_tables.py: does every table follow from its inputs, and every printed form from it?
 check_verdicts.py: does every verdict, grade and count match its source?

@@ -24,6 +24,7 @@ from userturn.audit.check_reruns import Samples, rerun
 from userturn.audit.check_rows import check_answers, check_user_turns
 from userturn.audit.check_secrets import check_secrets
 from userturn.audit.check_settings import check_settings
+from userturn.audit.check_signature import check_signature
 from userturn.audit.check_sources import check_sources
 from userturn.audit.check_tables import check_tables
 from userturn.audit.check_verdicts import check_grades, check_verdicts
@@ -183,7 +184,11 @@ def _table(findings: list[Finding]) -> str:
 
 
 def run_audit(
-    path: str | Path, folder: str | Path, samples: Samples, with_tokenizers: bool = False
+    path: str | Path,
+    folder: str | Path,
+    samples: Samples,
+    with_tokenizers: bool = False,
+    signers: Path | None = None,
 ) -> int:
     """Audit a results folder or an archive of one; print and write the result.
 
@@ -192,6 +197,7 @@ def run_audit(
         folder: output folder of audit.json and audit.html.
         samples: the samples of requests and verdicts to repeat, and their seed.
         with_tokenizers: also render all prompts and decode all texts again.
+        signers: a file of allowed signers, one of whom must have signed the archive.
 
     Returns:
         The exit code: 0; 1 with findings; 3 if the only differences are artifacts of another
@@ -200,6 +206,7 @@ def run_audit(
     with opened(Path(path)) as results:
         found = audit(results, samples)
         more: list[Finding | Note] = [_how_drawn(samples), *rerun(results, samples)]
+        more += check_signature(Path(path), signers)
         if with_tokenizers:
             from userturn.audit.check_prompts import check_prompts  # transformers
 

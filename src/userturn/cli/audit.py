@@ -27,6 +27,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--nonce", metavar="TEXT", help="nonce of an earlier audit, to draw the same samples"
     )
+    command.add_argument(
+        "--signers", type=Path, metavar="FILE", help="SSH keys, one of which must have signed"
+    )
     command.add_argument("--to", type=Path, metavar="FOLDER", help="where to write the results")
     command.set_defaults(code_of_errors=2)
 
@@ -47,4 +50,4 @@ def run(arguments: argparse.Namespace) -> int:
     path: Path = arguments.results
     folder = arguments.to or (path / "audit" if path.is_dir() else Path("audit"))
     samples = Samples(arguments.regenerate, arguments.rejudge, arguments.nonce or fresh_nonce())
-    return run_audit(path, folder, samples, arguments.tokenizer)
+    return run_audit(path, folder, samples, arguments.tokenizer, arguments.signers)

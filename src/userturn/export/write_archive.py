@@ -58,6 +58,12 @@ class Checked(NamedTuple):
     secrets: list[Secret]
 
 
+def archive_of(results: Path, archive: Path | None) -> Path:
+    """Return where the archive of a study is written: as asked, else the folder's name."""
+    whole = results.resolve()
+    return archive or whole.with_name(f"{whole.name}.zip")
+
+
 def export(results: Path, archive: Path | None = None, with_journals: bool = False) -> str:
     """Write the archive of a study and return what it contains, in a sentence.
 
@@ -72,8 +78,7 @@ def export(results: Path, archive: Path | None = None, with_journals: bool = Fal
     """
     config = read_study_record(results).config
     records = read_records(results)
-    whole = results.resolve()
-    target = archive or whole.with_name(f"{whole.name}.zip")
+    whole, target = results.resolve(), archive_of(results, archive)
     if target.resolve().is_relative_to(whole):
         raise UserError(
             f"'{target}' would be inside the folder that it contains; name another place"
