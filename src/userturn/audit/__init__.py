@@ -6,6 +6,7 @@ check_chance_floor.py: are the turns of the chance floor those of the cells, aft
 check_controls.py: are controls what planting them again gives?
 check_files.py: does every file exist, unchanged, and made from the present inputs?
 check_held_out.py: is every dataset that a model was trained on marked as seen?
+check_likelihood.py: is every score what was planned, and what the engine said?
 check_probes.py: does every probe show the model's own answer, changed as its perturbation says?
 check_prompts.py: do prompts and texts follow from the model's own tokenizer and template?
 check_reruns.py: do requests that are run again give the same result?

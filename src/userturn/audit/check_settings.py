@@ -1,7 +1,8 @@
 """Does the study have what its configuration asks for: identities, pins, rubrics, limits?"""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import polars as pl
 
@@ -19,6 +20,7 @@ from userturn.workflow.study import Study
 
 OF_NO_USE = ("results/leases/", "results/journal/")  # what an export leaves out of any study
 MAY_QUOTE = ("results/report/data/", "results/tables/disagreements.", "results/humans/", "data/")
+UNREADABLE_JSON = (ValueError, LookupError, TypeError)
 TELLING = (".parquet", ".json")  # files that say whose settings made them
 
 
@@ -69,14 +71,42 @@ def _models(files: Files, grid: Grid) -> Iterator[Finding | Note]:
         if local_path(line["source"]) is None and not COMMIT.fullmatch(str(pinned)):
             yield Finding("pins", path, "the commit of a hub model", str(pinned), remake(path))
         # The folder of a model that was trained here moves with the results.
-        if "recipe" not in line and description.get("source") != line["source"]:
-            yield Finding(
-                "pins", path, line["source"], str(description.get("source")), remake(path)
-            )
+        if "recipe" not in line:
+            yield from _not_as_asked(path, description, line)
+        yield from _pin(files, name, description)
         if not description.get("proofs"):
             yield Finding("proofs", path, "proofs of its prompts", "none", remake(path))
         if line["trust_remote_code"]:
             yield Note("trust_remote_code", path, f"{name} runs code from its repository")
+
+
+def _not_as_asked(
+    path: str, description: Mapping[str, Any], entry: Mapping[str, Any]
+) -> Iterator[Finding]:
+    """Yield what a model's description and its entry in the configuration do not agree on."""
+    asked = {
+        "source": entry["source"],
+        "revision_asked_for": entry["revision"],
+        "trust_remote_code": entry["trust_remote_code"],
+    }
+    for name, expected in asked.items():
+        found = description.get(name)
+        if found != expected:
+            yield Finding("pins", path, f"{name} {expected}", str(found), remake(path))
+
+
+def _pin(files: Files, model: str, description: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield a pinned revision that differs from the model's description."""
+    path = f"results/revisions/{model}.json"
+    try:
+        pin = json.loads(files.at(path).read_bytes())
+        there = {name: pin[name] for name in ("source", "asked_for", "revision")}
+    except (OSError, *UNREADABLE_JSON):
+        return  # found missing or altered
+    described = [description.get(n) for n in ("source", "revision_asked_for", "revision")]
+    if list(there.values()) != described:
+        expected = f"the revision that results/models/{model}.json describes"
+        yield Finding("pins", path, expected, str(pin["revision"]), remake(path))
 
 
 def _datasets(grid: Grid) -> Iterator[Finding | Note]:

@@ -38,7 +38,7 @@ def check_sources(
     """
     grid = record.grid(results.resolve())
     with chdir(results.parent):
-        for name, entry in sorted((grid.datasets | grid.human_datasets).items()):
+        for name, entry in grid.prepared_datasets.items():
             yield from _dataset(record, grid, name, entry, broken)
         for name in sorted(record.contents.annotations):
             yield from _labels(record, grid, name, broken)

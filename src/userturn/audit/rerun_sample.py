@@ -11,7 +11,7 @@ import polars as pl
 from userturn.stats.proportions import wilson
 from userturn.storage.parquet import Schema
 
-UNREADABLE = (OSError, pl.exceptions.PolarsError)
+UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 MEASURES = ("equal_bytes", "equal_tokens", "equal_label")
 RERUN_SCHEMA: Schema = {
     "key": pl.String,

@@ -19,6 +19,7 @@ from userturn.audit.audit_page import audit_page
 from userturn.audit.check_chance_floor import check_chance_floor
 from userturn.audit.check_controls import check_controls
 from userturn.audit.check_files import check_files
+from userturn.audit.check_likelihood import check_likelihood
 from userturn.audit.check_probes import check_probes
 from userturn.audit.check_reruns import Samples, rerun
 from userturn.audit.check_rows import check_answers, check_user_turns
@@ -116,6 +117,7 @@ def _content(
         partial(check_secrets, results),
         partial(_sources, results, broken),
         partial(_controls, results, broken),
+        partial(_likelihood, results, broken),
         *(partial(_rows, results, broken, samples, *pair) for pair in pairs),
     ]
     if len(study.grid.cells) <= FEW_CELLS:
@@ -140,6 +142,12 @@ def _sources(results: Path, broken: frozenset[str]) -> list[Finding | Note]:
 def _controls(results: Path, broken: frozenset[str]) -> list[Finding | Note]:
     record, with_journals = read_study_record(results), Files(results, {}).has_journals
     return list(check_controls(results, record, with_journals, broken))
+
+
+def _likelihood(results: Path, broken: frozenset[str]) -> list[Finding]:
+    if not Files(results, {}).has_journals:
+        return []
+    return list(check_likelihood(results, read_study_record(results), broken))
 
 
 def _rows(
