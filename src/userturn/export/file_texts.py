@@ -12,16 +12,16 @@ import pyarrow.parquet as pq
 
 from userturn.datasets.fetch import GZIP, PARQUET
 
-ROWS_IN_MEMORY = 50_000  # of a Parquet file in memory at once
-BYTES = 16 * 1024 * 1024  # of a plain file
+ROWS_IN_MEMORY = 50_000  # rows of a Parquet file in memory at once
+BYTES = 16 * 1024 * 1024  # bytes of a plain file in memory at once
 
 
 class Texts(NamedTuple):
-    """Some texts of one place in a file.
+    """Some texts from one place in a file.
 
     Attributes:
         place: what `numbers` count: `line`, or a column as `column answer, row`.
-        numbers: of each text, from 1.
+        numbers: number of each text, from 1.
         texts: the texts.
     """
 
@@ -34,7 +34,7 @@ def texts_of(path: Path) -> Iterator[Texts]:
     """Yield all texts of a file, a part at a time; bytes that are not UTF-8 are replaced.
 
     Raises:
-        OSError, pa.ArrowException: the file cannot be read as what it begins like.
+        OSError, pa.ArrowException: the file cannot be read in the format of its first bytes.
     """
     with path.open("rb") as file:
         begins = file.read(len(PARQUET))
@@ -85,7 +85,7 @@ def _numbers(n_before: int, n: int) -> pl.Series:
 
 
 def _strings(place: str, numbers: pl.Series, values: pl.Series) -> Iterator[Texts]:
-    """Yield the strings of a column, those inside of lists and structs too."""
+    """Yield the strings of a column, including those inside lists and structs."""
     kind = values.dtype
     if isinstance(kind, pl.List | pl.Array):
         inner = pl.DataFrame({"number": numbers, "value": values}).explode("value")

@@ -15,12 +15,12 @@ from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 from userturn.errors import UserError
 
 LEFT_OUT = "left_out.json"
-# What readers of archives raise at a damaged one, beside their own errors.
+# The exceptions that readers of archives raise for a damaged one, besides their own.
 DAMAGED = (OSError, RuntimeError, NotImplementedError, ValueError, EOFError, zlib.error)
 
 
 def read_left_out(results: Path) -> dict[str, str]:
-    """Return the sha256 of what an export left out, by path; empty if nothing was.
+    """Return the sha256 of the files that an export left out, by path.
 
     Raises:
         UserError: the list beside the results cannot be read.
@@ -38,7 +38,7 @@ def read_left_out(results: Path) -> dict[str, str]:
 
 
 class ArchiveMember(NamedTuple):
-    """A member of an archive, before anything of it is written."""
+    """A member of an archive, before it is unpacked."""
 
     name: str
     n_bytes: int
@@ -52,7 +52,7 @@ def opened(path: Path) -> Iterator[Path]:
     Archives may be zip or tar, compressed or not, and have one more folder around the study.
 
     Raises:
-        UserError: it is neither, or the archive contains what no export writes.
+        UserError: it is neither, or the archive contains something that no export writes.
     """
     if path.is_dir():
         yield _results_in(path) or path
@@ -69,7 +69,7 @@ def opened(path: Path) -> Iterator[Path]:
 
 
 def _results_in(folder: Path) -> Path | None:
-    """Return the results folder that a folder is or has, also one folder deeper; None if none."""
+    """Return the results folder in a folder: itself, inside it, or one level deeper; else None."""
     for place in (folder, *sorted(path for path in folder.iterdir() if path.is_dir())):
         for results in (place, place / "results"):
             if (results / "study.json").is_file():
@@ -104,7 +104,7 @@ def _of_tar(found: tarfile.TarInfo) -> ArchiveMember:
 
 
 def _check(path: Path, members: list[ArchiveMember], folder: Path) -> None:
-    """Refuse an archive before anything of it is written.
+    """Check an archive before anything is unpacked.
 
     Raises:
         UserError: a member's name leads out of the folder or occurs twice, a member is not a
@@ -116,7 +116,7 @@ def _check(path: Path, members: list[ArchiveMember], folder: Path) -> None:
         if reason:
             raise UserError(
                 f"'{path}' was not opened: its member {member.name!r} {reason}; expected an "
-                "archive as `userturn export` wrote it"
+                "archive written by `userturn export`"
             )
         seen.add(member.name.casefold())
     size, free = sum(member.n_bytes for member in members), shutil.disk_usage(folder).free
@@ -128,7 +128,7 @@ def _check(path: Path, members: list[ArchiveMember], folder: Path) -> None:
 
 
 def _unsafe(member: ArchiveMember, seen: set[str]) -> str | None:
-    """Return what is wrong with a member, if anything."""
+    """Return the fault of a member, or None."""
     name = PurePosixPath(member.name)
     if name.is_absolute() or ".." in name.parts or set(member.name) & set("\\:\0"):
         return "leads out of the folder"

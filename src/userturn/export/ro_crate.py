@@ -1,4 +1,4 @@
-"""A study as a Workflow Run RO-Crate: what its provenance records say, in the community's terms.
+"""Describe a study as a Workflow Run RO-Crate: its provenance records in the community's terms.
 
 With the workflow's own files it is a Provenance Run Crate 0.5, the profile that describes every
 step; without them a Process Run Crate 0.5 (https://www.researchobject.org/workflow-run-crate).
@@ -49,10 +49,10 @@ class Member(NamedTuple):
     """A file of an archive, or one that was left out of it.
 
     Attributes:
-        path: in the archive.
+        path: path in the archive.
         n_bytes: its length.
-        sha256: of its content.
-        reason: why it was left out; None if it is there.
+        sha256: sha256 of its content.
+        reason: why it was left out; None if it is included.
     """
 
     path: str
@@ -65,8 +65,8 @@ def crate_metadata(members: Iterable[Member], records: Mapping[str, JobRecord]) 
     """Return the content of `ro-crate-metadata.json`, equal for equal arguments.
 
     Args:
-        members: all files of the archive but this one, and those that were left out.
-        records: of provenance, by what their files are called.
+        members: all files of the archive except this one, and those that were left out.
+        records: provenance records, by the names of their files.
     """
     listed = {member.path: member for member in sorted(members)}
     has_workflow = WORKFLOW in listed and bool(records)
@@ -87,7 +87,7 @@ def _add(crate: Any, identifier: str, kind: str, **properties: Any) -> Any:
 
 
 def _one_or_all(entities: list[Any]) -> Any:
-    """Return the only entity alone, as RO-Crate wants it."""
+    """Return a single entity without a list, as RO-Crate requires."""
     return entities[0] if len(entities) == 1 else entities
 
 
@@ -109,7 +109,7 @@ def _describe_root(crate: Any, records: Mapping[str, JobRecord], has_workflow: b
 
 
 def _add_file(crate: Any, member: Member) -> Any:
-    """Add a file; one that was left out is known by its hash and never pointed at."""
+    """Add a file; one that was left out is identified by its hash, without a link."""
     known: dict[str, Any] = {"name": member.path}
     known |= {"sha256": member.sha256, "contentSize": str(member.n_bytes)}
     if member.reason is not None:
@@ -129,7 +129,7 @@ def _add_file(crate: Any, member: Member) -> Any:
 
 
 def _entity(crate: Any, files: dict[str, Any], path: str, sha256: str) -> Any:
-    """Return the file of a path; one that is neither here nor left out is known by its hash."""
+    """Return the file of a path; if it is neither included nor left out, by its hash."""
     if path not in files:
         where = f"#elsewhere/{path}"
         files[path] = _add(crate, where, "CreativeWork", name=path, sha256=sha256)
@@ -145,7 +145,7 @@ def _tool(crate: Any, files: dict[str, Any], rule: str) -> Any:
 
 
 def made_files(record: JobRecord) -> dict[str, str]:
-    """Return all that a job made, by path: outputs, what it wrote beside them, journals."""
+    """Return the sha256 of all files that a job made, by path: outputs, side files, journals."""
     journals = {path: journal["sha256"] for path, journal in record["journals"].items()}
     made: dict[str, str] = record["outputs"] | record["beside"] | journals
     return made

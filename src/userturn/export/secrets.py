@@ -28,12 +28,12 @@ FORMS = {
     "password in an address": r"\bhttps?://[^\s/:@\x22'<>]+:[^\s/:@\x22'<>]{8,}@",
 }
 ANY_FORM = "|".join(FORMS.values())
-# What words joined by hyphens could pass for: it counts with a digit in it.
+# A form that hyphenated words may have: it counts only with a digit in it.
 LIKE_WORDS = {"API key", "Slack token", "bearer token"}
 
 
 class Secret(NamedTuple):
-    """Where a secret is and of what kind; never the secret itself."""
+    """The place and kind of a secret; never the secret itself."""
 
     path: Path
     place: str
@@ -50,11 +50,11 @@ def key_values(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def find_secrets(path: Path, values: Mapping[str, str] | None = None) -> list[Secret]:
-    """Return what looks like a secret in a file, or in all files below a folder.
+    """Return the apparent secrets in a file, or in all files below a folder.
 
     Args:
         path: a file or folder; strings inside Parquet columns are read too.
-        values: further secrets that are known, by what they are called.
+        values: values of known secrets, by name.
     """
     files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
     return [
@@ -66,7 +66,7 @@ def find_secrets(path: Path, values: Mapping[str, str] | None = None) -> list[Se
 
 
 def secrets_in(texts: Texts, values: Mapping[str, str]) -> Iterator[tuple[int, str]]:
-    """Yield number and kind of what looks like a secret among some texts."""
+    """Yield number and kind of each apparent secret in some texts."""
     found = texts.texts.str.contains(ANY_FORM)
     if found.any():
         for number, text in zip(

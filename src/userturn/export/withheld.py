@@ -1,7 +1,7 @@
-"""Private rows that must not be exported, and every file that quotes them.
+"""Find private rows that must not be exported, and every file that quotes them.
 
-Files of such a dataset are known by their paths. As a second check, no file is exported that
-contains a stretch of one of its conversations, wherever it came from.
+Files of such a dataset are recognised by their paths. As a second check, no file is exported that
+contains a passage of one of its conversations, wherever it came from.
 """
 
 import os
@@ -19,7 +19,7 @@ from userturn.workflow.registry import TABLES, paths_of
 
 SHORTEST, LONGEST = 24, 60  # characters of a stretch
 STRETCH = re.compile(f"[A-Za-z0-9 ,.;:()-]{{{SHORTEST},{LONGEST}}}")  # no format escapes these
-STRETCHES = 3  # of an item
+STRETCHES = 3  # per item
 COUNTS = frozenset(("summary.parquet", "human_sample.parquet"))  # and ids, of any dataset
 SHOWN = frozenset(("items.parquet", "annotations.parquet", "task.html", "tasks.json"))
 QUOTING = ("conversation", "turn", "rationale")
@@ -48,7 +48,7 @@ class Withholding:
     """Decides for each file of a study whether it may be exported.
 
     Attributes:
-        datasets: those whose rows must not be, each with the reason.
+        datasets: the datasets whose rows must not be exported, each with the reason.
     """
 
     def __init__(self, config: Mapping[str, Any], results: Path) -> None:
@@ -113,7 +113,7 @@ class Withholding:
 
 
 def stretches(results: Path, dataset: str) -> list[str]:
-    """Return what the conversations of a dataset are known by: stretches that one item has."""
+    """Return passages by which to recognise a dataset's conversations, each of one item alone."""
     path = results / "datasets" / f"{dataset}.parquet"
     if not path.is_file():
         return []

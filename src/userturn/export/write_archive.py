@@ -1,7 +1,7 @@
 """`userturn export`: one archive of a finished study that anyone can check.
 
-What is left out is listed with its hash and the reason in `left_out.json`, so that every chain of
-hashes still closes. Equal content gives an equal archive.
+Files that are left out are listed with hash and reason in `left_out.json`, so that every chain of
+hashes can still be checked. Equal content gives an equal archive.
 """
 
 import json
@@ -31,7 +31,7 @@ METADATA = "ro-crate-metadata.json"
 # The project's own files, which say how the results were made.
 WORKFLOW_FILES = ("Snakefile", "config.yaml", "config.schema.yaml", "pyproject.toml", "LICENSE")
 WORKFLOW_FOLDERS = ("rules", "scripts", "envs", "src", "profiles/default")
-OURS_ALONE = re.compile(r"__pycache__|\.egg-info/|(^|/)\.")  # no part of the workflow
+OURS_ALONE = re.compile(r"__pycache__|\.egg-info/|(^|/)\.")  # not part of the workflow
 COMPRESSED = (".parquet", ".png", ".gz")
 TEXT = """# A study of userturn
 
@@ -52,7 +52,7 @@ Provenance records name the machines that did the work.
 
 
 class Checked(NamedTuple):
-    """What one look at a file shows: why it must not be exported, and the secrets in it."""
+    """The result of checking a file: why it must not be exported, and the secrets in it."""
 
     reason: str | None
     secrets: list[Secret]
@@ -65,16 +65,16 @@ def archive_of(results: Path, archive: Path | None) -> Path:
 
 
 def export(results: Path, archive: Path | None = None, with_journals: bool = False) -> str:
-    """Write the archive of a study and return what it contains, in a sentence.
+    """Write the archive of a study and return a sentence on its content.
 
     Args:
-        results: the results folder of a finished study; its project's files are taken from beside.
-        archive: where to; default: the folder's name with `.zip`.
-        with_journals: also include the journals and the accounts of what judges cost.
+        results: the results folder of a finished study; its project's files are beside it.
+        archive: path of the archive; by default the folder's name with `.zip`.
+        with_journals: also include the journals and the accounts of judges.
 
     Raises:
-        UserError: there is no finished study, or a secret in it, or the archive would be a part of
-            it; nothing is written then.
+        UserError: there is no finished study, or it contains a secret, or the archive would be
+            inside it; then nothing is written.
     """
     config = read_study_record(results).config
     records = read_records(results)
@@ -105,7 +105,7 @@ def read_records(results: Path) -> dict[str, JobRecord]:
 
 
 def results_files(results: Path) -> dict[str, Path]:
-    """Return the files of a results folder by their names in an archive, but for hidden ones."""
+    """Return the files of a results folder by their names in an archive, except hidden ones."""
     return {
         f"results/{path.relative_to(results).as_posix()}": path
         for path in sorted(results.rglob("*"))
@@ -114,7 +114,7 @@ def results_files(results: Path) -> dict[str, Path]:
 
 
 def project_files(results: Path, records: Mapping[str, JobRecord]) -> dict[str, Path]:
-    """Return what jobs took from the project's folder, and the workflow itself, where it is."""
+    """Return the project's files that jobs used, and those of the workflow, if they exist."""
     project = results.resolve().parent
     taken = {path for record in records.values() for path in record["inputs"]}
     named = {path for path in taken if not path.startswith(("results/", "outside/", "/"))}
@@ -154,13 +154,13 @@ def _members(
         first = secrets[0]
         raise UserError(
             f"{len(secrets)} places look like a secret; the first is '{first.path}', "
-            f"{first.place} ({first.kind}); nothing was written: make that key invalid and take "
-            "it out, or mark its dataset `export: false`"
+            f"{first.place} ({first.kind}); nothing was written: revoke that key and remove it "
+            "from the file, or mark its dataset `export: false`"
         )
 
 
 def _of_no_use(name: str, with_journals: bool) -> str | None:
-    """Return why a file that may be exported is left out all the same."""
+    """Return why a file that may be exported is left out anyway, or None."""
     parts = PurePosixPath(name).parts
     if parts[:2] == ("results", "leases"):
         return "says which job was at work"

@@ -29,7 +29,7 @@ def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFram
 
 
 def _over_size(table: pl.DataFrame, families: pl.DataFrame) -> tuple[dict[str, Any], int]:
-    """Return the encoding of the axis and its width: of sizes if all are known, else of models."""
+    """Return the encoding of the axis and its width: by size if all are known, else by model."""
     if table["size"].null_count() or table["size"].n_unique() < 2:
         names = alt.X("model:N", title=None, sort=models_in(families, table)).axis(labelAngle=-35)
         offset = alt.XOffset("measure:N", sort=MEASURES)
@@ -42,10 +42,10 @@ def _over_size(table: pl.DataFrame, families: pl.DataFrame) -> tuple[dict[str, A
 def accuracy_and_followup(
     rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFrame, judge: str
 ) -> Any:
-    """Draw task accuracy and follow-up rate of each model over its size, a panel a dataset.
+    """Draw task accuracy and follow-up rate of each model over its size, one panel per dataset.
 
-    The follow-up rate is that of the unperturbed cell at the lowest temperature. Where the size
-    of a model is not known, models are side by side instead.
+    The follow-up rate is that of the unperturbed cell at the lowest temperature. If the size of a
+    model is unknown, models are side by side instead.
     """
     table = _measures(rates, accuracy, families)
     if table.is_empty():
@@ -56,7 +56,7 @@ def accuracy_and_followup(
     y = y.scale(domain=[0, 1]).axis(format="%")
     dash = alt.StrokeDash("measure:N").scale(domain=MEASURES)
     base = alt.Chart(table, width=width, height=210).encode(color=told["color"], **place)
-    # Models side by side are in no order that a line could mean.
+    # Models side by side have no order, so no line joins them.
     opacity = 0 if "xOffset" in place else 1
     lines = base.mark_line(strokeWidth=1.3, opacity=opacity).encode(y=y, strokeDash=dash)
     bars = base.mark_rule(strokeWidth=1.5).encode(y="lower:Q", y2="upper:Q")

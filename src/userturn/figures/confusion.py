@@ -1,4 +1,4 @@
-"""The figure of which labels judges give to what people call what."""
+"""Figure `confusion`: labels of judges against labels of people."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from userturn.tables.confusion import SIDE
 
 
 def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
-    """Draw each judge against people: rows sum to all of people's label, numbers are turns.
+    """Draw each judge against people: each row of people's labels sums to 1, numbers are turns.
 
     Shares are weighted to the full study; the numbers are those of the sample.
     """

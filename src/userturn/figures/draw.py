@@ -23,10 +23,10 @@ def draw_figures(
     """Draw every figure, from the verdicts of the primary judge.
 
     Args:
-        grid: of the study.
-        identity: of the figures.
-        paths_to_tables: by the table's name.
-        paths_to_figures: by the figure's name: Vega-Lite, SVG and PNG.
+        grid: the study's grid.
+        identity: identity of the figures.
+        paths_to_tables: path by the table's name.
+        paths_to_figures: by the figure's name, paths of Vega-Lite, SVG and PNG.
     """
     judge = grid.primary_judge
     tables = {name: pl.read_parquet(path) for name, path in paths_to_tables.items()}

@@ -1,4 +1,4 @@
-"""Figure `failure_profiles`: the labels of user turns, stacked."""
+"""Figure `failure_profiles`: the share of each label among user turns."""
 
 from typing import Any
 

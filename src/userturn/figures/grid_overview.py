@@ -12,7 +12,7 @@ MARKS = {"E": "share_empty", "T": "share_truncated", "R": "share_refused", "X": 
 
 
 def grid_overview(health: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
-    """Draw the share of scored turns of every cell, and mark what is wrong with it."""
+    """Draw the share of unscored turns of every cell, and mark its problems."""
     if health.is_empty():
         return note("the grid has no cell")
     letters = [

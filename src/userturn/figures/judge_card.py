@@ -1,4 +1,4 @@
-"""Figure `judge_card`: how far the judge can be believed, by where the turns come from."""
+"""Figure `judge_card`: how accurate the judge is, by the source of the turns."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ MEASURES = ["sensitivity", "specificity", "right side", "right label", "kappa"]
 
 
 def judge_card(card: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
-    """Draw each measure of a judge's card with its interval, a mark for each source of turns."""
+    """Draw each measure of a judge's card with its interval, one mark per source of turns."""
     over_all = pl.col("by") == ALL
     table = card.filter(over_all, pl.col("estimate").is_not_null()).with_columns(
         pl.col("source").replace(SHOWN)

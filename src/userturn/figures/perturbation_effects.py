@@ -18,7 +18,7 @@ from userturn.study.cells import ALL
 
 
 def _datasets(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Return a table with `all` spelt out, and its datasets, that first if there are several."""
+    """Return a table with `all` spelt out, and its datasets, `all` first if there are several."""
     names = sorted(set(table["dataset"]) - {ALL})
     if len(names) < 2:
         return table.filter(pl.col("dataset") != ALL), names

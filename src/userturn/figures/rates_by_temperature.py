@@ -28,13 +28,13 @@ def _beside_each_other(rates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_floors(rates: pl.DataFrame, floors: pl.DataFrame) -> pl.DataFrame:
-    """Return the rates with `floor` and its limits, null where a cell has no chance floor."""
+    """Return the rates with `floor` and its limits, null if a cell has no chance floor."""
     shown = floors.select(*CELL_KEYS, "floor", "floor_lower", "floor_upper")
     return rates.join(shown, on=CELL_KEYS, how="left", maintain_order="left")
 
 
 def _subtitle(table: pl.DataFrame) -> str:
-    """Return what the marks are."""
+    """Return the explanation of the marks."""
     if table["floor"].count() == 0:
         return "; 95% intervals"
     return "; 95% intervals; pale bar: chance floor, the same turns after another item's answer"

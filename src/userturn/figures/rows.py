@@ -7,7 +7,7 @@ from userturn.study.cells import PLAIN
 ALL_DATASETS = "all datasets"
 NOTHING = "no turn was scored"
 SPACED = 26  # pixels between panels whose first and last labels would touch
-SMALL = 3  # from more models than this, panels are small
+SMALL = 3  # with more models than this, panels are small
 
 
 def plain_cells(table: pl.DataFrame) -> pl.DataFrame:
@@ -17,5 +17,5 @@ def plain_cells(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def temperature_row(rates: pl.DataFrame) -> str:
-    """Return the lowest temperature as a part of a sentence."""
+    """Return the lowest temperature as part of a sentence."""
     return "".join(f", temperature {t:g}" for t in rates["temperature"].unique().sort()[:1])

@@ -18,7 +18,7 @@ SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 INK, PALE = "#222222", "#E5E5E5"
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
 SUBTITLE = 90  # characters of a subtitle's line
-PIXELS = 2  # of the PNG for one of the screen
+PIXELS = 2  # pixels of the PNG for each pixel on the screen
 FORMATS: dict[str, dict[str, Any]] = {
     ".json": {"format": "json"},
     ".svg": {"format": "svg"},
@@ -28,7 +28,7 @@ FORMATS: dict[str, dict[str, Any]] = {
 
 @alt.theme.register("userturn", enable=True)
 def theme() -> Any:
-    """Return the one look of all figures."""
+    """Return the common look of all figures."""
     text = {"labelFontSize": 11, "titleFontSize": 12, "labelColor": INK, "titleColor": INK}
     axis = text | {"titleFontWeight": "normal", "gridColor": PALE, "domainColor": INK}
     title = {"fontSize": 13, "subtitleFontSize": 11, "color": INK, "subtitleColor": INK}
@@ -49,12 +49,12 @@ def theme() -> Any:
 
 
 def titled(text: str, judge: str, more: str = "") -> Any:
-    """Return a title that says what is drawn and who judged it."""
+    """Return a title with the name of the judge in its subtitle."""
     return alt.Title(text, subtitle=f"judge: {judge}{more}")
 
 
 def warned(chart: Any, said: str | None) -> Any:
-    """Return a chart with a warning under its title, where there is one."""
+    """Return a chart with a warning, if any, under its title."""
     if said is not None and isinstance(chart.title, alt.TitleParams):
         chart.title.subtitle = [*textwrap.wrap(said, SUBTITLE), chart.title.subtitle]
     return chart
@@ -66,7 +66,7 @@ def note(text: str) -> Any:
 
 
 def ceiling(*columns: pl.Series) -> float:
-    """Return the tenth above all shares of some columns: the top of an axis, at least 0.1."""
+    """Return the top of an axis: the next tenth above all shares of some columns, at least 0.1."""
     tops = [float(top) for column in columns if isinstance(top := column.max(), int | float)]
     return min(1.0, max([0.1, *(-(-top * 10 // 1) / 10 for top in tops)]))
 
@@ -84,9 +84,9 @@ def families_in(families: pl.DataFrame, table: pl.DataFrame) -> list[str]:
 
 
 def told_apart(field: str, names: Sequence[str]) -> dict[str, Any]:
-    """Return colour and shape by one field, in one legend."""
+    """Return encodings of one field by colour and shape, with one legend."""
     return {
-        # Legends of equal domains are merged, those of equal orders are not.
+        # Legends with equal domains are merged; those with only equal orders are not.
         "color": alt.Color(f"{field}:N").scale(domain=list(names)),
         "shape": alt.Shape(f"{field}:N").scale(domain=list(names)),
     }

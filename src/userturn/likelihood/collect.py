@@ -1,4 +1,4 @@
-"""From the journal to a table of scores: one row for each turn and context, in the plan's order."""
+"""Turn journal records into a table of scores: one row per turn and context, in plan order."""
 
 from pathlib import Path
 
@@ -32,13 +32,13 @@ def scores_of(
 ) -> pl.DataFrame:
     """Return a table of scores (`SCORES_SCHEMA`).
 
-    `token_ids` and `logprobs` are the turn's alone, `logprob` is their sum in nats. A row that
-    could not be scored says why in `error` and has no scores.
+    `token_ids` and `logprobs` are only the turn's; `logprob` is their sum in nats. A row that could
+    not be scored has the reason in `error` and no scores.
 
     Args:
-        grid: of the study.
-        scored: which turns.
-        outcomes: of the journal (`SCORE_SCHEMA`) if it was read.
+        grid: the study's grid.
+        scored: the turns to collect.
+        outcomes: outcomes in the journal (`SCORE_SCHEMA`), if it was already read.
 
     Raises:
         LostRecordsError: a request of the plan has no record in the journal.
@@ -51,7 +51,7 @@ def scores_of(
     if n_lost:
         raise LostRecordsError(
             f"{n_lost} of {plan.height} scoring requests have no record in '{journal}'; run the "
-            "same command again, the sweep asks for them"
+            "same command again, the sweep will send them"
         )
     table = plan.join(found, on="key", how="left", suffix="_scored", maintain_order="left")
     return table.with_columns(

@@ -1,4 +1,4 @@
-"""The contexts that a turn is scored after: its own, and distractors that are matched in length.
+"""The contexts after which a turn is scored: its own, and distractors matched in length.
 
 A turn's own context is a prompt (messages that end in the user's) and an answer. Its distractors
 are other conversations of the same dataset: `other_answer` puts their answer after the turn's own
@@ -22,7 +22,7 @@ OWN, OTHER_ANSWER, OTHER_CONVERSATION, ASSISTANT_HEADER = (
     "other_conversation",
     "assistant_header",
 )
-CANDIDATES_PER_DISTRACTOR = 4  # distractors are drawn among so many of the nearest in length
+CANDIDATES_PER_DISTRACTOR = 4  # each distractor is drawn from this many of the nearest in length
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Exchange:
     """A conversation up to an answer, and the turn that somebody wrote after it.
 
     Attributes:
-        item: of its dataset.
+        item: id of the item in its dataset.
         prompt: messages before the answer, the last one the user's.
-        answer: that the turn reacts to.
-        turn: what was said.
+        answer: the answer to which the turn reacts.
+        turn: text of the turn.
     """
 
     item: str
@@ -43,16 +43,16 @@ class Exchange:
 
     @property
     def conversation(self) -> str:
-        """What exchanges of one conversation share: a hash of its first message."""
+        """The id of the conversation: a hash of its first message."""
         return fingerprint(self.prompt[0]["content"])[:16]
 
 
 class Context(NamedTuple):
-    """What a turn is scored after.
+    """A context after which a turn is scored.
 
     Attributes:
         kind: `own`, `other_answer`, `other_conversation` or `assistant_header`.
-        distractor: the item that lends the answer or conversation, None for the turn's own.
+        distractor: the item of the other answer or conversation, None for the turn's own.
         prompt: messages before the answer.
         answer: the last message before the turn.
     """
@@ -81,8 +81,8 @@ def draw_distractors(
     """Return the distractors of each exchange, by its item.
 
     They are drawn without replacement from the `4 n` exchanges of other conversations whose answers
-    are nearest in characters and differ from its own, one answer once. A dataset that is too small
-    gives fewer. The draw depends on no model, so all models are asked the same.
+    are nearest in number of characters and differ from its own and one another. A small dataset
+    gives fewer. The draw does not depend on the model, so all models get the same contexts.
     """
     lengths = {e.item: len(e.answer) for e in exchanges}
     drawn = {}
@@ -103,7 +103,7 @@ def draw_distractors(
 
 
 def human_contexts(exchange: Exchange, distractors: Sequence[Exchange]) -> list[Context]:
-    """Return all contexts of a human follow-up; those that begin alike stand next to each other."""
+    """Return all contexts of a human follow-up; those with a common beginning are adjacent."""
     own = (exchange.prompt, exchange.answer)
     return [
         Context(OWN, None, *own),

@@ -1,4 +1,4 @@
-"""What a turn's own context is worth: from scores after several contexts to one row for each turn.
+"""Compute the gain of a turn's own context: from scores after several contexts to a row per turn.
 
 The gain over a distractor is the log-likelihood of the turn after its own context less that after
 the distractor, in nats: the pointwise mutual information of turn and context, by contrast with a
@@ -20,7 +20,7 @@ def turn_gains(scores: pl.DataFrame) -> pl.DataFrame:
     after its own context, `gain_answer` and `gain_conversation`: means over the distractors, and
     `gain_role` over the assistant's header. `identified_answer` and `identified_conversation` say
     whether the turn is likelier after its own context than after every distractor (a tie is not),
-    and `n_answers` and `n_conversations` how many those were. What could not be scored is null.
+    and `n_answers` and `n_conversations` count the distractors. Missing scores are null.
     """
     own = scores.filter(pl.col("context") == OWN)
     turns = own.select(*TURN, "n_characters", "n_tokens", "logprob", "error")
@@ -41,7 +41,7 @@ def turn_gains(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def _over(scores: pl.DataFrame, context: str, name: str) -> pl.DataFrame:
-    """Return number, mean and maximum of a turn's scores after distractors of a kind."""
+    """Return number, mean and maximum of a turn's scores after distractors of one kind."""
     scored = scores.filter(pl.col("context") == context).drop_nulls("logprob")
     return scored.group_by(TURN, maintain_order=True).agg(
         pl.len().alias(f"n_{name}s"),

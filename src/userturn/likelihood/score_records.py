@@ -1,4 +1,4 @@
-"""What the journal keeps of a scoring request, and how it is read again."""
+"""The journal's record of a scoring request: made and read here."""
 
 import math
 from pathlib import Path
@@ -23,8 +23,8 @@ class ScoreRecord(TypedDict):
     """One line of the journal for a scoring request.
 
     Attributes:
-        key: of the request.
-        item: of its dataset.
+        key: key of the request.
+        item: id of the item in its dataset.
         outcome: `ok` or `error`.
         logprobs: log-likelihood in nats of each token of the turn.
         error: what went wrong, null unless the outcome is `error`.
@@ -38,7 +38,7 @@ class ScoreRecord(TypedDict):
 
 
 def score_record(request: ScoringRequest, completion: Completion) -> ScoreRecord:
-    """Return the journal record of a scored request; scores that are no numbers are an error."""
+    """Return the journal record of a scored request; scores that are not finite are an error."""
     found, error = list(completion.logprobs), completion.error
     n_scored = len(request.token_ids) - request.n_context
     if error is None and (len(found) != n_scored or not all(map(math.isfinite, found))):
@@ -53,5 +53,5 @@ def score_record(request: ScoringRequest, completion: Completion) -> ScoreRecord
 
 
 def read_scores(journal: Path, keys: pl.Series) -> pl.DataFrame:
-    """Return the scores of some keys out of a journal, a row a key (`SCORE_SCHEMA`)."""
+    """Return the scores of some keys from a journal, one row per key (`SCORE_SCHEMA`)."""
     return read_outcomes(journal, keys, schema=SCORE_SCHEMA)

@@ -1,4 +1,4 @@
-"""Turns after contexts as scoring requests: a table beside the journal, one row for each."""
+"""Plans of scoring: a table beside the journal, one row per turn and context."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -36,11 +36,11 @@ SCORING_PLAN_SCHEMA: Schema = {
 
 
 class TurnToScore(NamedTuple):
-    """A turn and all that it is scored after.
+    """A turn and the contexts after which it is scored.
 
     Attributes:
         exchange: the turn in its own conversation.
-        contexts: that it is scored after.
+        contexts: the contexts after which it is scored.
         cell: temperature, perturbation and sample of a model's own turn; empty for a human's.
     """
 
@@ -51,13 +51,13 @@ class TurnToScore(NamedTuple):
 
 @dataclass(frozen=True)
 class Scorer:
-    """What all scoring requests of one model and dataset share.
+    """Makes the scoring requests of one model and dataset.
 
     Attributes:
-        identity: what of the model and its engine enters the identity of a request.
-        template: writes contexts and turns.
-        max_model_len: tokens that a conversation may have.
-        dataset: that the turns belong to.
+        identity: the part of model and engine that enters the identity of a request.
+        template: renders contexts and turns.
+        max_model_len: the largest number of tokens in a conversation.
+        dataset: name of the turns' dataset.
     """
 
     identity: Mapping[str, Any]
@@ -66,7 +66,7 @@ class Scorer:
     dataset: str
 
     def rows(self, turns: Iterable[TurnToScore]) -> Iterator[dict[str, Any]]:
-        """Yield a plan's rows (`SCORING_PLAN_SCHEMA`): of each turn one for each context."""
+        """Yield a plan's rows (`SCORING_PLAN_SCHEMA`), one per turn and context."""
         position = 0
         for turn in turns:
             for context in turn.contexts:
@@ -87,7 +87,7 @@ class Scorer:
 
     def _request(self, exchange: Exchange, context: Context) -> ScoringRequest:
         ids, n_context = turn_tokens(self.template, context, exchange.turn)
-        if len(ids) >= self.max_model_len:  # engines must write one token more
+        if len(ids) >= self.max_model_len:  # engines must write one more token
             raise TemplateError(
                 f"context and turn need {len(ids)} tokens, max_model_len is {self.max_model_len}"
             )
@@ -107,7 +107,7 @@ def _named(turn: TurnToScore) -> dict[str, Any]:
 def write_scoring_plan(
     turns: Iterable[TurnToScore], scorer: Scorer, path: Path, identity: str
 ) -> None:
-    """Write a plan some rows at a time; the table notes what identifies its model."""
+    """Write a plan a few rows at a time; its metadata hold its model's identity."""
     noted = fingerprint(scorer.identity)
     with table_writer(SCORING_PLAN_SCHEMA, path, identity, model=noted) as write:
         for rows in _batches(scorer.rows(turns)):
@@ -121,11 +121,11 @@ def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 @dataclass(frozen=True)
 class ScoringPlan:
-    """A plan that was written.
+    """A plan on disk.
 
     Attributes:
-        path: of its table.
-        dataset: that it is about.
+        path: path of its table.
+        dataset: name of its dataset.
     """
 
     path: Path

@@ -12,8 +12,8 @@ class TurnTokens(NamedTuple):
     """A conversation in tokens, ending in a turn without its end-of-turn token.
 
     Attributes:
-        token_ids: of the context up to the header, then of the turn.
-        n_context: how many are the context's.
+        token_ids: token ids of the context to the end of the header, then of the turn.
+        n_context: number of the context's tokens.
     """
 
     token_ids: tuple[int, ...]
@@ -23,12 +23,12 @@ class TurnTokens(NamedTuple):
 def turn_tokens(template: Template, context: Context, turn: str) -> TurnTokens:
     """Return the tokens of a turn after a context, under the user's or the assistant's header.
 
-    White space at the ends of the turn is left out, as most templates do. The end of the turn is
-    not scored: whether somebody goes on is not what they said.
+    White space at the ends of the turn is left out, as most templates do. The end-of-turn token is
+    not scored, because stopping is not part of what was said.
 
     Raises:
-        TemplateError: the template refuses the context, or the context's tokens do not begin those
-            of the whole.
+        TemplateError: the template refuses the context, or the context's tokens are not a prefix of
+            the whole.
     """
     history: list[Message] = [*context.prompt, {"role": "assistant", "content": context.answer}]
     if context.kind == ASSISTANT_HEADER:

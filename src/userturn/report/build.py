@@ -1,7 +1,7 @@
 """The report: one page that opens from the file system, and the data files that it loads.
 
-Everything that a model, a person or a dataset wrote reaches the page as JSON and the screen as
-text content; the page's policy lets its own script and the data files beside it run, nothing else.
+All text by models, people and datasets enters the page as JSON and is shown as text content. The
+page's policy allows only its own script and the data files beside it to run.
 """
 
 import base64
@@ -28,7 +28,7 @@ from userturn.tables.decoupling import LIMITS
 from userturn.tables.judge_validity import warning
 from userturn.tables.make_tables import Tables
 
-# In this order: each uses what those before it define.
+# In this order: each uses definitions of those before it.
 SCRIPTS = [
     "page", "data", "difference", "summary", "grid", "filters", "cell", "turn", "search", "routes",
 ]  # fmt: skip
@@ -36,17 +36,17 @@ SIZE = re.compile(rb'<svg[^>]*? width="([\d.]+)"[^>]*? height="([\d.]+)"')
 
 
 def read_captions(paths: Iterable[str]) -> dict[str, str]:
-    """Return captions as one line each, by the name of what they stand under."""
+    """Return captions, one line each, by the name of the figure or table."""
     return {Path(p).stem: " ".join(Path(p).read_text("utf-8").split()) for p in paths}
 
 
 def read_user_headers(paths: Iterable[str]) -> dict[str, str]:
-    """Return the text that the probe prompts of each model end in."""
+    """Return each model's user header, the end of its probe prompts."""
     return {Path(p).stem: json.loads(Path(p).read_text("utf-8"))["user_header"] for p in paths}
 
 
 def read_figure(path: str | Path, captions: Mapping[str, str]) -> dict[str, Any]:
-    """Return a picture as the page needs it, with its size, so that the layout does not jump."""
+    """Return a picture for the page, with its size, so that the layout does not jump."""
     name = Path(path).stem
     content = Path(path).read_bytes()
     size = SIZE.search(content)
@@ -59,13 +59,13 @@ def read_figure(path: str | Path, captions: Mapping[str, str]) -> dict[str, Any]
 def table_or_title(
     name: str, tables: Tables, captions: Mapping[str, str], judge: str
 ) -> dict[str, Any]:
-    """Return a table as the page takes it, or no more than its title where it is not there."""
+    """Return a table in the page's form, or only its title if it is missing."""
     place = {"name": name, "title": shown_tables()[name].title, "about": captions.get(name, "")}
     return place | shown_table(name, tables[name], judge) if name in tables else place
 
 
 def models_in_order(grid: Grid, tables: Tables) -> list[str]:
-    """Return the models by family and size, where the study has the table of families."""
+    """Return the models by family and size, if the study has the table of families."""
     names = tables["families"]["model"].to_list() if "families" in tables else []
     return [n for n in names if n in grid.models] + [n for n in grid.models if n not in names]
 
@@ -88,7 +88,7 @@ def rates_of_cells(grid: Grid, tables: Tables) -> list[list[list[float | None] |
 
 
 def assembled(study: dict[str, Any]) -> str:
-    """Return the page as HTML, with what it knows of the study."""
+    """Return the page as HTML, with the study's data inside."""
     parts = FOLDER.joinpath("report")
     style = parts.joinpath("report.css").read_text("utf-8")
     script = "".join(parts.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS)
@@ -99,7 +99,7 @@ def assembled(study: dict[str, Any]) -> str:
 
 
 def laid_out(grid: Grid, judge: str, models: Sequence[str], rubric: Rubric) -> dict[str, Any]:
-    """Return what the page knows of the grid, and how its data files are to be read."""
+    """Return the page's data about the grid, and the layout of its data files."""
     return {
         "models": models,
         "datasets": list(grid.datasets),
@@ -118,7 +118,7 @@ def laid_out(grid: Grid, judge: str, models: Sequence[str], rubric: Rubric) -> d
 
 
 def without_names(tables: Tables, annotations: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Return the tables with annotators called as they are in the explorer."""
+    """Return the tables with annotators numbered as in the explorer instead of named."""
     raters = pl.col("first", "second").replace(people_without_names(annotations))
     return {
         name: table.with_columns(raters) if name == "agreement" else table
@@ -127,7 +127,7 @@ def without_names(tables: Tables, annotations: pl.DataFrame) -> dict[str, pl.Dat
 
 
 def warned(grid: Grid, judge: str, tables: Tables) -> str | None:
-    """Return why the judge's rates are no findings; None where they may be."""
+    """Return the warning that the judge's rates are no findings, or None."""
     card = tables.get("judge_card")
     return None if card is None else warning(card, grid, judge)
 
@@ -135,7 +135,7 @@ def warned(grid: Grid, judge: str, tables: Tables) -> str | None:
 def contents(
     grid: Grid, judge: str, rubric: Rubric, tables: Tables, captions: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return what the page knows of a study, but for its figures and its turns."""
+    """Return the page's data about a study, except its figures and turns."""
     models = models_in_order(grid, tables)
     return {
         **laid_out(grid, judge, models, rubric),
@@ -160,16 +160,16 @@ def build_report(
     """Write the report's page and its data files.
 
     Args:
-        grid: of the study, with its results.
-        judge: the primary one.
-        path_to_rubric: its labels are the legend.
-        paths_to_descriptions: of the models.
-        paths_to_tables: Parquet files, any of those that the report knows.
+        grid: the study's grid, with its results.
+        judge: the primary judge.
+        path_to_rubric: the rubric, whose labels are the legend.
+        paths_to_descriptions: descriptions of the models.
+        paths_to_tables: Parquet files of the report's tables; some may be missing.
         paths_to_figures: SVG files, in the order in which they are shown.
-        paths_to_captions: of figures and tables, by their names.
-        paths_to_annotations: of the rounds of annotation.
-        path_to_report: the page.
-        folder_of_data: beside it.
+        paths_to_captions: captions of figures and tables, named like them.
+        paths_to_annotations: people's labels of all rounds.
+        path_to_report: output file of the page.
+        folder_of_data: output folder of the data files, beside the page.
     """
     annotations = read_tables(paths_to_annotations, ANNOTATIONS_SCHEMA)
     read = {Path(path).stem: pl.read_parquet(path) for path in paths_to_tables}

@@ -1,14 +1,14 @@
 """The explorer's data: an index of all cells, and data files that are loaded on demand.
 
-A data file is a script that hands one value to the page, since a page that was opened from a file
-may read scripts beside it and nothing else. There are two kinds:
+A data file is a script that passes one value to the page, since a page that was opened from a file
+may load scripts beside it and nothing else. There are two kinds:
 
 - `cell-{number}-{part}.js` has the turns of a cell, `ROWS_PER_FILE` of them;
 - `prompts-{group}-{part}.js` has `ROWS_PER_FILE` items of a model and dataset with the prompts of
   all their cells: temperatures share prompts, perturbations share messages, and each text is
   written once.
 
-A row is a list whose texts are numbers of the file's `texts`, with -1 where there is none.
+A row is a list in which each text is an index into the file's `texts`, or -1 for none.
 """
 
 from collections import Counter
@@ -58,20 +58,20 @@ def read_turns(folder: Path, judges: Sequence[str]) -> pl.DataFrame:
 
 
 def n_differ(turns: pl.DataFrame, n_judges: int) -> int:
-    """Return on how many turns two judges gave different labels."""
+    """Return the number of turns that judges label differently."""
     labels = [f"label_{number}" for number in range(n_judges)]
     pairs = [pl.col(a) != pl.col(b) for i, a in enumerate(labels) for b in labels[i + 1 :]]
     return turns.filter(pl.any_horizontal(pairs)).height if pairs else 0
 
 
 def people_without_names(annotations: pl.DataFrame) -> dict[str, str]:
-    """Return how annotators are called instead of their names: `person 1` and so on."""
+    """Return names to show instead of the annotators': `person 1` and so on."""
     names = annotations["annotator"].unique().sort()
     return {name: f"person {number}" for number, name in enumerate(names, start=1)}
 
 
 def people_by_turn(annotations: pl.DataFrame) -> People:
-    """Return what people said of each turn: who, without a name, label and notes."""
+    """Return people's labels of each turn: annotator (numbered), label and notes."""
     called = people_without_names(annotations)
     said: dict[tuple[Any, ...], list[list[str | None]]] = {}
     for row in annotations.sort("annotator", "round").iter_rows(named=True):
@@ -89,11 +89,11 @@ def turn_rows(
     text, prompt, error; label, rationale and reason of each judge; and what people said.
 
     Args:
-        turns: as `read_turns` returns them.
-        n_judges: how many judges' columns they have.
-        group: the items; without one no text is shown.
-        labels: their numbers; new labels are added.
-        people: as `people_by_turn` returns them.
+        turns: the result of `read_turns`.
+        n_judges: number of judges with columns in it.
+        group: the items; without it no text is shown.
+        labels: the numbering of labels, to which new labels are added.
+        people: the result of `people_by_turn`.
     """
     for row in turns.iter_rows(named=True):
         item = row["item"]
@@ -167,18 +167,18 @@ def write_explorer(
     annotations: pl.DataFrame,
     folder: Path,
 ) -> dict[str, Any]:
-    """Write the data files of all cells, and return what the page knows before it reads any.
+    """Write the data files of all cells, and return the index that is part of the page.
 
     Args:
-        grid: of the study, with its results.
-        labels: of the rubric, in their order; other labels of judges are appended.
-        user_headers: what the prompts of each model end in.
-        annotations: what people labelled, of all rounds.
-        folder: of the data files.
+        grid: the study's grid, with its results.
+        labels: labels of the rubric, in order; other labels of judges are appended.
+        user_headers: user header of each model.
+        annotations: people's labels of all rounds.
+        folder: output folder of the data files.
 
     Returns:
-        `cells`, in the order of their numbers, as `indexed` gives them; `groups`: how the prompts
-        of `model/dataset` are numbered, without private datasets; `labels`.
+        `cells`, in order of their numbers, as `indexed` returns them; `groups`: the numbering of
+        the prompts of each `model/dataset`, without private datasets; `labels`.
     """
     numbers: Texts = {label: i for i, label in enumerate(labels)}
     people = people_by_turn(annotations)

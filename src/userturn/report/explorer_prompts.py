@@ -17,7 +17,7 @@ Texts = dict[str, int]
 
 
 def numbered(texts: Texts, text: str | None) -> int:
-    """Return the number of a text in a file, which it is given where it is new; -1 for none."""
+    """Return the number of a text in a file, adding it if it is new; -1 for none."""
     return -1 if text is None else texts.setdefault(text, len(texts))
 
 
@@ -28,7 +28,7 @@ def write_script(folder: Path, name: str, value: Any) -> None:
 
 @dataclass
 class PromptsFile:
-    """Some items of a model and dataset, and every prompt that was made of them."""
+    """Some items of a model and dataset, and every prompt that was made from them."""
 
     texts: Texts = field(default_factory=dict)
     items: list[list[Any]] = field(default_factory=list)
@@ -38,7 +38,7 @@ class PromptsFile:
     def prompt(
         self, item: str, prompt: str, shown: str | None, messages: Sequence[Part], user_header: str
     ) -> int:
-        """Return the number of an item's prompt, which is cut into its parts where it is new."""
+        """Return the number of an item's prompt; a new prompt is cut into its parts."""
         if (item, prompt) not in self.known:
             self.known[item, prompt] = len(self.prompts)
             said = [] if shown is None else [*messages, ("assistant", shown)]
@@ -84,7 +84,7 @@ class Group:
 
 
 def read_group(results: Path, model: str, dataset: str, user_header: str) -> Group:
-    """Read what the cells of a model and dataset share."""
+    """Read the items, answers and grades that the cells of a model and dataset share."""
     answers, grades = (
         results / kind / model / f"{dataset}.parquet" for kind in ("answers", "grades")
     )

@@ -16,7 +16,7 @@ COUNTS = ["n_turns", "n_ok", "n_empty", "n_error", "n_scored", "n_unscored"]
 
 
 def _of_judge(tables: Tables, name: str, judge: str) -> pl.DataFrame:
-    """Return one judge's rows of a table; a table that is not there has none."""
+    """Return one judge's rows of a table; a missing table has none."""
     table = tables.get(name, pl.DataFrame({"judge": []}, schema={"judge": pl.String}))
     return table.filter(pl.col("judge") == judge)
 
@@ -27,7 +27,7 @@ def rates_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[d
     Returns:
         `model`; `rates`: by rising temperature, `temperature` and the columns of a rate;
         `accuracy` and, over the same items, `followup` at the lowest temperature: the means over
-        the graded datasets with their limits, or None. Nothing without pooled rates.
+        the graded datasets with their limits, or None. Empty without pooled rates.
     """
     pooled = _of_judge(tables, "pooled_rates", judge)
     if pooled.is_empty():
@@ -54,7 +54,7 @@ def rates_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[d
 
 
 def worth_of_judge(tables: Tables, judge: str) -> dict[str, Any]:
-    """Return what is known of a judge: its card, and the planted failure that it misses most.
+    """Return the evidence on a judge: its card, and the planted failure that it misses most.
 
     Returns:
         `card`: a row of the table of judge cards for each source and measure over all its turns;
@@ -89,7 +89,7 @@ def floors_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[
 
 
 def answers_cut(tables: Tables) -> dict[str, int] | None:
-    """Return how many answers there are and how many were cut at the token limit, if known."""
+    """Return the number of answers, and of those cut at the token limit, if known."""
     accuracy = tables.get("accuracy")
     if accuracy is None or "n_answers_cut" not in accuracy.columns:
         return None
@@ -97,16 +97,16 @@ def answers_cut(tables: Tables) -> dict[str, int] | None:
 
 
 def headline(tables: Tables, judge: str, models: Sequence[str]) -> dict[str, Any]:
-    """Return the numbers that the report begins with.
+    """Return the numbers at the beginning of the report.
 
     Args:
-        tables: by name; those that are missing leave their part empty.
-        judge: whose verdicts they are of.
-        models: in the order in which they are shown.
+        tables: tables by name; missing ones leave their part empty.
+        judge: the judge whose verdicts count.
+        models: the models in the order in which they are shown.
 
     Returns:
-        `counts` of turns over all cells; `answers` and how many were cut; `models` as of
-        `rates_of_models`; `floors` as of `floors_of_models`; `card` and `weakest`.
+        `counts` of turns over all cells; `answers` and how many were cut; `models` by
+        `rates_of_models`; `floors` by `floors_of_models`; `card` and `weakest`.
     """
     rates = _of_judge(tables, "rates", judge)
     counts = {name: int(rates[name].sum()) for name in COUNTS} if rates.height else None

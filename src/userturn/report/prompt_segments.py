@@ -1,4 +1,4 @@
-"""A prompt cut into what the chat template wrote and what the messages say."""
+"""Cut a prompt into the chat template's text and the messages' texts."""
 
 from collections.abc import Sequence
 
@@ -7,15 +7,15 @@ Part = tuple[str, str]  # who wrote it (a role, or the template), and the text
 
 
 def prompt_parts(prompt: str, messages: Sequence[Part], user_header: str) -> list[Part]:
-    """Return a probe prompt as parts whose texts, put together, are the prompt again.
+    """Return a probe prompt as parts whose texts, joined, are the prompt again.
 
-    Contents are sought from the end, each before the one that was found last; white space at their
-    ends is the template's. A prompt that does not hold all of them is one part of the template.
+    Contents are searched from the end, each before the one found last; white space at their ends
+    belongs to the template. If not all contents are found, the whole prompt is template text.
 
     Args:
-        prompt: as the model was asked, special tokens visible.
-        messages: role and content of each message in it, the shown answer the last.
-        user_header: what the prompt ends in.
+        prompt: the model's prompt, special tokens visible.
+        messages: role and content of each message in it, the shown answer last.
+        user_header: the end of the prompt.
     """
     end = len(prompt.removesuffix(user_header))
     parts = []

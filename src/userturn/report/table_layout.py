@@ -1,4 +1,4 @@
-"""A table of the study as the report's page takes it."""
+"""Put a table of the study into the form of the report's page."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -14,14 +14,14 @@ MOST_ROWS = 400  # of one table; the rest stands in its file
 
 
 def shown_tables() -> dict[str, Shown]:
-    """Return what the report shows of each table that it shows, in the order of the registry."""
+    """Return the part of each table that the report shows, in the order of the registry."""
     found = {name: import_module(f"userturn.tables.{name}") for name in TABLES}
     shown = {name: getattr(module, "REPORTED", None) for name, module in found.items()}
     return {name: layout for name, layout in shown.items() if layout is not None}
 
 
 def rows_of(table: pl.DataFrame, wanted: Mapping[str, Any]) -> pl.DataFrame:
-    """Return the rows whose columns have the wanted values; columns that are not there are free."""
+    """Return the rows whose columns have the wanted values; missing columns are ignored."""
     for name, value in wanted.items():
         if name in table.columns:
             column = pl.col(name)
@@ -30,7 +30,7 @@ def rows_of(table: pl.DataFrame, wanted: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def shown_table(name: str, table: pl.DataFrame, judge: str) -> dict[str, Any]:
-    """Return a table as the page takes it, the primary judge's rows first.
+    """Return a table in the page's form, the primary judge's rows first.
 
     Returns:
         `columns`: heading and kind; `rows`: the values of each column, three where it has limits;

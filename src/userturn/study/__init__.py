@@ -1,12 +1,12 @@
-"""The grid of a study: its cells and what identifies each.
+"""The grid of a study: its cells and the identity of each.
 
 cells.py: a cell (model, dataset, temperature, perturbation) and where its files are.
 check.py: refuses a configuration that cannot be run.
 finished_requests.py: which answers, cells and scores need no sweep, as sweeps note it.
 grid.py: all cells of a configuration, and the identity of each artifact.
-inputs.py: what identities take from files: their content, never their names.
+inputs.py: the contents of files that identities depend on, never their names.
 judge.py: the judges of a study by name.
 model_description.py: reads results/models/<model>.json and the identity of its requests.
 record.py: results/study.json: the configuration and the content hashes that it relied on.
-scored_turns.py: which turns are scored by their likelihood, and the identity of their scores.
+scored_turns.py: the turns whose likelihood is scored, and the identity of their scores.
 """

@@ -22,10 +22,10 @@ class Cell(NamedTuple):
 
 
 def temperature_name(value: float) -> str:
-    """Return a temperature as paths have it: 0, 0.7, 1 (also for 1.0)."""
+    """Return a temperature in the form of paths: 0, 0.7, 1 (also for 1.0)."""
     return f"{value:g}"
 
 
 def files_of(cells: Iterable[Cell], *names: str) -> list[str]:
-    """Return files of some cells as rules name them, all of one cell beside each other."""
+    """Return files of some cells as rules name them, grouped by cell."""
     return [f"results/cells/{cell.folder}/{name}" for cell in cells for name in names]

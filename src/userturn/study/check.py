@@ -1,4 +1,4 @@
-"""A study's configuration checked whole: schema, files, operators, judges and trained models."""
+"""Check a study's whole configuration: schema, files, operators, judges and trained models."""
 
 from userturn.config.check import check
 from userturn.config.entries import Config
@@ -8,10 +8,10 @@ from userturn.prompts.perturbations import check_perturbations
 
 
 def check_study(config: Config) -> None:
-    """Refuse a configuration that cannot be run, in one sentence.
+    """Check that a configuration can be run.
 
     Raises:
-        ConfigError: the first thing that is wrong.
+        ConfigError: the first fault, in one sentence.
     """
     check(config)
     check_perturbations(config)

@@ -1,4 +1,4 @@
-"""The grid of a study: which cells there are, what identifies each, and where its files are.
+"""The grid of a study: its cells, the identity of each, and where their files are.
 
 Nothing here depends on Snakemake.
 """
@@ -45,7 +45,7 @@ class Grid:
         results: str | Path = "results",
         contents: Contents | None = None,
     ) -> None:
-        """Read a checked configuration; without `contents`, its files are read when asked for."""
+        """Take a checked configuration; without `contents`, its files are read when needed."""
         self.config = config
         self.results = Path(results)
         self.contents = contents or FileContents(config)
@@ -64,7 +64,7 @@ class Grid:
 
     @property
     def prices(self) -> dict[str, Any]:
-        """The prices of the judges of the run that have one, for a million tokens."""
+        """The prices of the run's judges that have one, per million tokens."""
         return {name: entry["price"] for name, entry in self.judges.items() if "price" in entry}
 
     @cached_property
@@ -156,7 +156,7 @@ class Grid:
         return self.results / "datasets" / f"{dataset}.parquet"
 
     def requests_folder(self, model: str, dataset: str, identity: str) -> Path:
-        """Return where sweeps note which requests make up a cell (or a dataset's answers)."""
+        """Return the folder of the plans of a cell (or of a dataset's answers)."""
         return self.results / "requests" / model / dataset / identity
 
     def journal_folder(self, model: str, dataset: str) -> Path:
@@ -169,7 +169,7 @@ class Grid:
 
     @property
     def accounts_folder(self) -> Path:
-        """The accounts of what judges cost, one file a process, judge and cell."""
+        """The folder of judges' accounts, one file per process, judge and cell."""
         return self.results / "journal" / "costs"
 
     @property
@@ -192,7 +192,7 @@ class Grid:
         return [name for name, entry in self.datasets.items() if private_mark(entry)]
 
     def judge_identity(self, judge: str) -> Mapping[str, Any]:
-        """Return what of a judge's entry shapes its verdicts."""
+        """Return the parts of a judge's entry that shape its verdicts."""
         return self.contents.judges[judge]
 
     @cached_property
@@ -208,8 +208,8 @@ class Grid:
 
         Args:
             turns: identity of the turns.
-            judge: name.
-            folder: of the turns, below the results.
+            judge: name of the judge.
+            folder: folder of the turns, below the results.
         """
         identity = fingerprint([turns, judge, self.judge_identity(judge)])
         n = self._rounds[judge].get(folder, 0)
@@ -235,7 +235,7 @@ class Grid:
         return list(self._verdict_identities.values())
 
     def model_fingerprint(self, model: str) -> str:
-        """Return the fingerprint of what identifies a model."""
+        """Return the fingerprint of a model's identity."""
         return fingerprint(self.contents.models[model])
 
     def shards(self, model: str) -> list[str]:

@@ -1,7 +1,7 @@
-"""What a study's identities take from files: their content, never their names.
+"""The contents of files that a study's identities depend on, never the files' names.
 
-A study that runs reads it from its files; a study that is audited finds it in its record, since
-models and licensed datasets do not travel with the results.
+A running study reads them from its files. An audited study has them in its record, since models
+and licensed datasets are not part of the results.
 """
 
 from collections.abc import Mapping
@@ -46,20 +46,20 @@ ANNOTATIONS = Path("data/annotations")
 
 @dataclass(frozen=True)
 class RecordedContents:
-    """Contents as a study's record has them.
+    """The contents in a study's record.
 
     Attributes:
-        models: what identifies each model and its template settings.
-        datasets: fingerprint of what shapes the items of each.
+        models: identity of each model and its template settings.
+        datasets: fingerprint of everything that shapes the items of each.
         perturbations: settings of each operator, with its text.
-        judges: what of each asked judge's entry shapes its verdicts.
+        judges: the parts of each asked judge's entry that shape its verdicts.
         rubric: sha256 of the labels of the annotators' rubric.
         annotations: sha256 of each file with labels, by round.
-        recipes: of each model that is trained here.
-        training_data: what identifies the files of each such model's recipe.
-        texts: of rubrics and judge prompts, by path.
+        recipes: recipe of each model that is trained here.
+        training_data: identity of the files of each such model's recipe.
+        texts: texts of rubrics and judge prompts, by path.
         labelled: sha256 of the project's labelled user turns.
-        hard_failures: sha256 of the texts that hard planted failures are made with.
+        hard_failures: sha256 of the texts from which hard planted failures are made.
     """
 
     models: Mapping[str, Mapping[str, Any]]
@@ -71,8 +71,8 @@ class RecordedContents:
     recipes: Mapping[str, Recipe]
     training_data: Mapping[str, list[dict[str, Any]]]
     texts: Mapping[str, str]
-    labelled: str = ""  # the record of a study may be older than the labelled turns
-    hard_failures: str = ""  # or than the hard failures
+    labelled: str = ""  # empty in the record of a study older than the labelled turns
+    hard_failures: str = ""  # the same
 
 
 def annotation_files(round_name: str) -> list[str]:
@@ -97,7 +97,7 @@ def _operator(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class FileContents:
-    """Contents as the files of a configuration have them now; each is read when it is asked for."""
+    """The present contents of a configuration's files; each file is read when needed."""
 
     def __init__(self, config: Config) -> None:
         """Take a checked configuration."""
@@ -105,7 +105,7 @@ class FileContents:
 
     @cached_property
     def models(self) -> dict[str, dict[str, Any]]:
-        """What identifies each model: source, settings, template, engine."""
+        """The identity of each model: source, settings, template, engine."""
         return {name: self._model(name) for name in described(self._config)}
 
     @cached_property
@@ -139,7 +139,7 @@ class FileContents:
 
     @cached_property
     def training_data(self) -> dict[str, list[dict[str, Any]]]:
-        """What identifies the files of each recipe, for the models that are described."""
+        """The identity of the files of each recipe, for the models that are described."""
         names = described(self._config)
         return {n: data_identity(self.recipes[n]) for n in names if n in self.recipes}
 
@@ -158,7 +158,7 @@ class FileContents:
 
     @cached_property
     def judges(self) -> dict[str, dict[str, Any]]:
-        """What shapes the verdicts of each judge that is asked."""
+        """The parts of each asked judge's entry that shape its verdicts."""
         entries = complete_judges(self._config)
         return {name: judge_identity(entries[name]) for name in asked_judges(self._config)}
 
@@ -183,12 +183,12 @@ class FileContents:
 
     @cached_property
     def labelled(self) -> str:
-        """Sha256 of the project's labelled user turns; empty where no judge reads them."""
+        """Sha256 of the project's labelled user turns; empty if no judge reads them."""
         return file_sha256(LABELLED_TURNS) if self._config["controls"].get("labelled") else ""
 
     @cached_property
     def hard_failures(self) -> str:
-        """Sha256 of the texts of hard planted failures; empty where none is planted."""
+        """Sha256 of the texts of hard planted failures; empty if none is planted."""
         return file_sha256(HARD_FAILURES) if self._config["controls"]["planted"] else ""
 
 

@@ -1,4 +1,4 @@
-"""What `results/models/<model>.json` says of a model, and what identifies its requests."""
+"""Read `results/models/<model>.json`, and derive the identity of a model's requests from it."""
 
 import json
 from collections.abc import Mapping
@@ -9,20 +9,20 @@ from userturn.study.grid import Grid
 
 
 def read_description(grid: Grid, model: str) -> dict[str, Any]:
-    """Return what is known of a model."""
+    """Return the description of a model."""
     text = Path(grid.results, "models", f"{model}.json").read_text()
     description: dict[str, Any] = json.loads(text)
     return description
 
 
 def request_identity(grid: Grid, model: str, description: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a model, as described, and its engine enters the identity of its requests."""
+    """Return the part of a described model and its engine that enters its requests' identity."""
     settings = {"dtype": grid.models[model]["dtype"], "engine": grid.config["engine"]}
     return dict(description["identity"] | settings)
 
 
 def turn_ends(description: Mapping[str, Any], role: str) -> dict[str, Any]:
-    """Return what ends a turn of `assistant` or `user`, and how it begins, as `Sampling` has it."""
+    """Return the stops and the beginning of a turn of `assistant` or `user`, for `Sampling`."""
     if role == "assistant":
         tokens, texts, begins_with = "end_of_answer_token_ids", "end_of_answer_texts", ""
     else:

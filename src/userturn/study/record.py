@@ -1,4 +1,4 @@
-"""What a study was asked for: its configuration, and what its identities took from files.
+"""The record of a study: its configuration, and the contents that its identities depend on.
 
 With this record the identity of every artifact follows from the results folder alone.
 """
@@ -23,8 +23,8 @@ class StudyRecord:
     """The record of a study.
 
     Attributes:
-        config: as it was merged.
-        contents: of files that identities depend on.
+        config: the merged configuration.
+        contents: the contents of files that identities depend on.
     """
 
     config: dict[str, Any]
@@ -56,7 +56,7 @@ def read_study_record(results: Path) -> StudyRecord:
     """Read the record in a results folder.
 
     Raises:
-        UserError: there is none, or it is not what `record_study` writes.
+        UserError: there is no record, or not in the form that `record_study` writes.
     """
     path = results / RECORD
     if not path.is_file():

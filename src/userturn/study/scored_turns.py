@@ -1,4 +1,4 @@
-"""Which turns a study scores by their likelihood, and the identity of each table of scores."""
+"""The turns whose likelihood a study scores, and the identity of each table of scores."""
 
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ class ScoredTurns(NamedTuple):
 
 
 def scored_turns(grid: Grid) -> list[ScoredTurns]:
-    """Return all tables of scores that a study asks for, sorted; none where it asks for none."""
+    """Return all tables of scores of a study, sorted."""
     settings = likelihood_settings(grid.config)
     own = list(grid.datasets) if settings and settings["turns"] else []
     human = likelihood_datasets(grid.config)
