@@ -18,7 +18,7 @@ rule sweep:
     resources:
         **study.generation.resources.of_job(),
     params:
-        pending=by_wildcards(study.pending.identities),
+        pending=by_wildcards(study.generation.to_finish),
     script:
         "../scripts/sweep.py"
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from tests.support.synthetic_study import write_study
-from tests.tables.test_material import grid
+from tests.tables.test_make_tables import grid
 from userturn.cli.main import main
 from userturn.stats.sample_size import Turns, items_for_difference, items_for_half_width
 from userturn.tables.confusion import SCHEMA
@@ -137,4 +137,4 @@ def test_pilot_that_is_no_study_or_has_no_such_judge_says_what_to_do(
     assert "expected the results folder of a finished study: run `snakemake` first" in nothing
     pair = "--pilot", str(results)
     other = refused(capsys, *pair, "--judge", "gpt", "--half-width", ".05")
-    assert "'gpt' is no judge" in other and "expected one of heuristic" in other
+    assert "'gpt' is not a judge" in other and "expected one of heuristic" in other

@@ -108,5 +108,5 @@ def test_server_that_ends_before_it_is_ready_is_one_sentence(results: Path) -> N
 
 
 def test_judge_that_was_not_served_says_what_to_do(results: Path) -> None:
-    with pytest.raises(UserError, match="served by a job of its own"):
+    with pytest.raises(UserError, match="served by its own job"):
         verdicts_of(self_serving(results), cell(results, "Why?"))

@@ -34,6 +34,10 @@ def test_finished_study_asked_every_request_once(finished_study: Path) -> None:
     assert n_requests(finished_study) == N_FINISHED
 
 
+def test_sweep_that_has_nothing_to_finish_is_not_run_again(finished_study: Path) -> None:
+    assert not planned(finished_study, "results/sweeps/tiny/1of1.json")
+
+
 def test_new_times_reordered_keys_and_a_lost_marker_rerun_nothing(study: Path) -> None:
     config = yaml.safe_load((study / "config.yaml").read_text())
 

@@ -130,7 +130,7 @@ def own_config(study: Path, url: str) -> None:
     (study / "config.yaml").write_text(json.dumps({"judges": {"j": entry}}))
 
 
-@pytest.mark.parametrize("said", ["sent to", "SOME_KEY, which is not set"])
+@pytest.mark.parametrize("said", ["would send the key", "SOME_KEY, which is not set"])
 def test_key_goes_nowhere_on_the_word_of_a_record_alone(
     said: str, study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,7 +138,7 @@ def test_key_goes_nowhere_on_the_word_of_a_record_alone(
     monkeypatch.delenv("SOME_KEY", raising=False)
     with judge_server() as server:
         add_judge(study, server.url, ["generic"] * 5, key_variable="SOME_KEY")
-        if said == "sent to":
+        if said == "would send the key":
             monkeypatch.setenv("SOME_KEY", "secret-of-the-auditor")
             own_config(study, "https://api.example.org/v1")
         else:

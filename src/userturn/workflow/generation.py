@@ -1,5 +1,7 @@
 """Inputs and params of rules/generation.smk: the sweeps, and which of them a file waits for."""
 
+import json
+
 from userturn.slurm.resources import Resources
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
@@ -22,6 +24,19 @@ class GenerationGrid:
     def datasets(self, model: str) -> list[str]:
         """Return the prepared tables that a model's sweep needs."""
         return [f"results/datasets/{name}.parquet" for name in self.pending.datasets(model)]
+
+    def to_finish(self, model: str, shard: str) -> list[str]:
+        """Return the identities that a sweep has to finish.
+
+        If none is left, those that its marker has: Snakemake runs a job again whose parameters
+        differ from the last time, and this one has nothing to do.
+        """
+        marker = self.grid.results / "sweeps" / model / f"{shard}.json"
+        try:
+            done: list[str] = json.loads(marker.read_text())["pending"]
+        except (OSError, ValueError, KeyError):
+            done = []
+        return self.pending.identities(model) or done
 
     def markers_of_answers(self, model: str, dataset: str) -> list[str]:
         """Return the sweeps that answers wait for: none if they are finished."""
