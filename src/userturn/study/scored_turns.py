@@ -43,8 +43,10 @@ def scores_identity(grid: Grid, scored: ScoredTurns) -> str:
         "seed": grid.config["seed"],
     }
     if turns == HUMAN_TURNS:
-        kind = [grid.contents.models[model], grid.dataset_identity(dataset)]
+        kind: list[Any] = [grid.contents.models[model], grid.dataset_identity(dataset)]
     else:
         cells = [c for c in grid.cells if (c.model, c.dataset) == (model, dataset)]
         kind = [settings["turns"], [grid.cell_identity(cell) for cell in cells]]
+        n_shards = len(grid.shards(model))
+        kind += [n_shards] if n_shards > 1 else []  # distractors are answers to a shard's own items
     return fingerprint({**shared, "of": kind})

@@ -1,0 +1,34 @@
+"""Which turns are scored, and what the identity of their scores depends on."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.snakemake_runs import ROOT
+from userturn.study.grid import Grid
+from userturn.study.scored_turns import HUMAN_TURNS, OWN_TURNS, ScoredTurns, scores_identity
+
+
+def identities(shards: dict[str, int]) -> dict[str, str]:
+    """Return the identities of the demo model's scores, by the kind of turn."""
+    demo: dict[str, Any] = yaml.safe_load((ROOT / "profiles/demo/study.yaml").read_text())
+    config = yaml.safe_load((ROOT / "config.yaml").read_text()) | demo
+    config["models"]["smollm2-135m"] = {**config["models"]["smollm2-135m"], **shards}
+    grid = Grid(config)
+    return {
+        turns: scores_identity(grid, ScoredTurns("smollm2-135m", "everyday", turns))
+        for turns in (HUMAN_TURNS, OWN_TURNS)
+    }
+
+
+def test_own_turns_of_a_sharded_model_have_scores_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Their distractors are answers to items of the same shard; human turns draw over all items.
+    monkeypatch.chdir(Path(ROOT))
+    one, two = identities({}), identities({"shards": 2})
+    assert one == identities({"shards": 1})
+    assert one[HUMAN_TURNS] == two[HUMAN_TURNS]
+    assert one[OWN_TURNS] != two[OWN_TURNS]
