@@ -16,6 +16,7 @@ COMMAND = re.compile(r"(?:`|^ {4})((?:snakemake|userturn|make|bash) [^`\n#]+)", 
 # What a test here or CI itself runs, and what needs a cluster.
 RUN_HERE = {
     "snakemake -n",
+    "snakemake -n --quiet rules host reason",
     "snakemake --profile slurm -n",
     "snakemake --cores 2 --configfile mine.yaml",
     "userturn rates results",
@@ -91,7 +92,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_dry_run_of_the_shipped_config_plans_all_eleven_models(project: Path) -> None:
-    assert re.search(r"^sweep +11$", output_of(project, "snakemake", "-n"), re.M)
+    for short in ([], ["--quiet", "rules", "host", "reason"]):
+        said = output_of(project, "snakemake", "-n", *short)
+        assert re.search(r"^sweep +11$", said, re.M)
+        assert (said.count("\n") < 200) == bool(short)
 
 
 def test_slurm_profile_is_found_from_the_projects_folder(study: Path) -> None:
