@@ -24,7 +24,7 @@ function describe(cell, by, judge) {
   const [some, all] = measured(cell, by, judge);
   const rate = by === "genuine" ? cell.rates[judge] : null;
   const limits = rate ? ` ${interval(rate[1], rate[2])}` : "";
-  const share = all ? `${percent(some / all)}${limits}, ${whole(some)} of ${whole(all)}` : "no turn to count over";
+  const share = all ? `${percent(some / all)}${limits}, ${whole(some)} of ${whole(all)}` : "no turns to count";
   return `${cell.model}, ${cell.dataset}, temperature ${cell.temperature}, ${words(cell.perturbation)}: ${share}`;
 }
 
