@@ -8,13 +8,13 @@ clustered.py: rates of items that have several turns each.
 clustered_means.py: means of numbers whose turns share conversations.
 combinations.py: limits of sums and differences, from the limits of their parts.
 equivalence.py: whether a quantity is within a margin.
-interaction.py: whether a condition changes two groups alike.
+interaction.py: whether a condition changes two groups equally.
 multiple_tests.py: Holm, and Benjamini and Hochberg.
 paired.py: two conditions on the same items: test, difference, detectable difference.
 prediction_powered.py: rates corrected for a judge's errors.
 proportions.py: one proportion and its interval.
-rng.py: random generators, each seeded by what it is for.
-sample_size.py: items, samples and labels for a wished precision or power.
+rng.py: random generators, each seeded by its purpose.
+sample_size.py: items, samples and labels for a given precision or power.
 sign_flips.py: the exact test of paired differences.
 variance_components.py: variances of two crossed factors.
 """

@@ -1,8 +1,7 @@
 """Agreement of raters on nominal labels: raw, Cohen's kappa, Krippendorff's alpha, Gwet's AC1.
 
-All four are functions of sums over units, so that one vectorised formula serves two raters and
-many, missing labels, design weights and every bootstrap resample at once. A unit counts with its
-weight.
+All four are functions of sums over units, so that one vectorised formula serves two or more raters,
+missing labels, design weights and all bootstrap resamples at once. Each unit counts by its weight.
 Formulas, with r_ik the raters who gave unit i label k, r_i their number:
 
 - raw: the mean over units with r_i >= 2 of sum_k r_ik (r_ik - 1) / (r_i (r_i - 1)).
@@ -32,10 +31,10 @@ class Ratings(NamedTuple):
     """Labels of several raters on the same units.
 
     Attributes:
-        codes: units x raters, a label's position in the scale, -1 where there is none.
-        weights: one a unit: how many units of the full study it represents.
-        clusters: one a unit: units of one cluster are drawn together.
-        n_labels: of the scale.
+        codes: units x raters: position of the label in the scale, -1 for none.
+        weights: per unit: how many units of the full study it represents.
+        clusters: per unit: units of one cluster are drawn together.
+        n_labels: number of labels in the scale.
     """
 
     codes: npt.NDArray[np.int64]
@@ -45,7 +44,7 @@ class Ratings(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A coefficient with its 95% limits; None with a reason where it is not defined."""
+    """A coefficient with its 95% limits; None with a reason if it is undefined."""
 
     estimate: float | None
     lower: float | None
@@ -53,11 +52,11 @@ class Estimate(NamedTuple):
     reason: str | None
 
 
-Sums = dict[str, Floats]  # each of resamples x columns
+Sums = dict[str, Floats]  # each an array of resamples x columns
 
 
 def features(ratings: Ratings) -> Sums:
-    """Return what is summed over units: each an array of units x columns."""
+    """Return the quantities that are summed over units, each an array of units x columns."""
     given = ratings.codes[:, :, None] == np.arange(ratings.n_labels)
     counts = np.asarray(given.sum(1), float)
     n = counts.sum(1, keepdims=True)
@@ -138,8 +137,8 @@ def cluster_sums(ratings: Ratings) -> Sums:
 def prior_sums(ratings: Ratings) -> Sums:
     """Return the features of one unit on which two raters agree, and of one on which they do not.
 
-    Each is spread evenly over all labels: half of a unit of either kind twice over is half a unit
-    in each of the four cells of two labels, Jeffreys' prior.
+    Each is spread evenly over all labels. For two labels, one unit of each kind puts half a unit
+    into each of the four cells, which is Jeffreys' prior.
     """
     q = ratings.n_labels
     pairs = np.array([(a, b) for a in range(q) for b in range(q)])
@@ -152,9 +151,9 @@ def prior_sums(ratings: Ratings) -> Sums:
 def weighing(ratings: Ratings, generator: np.random.Generator) -> tuple[Sums, Floats]:
     """Return the sums of clusters and of two prior units, and the weights of both in each draw.
 
-    The Bayesian bootstrap (Rubin 1981, Ann Stat 9:130-134): each cluster weighs a standard
-    exponential, each prior unit a gamma of shape PRIOR / 2. A prior unit counts as one of as many
-    as the design weights are worth (Kish 1965): Σw²/Σw.
+    In the Bayesian bootstrap (Rubin 1981, Ann Stat 9:130-134) each cluster's weight is a standard
+    exponential, and each prior unit's a gamma of shape PRIOR / 2. The size of a prior unit is the
+    sum of weights over the effective number of units (Kish 1965): Σw²/Σw.
     """
     sums = cluster_sums(ratings)
     weights = ratings.weights[(ratings.codes >= 0).sum(1) >= 2]
@@ -167,9 +166,9 @@ def weighing(ratings: Ratings, generator: np.random.Generator) -> tuple[Sums, Fl
 def estimate_all(
     ratings: Ratings, names: Sequence[str], generator: np.random.Generator
 ) -> dict[str, Estimate]:
-    """Return coefficients with 95% intervals over clusters that hold for few and for alike units.
+    """Return coefficients with 95% intervals over clusters, valid for few and for unanimous units.
 
-    Raw agreement has Wilson's interval at the number of clusters' worth of agreement (`clustered`).
+    Raw agreement has Wilson's interval at the clusters' effective sample size (`clustered`).
     The others have the quantiles of the Bayesian bootstrap with a prior: one unit in all for AC1
     (Jeffreys' for a share, as raw agreement), two for kappa and alpha (Jeffreys' for a table of two
     labels; for kappa see Lee and Tu 1994, J Comput Graph Stat 3:301-321).

@@ -12,7 +12,7 @@ ATTENUATED = 0.9  # intervals of correlations that sampling shrinks further miss
 
 
 class Correlation(NamedTuple):
-    """A rank correlation with its limits and p; what is None has its reason."""
+    """A rank correlation with its limits and p; None with a reason."""
 
     estimate: float | None
     lower: float | None
@@ -56,11 +56,11 @@ def spearman(
 
 
 def reliability(estimates: Array, lower: Array, upper: Array) -> float | None:
-    """Return the share of the variance of estimates that is not of their sampling, from 0 to 1.
+    """Return the share of the variance of estimates that is not due to sampling, from 0 to 1.
 
-    A correlation with them is at most its root times that of the true values (Spearman 1904, Am J
-    Psychol 15:72-101). Rates that all lie at their floor have nearly none. The variance of each
-    estimate is read off its 95% limits; None where the estimates do not differ, or without limits.
+    Their correlation with anything is at most its root times that of the true values (Spearman
+    1904, Am J Psychol 15:72-101). Rates that all lie at their floor have nearly none. The variance
+    of each estimate is derived from its 95% limits; None if the estimates are equal or lack limits.
     """
     if len(estimates) < 2 or np.isnan(lower).any() or np.isnan(upper).any():
         return None

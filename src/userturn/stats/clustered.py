@@ -1,7 +1,7 @@
-"""Rates of items that have several turns each: Wilson's limits at the items' worth of turns.
+"""Rates of items that have several turns each: Wilson's limits at the effective number of turns.
 
-Items with the same counts are exchangeable, so they come counted, as patterns. Nothing is drawn:
-equal counts have equal limits in every table.
+Items with the same counts are exchangeable, so they are given as counted patterns. Nothing is
+random: equal counts have equal limits in every table.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from userturn.stats.proportions import CONFIDENCE, Array, Interval, wilson, wils
 
 
 class Patterns(NamedTuple):
-    """Items of one dataset, counted by what was seen of them; arrays of one length."""
+    """Items of one dataset, counted by their numbers of turns; arrays of equal length."""
 
     n_items: Array
     n_scored: Array
@@ -21,18 +21,18 @@ class Patterns(NamedTuple):
 
     @property
     def seen(self) -> "Patterns":
-        """The items of which some turn was scored."""
+        """Return the items with a scored turn."""
         kept = self.n_scored > 0
         return Patterns(*(values[kept] for values in self))
 
     @property
     def total_scored(self) -> float:
-        """How many turns were scored."""
+        """Return the number of scored turns."""
         return float(self.n_items @ self.n_scored)
 
     @property
     def total_positive(self) -> float:
-        """How many of them are positive."""
+        """Return the number of positive turns."""
         return float(self.n_items @ self.n_positive)
 
 
@@ -56,14 +56,14 @@ def design_effect(patterns: Patterns, least: float = 1.0) -> float:
 
 
 def _one_dataset(patterns: Patterns, confidence: float) -> Interval:
-    """Return a rate with Wilson's limits at as many turns as its items are worth.
+    """Return a rate with Wilson's limits at the effective number of turns.
 
     The score interval at an effective sample size: Dean and Pagano 2015, J Surv Stat Methodol
     3:484-503, doi:10.1093/jssam/smv024.
     """
     scored, positive = patterns.total_scored, patterns.total_positive
     worth = scored / design_effect(patterns)
-    # Share first, or a rate of all turns would miss 1 by a hair.
+    # Share first, or rounding would make a rate of 1 slightly different.
     lower, upper = wilson_limits(positive / scored * worth, worth, confidence)
     return Interval(positive / scored, float(lower), float(upper))
 
@@ -87,13 +87,13 @@ def _mean_of_datasets(datasets: Sequence[Patterns], confidence: float) -> Interv
 def mean_share(
     shares: Array, n_items: Array, turns: float, confidence: float = CONFIDENCE
 ) -> Interval:
-    """Return the mean share of items with Wilson's limits at as many items as they are worth.
+    """Return the mean share of items with Wilson's limits at the effective number of items.
 
     Args:
         shares: the distinct shares of positive turns.
-        n_items: how many items have each.
-        turns: of an item, on average: several that differ are worth more than one.
-        confidence: of the interval.
+        n_items: number of items with each share.
+        turns: mean number of turns per item: several that differ are worth more than one.
+        confidence: confidence of the interval.
     """
     n = float(n_items.sum())
     mean = float(shares @ n_items) / n
@@ -109,16 +109,16 @@ def _together(datasets: Sequence[Patterns]) -> Patterns:
 def clustered_rate(
     datasets: Sequence[Patterns], average: str, confidence: float = CONFIDENCE
 ) -> tuple[Interval, str]:
-    """Return a rate over datasets with its interval, and which interval it is.
+    """Return a rate over datasets with its interval, and the name of the interval.
 
-    `micro` puts all turns together: Wilson's interval where each item was scored once, else with as
-    many turns as the items are worth. `macro` is the mean of the datasets' rates, with Wilson's
-    interval at as many turns as give its variance: a dataset at 0 or 1 is not certain.
+    `micro` pools all turns: Wilson's interval if each item was scored once, else at the effective
+    number of turns. `macro` is the mean of the datasets' rates, with Wilson's interval at the
+    number of turns that has its variance, so a dataset at 0 or 1 is not certain.
 
     Args:
         datasets: the patterns of each dataset.
         average: `micro` weighs turns equally, `macro` datasets.
-        confidence: of the interval.
+        confidence: confidence of the interval.
     """
     seen = [found for patterns in datasets if len((found := patterns.seen).n_items)]
     if not seen:

@@ -12,16 +12,16 @@ from userturn.stats.proportions import CONFIDENCE, Interval
 def clustered_mean(
     values: ArrayLike, clusters: Sequence[str], confidence: float = CONFIDENCE
 ) -> Interval:
-    """Return the mean with limits that hold where values of one cluster are alike.
+    """Return the mean with limits that allow for correlated values within a cluster.
 
     The cluster-robust variance of a mean with the factor G / (G - 1), and Student's quantile at
     G - 1 degrees of freedom for G clusters (Cameron and Miller 2015, J Human Resources 50:317-372,
     sections II and VI.A, doi:10.3368/jhr.50.2.317). With one cluster there are no limits.
 
     Args:
-        values: one a turn, not missing.
-        clusters: the cluster of each.
-        confidence: of the interval.
+        values: one per turn, none missing.
+        clusters: the cluster of each value.
+        confidence: confidence of the interval.
     """
     x = np.asarray(values, dtype=np.float64)
     if not len(x):

@@ -1,4 +1,4 @@
-"""Limits of sums and differences, from the limits of what is summed (MOVER)."""
+"""Limits of sums and differences, from the limits of their terms (MOVER)."""
 
 from collections.abc import Sequence
 
@@ -20,8 +20,8 @@ def combine(
 
     Args:
         parts: estimates with limits; a part without limits counts as certain.
-        coefficients: one a part.
-        correlations: of the parts' estimates; independent where there is none.
+        coefficients: one per part.
+        correlations: correlations of the parts' estimates; None for independent ones.
     """
     values = np.array([part.estimate for part in parts], dtype=float)
     limits = np.array(
@@ -35,7 +35,7 @@ def combine(
     down = np.where(coefficients > 0, values - limits[:, 0], values - limits[:, 1]) * coefficients
     up = np.where(coefficients > 0, limits[:, 1] - values, limits[:, 0] - values) * coefficients
     signs = np.sign(coefficients)
-    # Distances have no sign, correlations of terms with opposite signs have the other one.
+    # Distances have no sign, so terms of opposite signs flip the sign of their correlation.
     turned = related * np.outer(signs, signs)
     below, above = (float(np.sqrt(max(0.0, float(d @ turned @ d)))) for d in (down, up))
     estimate = float(values @ coefficients)

@@ -11,13 +11,13 @@ from typing import NamedTuple
 from userturn.stats.proportions import Interval
 
 LEVEL = 0.05
-PRECISION = 1e-6  # of a p-value
+PRECISION = 1e-6  # precision of a p-value
 
-Limits = Callable[[float], Interval]  # the interval of a confidence; smaller ones lie within larger
+Limits = Callable[[float], Interval]  # returns the interval of a confidence; they are nested
 
 
 class Margins(NamedTuple):
-    """What a quantity is to lie between; None is no margin."""
+    """The limits between which a quantity should lie; None is no limit."""
 
     lower: float | None
     upper: float | None
@@ -40,8 +40,8 @@ class Equivalence(NamedTuple):
 
     Attributes:
         interval: the estimate with its limits.
-        p: the smallest level at which the claim holds; 1 where the estimate itself is outside.
-        is_outside: the interval lies wholly outside.
+        p: the smallest level at which the claim holds; 1 if the estimate itself is outside.
+        is_outside: whether the interval lies wholly outside.
     """
 
     interval: Interval
@@ -56,11 +56,11 @@ def _at(limit: float | None) -> float:
 
 
 def equivalence(limits: Limits, margins: Margins) -> Equivalence:
-    """Return how a quantity lies to its margins, by two one-sided tests.
+    """Test by two one-sided tests whether a quantity lies within its margins.
 
     Args:
-        limits: gives the quantity's interval of any confidence.
-        margins: what it is to lie between.
+        limits: returns the quantity's interval of any confidence.
+        margins: the margins.
     """
     interval = limits(1 - 2 * LEVEL)
     low, high = 0.0, 0.5

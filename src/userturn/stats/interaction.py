@@ -1,4 +1,4 @@
-"""Does a condition change two groups alike? The difference of two changes on the same items."""
+"""Does a condition change two groups equally? The difference of two changes on the same items."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class Interaction(NamedTuple):
         first: the first group's change, with its limits.
         second: the second group's.
         difference: the first less the second, with its limits.
-        p: of the test that both changes are alike.
+        p: p-value of the test that both changes are equal.
     """
 
     first: Interval
@@ -27,7 +27,7 @@ class Interaction(NamedTuple):
 
 
 def _correlation(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the correlation of two changes over items; 0 where one never differs."""
+    """Return the correlation of two changes over items; 0 if one is constant."""
     left, right = first - first.mean(), second - second.mean()
     spread = float(np.sqrt((left @ left) * (right @ right)))
     return float(left @ right) / spread if spread > 1e-12 else 0.0
@@ -36,16 +36,16 @@ def _correlation(first: np.ndarray, second: np.ndarray) -> float:
 def interaction(first: Shares, second: Shares, tested: tuple[Shares, Shares]) -> Interaction:
     """Return the difference of two changes on the same items, with its limits and its test.
 
-    The limits are put together from those of the two changes by the method of variance estimates
-    recovery (Zou and Donner 2008, Stat Med 27:1693-1702), with the correlation of the changes over
-    items. The test flips the signs of the items' differences of changes (Fisher 1935, The Design of
-    Experiments, section 21): items are what is independent, so all turns of an item stay together.
+    The limits follow from those of the two changes by the method of variance estimates recovery
+    (Zou and Donner 2008, Stat Med 27:1693-1702), with the correlation of the changes over items.
+    The test flips the signs of the items' differences of changes (Fisher 1935, The Design of
+    Experiments, section 21): items are independent, so all turns of an item stay together.
 
     Args:
-        first: shares of each item in the first group; one row an item, in the order of `second`.
+        first: shares of each item in the first group; one row per item, in the order of `second`.
         second: shares of the same items in the second group.
-        tested: what the test is of: the same shares, or first samples where one condition has one
-            turn and the other several.
+        tested: the shares to test: the same, or first samples if one condition has one turn and the
+            other several.
     """
     one, other = paired_difference(first), paired_difference(second)
     related = _correlation(first.after - first.before, second.after - second.before)

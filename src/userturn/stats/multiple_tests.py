@@ -6,7 +6,7 @@ from userturn.stats.proportions import Array
 
 
 def holm(p: Array) -> Array:
-    """Return p-values adjusted step-down for the family's error (Holm 1979, Scand J Stat 6:65-70).
+    """Return p-values adjusted for family-wise error (Holm 1979, Scand J Stat 6:65-70).
 
     The k-th smallest of m becomes the largest of (m - i + 1) p₍ᵢ₎ over i up to k, at most 1.
     """
@@ -17,7 +17,7 @@ def holm(p: Array) -> Array:
 
 
 def benjamini_hochberg(p: Array) -> Array:
-    """Return p-values adjusted for the share of false discoveries.
+    """Return p-values adjusted for the false discovery rate.
 
     Benjamini and Hochberg 1995, J R Stat Soc B 57:289-300: the k-th smallest of m becomes the
     smallest of m p₍ᵢ₎ / i over i from k on, at most 1.

@@ -13,14 +13,14 @@ POWER = 0.8
 
 
 class Shares(NamedTuple):
-    """Items of two conditions by their shares of positive turns; arrays of one length.
+    """Items under two conditions, counted by their shares of positive turns, as equal-length arrays.
 
     Attributes:
         before: share under the baseline.
         after: share under the condition.
-        n_items: how many items have these two.
-        turns_before: turns of an item under the baseline, on average.
-        turns_after: under the condition.
+        n_items: number of items with these two shares.
+        turns_before: mean number of turns per item under the baseline.
+        turns_after: the same under the condition.
     """
 
     before: Array
@@ -33,10 +33,9 @@ class Shares(NamedTuple):
 def paired_difference(shares: Shares, confidence: float = CONFIDENCE) -> Interval:
     """Return the mean change of the items' shares, condition minus baseline, with its limits.
 
-    Newcombe's method 10 (1998, Stat Med 17:2635-2650) carried over from one turn an item to
-    several: limits of both means at the items' worth, and the items' correlation with the
-    correction for continuity, 1/(2 n k) for n items of k turns. With one turn each it is method 10
-    itself.
+    Newcombe's method 10 (1998, Stat Med 17:2635-2650), extended from one turn per item to several:
+    limits of both means at the effective number of items, and the items' correlation with the
+    continuity correction 1/(2 n k) for n items of k turns. With one turn each it is method 10.
     """
     before, after, n_items = shares.before, shares.after, shares.n_items
     n = float(n_items.sum())
@@ -68,19 +67,20 @@ def _detectable(pairs: Array, psi: Array, z1: float, z2: float) -> Array:
 def detectable_difference(
     n: ArrayLike, discordant: ArrayLike, level: float = 1 - CONFIDENCE, power: float = POWER
 ) -> Array:
-    """Return the smallest difference that n pairs show with the power asked for.
+    """Return the smallest difference that n pairs detect with a given power.
 
     Connor 1987, Biometrics 43:207-211, solved for the difference δ: with ψ the share of items that
     differ, n δ² = (z₁√ψ + z₂√(ψ - δ²))². The exact test is stricter than the normal one of that
-    formula, so 1/δ pairs are taken off (the correction of Fleiss, Tytun and Ury 1980, Biometrics
-    36:343-346, for pairs). A net change needs as many items that differ: where δ is not below ψ,
-    ψ = δ is taken, a change in one direction, uncorrected. At most 1; nan without items.
+    formula, so 1/δ pairs are subtracted (the correction of Fleiss, Tytun and Ury 1980, Biometrics
+    36:343-346, for pairs). A net change of δ needs at least that share of items to differ: if δ is
+    not below ψ, ψ = δ is used, a change in one direction, uncorrected. At most 1; nan without
+    items.
 
     Args:
-        n: pairs.
+        n: number of pairs.
         discordant: ψ.
-        level: of the two-sided test: 0.05, or that divided by the tests of a family.
-        power: asked for.
+        level: level of the two-sided test: 0.05, or that divided by the number of tests.
+        power: power of the test.
     """
     pairs, psi = np.asarray(n, dtype=float), np.asarray(discordant, dtype=float)
     z1, z2 = quantile_of(1 - level), quantile_of(2 * power - 1)

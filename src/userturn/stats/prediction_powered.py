@@ -1,6 +1,6 @@
 """Rates corrected for the judge: prediction-powered inference with design weights.
 
-The judge says of all N turns whether they are genuine (f), people of a sample (y). The estimate is
+The judge labels all N turns as genuine or not (f), people a sample of them (y). The estimate is
 
     lambda * mean_N(f) + sum_g (N_g / N) * mean_g(y - lambda * f)
 
@@ -35,10 +35,10 @@ class Labelled(NamedTuple):
     """The turns of a domain that people labelled.
 
     Attributes:
-        labels: people's: 1 genuine, 0 not, a share where several people differ.
-        predictions: the judge's on the same turns.
-        weights: how many turns each represents: N_g in all within a class.
-        classes: of each turn.
+        labels: people's labels: 1 genuine, 0 not, a share if several people differ.
+        predictions: the judge's labels of the same turns.
+        weights: how many turns each represents; they sum to N_g within a class.
+        classes: class of each turn.
     """
 
     labels: Floats
@@ -48,11 +48,11 @@ class Labelled(NamedTuple):
 
 
 class Corrected(NamedTuple):
-    """A corrected rate with its 95% interval and what it was made with.
+    """A corrected rate with its 95% interval, variance and tuning.
 
     Attributes:
         variance_of_turns: the part of the variance that is due to the model's draw of the turns.
-        variance: all of it.
+        variance: the whole variance.
         tuning: lambda.
     """
 
@@ -77,7 +77,7 @@ class _Class(NamedTuple):
 
 
 def _class(sample: Labelled, members: npt.NDArray[np.bool_], total: float) -> _Class:
-    """Return one class's moments, with half a label of either kind added to the labels'."""
+    """Return one class's moments, with half a label of each kind added."""
     y, f, w = (values[members] for values in sample[:3])
     size = w.sum()
     worth = float(size**2 / (w**2).sum())
@@ -93,7 +93,7 @@ def _class(sample: Labelled, members: npt.NDArray[np.bool_], total: float) -> _C
 
 
 def power_tuning(classes: list[_Class]) -> float:
-    """Return the lambda of least variance, between 0 and 1; 1 where the judge adds nothing."""
+    """Return the lambda of least variance, between 0 and 1; 1 if the judge adds nothing."""
     scales = [c.share**2 * c.rest / c.worth for c in classes]
     covariance = sum(s * c.covariance for s, c in zip(scales, classes, strict=True))
     variance = sum(s * c.var_prediction for s, c in zip(scales, classes, strict=True))
@@ -106,10 +106,10 @@ def corrected_rate(
     """Return the rate that people would find, from a judge's labels and a sample of people's.
 
     Args:
-        predictions: the judge's on all turns of the domain; 0 where it has none.
-        sample: what people labelled of them; every class of the domain is there.
-        design_effect: of turns that share an item, on the variance of a mean; 1 for none.
-        tuning: lambda; the best one where it is None.
+        predictions: the judge's labels of all turns of the domain, 0 for turns without one.
+        sample: the turns that people labelled, from every class of the domain.
+        design_effect: effect of shared items on the variance of a mean; 1 for none.
+        tuning: lambda; None for the best one.
     """
     n, total = len(predictions), float(sample.weights.sum())
     classes = [_class(sample, sample.classes == name, total) for name in np.unique(sample.classes)]
@@ -122,7 +122,7 @@ def corrected_rate(
         spread = c.var_label - 2 * power * c.covariance + power**2 * c.var_prediction
         variance += c.share**2 * c.rest * max(0.0, spread) / c.worth
     smoothed = float(np.clip(sum(c.share * c.middle for c in classes), 0, 1))
-    # So many turns, each labelled, know as much; no sample knows more than all turns do.
+    # The number of labelled turns that has this variance; it cannot exceed the number of turns.
     most = n / design_effect
     worth = min(most, smoothed * (1 - smoothed) / variance) if variance > 0 else most
     lower, upper = wilson_limits(middle * worth, worth)
@@ -130,10 +130,10 @@ def corrected_rate(
 
 
 def design_effect(predictions: Floats, clusters: npt.NDArray[Any]) -> float:
-    """Return how much wider a mean over turns is since several share an item: at least 1.
+    """Return the design effect of turns that share items on the variance of a mean: at least 1.
 
-    The ratio of the mean's variance over clusters to that over turns, taken from the judge's labels
-    (Kish 1965, section 5.4); 1 where each item has one turn or all labels are alike.
+    It is the ratio of the mean's variance over clusters to that over turns, from the judge's labels
+    (Kish 1965, section 5.4); 1 if each item has one turn or all labels are equal.
     """
     n, residuals = len(predictions), predictions - predictions.mean()
     simple = (residuals**2).sum()
@@ -147,13 +147,13 @@ def design_effect(predictions: Floats, clusters: npt.NDArray[Any]) -> float:
 def contrast(first: Corrected, second: Corrected, correlation: float) -> tuple[float, float, float]:
     """Return the difference of two corrected rates on shared items, with its 95% limits.
 
-    The two samples of people's are drawn apart from one another, the turns are not: they belong to
-    the same items. So the variances add up, less 2 r sqrt(v1 v2) of those due to the turns.
+    The two samples of labels are independent, but the turns belong to the same items. So the
+    variances add up, less 2 r sqrt(v1 v2) for the parts due to the turns.
 
     Args:
-        first: the rate that `second` is taken from.
+        first: the rate from which `second` is subtracted.
         second: the rate that is subtracted.
-        correlation: r, of the two turns of an item; that of the judge's labels stands for it.
+        correlation: r, the correlation of an item's two turns, estimated by the judge's labels.
     """
     difference = first.estimate - second.estimate
     of_turns = first.variance_of_turns * second.variance_of_turns

@@ -12,7 +12,7 @@ CONFIDENCE = 0.95
 
 
 class Interval(NamedTuple):
-    """An estimate with the limits of its confidence interval; all None where nothing was seen."""
+    """An estimate with the limits of its confidence interval; all None without observations."""
 
     estimate: float | None
     lower: float | None
@@ -40,7 +40,7 @@ def wilson_limits(
         half = z * np.sqrt(share * (1 - share) / total + z**2 / (4 * total**2))
         scale = 1 + z**2 / total
         lower, upper = (middle - half) / scale, (middle + half) / scale
-    # At none or all the limit is the estimate itself, which rounding would miss by a hair.
+    # For none or all the limit is the estimate itself; rounding would make it slightly different.
     seen = total > 0
     lower = np.where(seen & (positive == 0), 0.0, lower)
     upper = np.where(seen & (positive == total), 1.0, upper)
@@ -58,10 +58,10 @@ def wilson(n_positive: int, n: int, confidence: float = CONFIDENCE) -> Interval:
 def exact_limits(interval: Interval, confidence: float) -> Interval:
     """Return the exact interval, at another confidence, of a rate with Wilson's at 0.95.
 
-    Clopper and Pearson 1934, Biometrika 26:404-413, at the items' worth of turns (Korn and Graubard
-    1998, Survey Methodology 24:193-201). Far out, where many intervals are to hold together,
-    Wilson's hold less than they say. A limit l of the estimate p solves (l - p)² = z² l (1 - l) / n
-    (Wilson's eq. 4), which gives the n that the interval was made with.
+    Clopper and Pearson 1934, Biometrika 26:404-413, at the effective number of turns (Korn and
+    Graubard 1998, Survey Methodology 24:193-201). At the high confidence of simultaneous intervals,
+    Wilson's cover less than they claim. A limit l of the estimate p solves
+    (l - p)² = z² l (1 - l) / n (Wilson's eq. 4), which gives the n of the interval.
     """
     p, lower, upper = interval
     if p is None or lower is None or upper is None:

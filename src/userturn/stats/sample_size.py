@@ -1,4 +1,4 @@
-"""How many items, samples and labels a study needs for a wished precision or power.
+"""The numbers of items, samples and labels that a study needs for a given precision or power.
 
 Rates: Wilson's interval at the turns' worth, n k / (1 + (k - 1) ρ) for n items of k samples that
 are alike by the intraclass correlation ρ (Kish 1965, Survey Sampling, section 5.4). Changes: with ψ
@@ -16,14 +16,14 @@ from userturn.stats.allocation import allocated
 from userturn.stats.paired import POWER
 from userturn.stats.proportions import CONFIDENCE, quantile_of, wilson_limits
 
-MOST = 10**9  # items or labels: more are none
+MOST = 10**9  # items or labels: a larger number counts as unattainable
 
 
 class Turns(NamedTuple):
-    """What is assumed of the turns of a study.
+    """Assumptions about the turns of a study.
 
     Attributes:
-        rate: of genuine turns.
+        rate: rate of genuine turns.
         alike: intraclass correlation of an item's samples.
         related: correlation of two turns of an item under two conditions.
     """
@@ -34,16 +34,16 @@ class Turns(NamedTuple):
 
 
 class Judge(NamedTuple):
-    """What is assumed of a judge: shares of what people call genuine, and not, that it calls so."""
+    """Assumed sensitivity and specificity of a judge, by people's labels."""
 
     sensitivity: float
     specificity: float
 
 
 def smallest(holds: Callable[[int], bool]) -> int | None:
-    """Return the smallest number from 1 for which something holds that then holds for all more.
+    """Return the smallest number, from 1, at which a monotone condition holds.
 
-    None where it does not hold for `MOST`.
+    None if it does not hold at `MOST`.
     """
     high = 1
     while not holds(high):
@@ -58,27 +58,27 @@ def smallest(holds: Callable[[int], bool]) -> int | None:
 
 
 def _half_width(rate: float, worth: float) -> float:
-    """Return half of Wilson's interval of a rate of so many turns."""
+    """Return the half-width of Wilson's interval of a rate of `worth` turns."""
     lower, upper = wilson_limits(rate * worth, worth)
     return float(upper - lower) / 2
 
 
 def half_width(turns: Turns, n_items: int, n_samples: int) -> float:
-    """Return half of the interval of a rate of so many items and samples."""
+    """Return the half-width of the interval of a rate over items with several samples."""
     worth = n_items * n_samples / (1 + (n_samples - 1) * turns.alike)
     return _half_width(turns.rate, worth)
 
 
 def items_for_half_width(turns: Turns, wished: float, n_samples: int) -> int | None:
-    """Return how many items give a rate an interval of ± `wished`, on average."""
+    """Return the number of items that give a rate an interval of ± `wished` on average."""
     return smallest(lambda n: half_width(turns, n, n_samples) <= wished)
 
 
 def mean_square_change(turns: Turns, difference: float, n_samples: int) -> float:
     """Return ψ, the mean square of the change of an item's share of n_samples turns.
 
-    With one sample it is the share of items that differ. At least the square of the difference, and
-    with one sample at least the difference itself.
+    With one sample it is the share of items that differ. It is at least the square of the
+    difference, and with one sample at least the difference itself.
     """
     before = turns.rate * (1 - turns.rate)
     after = (turns.rate + difference) * (1 - turns.rate - difference)
@@ -89,21 +89,21 @@ def mean_square_change(turns: Turns, difference: float, n_samples: int) -> float
 
 
 def level_of(n_tests: int) -> float:
-    """Return the level of Holm's first and strictest step over so many tests."""
+    """Return the level of Holm's first and strictest step over `n_tests` tests."""
     return (1 - CONFIDENCE) / n_tests
 
 
 def items_for_difference(
     turns: Turns, difference: float, n_samples: int, n_tests: int = 1, power: float = POWER
 ) -> int:
-    """Return how many items show a change of the rate with the power asked for.
+    """Return the number of items that detect a change of the rate with a given power.
 
     Args:
-        turns: assumed under the baseline.
-        difference: the change; the rate with it lies between 0 and 1.
-        n_samples: of an item under each of the two conditions.
-        n_tests: of the set that Holm adjusts.
-        power: asked for.
+        turns: assumptions about the baseline.
+        difference: the change; the changed rate lies between 0 and 1.
+        n_samples: samples per item under each of the two conditions.
+        n_tests: number of tests in the set that Holm adjusts.
+        power: power of the test.
     """
     psi = mean_square_change(turns, difference, n_samples)
     z1, z2 = quantile_of(1 - level_of(n_tests)), quantile_of(2 * power - 1)
@@ -118,7 +118,7 @@ class _Side(NamedTuple):
 
 
 def _sides(rate: float, judge: Judge) -> list[_Side]:
-    """Return the two sides of a judge, without one that has no turn."""
+    """Return the two sides of a judge, except an empty one."""
     yes = rate * judge.sensitivity + (1 - rate) * (1 - judge.specificity)
     missed = rate * (1 - judge.sensitivity)
     sides = ((yes, rate * judge.sensitivity), (1 - yes, missed))
@@ -126,7 +126,7 @@ def _sides(rate: float, judge: Judge) -> list[_Side]:
 
 
 def corrected_half_width(turns: Turns, judge: Judge, n_turns: int, n_labels: int) -> float:
-    """Return half of the interval of a rate that is corrected with so many labels.
+    """Return the half-width of the interval of a rate that is corrected with `n_labels` labels.
 
     As `prediction_powered` computes it, at the shares that are expected: half a label of either
     kind is added to the variance of each side.
@@ -147,14 +147,14 @@ def corrected_half_width(turns: Turns, judge: Judge, n_turns: int, n_labels: int
 
 
 def labels_for_half_width(turns: Turns, judge: Judge, n_turns: int, wished: float) -> int | None:
-    """Return how many labels give a corrected rate an interval of ± `wished`, on average.
+    """Return the number of labels that give a corrected rate an interval of ± `wished` on average.
 
-    None where all turns labelled would not.
+    None if not even labels of all turns do.
 
     Args:
-        turns: assumed; one turn an item.
-        judge: assumed.
-        n_turns: that the judge labelled.
+        turns: assumptions about the turns, one per item.
+        judge: assumptions about the judge.
+        n_turns: number of turns that the judge labelled.
         wished: half the interval.
     """
     if corrected_half_width(turns, judge, n_turns, n_turns) > wished:

@@ -9,11 +9,11 @@ from userturn.stats.proportions import Array
 GRID = 2520  # shares of up to ten turns, and of their differences, are whole multiples of 1/2520
 LONGEST = 2**20  # points of the distribution; finer changes are rounded until it fits
 NEGLIGIBLE = 1e-18
-SMALLEST = 1e-12  # what the Fourier transform's rounding leaves of a p-value
+SMALLEST = 1e-12  # below this a p-value is rounding of the Fourier transform
 
 
 def _whole(values: Array, n_items: Array) -> tuple[np.ndarray, float]:
-    """Return changes as whole numbers of steps, and how many steps all of them make."""
+    """Return changes as whole numbers of steps, and the total number of steps."""
     for scale in (GRID, LONGEST / max(4 * float(np.abs(values) @ n_items), 1e-9)):
         steps = np.rint(values * scale).astype(int)
         steps = steps // (gcd(*np.abs(steps).tolist()) or 1)
@@ -39,15 +39,15 @@ def _spectrum(sizes: np.ndarray, counts: np.ndarray, n_points: int) -> Array:
 def sign_flip_p(values: Array, n_items: Array) -> float:
     """Return the exact two-sided p that the items' paired differences are symmetric about 0.
 
-    Under the hypothesis each difference may as well have the other sign (Fisher 1935, The Design
-    of Experiments, section 21). The distribution of the sum over all 2ⁿ flips is found by its
-    characteristic function Π cos(ω dᵢ), on a lattice (Pagano and Tritchler 1983, JASA 78:435-440).
-    With differences of -1, 0 and 1 it is McNemar's exact test. A change is rounded to 1/2520, or
-    coarser where a million lattice points would not hold the sum: still an exact test.
+    Under the hypothesis each difference is equally likely to have the opposite sign (Fisher 1935,
+    The Design of Experiments, section 21). The distribution of the sum over all 2ⁿ flips follows
+    from its characteristic function Π cos(ω dᵢ), on a lattice (Pagano and Tritchler 1983, JASA
+    78:435-440). With differences of -1, 0 and 1 it is McNemar's exact test. Changes are rounded to
+    1/2520, or coarser if the sum needs over a million lattice points; the test is still exact.
 
     Args:
         values: the distinct differences.
-        n_items: how many items have each.
+        n_items: number of items with each.
     """
     steps, reach = _whole(values, n_items)
     if reach == 0:

@@ -1,9 +1,9 @@
 """Variance components of two crossed factors, by symmetric sums of products.
 
-Koch 1967, Technometrics 9:93-118: the mean product of two observations that share both factors, the
-first only, the second only, or neither, estimates a sum of components each. Differences of these
-means are unbiased however many observations each combination has; with equally many they are those
-of the analysis of variance. An estimate may fall below 0, where the component is about 0.
+Koch 1967, Technometrics 9:93-118: the mean products of two observations that share both factors,
+only the first, only the second, or neither, each estimate a sum of components. Differences of these
+means are unbiased for any numbers of observations; for equal numbers they are those of the analysis
+of variance. An estimate may fall below 0 if the component is about 0.
 """
 
 from typing import NamedTuple
@@ -15,13 +15,13 @@ Whole = NDArray[np.int64]
 
 
 class Components(NamedTuple):
-    """Variances of an observation; None where the design cannot tell a component from the next.
+    """Variances of an observation; None if the design cannot separate a component from the next.
 
     Attributes:
-        first: between levels of the first factor.
-        second: between levels of the second factor.
-        both: of their combinations, beyond the two.
-        rest: of observations that share both levels, and of every component that is None.
+        first: variance between levels of the first factor.
+        second: variance between levels of the second factor.
+        both: variance of their combinations, beyond the two.
+        rest: variance of observations that share both levels, plus every component that is None.
     """
 
     first: float | None
@@ -40,13 +40,14 @@ def variance_components(
     """Return the variance components of a share.
 
     Args:
-        first: level of the first factor, of each combination that was seen; no combination twice.
+        first: level of the first factor in each observed combination; no combination twice.
         second: level of the second factor.
-        n: observations of the combination.
-        n_positive: those that are 1; the others are 0.
+        n: number of observations of the combination.
+        n_positive: number of observations that are 1; the others are 0.
 
     Returns:
-        None without two observations that share no level but those of factors with one level.
+        The components; None if no two observations differ in the levels of both factors (of the
+        other factor, if one has a single level).
     """
     counts, sums = (np.asarray(values, dtype=np.int64) for values in (n, n_positive))
     totals = []
@@ -59,7 +60,7 @@ def variance_components(
             int((v**2).sum()) for v in (values, of_first, of_second, values.sum(keepdims=True))
         )
         totals.append((both, one - both, other - both, all_of_them - one - other + both))
-    # The squares of a combination's observations themselves are no pairs.
+    # The square of an observation is not a pair.
     n_total, positive = int(counts.sum()), int(sums.sum())
     same = _mean_product(totals[1][0] - positive, totals[0][0] - n_total)
     by_first, by_second, apart = (_mean_product(totals[1][k], totals[0][k]) for k in (1, 2, 3))
@@ -74,7 +75,7 @@ def _components(
     apart: float | None,
 ) -> Components | None:
     """Return components from the mean square and the mean products of pairs."""
-    if apart is None:  # one factor has one level: the other alone is told apart
+    if apart is None:  # one factor has a single level: only the other can be separated
         between = by_first if by_first is not None else by_second
         if between is None:
             return None
