@@ -13,7 +13,7 @@ POWER = 0.8
 
 
 class Shares(NamedTuple):
-    """Items under two conditions, counted by their shares of positive turns, as equal-length arrays.
+    """Items under two conditions, counted by shares of positive turns, as equal-length arrays.
 
     Attributes:
         before: share under the baseline.
