@@ -205,12 +205,31 @@ def test_two_tabs_keep_the_labels_of_both(tab: Any, tmp_path: Path) -> None:
         other.keyboard.press(key)
     tab.keyboard.press("n")
     tab.keyboard.type("of the first tab")
+    other.get_by_text("3 of 4 labelled").wait_for()
     labels = {row["id"][-1]: row["label"] for row in json.loads(save(other, "json"))["annotations"]}
     assert labels == {"0": LABELS[0], "1": LABELS[1], "2": LABELS[2]}
-    assert tab.inner_text("#count") == "3 of 4 labelled", "the first tab shows it without a reload"
+    tab.get_by_text("3 of 4 labelled").wait_for()  # without a reload
     tab.reload()
     assert tab.inner_text("#count") == "3 of 4 labelled"
     assert tab.input_value("#notes") == "of the first tab"
+
+
+def test_label_that_another_tab_overwrote_with_older_work_comes_back(
+    tab: Any, tmp_path: Path
+) -> None:
+    begin(tab, write_page(tmp_path, ["one", "two", "three"]))
+    tab.keyboard.press("1")
+    older = tab.evaluate("localStorage.getItem(place)")
+    tab.keyboard.press("2")
+    # What a tab does that has not yet heard of the second label.
+    tab.evaluate("older => localStorage.setItem(place, older)", older)
+    tab.evaluate("window.dispatchEvent(new StorageEvent('storage'))")
+    assert tab.inner_text("#count") == "2 of 3 labelled"
+    assert (
+        len(json.loads(tab.evaluate("localStorage.getItem(place)"))["people"]["Ann"]["labels"]) == 2
+    )
+    tab.keyboard.press("u")
+    assert tab.inner_text("#count") == "1 of 3 labelled"
 
 
 def test_held_key_labels_one_turn(tab: Any, tmp_path: Path) -> None:
