@@ -12,6 +12,7 @@ import pytest
 from userturn.config.load import load_config
 from userturn.generation.collect import collect_user_turns
 from userturn.generation.resume import finished_plans, n_settled
+from userturn.generation.sweep import run_sweep
 from userturn.storage.parquet import write_table
 from userturn.study.cells import Cell
 from userturn.study.finished_requests import LostRecordsError
@@ -59,6 +60,13 @@ def settled(grid: Grid) -> int | None:
     identity = request_identity(grid, "tiny", read_description(grid, "tiny"))
     pending = Pending(grid).identities("tiny")
     return n_settled(pending, finished_plans(grid, "tiny", "1of1", pending, identity))
+
+
+def test_sweep_that_is_requeued_after_its_end_leaves_the_same_marker(noted_cell: Grid) -> None:
+    before = json.loads(Path("results/sweeps/tiny/1of1.json").read_text())["pending"]
+    run_sweep(noted_cell, "tiny", "1of1", [], 1, "marker.json")
+    marker = json.loads(Path("marker.json").read_text())
+    assert (marker["pending"], marker["n_asked"]) == (before, 0)
 
 
 def journal_files(grid: Grid) -> list[Path]:

@@ -23,7 +23,7 @@ from userturn.signals import StopFlag
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.storage.leases import lease
-from userturn.study.finished_requests import note_finished
+from userturn.study.finished_requests import finished_requests, note_finished
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
 
@@ -43,7 +43,8 @@ def run_sweep(
     """
     os.environ["OMP_NUM_THREADS"] = str(n_threads)  # read when PyTorch is imported, which is later
     stop = StopFlag()
-    wanted = sorted(pending)
+    # Nothing is pending in a job that is requeued after its end: its marker is then as it was.
+    wanted = sorted(pending) or sorted(finished_requests(grid, model))
     with lease(grid.leases_folder(model), shard, stop.set):
         stop.listen()
         description = read_description(grid, model)
