@@ -116,6 +116,32 @@ def test_no_rule_is_longer_than_25_lines() -> None:
     assert {rule: n for rule, n in lengths.items() if n > 25} == {}
 
 
+def lines_of_code(paths: list[Path]) -> dict[str, int]:
+    """Return the number of lines of each module and of each function in it."""
+    lengths = {}
+    for path in paths:
+        text, name = path.read_text(), path.relative_to(ROOT).as_posix()
+        lengths[name] = len(text.splitlines())
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert node.end_lineno is not None
+                lengths[f"{name}:{node.name}"] = node.end_lineno - node.lineno + 1
+    return lengths
+
+
+def test_no_function_is_longer_than_40_lines_and_no_module_than_250() -> None:
+    lengths = lines_of_code(sorted(LIBRARY.rglob("*.py")))
+    assert len(lengths) > 1000
+    assert {name: n for name, n in lengths.items() if n > (40 if ":" in name else 250)} == {}
+
+
+def test_no_script_is_longer_than_25_lines_and_the_snakefile_not_than_40() -> None:
+    lengths = lines_of_code(sorted((ROOT / "scripts").glob("*.py")))
+    assert lengths
+    assert {name: n for name, n in lengths.items() if n > 25} == {}
+    assert len((ROOT / "Snakefile").read_text().splitlines()) <= 40
+
+
 WHOLE_RUNS = {"workflow", "slurm"}  # tests of Snakemake and of a cluster, which no module answers
 
 

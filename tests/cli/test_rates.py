@@ -5,7 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from userturn.cli.rates import format_likelihood, format_pooled, only, show_rates
+from userturn.cli.format_rates import format_likelihood, format_pooled
+from userturn.cli.rates import only, show_rates
 from userturn.errors import UserError
 from userturn.tables.chance_floor import SCHEMA as FLOORS
 from userturn.tables.likelihood import SCHEMA

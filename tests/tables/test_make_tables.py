@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.synthetic_study import RUBRIC, write_study
 from userturn.cli.compare import compare_studies
-from userturn.cli.rates import format_correlations
+from userturn.cli.format_rates import format_correlations
 from userturn.errors import UserError
 from userturn.storage.parquet import write_markdown
 from userturn.tables import correlations

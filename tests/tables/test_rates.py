@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from userturn.cli.rates import format_cut_answers
+from userturn.cli.format_rates import format_cut_answers
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.tables.accuracy import accuracy
 from userturn.tables.health import health

@@ -211,19 +211,7 @@ def run_audit(
         The exit code: 0; 1 with findings; 3 if the only differences are artifacts of another
         version.
     """
-    with opened(Path(path)) as results:
-        found = audit(results, samples)
-        more: list[Finding | Note] = [_how_drawn(samples), *rerun(results, samples)]
-        more += check_signature(Path(path), signers)
-        if with_tokenizers:
-            from userturn.audit.check_prompts import check_prompts  # transformers
-
-            more += check_prompts(results)
-    whole = replace(
-        found,
-        findings=sorted([*found.findings, *(m for m in more if isinstance(m, Finding))]),
-        notes=sorted([*found.notes, *(m for m in more if isinstance(m, Note))]),
-    )
+    whole = _audit_whole(Path(path), samples, with_tokenizers, signers)
     say(format_audit(whole))
     try:
         write_audit(whole, Path(folder))
@@ -235,6 +223,25 @@ def run_audit(
     if whole.findings:
         return 1
     return 3 if whole.of_another_version else 0
+
+
+def _audit_whole(
+    path: Path, samples: Samples, with_tokenizers: bool, signers: Path | None
+) -> Audit:
+    """Check a folder or an archive, repeat the samples, and check the signature."""
+    with opened(path) as results:
+        found = audit(results, samples)
+        more: list[Finding | Note] = [_how_drawn(samples), *rerun(results, samples)]
+        more += check_signature(path, signers)
+        if with_tokenizers:
+            from userturn.audit.check_prompts import check_prompts  # transformers
+
+            more += check_prompts(results)
+    return replace(
+        found,
+        findings=sorted([*found.findings, *(m for m in more if isinstance(m, Finding))]),
+        notes=sorted([*found.notes, *(m for m in more if isinstance(m, Note))]),
+    )
 
 
 def _how_drawn(samples: Samples) -> Note:

@@ -5,12 +5,13 @@ audit.py: `userturn audit`: checks every artifact of a study.
 compare.py: `userturn compare`: two studies side by side, item by item.
 doctor.py: `userturn doctor`: finds what would fail on a cluster.
 export.py: `userturn export`: packs a finished study into one archive.
+format_rates.py: the lines that `userturn rates` prints.
 judge_calls.py: how often each judge of a planned study is asked.
 main.py: the argument parser, which finds each command's module.
 plan.py: `userturn plan`: requests, prompts and estimated cost before a run.
 power.py: `userturn power`: items, samples and labels that a study needs.
 rates.py: `userturn rates`: rates, controls and judges of a finished study.
-rejudge.py: `userturn rejudge`: makes a judge ask again about unscored turns.
+rejudge.py: `userturn rejudge`: asks a judge again about unscored turns.
 smallest_effect.py: the smallest change that a planned study can see.
 status.py: `userturn status`: progress of a running study.
 study_size.py: how large a planned study is.

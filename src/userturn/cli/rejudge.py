@@ -1,4 +1,4 @@
-"""`userturn rejudge`: make a judge ask again about the turns that it left unscored."""
+"""`userturn rejudge`: ask a judge again about the turns that it left unscored."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from userturn.study.check import check_study
 from userturn.study.grid import Grid, read_rounds
 from userturn.study.judge import judge_of
 
-HELP = "make a judge ask again about unscored turns"
+HELP = "ask a judge again about unscored turns"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:

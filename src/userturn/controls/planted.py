@@ -35,6 +35,13 @@ def easy_failures(prompt: str, answer: str, other_prompt: str | None) -> dict[st
     return {name: Planted(answer, text) for name, text in turns.items()}
 
 
+def _last_prompts(items: pl.DataFrame, instruction: str) -> dict[str, str]:
+    return {
+        item: messages[-1]["content"].removesuffix(instruction)
+        for item, messages in items.select("item", "messages").iter_rows()
+    }
+
+
 def planted_turns(
     answers: pl.DataFrame,
     others: Mapping[str, str],
@@ -55,10 +62,7 @@ def planted_turns(
         seed: seed of the choice.
         instruction: the text that the dataset's entry appends to every prompt; left out of turns.
     """
-    prompts = {
-        item: messages[-1]["content"].removesuffix(instruction)
-        for item, messages in items.select("item", "messages").iter_rows()
-    }
+    prompts = _last_prompts(items, instruction)
     ranked = sorted(prompts, key=lambda item: rank(seed, item))
     nexts = dict(zip(ranked, ranked[1:] + ranked[:1], strict=True))
     answered = {row["item"]: row for row in answers.iter_rows(named=True) if row["answer"]}

@@ -198,5 +198,5 @@ def check_unscored_share(judge: Judge, what: str, reasons: Sequence[str | None])
             f"judge {judge.name}: {what}: {len(found)} of {len(reasons)} questions ended without a "
             f"verdict, max_unscored_share allows {judge.max_unscored_share:g}; the first: "
             f"{found[0]}; correct the judge's entry, or raise max_unscored_share, and run the same "
-            f"command again; `userturn rejudge {judge.name}` makes it ask again"
+            f"command again; `userturn rejudge {judge.name}` before it asks about them again"
         )

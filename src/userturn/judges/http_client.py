@@ -23,6 +23,7 @@ from userturn.judges.budget import Account
 from userturn.judges.endpoint import most_written
 from userturn.judges.http_errors import (
     EndpointError,
+    NotSentError,
     RetriableError,
     TimedOutError,
     error_in,
@@ -152,7 +153,6 @@ class Endpoint:
 
     async def _attempt(self, body: bytes, account: Account) -> Reply:
         """Send one request, counted before it is sent and settled however it ends."""
-        assert self._session is not None
         most = at_most(len(body), self.max_output)
         while not account.send(most):
             await asyncio.sleep(0.02)  # until a request in flight has ended
@@ -160,24 +160,10 @@ class Endpoint:
         usage: dict[str, Any] | None = {}
         received = b""
         try:
-            async with self._session.post(
-                f"{self.url}/chat/completions", data=body, allow_redirects=False
-            ) as response:
-                received, is_whole = await _bounded_body(response.content)
-                if not 200 <= response.status < 300:
-                    usage = None
-                    self._refuse(response, received)
-        except (aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
-            was_sent = False
-            raise RetriableError(f"no connection: {self.redacted(str(error), 300)}") from None
-        except TimeoutError:
-            self.pace.slowed()
-            seconds = self.settings["timeout"]
-            raise TimedOutError(f"no whole reply within {seconds:g} s") from None
-        except aiohttp.ClientError as error:
-            text = self.redacted(f"{type(error).__name__}: {error}", 300)
-            raise RetriableError(f"the connection broke: {text}") from None
-        else:
+            response, received, is_whole = await self._post(body)
+            if not 200 <= response.status < 300:
+                usage = None
+                self._refuse(response, received)
             self.pace.answered(time.monotonic() - began)
             if not is_whole:
                 return Reply(None, None, None, self.redacted(received.decode(errors="replace")))
@@ -187,11 +173,31 @@ class Endpoint:
                 shown = f"an error in a reply: {self.redacted(without_surrogates(told), 300)}"
                 raise error_of(status, told, shown)
             return reply._replace(raw=self.redacted(reply.raw))
+        except NotSentError:
+            was_sent = False
+            raise
         finally:
             if was_sent:
                 account.settle(most, usage, len(received))
             else:
                 account.unsend(most)
+
+    async def _post(self, body: bytes) -> tuple[aiohttp.ClientResponse, bytes, bool]:
+        """Return a response, its body, and whether the body is complete."""
+        assert self._session is not None
+        url = f"{self.url}/chat/completions"
+        try:
+            async with self._session.post(url, data=body, allow_redirects=False) as response:
+                return response, *await _bounded_body(response.content)
+        except (aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
+            raise NotSentError(f"no connection: {self.redacted(str(error), 300)}") from None
+        except TimeoutError:
+            self.pace.slowed()
+            seconds = self.settings["timeout"]
+            raise TimedOutError(f"no whole reply within {seconds:g} s") from None
+        except aiohttp.ClientError as error:
+            text = self.redacted(f"{type(error).__name__}: {error}", 300)
+            raise RetriableError(f"the connection broke: {text}") from None
 
     def _refuse(self, response: aiohttp.ClientResponse, received: bytes) -> None:
         """Raise what an error's status and body mean."""

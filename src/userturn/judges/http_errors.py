@@ -48,6 +48,10 @@ class RetriableError(Exception):
         self.retry_after = retry_after
 
 
+class NotSentError(RetriableError):
+    """A request that never reached the endpoint, which cannot have been billed."""
+
+
 class TimedOutError(RetriableError):
     """A request without a complete reply in time, which may have been billed."""
 

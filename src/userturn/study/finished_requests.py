@@ -36,8 +36,9 @@ def _read_note(path: Path, described_as: str) -> dict[str, Any]:
     try:
         note: dict[str, Any] = json.loads(path.read_text())
     except (OSError, ValueError):
-        return {"finished": {}, "journals": {}}
-    return note if note["described_as"] == described_as else {"finished": {}, "journals": {}}
+        note = {"described_as": None}
+    empty: dict[str, Any] = {"finished": {}, "journals": {}}
+    return note if note["described_as"] == described_as else empty
 
 
 def note_finished(

@@ -1,0 +1,149 @@
+"""The lines that `userturn rates` prints, from the tables of a finished study."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from userturn.storage.key_columns import JUDGED_CELL_KEYS
+from userturn.study.cells import ALL, PLAIN
+
+
+def limits(row: Mapping[str, Any], estimate: str, lower: str, upper: str) -> str:
+    """Return a share with its interval in percent; blanks where there is none."""
+    if row[estimate] is None:
+        return "      no verdict      "
+    return f"{row[estimate]:6.1%} [{row[lower]:6.1%}, {row[upper]:6.1%}]"
+
+
+def format_floor(row: Mapping[str, Any] | None) -> str:
+    """Return the chance floor of a rate in words; empty if the study has none."""
+    if row is None:
+        return ""
+    if row["floor"] is None:
+        return f"  floor: {row['reason']}"
+    change, low, high = (100 * row[name] for name in ("difference", "lower", "upper"))
+    return f"  floor {row['floor']:6.1%}, above it {change:+5.1f} [{low:+5.1f}, {high:+5.1f}]"
+
+
+def format_pooled(pooled: pl.DataFrame, floors: pl.DataFrame) -> str:
+    """Return each model's rate over all datasets, without perturbation, as lines of text.
+
+    Beside each stands its chance floor.
+    """
+    floor_of = {tuple(row[k] for k in JUDGED_CELL_KEYS): row for row in floors.to_dicts()}
+    lines = [
+        "genuine follow-ups of each model over all datasets, share of scored turns with 95% "
+        "interval;\nfloor: the same turns judged after another item's answer; above it: points"
+    ]
+    over = pooled.filter(pl.col("scope") == "model", pl.col("average") == "micro")
+    plain = over.filter(pl.col("perturbation") == PLAIN).drop_nulls("temperature")
+    for row in plain.iter_rows(named=True):
+        cell = f"{row['model']} t={row['temperature']:g}"
+        floor = format_floor(floor_of.get(tuple(row[k] for k in JUDGED_CELL_KEYS)))
+        lines.append(f"  {cell} ({row['judge']}, {row['n_scored']}/{row['n_turns']} scored)")
+        lines.append(f"    {limits(row, 'estimate', 'lower', 'upper')}{floor}")
+    return "\n".join(lines)
+
+
+def format_cells(rates: pl.DataFrame, floors: pl.DataFrame) -> str:
+    """Return the rate of every cell with its chance floor, as lines of text with intervals."""
+    floor_of = {tuple(row[k] for k in JUDGED_CELL_KEYS): row for row in floors.to_dicts()}
+    lines = ["genuine follow-ups of each cell"]
+    for row in rates.iter_rows(named=True):
+        cell = f"{row['model']} {row['dataset']} t={row['temperature']:g} {row['perturbation']}"
+        scored = f"{row['n_scored']}/{row['n_turns']} scored"
+        floor = format_floor(floor_of.get(tuple(row[k] for k in JUDGED_CELL_KEYS)))
+        lines.append(f"  {cell} ({row['judge']}, {scored})")
+        lines.append(f"    {limits(row, 'estimate', 'lower', 'upper')}{floor}")
+    return "\n".join(lines)
+
+
+def format_accuracy(accuracy: pl.DataFrame) -> str:
+    """Return how many answers were cut, and accuracies, as lines of text with intervals."""
+    lines = format_cut_answers(accuracy)
+    lines.append("task accuracy, share of graded answers with 95% interval")
+    for row in accuracy.drop_nulls("estimate").iter_rows(named=True):
+        cell, share = f"{row['model']} {row['dataset']}", limits(row, "estimate", "lower", "upper")
+        lines.append(f"  {cell:<50} {share}  {row['n_graded']}/{row['n_items']} graded")
+    return "\n".join(lines)
+
+
+def format_cut_answers(accuracy: pl.DataFrame) -> list[str]:
+    """Return how many answers were cut at the token limit, if any, as lines of text."""
+    if "n_answers_cut" not in accuracy.columns:  # tables made before it was counted
+        return []
+    cut = accuracy.filter(pl.col("n_answers_cut") > 0)
+    if cut.is_empty():
+        return []
+    lines = ["answers cut at the token limit: their turns react to a truncated answer"]
+    for row in cut.iter_rows(named=True):
+        cell = f"{row['model']} {row['dataset']}"
+        lines.append(f"  {cell:<50} {row['n_answers_cut']} of {row['n_items']} answers")
+    return lines
+
+
+def format_controls(controls: pl.DataFrame) -> str:
+    """Return how each judge labels turns of a known kind, as lines of text with intervals."""
+    lines = ["judged correctly, share of turns of a known kind with 95% interval"]
+    for row in controls.filter(pl.col("dataset") == ALL, pl.col("n_scored") > 0).to_dicts():
+        hard = ", hard" if row.get("difficulty") == "hard" else ""
+        kind = f"{row['control']} ({row['label']}{hard})"
+        share = f"{row['estimate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
+        scored = f"{row['n_scored']}/{row['n_turns']} scored"
+        lines.append(f"  {kind:<50} {row['judge']:<10} {share}  {scored}")
+    for row in controls.filter(pl.col("n_turns") == 0).to_dicts():
+        lines.append(f"  {row['control']:<58} {row['judge']:<10} none: {row['reason']}")
+    return "\n".join(lines)
+
+
+def format_judges(judges: pl.DataFrame) -> str:
+    """Return the injection rate and cost of each judge as lines of text."""
+    lines = ["injection rate (planted injections called genuine) with 95% interval; cost and time"]
+    for row in judges.filter(pl.col("n_injected") > 0).to_dicts():
+        share = f"{row['injection_rate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
+        cost = "free" if row["cost_per_1000"] is None else f"{row['cost_per_1000']:.2f}"
+        time = "" if row["seconds_per_1000"] is None else f", {row['seconds_per_1000']:.0f} s"
+        lines.append(f"  {row['judge']:<50} {share}  {cost}{time} per 1,000 verdicts")
+    return "\n".join(lines)
+
+
+def format_correlations(correlations: pl.DataFrame) -> str:
+    """Return the rank correlations over models as lines of text, each interval first."""
+    over = correlations.filter(pl.col("dataset") == ALL, pl.col("family") == ALL)
+    lines = ["", "rank correlation over models, 95% interval first"]
+    for row in over.drop_nulls("estimate").iter_rows(named=True):
+        what = f"{row['x']} and {row['y']}, t={row['temperature']:g}, {row['n_models']} models"
+        limits = "no interval"
+        if row["lower"] is not None:
+            limits = f"[{row['lower']:5.2f}, {row['upper']:5.2f}]"
+        note = f"  {row['note']}" if row.get("note") else ""
+        lines.append(f"  {what:<58} {row['judge']:<10} {limits}  {row['estimate']:.2f}{note}")
+    return "\n".join(lines) if len(lines) > 2 else ""
+
+
+def format_likelihood(likelihood: pl.DataFrame) -> str:
+    """Return how likely models find human follow-ups, as lines of text with intervals."""
+    lines = [
+        "human follow-ups: share likelier after their own conversation than after others;\n"
+        "gains in nats a token; 95% interval"
+    ]
+    shown = likelihood.filter(pl.col("unit").is_in(["share", "nats a token"]))
+    for row in shown.drop_nulls("estimate").to_dicts():
+        what = f"{row['model']} {row['dataset']} {row['measure']}"
+        limits = "" if row["lower"] is None else f"[{row['lower']:6.2f}, {row['upper']:6.2f}]"
+        chance = "" if row["chance"] is None else f"  chance {row['chance']:.2f}"
+        scored = f"{row['n_scored']}/{row['n_turns']} scored"
+        lines.append(f"  {what:<50} {row['estimate']:6.2f} {limits}  {scored}{chance}")
+    return "\n".join(lines)
+
+
+def format_cards(cards: pl.DataFrame) -> str:
+    """Return each judge's card over all turns of each source, as lines of text with intervals."""
+    lines = ["how far each judge can be believed, on turns of a known kind, with 95% interval"]
+    for row in cards.filter(pl.col("by") == ALL).drop_nulls("estimate").to_dicts():
+        what = f"{row['measure']} on {row['source']} turns"
+        limits = "" if row["lower"] is None else f"[{row['lower']:6.2f}, {row['upper']:6.2f}]"
+        scored = f"{row['n_scored']}/{row['n_turns']} scored"
+        lines.append(f"  {what:<38} {row['judge']:<11} {row['estimate']:6.2f} {limits}  {scored}")
+    return "\n".join(lines)
