@@ -11,7 +11,7 @@ import pytest
 
 from userturn.config.load import load_config
 from userturn.generation.collect import collect_user_turns
-from userturn.generation.resume import finished_plans, n_settled
+from userturn.generation.resume import finished_plans, n_finished
 from userturn.generation.sweep import run_sweep
 from userturn.storage.parquet import write_table
 from userturn.study.cells import Cell
@@ -59,7 +59,7 @@ def lost_cell(noted_cell: Grid) -> Grid:
 def settled(grid: Grid) -> int | None:
     identity = request_identity(grid, "tiny", read_description(grid, "tiny"))
     pending = Pending(grid).identities("tiny")
-    return n_settled(pending, finished_plans(grid, "tiny", "1of1", pending, identity))
+    return n_finished(pending, finished_plans(grid, "tiny", "1of1", pending, identity))
 
 
 def test_sweep_that_is_requeued_after_its_end_leaves_the_same_marker(noted_cell: Grid) -> None:

@@ -13,10 +13,10 @@ from tests.support.synthetic_study import RUBRIC, write_study
 from userturn.cli.compare import compare_studies
 from userturn.cli.format_rates import format_correlations
 from userturn.errors import UserError
-from userturn.storage.parquet import write_markdown
 from userturn.tables import correlations
 from userturn.tables.accuracy import accuracy
 from userturn.tables.anchors import anchors
+from userturn.tables.file_formats import write_markdown
 from userturn.tables.make_tables import Material
 from userturn.workflow.registry import tables_of
 

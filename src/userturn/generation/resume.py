@@ -63,7 +63,7 @@ def _finished(journal: Path, planned: Mapping[str, set[str]]) -> dict[str, set[s
     return {identity: keys for identity, keys in planned.items() if keys <= there}
 
 
-def n_settled(
+def n_finished(
     pending: Collection[str], finished: Mapping[str, Mapping[str, set[str]]]
 ) -> int | None:
     """Return the number of a shard's requests if everything pending is finished, else None."""

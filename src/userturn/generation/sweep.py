@@ -15,7 +15,7 @@ from userturn.generation.ask_engine import RequestRunner
 from userturn.generation.collect import shown_answers
 from userturn.generation.loaded_model import LoadedModel, load_model
 from userturn.generation.planner import Planner
-from userturn.generation.resume import finished_plans, n_settled
+from userturn.generation.resume import finished_plans, n_finished
 from userturn.generation.score_plans import scoring_plans
 from userturn.generation.sweep_plan import PendingPlans
 from userturn.models.engine import load_engine
@@ -50,7 +50,7 @@ def run_sweep(
         description = read_description(grid, model)
         identity = request_identity(grid, model, description)
         finished = finished_plans(grid, model, shard, wanted, identity)
-        n_found, n_asked = n_settled(wanted, finished), 0
+        n_found, n_asked = n_finished(wanted, finished), 0
         if n_found is None:
             loaded = load_model(grid, model, description)
             runner = request_runner(grid, loaded, stop)

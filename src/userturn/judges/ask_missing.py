@@ -47,7 +47,7 @@ class BrokenEndpointError(UserError):
 
 
 @dataclass
-class Asker:
+class QuestionRunner:
     """Asks one judge the questions that a dataset's journal has no decision on.
 
     Attributes:
@@ -175,7 +175,7 @@ async def ask_missing(session: Session, questions: Iterable[Question]) -> None:
 
         with Writer(decisions.folder) as journal, account:
             try:
-                await Asker(session, journal).ask(asked_once(), progress)
+                await QuestionRunner(session, journal).ask(asked_once(), progress)
             except CapReachedError:
                 n_left = progress.n_requests - progress.n_done
                 raise cap_reached(session.about, account.cap, n_left) from None

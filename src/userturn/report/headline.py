@@ -53,7 +53,7 @@ def rates_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[d
     return rows
 
 
-def worth_of_judge(tables: Tables, judge: str) -> dict[str, Any]:
+def evidence_for_judge(tables: Tables, judge: str) -> dict[str, Any]:
     """Return the evidence on a judge: its card, and the planted failure that it misses most.
 
     Returns:
@@ -116,5 +116,5 @@ def headline(tables: Tables, judge: str, models: Sequence[str]) -> dict[str, Any
         "answers": answers_cut(tables),
         "models": of_models,
         "floors": floors_of_models(tables, judge, models),
-        **worth_of_judge(tables, judge),
+        **evidence_for_judge(tables, judge),
     }

@@ -18,6 +18,7 @@ disagreements.py: turns that a judge and people label differently.
 equivalence.py: whether the claims of claims.py hold.
 failure_profiles.py: share of each label.
 families.py: family, size and base of each model.
+file_formats.py: a table as Parquet, CSV, Markdown and LaTeX.
 health.py: empty, cut, failed and unscored turns of each cell.
 held_out.py: marks the datasets that a trained model has seen.
 interactions.py: whether conditions change families equally.

@@ -12,8 +12,8 @@ from userturn.humans.rater_pairs import labelled_beside_judges
 from userturn.judges.rubric import Rubric, read_rubric
 from userturn.provenance.job_record import recorded
 from userturn.storage.key_columns import TURN_KEYS
-from userturn.storage.parquet import write_all
 from userturn.study.grid import Grid
+from userturn.tables.file_formats import write_all
 from userturn.tables.item_counts import count_items
 from userturn.tables.judge_validity import warning
 from userturn.workflow.humans import HumanGrid
