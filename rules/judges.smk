@@ -46,3 +46,21 @@ rule serve_judge:
         pending=by_wildcards(study.judges.pending_identities),
     script:
         "../scripts/serve_judge.py"
+
+
+rule batch_judge:
+    """Ask a judge about every pending cell of it, in batches that the cells share."""
+    input:
+        user_turns=by_wildcards(study.judges.pending_turns),
+        datasets=by_wildcards(study.judges.pending_datasets),
+    output:
+        marker="results/judging/batches/{judge}.json",
+    log:
+        "logs/batch_judge/{judge}.log",
+    localrule: True
+    conda:
+        "../envs/judge.yaml"
+    params:
+        pending=by_wildcards(study.judges.pending_identities),
+    script:
+        "../scripts/batch_judge.py"

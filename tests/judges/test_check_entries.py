@@ -35,6 +35,7 @@ def test_shipped_judges_can_be_asked(config: dict[str, Any]) -> None:
     [
         ({"key_variable": "sk-abc123"}, "judges.j.key_variable: expected the NAME"),
         ({"serve": True}, "judges.j: expected either `base_url` or `serve: true`"),
+        ({"serve": True, "batch": True, "base_url": ...}, "judges.j: a judge that is served here"),
         ({"base_url": "http://me:pw@host/v1"}, "judges.j.base_url: contains a user name"),
         ({"settings": {}}, "judges.j.settings: max_cost needs a limit"),
         ({"rubric": "data/nowhere.yaml"}, "judges.j: the file 'data/nowhere.yaml' does not exist"),
@@ -45,7 +46,8 @@ def test_endpoint_that_cannot_be_asked_is_refused(
 ) -> None:
     config["judges"]["j"] = ENDPOINT | LIMITED
     check_judges(config)
-    config["judges"]["j"] |= changes
+    changed = config["judges"]["j"] | changes
+    config["judges"]["j"] = {key: value for key, value in changed.items() if value is not ...}
     assert message(config).startswith(said)
 
 

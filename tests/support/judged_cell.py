@@ -52,7 +52,9 @@ def judge(
     return one
 
 
-def cell(results: Path, *turns: str, name: str = "cells/m/d/t0/none") -> CellToJudge:
+def cell(
+    results: Path, *turns: str, name: str = "cells/m/d/t0/none", dataset: str = "d"
+) -> CellToJudge:
     """Write a cell with some turns, each of its own item."""
     folder = results / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,7 +63,7 @@ def cell(results: Path, *turns: str, name: str = "cells/m/d/t0/none") -> CellToJ
     table = pl.DataFrame(
         {
             "model": "m",
-            "dataset": "d",
+            "dataset": dataset,
             "temperature": 0.0,
             "perturbation": "none",
             "item": ids,

@@ -55,14 +55,22 @@ def test_controls_have_no_floor_and_every_other_cell_has_one(demo: dict[str, Any
     assert len(floor.cells) == 2 * 2 * 2
 
 
-def test_a_served_judge_judges_the_swapped_turns_in_its_one_job(demo: dict[str, Any]) -> None:
-    served = {"kind": "endpoint", "serve": True, "model": "made/up", "settings": {}}
-    demo["judges"]["served"] = served | {"gpus": 0}
-    demo["run"]["judges"] = ["heuristic", "served"]
+@pytest.mark.parametrize(
+    ("how", "marker"),
+    [
+        ({"serve": True}, "results/judging/apart.json"),
+        ({"base_url": "http://h/v1", "batch": True}, "results/judging/batches/apart.json"),
+    ],
+)
+def test_a_served_judge_and_one_asked_by_batch_judge_the_swapped_turns_in_their_one_job(
+    demo: dict[str, Any], how: dict[str, Any], marker: str
+) -> None:
+    apart = {"kind": "endpoint", "model": "made/up", "settings": {}, "gpus": 0}
+    demo["judges"]["apart"] = apart | how
+    demo["run"]["judges"] = ["heuristic", "apart"]
     judges = Study(Grid(demo, "results-that-are-not-there")).judges
     model, dataset = ChanceFloorGrid(judges.grid).sources[0]
     path = f"results/chance_floor/{model}/{dataset}/user_turns.parquet"
-    assert path in judges.pending_turns("served")
-    assert judges.marker_of_chance_floor(model, dataset, "served") == [
-        "results/judging/served.json"
-    ]
+    assert path in judges.pending_turns("apart")
+    assert judges.marker_of_chance_floor(model, dataset, "apart") == [marker]
+    assert judges.marker_of_chance_floor(model, dataset, "heuristic") == []

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.support.batch_server import BatchServer
 from tests.support.judge_server import GENUINE, Asked, JudgeServer, completion, http, judge_server
 from tests.support.snakemake_runs import SNAKEMAKE, planned, run, snakemake
 from tests.workflow.test_audit import forge, rewrite
@@ -105,13 +106,23 @@ def test_rejudge_asks_again_exactly_what_was_unscored(
     study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CANARY_KEY", KEY)
-    with judge_server(lambda asked: completion("?" if asked.number % 3 else GENUINE)) as server:
+    api = BatchServer(first=json.dumps(GENUINE))
+
+    def answer(asked: Asked) -> bytes | None:
+        is_chat = asked.path.endswith("/chat/completions")
+        said = completion("?" if asked.number % 3 else GENUINE)
+        return said if is_chat else api(asked)
+
+    with judge_server(answer) as server:
         add_judge(study, entry(server, concurrency=1))
-        change_study(study, max_unscored_share=1.0)
+        change_study(study, judges__pooled=entry(server, batch=True), max_unscored_share=1.0)
+        change_study(study, run__judges=["heuristic", "canary", "pooled"])
         run(study, "--until", "judge")
         verdicts = [pl.read_parquet(p) for p in study.rglob("verdicts/canary.parquet")]
         n_unscored = len({t for v in verdicts for t in v.filter(pl.col("label").is_null())["item"]})
         assert n_unscored
+        # All cells of the one dataset share a batch, of which no question is asked again below.
+        assert len(api.batches) == 1 and len(list(study.rglob("verdicts/pooled.parquet"))) == 4
         before = len(server.asked)
         lost = sum(
             json.loads(line)["outcome"] == "unscored"

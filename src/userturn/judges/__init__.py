@@ -5,6 +5,7 @@ ask_by_batch.py: everything out through the Batch API, then a wait for all of it
 ask_missing.py: looks each question up in the judge's journal, or asks it.
 batch_api.py: batches of one judge and dataset: submitted, waited for, put into the journal.
 batch_file.py: a file of questions, as large as the API takes.
+batch_judge.py: asks about many cells through the Batch API, in batches that the cells share.
 batch_notes.py: notes on each batch, so that a job finds it again after a kill.
 batch_replies.py: the lines of a batch's output.
 budget.py: counts every request before it is sent and stops at the cap.
@@ -22,6 +23,7 @@ kinds.py: the interface of a kind of judge; finds the kind that an entry names.
 language.py: whether a text is English, by its script and function words.
 model_names.py: whether the model that answered is the one that was requested.
 parse_reply.py: reads a judge's reply strictly; anything unclear is unscored.
+pending_cells.py: works through all cells that a judge has yet to judge, in one job.
 phrases.py: phrases that show the heuristic judge who speaks and what a turn refers to.
 question.py: the prompt for a user turn, and the identity of that question.
 rate_limit.py: how many requests may be in flight: more while latency holds, fewer on 429.

@@ -49,7 +49,7 @@ def _opened(session: Session, questions: Callable[[], Iterable[Question]]) -> It
     transport = openai.DefaultHttpxClient(trust_env=not endpoint.is_here)
     client = openai.OpenAI(api_key=key, base_url=endpoint.url, max_retries=0, http_client=transport)
     reader = client.with_options(max_retries=RETRIES)
-    with only_writer(folder), session.account, client:
+    with only_writer(folder), session.account, session.watched(), client:
         try:
             yield Batches(client, reader, session, BatchNotes(folder), questions)
         except openai.OpenAIError as error:

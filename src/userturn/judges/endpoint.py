@@ -49,6 +49,8 @@ def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
         )
     if ("base_url" in entry) == entry["serve"]:
         raise ConfigError(f"{where}: expected either `base_url` or `serve: true`")
+    if entry["serve"] and entry["batch"]:
+        raise ConfigError(f"{where}: a judge that is served here has no Batch API; remove `batch`")
     if "@" in entry.get("base_url", ""):
         raise ConfigError(f"{where}.base_url: contains a user name; expected https://host/v1")
     has_limit = set(TOKEN_LIMITS) & set(entry["settings"])

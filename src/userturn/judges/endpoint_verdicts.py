@@ -21,7 +21,6 @@ from userturn.judges.question import JudgePrompt, Question, ask_about_turn, load
 from userturn.judges.rate_limit import Pace
 from userturn.judges.session import Session
 from userturn.judges.verdict import ERROR, UserTurn, Verdict, verdict_schema
-from userturn.logs import say
 from userturn.storage.parquet import PART
 
 
@@ -95,9 +94,6 @@ async def ask_judge(session: Session, questions: Iterable[Question]) -> None:
     Raises:
         UserError: the endpoint is broken, or the hard cap forbids another request.
     """
-    account = session.account
-    if account.cap is not None and account.price is None:
-        say(f"{session.about}: the judge's entry has no price, so max_cost does not stop it")
     if session.endpoint.settings["batch"]:
         from userturn.judges.ask_by_batch import ask_by_batch  # imports openai, which takes 2 s
 
@@ -105,9 +101,8 @@ async def ask_judge(session: Session, questions: Iterable[Question]) -> None:
         ask_by_batch([(session, lambda: held)])
     else:
         async with session.endpoint:
-            await ask_missing(session, questions)
-    if n := account.spent.n_unmetered:
-        say(f"{session.about}: {n} replies without token counts; each counts as the maximum")
+            with session.watched():
+                await ask_missing(session, questions)
 
 
 def endpoint_verdicts(
@@ -124,9 +119,7 @@ def endpoint_verdicts(
     reasons: list[str | None] = []
     for part in cell.parts(LARGEST_BATCH if judge.settings["batch"] else PART):
         keys, decisions = keys_and_decisions(judge, prompt, part)
-        # A job of its own asked the judge that it served; its errors are counted below.
-        settles = decisions.get if judge.settings["serve"] else decisions.is_finished
-        if not all(key is None or settles(key) for key in keys):
+        if not _is_settled(judge, keys, decisions):
             endpoint = endpoint or open_endpoint(judge, schema_of(judge, prompt), n_at_once)
             asyncio.run(ask_about_cell(judge, endpoint, prompt, part, decisions))
         verdicts = decided(keys, decisions)
@@ -134,6 +127,22 @@ def endpoint_verdicts(
         yield part, verdicts
     check_error_share(judge, cell.name(judge.results), reasons)
     check_unscored_share(judge, cell.name(judge.results), reasons)
+
+
+def _is_settled(judge: Judge, keys: Sequence[str | None], decisions: Decisions) -> bool:
+    """Tell whether a part of a cell needs no asking.
+
+    A judge that works through all cells in one job has asked there: its errors are not asked about
+    again for each cell, unless the Batch API left too many.
+    """
+    found = [decisions.get(key) for key in keys if key is not None]
+    outcomes = ["unclear" if one is None else one.outcome for one in found]
+    n_errors = outcomes.count("error")
+    if judge.settings["serve"]:
+        return None not in found
+    if judge.settings["batch"] and n_errors <= judge.max_error_share * len(found):
+        return "unclear" not in outcomes
+    return n_errors == 0 and "unclear" not in outcomes
 
 
 def verdicts_in_journal(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> list[Verdict]:

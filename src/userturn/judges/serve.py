@@ -23,13 +23,12 @@ from userturn.judges.endpoint_verdicts import (
     schema_of,
 )
 from userturn.judges.judge import CellToJudge, Judge
+from userturn.judges.pending_cells import judge_pending_cells
 from userturn.judges.question import load_prompt
 from userturn.logs import say
 from userturn.models.fetch import model_folder
 from userturn.models.vllm import CPU_SETTINGS, VLLM_ENVIRONMENT
 from userturn.signals import end_with_parent
-from userturn.storage.atomic_files import write_json
-from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import PART
 
 SERVER = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
@@ -162,10 +161,6 @@ def serve_judge(
         UserError: as `fill_journal`.
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("error: ended by SIGTERM"))
-    cells = []
-    for path in paths_to_user_turns:
-        dataset = CellToJudge(path, "").dataset
-        cells.append(CellToJudge(path, f"{folder_of_items}/{dataset}.parquet"))
-    n_asked = fill_journal(judge, cells)
-    marker = {"pending": sorted(pending), "n_cells": len(cells), "n_asked": n_asked}
-    write_json(marker, path_to_marker, fingerprint(marker["pending"]))
+    judge_pending_cells(
+        fill_journal, judge, pending, paths_to_user_turns, folder_of_items, path_to_marker
+    )

@@ -1,11 +1,14 @@
 """The endpoint, journal and account that one job uses to ask a judge."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from userturn.judges.budget import Account
 from userturn.judges.decide import Read
 from userturn.judges.decisions import Decisions
 from userturn.judges.http_client import Endpoint
+from userturn.logs import say
 
 
 @dataclass(frozen=True)
@@ -25,3 +28,13 @@ class Session:
     decisions: Decisions
     account: Account
     about: str
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Say first whether the cap holds, and at the end how many replies were not metered."""
+        account = self.account
+        if account.cap is not None and account.price is None:
+            say(f"{self.about}: the judge's entry has no price, so max_cost does not stop it")
+        yield
+        if n := account.spent.n_unmetered:
+            say(f"{self.about}: {n} replies without token counts; each counts as the maximum")

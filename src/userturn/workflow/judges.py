@@ -83,15 +83,15 @@ class JudgeGrid:
 
     @cached_property
     def pending(self) -> dict[str, list[str]]:
-        """The pending folders of each judge that is served by a job of its own."""
+        """The pending folders of each judge that works through all of them in one job."""
         return {
             judge: sorted(self._pending(judge))
             for judge, settings in self.grid.judges.items()
-            if settings.get("serve")
+            if settings.get("serve") or settings.get("batch")
         }
 
     def pending_turns(self, judge: str) -> list[str]:
-        """Return the user turns that a served judge has to judge."""
+        """Return the user turns that the one job of a judge has to judge."""
         return [f"results/{folder}/user_turns.parquet" for folder in self.pending[judge]]
 
     def pending_datasets(self, judge: str) -> list[str]:
@@ -100,28 +100,30 @@ class JudgeGrid:
         return [f"results/datasets/{dataset}.parquet" for dataset in sorted(datasets)]
 
     def pending_identities(self, judge: str) -> list[str]:
-        """Return the sorted identities of the verdicts that a served judge has to give."""
+        """Return the sorted identities of the verdicts that the one job of a judge has to give."""
         return sorted(self._identity(folder, judge) for folder in self.pending[judge])
 
     def marker_of_cell(self, cell: Cell, judge: str) -> list[str]:
-        """Return the job that serves a judge and that a cell's verdicts wait for, if any."""
+        """Return the marker of the one job of a judge that a cell waits for, if any."""
         return self._marker(f"cells/{cell.folder}", judge)
 
     def marker_of_controls(self, model: str, dataset: str, judge: str) -> list[str]:
-        """Return the job that serves a judge and that a control's verdicts wait for, if any."""
+        """Return the marker of the one job of a judge that a control waits for, if any."""
         return self._marker(f"controls/{model}/{dataset}", judge)
 
     def marker_of_chance_floor(self, model: str, dataset: str, judge: str) -> list[str]:
-        """Return the job that serves a judge and that a chance floor waits for, if any."""
+        """Return the marker of the one job of a judge that a chance floor waits for, if any."""
         return self._marker(f"chance_floor/{model}/{dataset}", judge)
 
     def marker_of_labelled(self, judge: str) -> list[str]:
-        """Return the job that serves a judge and that the labelled turns wait for, if any."""
+        """Return the marker of the one job of a judge that the labelled turns wait for, if any."""
         return self._marker(LABELLED, judge)
 
     def _marker(self, folder: str, judge: str) -> list[str]:
-        is_pending = folder in self.pending.get(judge, [])
-        return [f"results/judging/{judge}.json"] if is_pending else []
+        if folder not in self.pending.get(judge, []):
+            return []
+        is_served = self.grid.judges[judge].get("serve")
+        return [f"results/judging/{'' if is_served else 'batches/'}{judge}.json"]
 
     @property
     def prices(self) -> dict[str, Any]:

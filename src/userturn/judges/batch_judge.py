@@ -1,0 +1,82 @@
+"""Ask a judge about many cells through the Batch API: all cells of a dataset share its batches."""
+
+from collections.abc import Iterator, Sequence
+
+from userturn.judges.ask_by_batch import Asked, ask_by_batch
+from userturn.judges.decisions import Decisions
+from userturn.judges.endpoint_verdicts import open_endpoint, questions_about, schema_of
+from userturn.judges.judge import CellToJudge, Judge
+from userturn.judges.parse_reply import Reply, read_verdict
+from userturn.judges.pending_cells import judge_pending_cells
+from userturn.judges.question import JudgePrompt, Question, load_prompt
+from userturn.judges.session import Session
+from userturn.storage.parquet import PART
+
+
+def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
+    """Ask a judge the missing questions about some cells in batches, return how many cells.
+
+    Each dataset's questions are counted in one account, because its cells share the batches.
+
+    Raises:
+        UserError: as `ask_by_batch`.
+    """
+    prompt = load_prompt(judge.settings)
+    by_dataset: dict[str, list[CellToJudge]] = {}
+    for cell in cells:
+        by_dataset.setdefault(cell.dataset, []).append(cell)
+    n_lacking, asked = 0, []
+    for dataset, of_dataset in sorted(by_dataset.items()):
+        lacking = [cell for cell in of_dataset if _lacks_any(judge, prompt, cell)]
+        if lacking:
+            asked.append(_asked(judge, prompt, dataset, lacking))
+        n_lacking += len(lacking)
+    if asked:
+        ask_by_batch(asked)
+    return n_lacking
+
+
+def _questions(prompt: JudgePrompt, cells: Sequence[CellToJudge]) -> Iterator[Question]:
+    """Yield the question about each turn of some cells, a part of a cell at a time."""
+    for part in (part for cell in cells for part in cell.parts(PART)):
+        yield from filter(None, questions_about(part, prompt))
+
+
+def _lacks_any(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> bool:
+    keys = [question.key for question in _questions(prompt, [cell])]
+    decisions = Decisions(judge.journal(cell.dataset), keys)
+    return not all(map(decisions.is_finished, keys))
+
+
+def _asked(judge: Judge, prompt: JudgePrompt, dataset: str, cells: Sequence[CellToJudge]) -> Asked:
+    """Return the session of a dataset's cells, and what makes their questions anew."""
+
+    def read(reply: Reply) -> dict[str, str]:
+        return read_verdict(reply, prompt.labels)
+
+    keys = (question.key for question in _questions(prompt, cells))
+    session = Session(
+        open_endpoint(judge, schema_of(judge, prompt), judge.settings["concurrency"]),
+        read,
+        Decisions(judge.journal(dataset), keys),
+        judge.account(f"batches/{dataset}"),
+        f"judge {judge.name}: {len(cells)} cells of {dataset}",
+    )
+    return session, lambda: _questions(prompt, cells)
+
+
+def batch_judge(
+    judge: Judge,
+    pending: Sequence[str],
+    paths_to_user_turns: Sequence[str],
+    folder_of_items: str,
+    path_to_marker: str,
+) -> None:
+    """Fill a judge's journal for every pending cell by batches, and write the marker.
+
+    Raises:
+        UserError: as `ask_by_batch`.
+    """
+    judge_pending_cells(
+        fill_journal, judge, pending, paths_to_user_turns, folder_of_items, path_to_marker
+    )

@@ -1,0 +1,40 @@
+"""Work through all cells that a judge has yet to judge in one job, and write the job's marker.
+
+The verdicts go into the judge's journal, where the jobs of the cells then find them.
+"""
+
+from collections.abc import Callable, Sequence
+
+from userturn.judges.judge import CellToJudge, Judge
+from userturn.storage.atomic_files import write_json
+from userturn.storage.hashing import fingerprint
+
+Fill = Callable[[Judge, Sequence[CellToJudge]], int]
+"""Asks a judge the missing questions about some cells; returns how many cells lacked any."""
+
+
+def judge_pending_cells(
+    fill: Fill,
+    judge: Judge,
+    pending: Sequence[str],
+    paths_to_user_turns: Sequence[str],
+    folder_of_items: str,
+    path_to_marker: str,
+) -> None:
+    """Fill a judge's journal for every pending cell, and write the marker.
+
+    Args:
+        fill: asks the missing questions.
+        judge: the judge.
+        pending: identities of the verdicts of the cells.
+        paths_to_user_turns: the cells' user turns.
+        folder_of_items: folder of the datasets' items.
+        path_to_marker: the file to write at the end.
+    """
+    cells = []
+    for path in paths_to_user_turns:
+        dataset = CellToJudge(path, "").dataset
+        cells.append(CellToJudge(path, f"{folder_of_items}/{dataset}.parquet"))
+    n_asked = fill(judge, cells)
+    marker = {"pending": sorted(pending), "n_cells": len(cells), "n_asked": n_asked}
+    write_json(marker, path_to_marker, fingerprint(marker["pending"]))
