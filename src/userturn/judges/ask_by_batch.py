@@ -19,12 +19,15 @@ ROUNDS = 2  # all questions, then the repairs and what had no reply
 UNUSABLE = 20  # replies, and none that can be read: no repair is paid for
 
 
-def ask_by_batch(asked: Sequence[Asked]) -> None:
+def ask_by_batch(asked: Sequence[Asked], n_rounds: int = ROUNDS) -> None:
     """Ask through the Batch API for what journals lack, and wait for the replies.
+
+    Batches that an earlier job left open are waited for first.
 
     Args:
         asked: sessions, each of another dataset, and what makes their questions anew. The endpoints
             need not be open.
+        n_rounds: how often to ask; 0 only waits for the open batches.
 
     Raises:
         UserError: the API cannot be used or refuses a batch, no reply can be read, or the hard cap
@@ -37,7 +40,7 @@ def ask_by_batch(asked: Sequence[Asked]) -> None:
             for one in pool.notes.open():
                 pool.session.account.reserve(one.most)
         _raise_refused([refusal for pool in pools for refusal in pool.collect_open()], False)
-        for _ in range(ROUNDS):
+        for _ in range(n_rounds):
             _ask_round(pools)
 
 

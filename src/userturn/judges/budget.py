@@ -65,7 +65,8 @@ class Account:
     _began: float = 0.0
 
     def __enter__(self) -> Self:
-        """Return the account; its file is made with the first request."""
+        """Return the account, with nothing in it; its file is made with the first request."""
+        self.spent, self.in_flight, self.reserved = Spent(), Spent(), Spent()
         self._began = time.monotonic()
         self._path = self.folder / self.judge / f"{socket.gethostname()}-{uuid.uuid4().hex}.account"
         return self

@@ -13,6 +13,7 @@ from userturn.errors import UserError
 from userturn.judges.api_keys import read_key
 from userturn.judges.ask_missing import ask_missing, ask_without_journal
 from userturn.judges.batch_file import LARGEST_BATCH
+from userturn.judges.batch_notes import BatchNotes
 from userturn.judges.decisions import Decision, Decisions, Said, decision_of
 from userturn.judges.http_client import Endpoint
 from userturn.judges.judge import CellToJudge, Judge
@@ -91,15 +92,18 @@ async def ask_about_cell(
 async def ask_judge(session: Session, questions: Iterable[Question]) -> None:
     """Ask a judge one by one or in batches, as its entry says; otherwise like `ask_missing`.
 
+    Questions that are out in a batch are waited for in both cases, so that none is paid for twice.
+
     Raises:
         UserError: the endpoint is broken, or the hard cap forbids another request.
     """
-    if session.endpoint.settings["batch"]:
-        from userturn.judges.ask_by_batch import ask_by_batch  # imports openai, which takes 2 s
+    by_batch = session.endpoint.settings["batch"]
+    if by_batch or BatchNotes(session.decisions.folder).open():
+        from userturn.judges.ask_by_batch import ROUNDS, ask_by_batch  # openai: 2 s
 
-        held = list(questions)
-        ask_by_batch([(session, lambda: held)])
-    else:
+        held = list(questions) if by_batch else []
+        ask_by_batch([(session, lambda: held)], ROUNDS if by_batch else 0)
+    if not by_batch:
         async with session.endpoint:
             with session.watched():
                 await ask_missing(session, questions)
