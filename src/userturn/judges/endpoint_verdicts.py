@@ -137,8 +137,10 @@ def _is_settled(judge: Judge, keys: Sequence[str | None], decisions: Decisions) 
     """Tell whether a part of a cell needs no asking.
 
     A judge that works through all cells in one job has asked there: its errors are not asked about
-    again for each cell, unless the Batch API left too many.
+    again for each cell, unless the Batch API left too many. A batch that is out is waited for.
     """
+    if BatchNotes(decisions.folder).open():
+        return False
     found = [decisions.get(key) for key in keys if key is not None]
     outcomes = ["unclear" if one is None else one.outcome for one in found]
     n_errors = outcomes.count("error")
