@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from tests.support.batch_server import BatchServer
-from tests.support.judge_server import GENUINE, Asked, http, judge_server
-from tests.support.judged_cell import cell, judge, spent, verdicts_of
+from tests.support.judge_server import GENUINE, Asked, completion, http, judge_server
+from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
 from userturn.errors import UserError
 from userturn.judges import batch_api
 from userturn.judges.batch_judge import fill_journal
+from userturn.judges.batch_notes import cost_of_abandoned
 from userturn.judges.judge import CellToJudge
+from userturn.judges.usage import money
 
 pytestmark = pytest.mark.slow
 
@@ -104,6 +106,27 @@ def test_error_that_a_batch_left_is_asked_again_by_its_cell_only_beyond_the_limi
             reasons = verdicts_of(one, found[2])["unscored_reason"].to_list()
             assert reasons[0] is None and "status 500" in reasons[1]
     assert n_sent(api) == n_files
+
+
+def test_batch_that_no_job_waits_for_stays_in_the_cap_and_then_in_the_ledger(
+    tmp_path: Path,
+) -> None:
+    api, reply = BatchServer(first=json.dumps(GENUINE)), completion(GENUINE)
+    api.says["look"] = [http(401, b"{}")]
+    about = cell(tmp_path, *[f"Why {n}?" for n in range(20)])
+    other = cell(tmp_path, *[f"How {n}?" for n in range(20)], name="cells/m/e/t0", dataset="e")
+    with judge_server(lambda one: reply if "chat" in one.path else api(one)) as server:
+        with pytest.raises(UserError, match="the Batch API cannot be used"):
+            verdicts_of(judge(tmp_path, server.url, batch=True), about)
+        most = cost_of_abandoned(tmp_path / "journal/judges", {"j": PRICE})
+        # A token a byte, of questions of more than 2,000 bytes, and 100 tokens written.
+        assert most > 20 * (2_000 + 100 * 10) / 1e6
+        with pytest.raises(UserError, match="stopped before max_cost"):
+            verdicts_of(judge(tmp_path, server.url, cap=most + 0.01), other)
+        assert money(spent(tmp_path), PRICE) <= 0.01
+        verdicts_of(judge(tmp_path, server.url), about)  # asked one by one from now on
+        assert n_sent(api) == [20] and spent(tmp_path).n_requests > 20
+    assert cost_of_abandoned(tmp_path / "journal/judges", {"j": PRICE}) == 0
 
 
 def test_pool_that_stopped_is_found_again_and_nothing_is_sent_twice(tmp_path: Path) -> None:

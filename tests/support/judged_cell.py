@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from tests.support.snakemake_runs import ROOT
-from userturn.judges.budget import read_accounts
+from userturn.judges.account_files import read_accounts
 from userturn.judges.endpoint_verdicts import endpoint_verdicts, open_endpoint, schema_of
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.judge_cell import judge_cell

@@ -12,7 +12,7 @@ from userturn.audit.rerun_sample import Reruns, SampledRow, draw_rows_by, rerun_
 from userturn.audit.trust import check_key_may_be_sent
 from userturn.datasets.prepare import read_items
 from userturn.errors import UserError
-from userturn.judges.budget import read_accounts
+from userturn.judges.account_files import read_accounts
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.usage import Spent, money

@@ -16,7 +16,7 @@ from userturn.controls.labelled_turns import (
     read_labelled,
     take_labelled_turns,
 )
-from userturn.judges.budget import read_accounts
+from userturn.judges.account_files import read_accounts
 from userturn.judges.judge import CellToJudge
 from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of

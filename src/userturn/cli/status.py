@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from userturn.cli.arguments import chosen_grid, take_configuration
-from userturn.judges.budget import AccountOnDisk, read_accounts
+from userturn.judges.account_files import AccountOnDisk, read_accounts
 from userturn.judges.usage import Spent
 from userturn.storage.journal import files_of_journal, read_lines
 from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes, table_of

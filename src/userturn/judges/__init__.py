@@ -1,5 +1,6 @@
 """Label user turns: one user turn in, one verdict out.
 
+account_files.py: accounts as they are on disk, each written by one process.
 api_keys.py: keys of endpoints, read from the environment and kept out of every file.
 ask_by_batch.py: everything out through the Batch API, then a wait for all of it.
 ask_missing.py: looks each question up in the judge's journal, or asks it.

@@ -1,10 +1,12 @@
 """Notes on each batch beside a judge's journal, so that a job finds it again after a kill."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from userturn.judges.usage import Spent
+from userturn.judges.account_files import is_held
+from userturn.judges.usage import Price, Spent, money
 from userturn.storage.journal import Writer, read_journal
 
 UNKNOWN_REQUEST = 100_000  # bytes, if the note of a file lacks the size of its requests
@@ -74,3 +76,18 @@ class BatchNotes:
             for file, note in sorted(uploaded.items())
             if file not in collected
         ]
+
+
+def cost_of_abandoned(journals: Path, prices: Mapping[str, Price]) -> float:
+    """Return the most that the batches may cost that are out and that no job waits for.
+
+    Args:
+        journals: folder of the journals of all judges, each with one for each dataset.
+        prices: prices of the judges.
+    """
+    total = 0.0
+    for folder in sorted(journals.glob("*/*/batches")):
+        judge, lock = folder.parts[-3], folder.parent / "lock"
+        if judge in prices and not (lock.exists() and is_held(lock)):
+            total += sum(money(one.most, prices[judge]) for one in BatchNotes(folder.parent).open())
+    return total

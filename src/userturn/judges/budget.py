@@ -11,17 +11,17 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 from userturn.errors import UserError
+from userturn.judges.account_files import SLOT, read_accounts
 from userturn.judges.usage import Price, Spent, metered, money
-from userturn.storage.journal import decode_line, encode_line
+from userturn.storage.journal import encode_line
 from userturn.storage.locks import alone
 
-SLOT = 1024  # bytes
 SHARE = 8  # a process takes one part in so many of what is free at a time
 
 
@@ -48,6 +48,7 @@ class Account:
         price: price of the judge's tokens, for the cap.
         cap: money that all accounts together may never exceed, or None.
         prices: prices of all judges, to add up what the others spent.
+        of_open_batches: returns what the batches may cost that are out and that no job waits for.
     """
 
     folder: Path
@@ -56,6 +57,7 @@ class Account:
     price: Price | None = None
     cap: float | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
+    of_open_batches: Callable[[], float] = lambda: 0.0
     spent: Spent = field(default_factory=Spent)
     in_flight: Spent = field(default_factory=Spent)
     reserved: Spent = field(default_factory=Spent)
@@ -133,6 +135,7 @@ class Account:
                 for account in read_accounts(self.folder)
                 if account.path != self._path
             )
+            others += self.of_open_batches()
             if others + need > self.cap:
                 return False
             self.allowance = need + (self.cap - others - need) / SHARE
@@ -180,70 +183,3 @@ class Account:
     def decided(self) -> None:
         """Count one question that ended with a decision; saved with the next request."""
         self.spent.n_verdicts += 1
-
-
-@dataclass(frozen=True)
-class AccountOnDisk:
-    """An account that a process left or has open."""
-
-    path: Path
-    judge: str
-    cell: str
-    spent: Spent
-    in_flight: Spent
-    allowance: float
-    price: Price | None = None
-
-    @property
-    def total(self) -> Spent:
-        """The total spent; a request without a known end counts at its largest possible size."""
-        return self.spent + self.in_flight
-
-    def cost(self, prices: Mapping[str, Price]) -> float | None:
-        """Return the money spent, at the judge's last known price if the config has none.
-
-        None if no price is known.
-        """
-        price = prices.get(self.judge, self.price)
-        return None if price is None else money(self.total, price)
-
-    def claim(self, prices: Mapping[str, Price]) -> float:
-        """Return the money that others cannot use: the allowance while held, else the cost."""
-        spent = self.cost(prices) or 0.0
-        return max(spent, self.allowance) if self.allowance and _is_held(self.path) else spent
-
-
-def _is_held(path: Path) -> bool:
-    with path.open("rb+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
-    return False
-
-
-def read_account(path: Path) -> AccountOnDisk | None:
-    """Read an account from the newer of its intact slots; None if it has none."""
-    data = path.read_bytes()
-    slots = [data[i : i + SLOT].lstrip(b" \0") for i in (0, SLOT)]
-    records = [record for slot in slots if (record := decode_line(slot)) is not None]
-    if not records:
-        return None
-    last = max(records, key=lambda record: record["number"])
-    return AccountOnDisk(
-        path,
-        last["judge"],
-        last["cell"],
-        Spent(**last["spent"]),
-        Spent(**last["in_flight"]),
-        last["allowance"],
-        last.get("price"),
-    )
-
-
-def read_accounts(folder: Path) -> Iterator[AccountOnDisk]:
-    """Yield every account of a study, in the order of their paths."""
-    for path in sorted(folder.glob("*/*.account")):
-        account = read_account(path)
-        if account is not None:
-            yield account

@@ -3,11 +3,13 @@
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from userturn.judges.batch_notes import cost_of_abandoned
 from userturn.judges.budget import Account
 from userturn.judges.usage import Price
 from userturn.judges.verdict import UserTurn
@@ -46,8 +48,9 @@ class Judge:
 
     def account(self, cell: str) -> Account:
         """Return a new account for one cell."""
-        price = self.prices.get(self.name)
-        return Account(self.accounts, self.name, cell, price, self.cap, self.prices)
+        price, journals = self.prices.get(self.name), self.results / "journal" / "judges"
+        abandoned = partial(cost_of_abandoned, journals, self.prices)
+        return Account(self.accounts, self.name, cell, price, self.cap, self.prices, abandoned)
 
 
 @dataclass(frozen=True)

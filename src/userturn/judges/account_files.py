@@ -1,0 +1,79 @@
+"""Accounts of judges on disk: what each process spent, and what it may still spend."""
+
+import fcntl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from userturn.judges.usage import Price, Spent, money
+from userturn.storage.journal import decode_line
+
+SLOT = 1024  # bytes
+
+
+@dataclass(frozen=True)
+class AccountOnDisk:
+    """An account that a process left or has open."""
+
+    path: Path
+    judge: str
+    cell: str
+    spent: Spent
+    in_flight: Spent
+    allowance: float
+    price: Price | None = None
+
+    @property
+    def total(self) -> Spent:
+        """The total spent; a request without a known end counts at its largest possible size."""
+        return self.spent + self.in_flight
+
+    def cost(self, prices: Mapping[str, Price]) -> float | None:
+        """Return the money spent, at the judge's last known price if the config has none.
+
+        None if no price is known.
+        """
+        price = prices.get(self.judge, self.price)
+        return None if price is None else money(self.total, price)
+
+    def claim(self, prices: Mapping[str, Price]) -> float:
+        """Return the money that others cannot use: the allowance while held, else the cost."""
+        spent = self.cost(prices) or 0.0
+        return max(spent, self.allowance) if self.allowance and is_held(self.path) else spent
+
+
+def is_held(path: Path) -> bool:
+    """Tell whether a process holds the lock of a file."""
+    with path.open("rb+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
+def read_account(path: Path) -> AccountOnDisk | None:
+    """Read an account from the newer of its intact slots; None if it has none."""
+    data = path.read_bytes()
+    slots = [data[i : i + SLOT].lstrip(b" \0") for i in (0, SLOT)]
+    records = [record for slot in slots if (record := decode_line(slot)) is not None]
+    if not records:
+        return None
+    last = max(records, key=lambda record: record["number"])
+    return AccountOnDisk(
+        path,
+        last["judge"],
+        last["cell"],
+        Spent(**last["spent"]),
+        Spent(**last["in_flight"]),
+        last["allowance"],
+        last.get("price"),
+    )
+
+
+def read_accounts(folder: Path) -> Iterator[AccountOnDisk]:
+    """Yield every account of a study, in the order of their paths."""
+    for path in sorted(folder.glob("*/*.account")):
+        account = read_account(path)
+        if account is not None:
+            yield account
