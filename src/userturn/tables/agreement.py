@@ -81,6 +81,7 @@ def _rows(comparison: Comparison, labels: Sequence[str], seed: int) -> Iterator[
         for scale, of_scale in (("genuine", [GENUINE, "not genuine"]), ("label", list(labels))):
             columns = [IN_SCALE[scale].get(rater, rater) for rater in raters]
             seen = part.filter(pl.sum_horizontal(pl.col(c).is_not_null() for c in columns) > 1)
+            counts = (seen.height, seen.select("dataset", "item").n_unique())
             for weights in ("study",) if kind == "judge-judge" else ("study", "sample"):
                 where = [kind, first, second, scale, family, weights]
                 generator = np.random.default_rng(int(fingerprint([seed, where]), 16))
@@ -88,7 +89,6 @@ def _rows(comparison: Comparison, labels: Sequence[str], seed: int) -> Iterator[
                 if weights == "sample":
                     rated = rated._replace(weights=np.ones(len(rated.weights)))
                 for name, found in estimate_all(rated, names, generator).items():
-                    counts = (seen.height, seen.select("dataset", "item").n_unique())
                     yield _row(where, name, counts, found)
 
 

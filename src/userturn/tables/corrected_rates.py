@@ -30,7 +30,8 @@ SCOPES = {
     "family": ["family", "perturbation"],
     ALL: ["perturbation"],
 }
-CONTRASTS = {"contrast": COORDINATES, "contrast over datasets": OVER_DATASETS}
+CONTRASTS = {"contrast": "cell", "contrast over datasets": "model and temperature"}  # of a scope
+Groups = Mapping[tuple[Any, ...], Domain]  # by the values of a scope's columns
 SCHEMA: Schema = {
     "scope": pl.String,
     "family": pl.String,
@@ -63,10 +64,10 @@ def table(material: Material) -> pl.DataFrame:
 def _rate(domain: Domain) -> dict[str, Any]:
     reason = domain.reason
     if reason:
-        return {**domain.counts(), "reason": reason}
-    found = domain.corrected()
+        return {**domain.counts, "reason": reason}
+    found = domain.corrected
     rate = {name: getattr(found, name) for name in ("estimate", "lower", "upper", "tuning")}
-    return {**domain.counts(), **rate}
+    return {**domain.counts, **rate}
 
 
 def _drawn_cells(domain: Domain) -> Domain:
@@ -75,12 +76,11 @@ def _drawn_cells(domain: Domain) -> Domain:
     return domain.part(turns, domain.drawn)
 
 
-def _rates(domain: Domain, scope: str) -> list[dict[str, Any]]:
+def _rates(groups: Groups, scope: str) -> list[dict[str, Any]]:
     """Return a row for each group of a scope."""
-    by = SCOPES[scope]
     return [
-        {"scope": scope, **dict(zip(by, values, strict=True)), **_rate(part)}
-        for values, part in domain.parts(by).items()
+        {"scope": scope, **dict(zip(SCOPES[scope], values, strict=True)), **_rate(part)}
+        for values, part in groups.items()
     ]
 
 
@@ -88,7 +88,7 @@ def _contrast(condition: Domain, base: Domain) -> dict[str, Any]:
     """Return the difference of two domains' rates on the items that both have."""
     shared = condition.turns.select(ITEM_KEYS).unique().join(base.turns, on=ITEM_KEYS, how="semi")
     first, second = condition.of_items(shared), base.of_items(shared)
-    counts = [first.counts(), second.counts()]
+    counts = [first.counts, second.counts]
     row: dict[str, Any] = {name: sum(c[name] for c in counts) for name in ("n_turns", "n_labelled")}
     plain = [c["plain_estimate"] for c in counts]
     if None not in plain:
@@ -99,15 +99,14 @@ def _contrast(condition: Domain, base: Domain) -> dict[str, Any]:
     if reason:
         return row | {"reason": reason}
     related = correlation(first.turns, second.turns)
-    limits = contrast(first.corrected(), second.corrected(), related)
+    limits = contrast(first.corrected, second.corrected, related)
     return row | dict(zip(("estimate", "lower", "upper"), limits, strict=True))
 
 
-def _contrasts(domain: Domain, scope: str) -> list[dict[str, Any]]:
+def _contrasts(groups: Groups, scope: str) -> list[dict[str, Any]]:
     """Return a row for each group against the unperturbed and against the coolest one."""
-    by = CONTRASTS[scope]
-    groups = domain.parts(by)
-    coolest = min(domain.turns["temperature"], default=0.0)
+    by = SCOPES[CONTRASTS[scope]]
+    coolest = min((values[by.index("temperature")] for values in groups), default=0.0)
     rows = []
     for values, part in groups.items():
         group = dict(zip(by, values, strict=True))
@@ -123,9 +122,11 @@ def _contrasts(domain: Domain, scope: str) -> list[dict[str, Any]]:
 def _of_judge(domain: Domain) -> list[dict[str, Any]]:
     """Return the rows of one judge: rates of every scope, then contrasts."""
     pools = _drawn_cells(domain)
-    rows = [row for scope in SCOPES for row in _rates(domain if scope == "cell" else pools, scope)]
-    over = {"contrast": domain, "contrast over datasets": pools}
-    return rows + [row for scope in CONTRASTS for row in _contrasts(over[scope], scope)]
+    groups = {
+        scope: (domain if scope == "cell" else pools).parts(by) for scope, by in SCOPES.items()
+    }
+    rows = [row for scope in SCOPES for row in _rates(groups[scope], scope)]
+    return rows + [row for name, of in CONTRASTS.items() for row in _contrasts(groups[of], name)]
 
 
 def corrected_rates(

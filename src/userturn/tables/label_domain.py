@@ -1,7 +1,9 @@
 """A domain: some cells' turns judged by one judge, the sample drawn from them, people's labels."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,7 +23,8 @@ from userturn.tables.turn_clusters import rate_over
 NOT_DRAWN = "none of its turns was drawn; name a new round in humans.rounds"
 
 
-class Domain(NamedTuple):
+@dataclass(frozen=True)
+class Domain:
     """Some cells' turns judged by one judge, the sample drawn from them, and people's labels."""
 
     turns: pl.DataFrame  # family, keys, item; `genuine` by the judge, null without a label
@@ -34,7 +37,12 @@ class Domain(NamedTuple):
         return Domain(turns, drawn, self.labelled.filter(pl.col("id").is_in(ids)))
 
     def of_items(self, items: pl.DataFrame) -> "Domain":
-        """Return the part of the domain with the given items (columns dataset, item)."""
+        """Return the part of the domain with the given items (columns dataset, item).
+
+        A domain that has no other items is returned itself, so that its rate is computed once.
+        """
+        if self.turns.join(items, on=ITEM_KEYS, how="anti").is_empty():
+            return self
         turns, drawn = (
             t.join(items, on=ITEM_KEYS, how="semi", maintain_order="left")
             for t in (self.turns, self.drawn)
@@ -54,7 +62,7 @@ class Domain(NamedTuple):
         """The judge's labels as numbers, 0 for turns without one."""
         return self.turns["genuine"].fill_null(False).cast(pl.Float64).to_numpy()
 
-    @property
+    @cached_property
     def reason(self) -> str | None:
         """The reason why the rate of this domain cannot be corrected, or None."""
         if self.drawn.is_empty():
@@ -80,8 +88,9 @@ class Domain(NamedTuple):
             table["stratum"].to_numpy(),
         )
 
+    @cached_property
     def corrected(self) -> Corrected:
-        """Return the corrected rate; call it only if `reason` is None."""
+        """The corrected rate; ask for it only if `reason` is None."""
         clusters = self.turns.select(pl.concat_str(ITEM_KEYS, separator="\n")).to_series()
         predictions = self.predictions
         effect = design_effect(predictions, clusters.to_numpy())
@@ -91,8 +100,9 @@ class Domain(NamedTuple):
         """Return the judge's own rate, with the limits of `tables/rates`."""
         return rate_over(self.turns, ITEM_KEYS)[0]
 
+    @cached_property
     def counts(self) -> dict[str, Any]:
-        """Return the counts and the plain rate."""
+        """The counts and the plain rate."""
         plain = self.plain()._asdict()
         return {
             "n_turns": self.turns.height,

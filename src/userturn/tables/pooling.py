@@ -1,17 +1,20 @@
 """Pool the turns of cells over items, datasets, models and families."""
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from userturn.stats.arrays import Floats
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.tables.item_counts import RATE
 
 AVERAGES = ("micro", "macro")
+COUNTS = ("n_turns", "n_scored", "n_positive")
 
 SCOPES = {
     "model and dataset": ["model", "family", "dataset"],
@@ -52,15 +55,8 @@ def patterns(items: pl.DataFrame, keys: Sequence[str], positive: str) -> pl.Data
     return counts.with_columns(texts).sort(*keys, "n_turns", "n_scored", "n_positive")
 
 
-def _bounds(datasets: Sequence[pl.DataFrame], average: str) -> dict[str, float]:
+def _bounds(totals: Floats, average: str) -> dict[str, float]:
     """Return coverage and the rate over all turns with every unscored one negative, or positive."""
-    totals = np.array(
-        [
-            [(d[name] * d["n_items"]).sum() for name in ("n_turns", "n_scored", "n_positive")]
-            for d in datasets
-        ],
-        dtype=float,
-    )
     if average == "micro":
         totals = totals.sum(0, keepdims=True)
     turns, scored, positive = totals.T
@@ -71,23 +67,21 @@ def _bounds(datasets: Sequence[pl.DataFrame], average: str) -> dict[str, float]:
     }
 
 
-def _rate(datasets: Sequence[pl.DataFrame], average: str) -> dict[str, Any]:
-    columns = ("n_items", "n_scored", "n_positive")
-    arrays = [
-        Patterns(*(d[name].cast(pl.Float64).to_numpy() for name in columns)) for d in datasets
-    ]
-    interval, method = clustered_rate(arrays, average)
-    table = pl.concat(datasets)
-    seen = interval.estimate is not None
+def _rate(datasets: Sequence[Floats], average: str) -> dict[str, Any]:
+    """Return a rate; each dataset is an array of patterns, with rows `n_items` and COUNTS."""
+    totals = np.stack([counts[1:] @ counts[0] for counts in datasets])
+    seen = [Patterns(n, scored, positive) for n, _, scored, positive in datasets]
+    interval, method = clustered_rate(seen, average)
+    is_scored = interval.estimate is not None
     return {
         "average": average,
         "n_datasets": len(datasets),
-        "n_items": table["n_items"].sum(),
-        **{n: (table[n] * table["n_items"]).sum() for n in ("n_turns", "n_scored", "n_positive")},
+        "n_items": round(sum(n.sum() for n, *_ in datasets)),
+        **dict(zip(COUNTS, map(round, totals.sum(0)), strict=True)),
         **interval._asdict(),
-        "interval": method if seen else None,
-        **_bounds(datasets, average),
-        "reason": None if seen else "no turn was scored",
+        "interval": method if is_scored else None,
+        **_bounds(totals, average),
+        "reason": None if is_scored else "no turn was scored",
     }
 
 
@@ -113,9 +107,10 @@ def pool(
     counts = per_item(items, keys, positives)
     rows = []
     for counted in positives:
-        table = patterns(counts, keys, counted)
-        for names, group in table.partition_by(by, as_dict=True, maintain_order=True).items():
-            datasets = group.partition_by("dataset", maintain_order=True)
+        table = patterns(counts, keys, counted).group_by(keys, maintain_order=True)
+        of_datasets = table.agg("n_items", *COUNTS).iter_rows()
+        for names, found in groupby(of_datasets, key=lambda row: row[: len(by)]):
+            datasets = [np.array(row[len(keys) :], dtype=float) for row in found]
             for average in averages[: len(datasets)]:
                 row = _rate(datasets, average)
                 rows.append(dict(zip(by, names, strict=True)) | {"counted": counted, **row})

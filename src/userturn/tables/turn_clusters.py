@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 from userturn.stats.clustered import Patterns, clustered_rate
@@ -22,6 +23,6 @@ def rate_over(
         positive: the column that is counted, null for an unscored turn.
     """
     seen = turns.group_by(clusters).agg(y=pl.col(positive).sum(), m=pl.col(positive).count())
-    counts = seen.group_by("m", "y").agg(n=pl.len()).sort("m", "y")
-    arrays = (counts[name].cast(pl.Float64).to_numpy() for name in ("n", "m", "y"))
-    return clustered_rate([Patterns(*arrays)], "micro")
+    counts, n = np.unique(seen.select("m", "y").to_numpy(), axis=0, return_counts=True)
+    m, y = counts.T.astype(float)
+    return clustered_rate([Patterns(n.astype(float), m, y)], "micro")
