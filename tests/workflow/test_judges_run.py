@@ -16,6 +16,11 @@ from tests.support.snakemake_runs import SNAKEMAKE, planned, run, snakemake
 from tests.workflow.test_audit import forge, rewrite
 from tests.workflow.test_rerun import change_study
 from userturn.audit.run import audit
+from userturn.cli.judge_calls import calls_of, price_of
+from userturn.cli.study_size import dataset_size
+from userturn.config.load import load_config
+from userturn.study.grid import Grid
+from userturn.tables.costs import costs
 
 pytestmark = pytest.mark.slow
 
@@ -102,27 +107,73 @@ def test_study_with_an_endpoint_leaks_no_key_and_pays_once(
     assert len(server.asked) == n_asked
 
 
-def test_rejudge_asks_again_exactly_what_was_unscored(
+class Sometimes:
+    """Says "?" to two of three requests, and serves batches, of which every reply can be used."""
+
+    def __init__(self) -> None:
+        """Begin with nothing asked."""
+        self.batches = BatchServer(first=json.dumps(GENUINE))
+        self.chats: list[str] = []
+
+    def __call__(self, asked: Asked) -> bytes | None:
+        """Answer one request; a token has four characters of the messages."""
+        if not asked.path.endswith("/chat/completions"):
+            return self.batches(asked)
+        texts = [message["content"] for message in asked.body["messages"]]
+        self.chats.append(texts[-1])
+        content = "?" if len(self.chats) % 3 != 1 else json.dumps(GENUINE)
+        usage = {"prompt_tokens": sum(map(len, texts)) // 4, "completion_tokens": 40}
+        choice = {"finish_reason": "stop", "message": {"content": content}}
+        return http(200, json.dumps({"choices": [choice], "usage": usage}).encode())
+
+
+JUDGED = ("judge", "judge_controls", "judge_swapped", "judge_labelled")
+
+
+def with_controls(study: Path, server: JudgeServer) -> None:
+    """Give a study a judge that is asked directly, one by batch, and every kind of control."""
+    add_judge(study, entry(server))
+    change_study(study, judges__pooled=entry(server, batch=True), max_unscored_share=1.0)
+    change_study(study, run__judges=["heuristic", "canary", "pooled"])
+    human = {"file": "data/demo/follow_ups.jsonl", "fields": {"id": "id", "messages": "messages"}}
+    human |= {"verifier": "none", "condition": "gold_context", "limit": 20}
+    change_study(study, datasets__follow_ups=human)
+    controls = {"human": ["follow_ups"], "planted": 2, "chance_floor": 6, "labelled": True}
+    change_study(study, controls=controls)
+
+
+def check_plan(study: Path, chats: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare what was asked, and what it cost, with the plan."""
+    monkeypatch.chdir(study)
+    grid = Grid(load_config(["config.yaml", "study.yaml"]), "results")
+    sizes = {name: dataset_size(grid, name) for name in grid.datasets}
+    calls = calls_of(grid, "canary", sizes)
+    n_first = sum("An earlier reply" not in text for text in chats)
+    # Equal questions are asked once, and some answers are too short for every plant.
+    assert 0.85 * calls.n <= n_first <= calls.n
+    assert 1.3 * n_first < len(chats) <= 2 * calls.n
+    money = price_of(grid.all_judges["canary"], calls)
+    assert money is not None
+    spent = costs(grid.accounts_folder, grid.prices)
+    cost = spent.filter(pl.col("judge") == "canary")["cost"].sum()
+    # "About" counts one request for each question, of which a half took two here.
+    assert money[0] / 2 < cost * n_first / len(chats) < money[0] and cost < money[1]
+
+
+def test_rejudge_asks_again_exactly_what_was_unscored_and_the_plan_bounds_what_was_asked(
     study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CANARY_KEY", KEY)
-    api = BatchServer(first=json.dumps(GENUINE))
-
-    def answer(asked: Asked) -> bytes | None:
-        is_chat = asked.path.endswith("/chat/completions")
-        said = completion("?" if asked.number % 3 else GENUINE)
-        return said if is_chat else api(asked)
-
-    with judge_server(answer) as server:
-        add_judge(study, entry(server, concurrency=1))
-        change_study(study, judges__pooled=entry(server, batch=True), max_unscored_share=1.0)
-        change_study(study, run__judges=["heuristic", "canary", "pooled"])
-        run(study, "--until", "judge")
+    answers = Sometimes()
+    with judge_server(answers) as server:
+        with_controls(study, server)
+        run(study, "--until", *JUDGED)
+        check_plan(study, answers.chats, monkeypatch)
         verdicts = [pl.read_parquet(p) for p in study.rglob("verdicts/canary.parquet")]
-        n_unscored = len({t for v in verdicts for t in v.filter(pl.col("label").is_null())["item"]})
-        assert n_unscored
-        # All cells of the one dataset share a batch, of which no question is asked again below.
-        assert len(api.batches) == 1 and len(list(study.rglob("verdicts/pooled.parquet"))) == 4
+        assert sum(table["label"].null_count() for table in verdicts)
+        # The cells of a dataset share a batch: of the items, the human and the labelled turns.
+        assert len(answers.batches.batches) == 3
+        assert len(list(study.rglob("verdicts/pooled.parquet"))) == len(verdicts) == 8
         before = len(server.asked)
         lost = sum(
             json.loads(line)["outcome"] == "unscored"
@@ -134,10 +185,10 @@ def test_rejudge_asks_again_exactly_what_was_unscored(
         done = subprocess.run(command, cwd=study, text=True, capture_output=True)
         assert f"canary: {lost} unscored replies" in done.stdout, done.stderr
         server.answer = lambda _: completion(GENUINE)
-        run(study, "--until", "judge")
+        run(study, "--until", *JUDGED)
         assert len(server.asked) - before == lost
         again = [pl.read_parquet(p) for p in study.rglob("verdicts/canary.parquet")]
-        assert len(again) == 4 and all(table["label"].null_count() == 0 for table in again)
+        assert all(table["label"].null_count() == 0 for table in again)
 
 
 def test_missing_key_is_one_sentence_before_anything_is_asked(

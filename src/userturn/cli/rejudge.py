@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +16,7 @@ from userturn.storage.journal import Writer, checksum_of, files_of_journal, read
 from userturn.study.check import check_study
 from userturn.study.grid import Grid, read_rounds
 from userturn.study.judge import judge_of
+from userturn.workflow.labelled import LABELLED
 
 HELP = "ask a judge again about unscored turns"
 
@@ -54,7 +56,8 @@ def void_unscored(journal: Path) -> int:
 def incomplete(results: Path, judge: str) -> list[str]:
     """Return the folders with a user turn that has no verdict by a judge."""
     folders = []
-    for path in sorted(results.glob(f"c*/**/verdicts/{judge}.parquet")):
+    found = [results.glob(f"{of}/verdicts/{judge}.parquet") for of in ("c*/**", LABELLED)]
+    for path in sorted(chain(*found)):
         reasons = pl.read_parquet(path, columns=["unscored_reason"])["unscored_reason"].drop_nulls()
         if not reasons.str.starts_with("no user turn").all():
             folders.append(path.parent.parent.relative_to(results).as_posix())
