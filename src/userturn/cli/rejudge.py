@@ -10,6 +10,7 @@ import polars as pl
 from userturn.cli.arguments import take_configuration
 from userturn.config.load import load_config
 from userturn.errors import UserError
+from userturn.grading.grade import STAYED_OPEN
 from userturn.judges.kinds import kind_of
 from userturn.storage.atomic_files import write_text
 from userturn.storage.journal import Writer, checksum_of, files_of_journal, read_lines, record_of
@@ -64,6 +65,17 @@ def incomplete(results: Path, judge: str) -> list[str]:
     return folders
 
 
+def incomplete_grades(grid: Grid, judge: str) -> list[str]:
+    """Return the grades by a judge's rubrics of which a criterion stayed open."""
+    found = []
+    for dataset in (name for name in grid.datasets if grid.grader(name) == judge):
+        for path in sorted(grid.results.glob(f"grades/*/{dataset}.parquet")):
+            reasons = pl.read_parquet(path, columns=["reason"])["reason"].drop_nulls()
+            if reasons.str.contains(STAYED_OPEN, literal=True).any():
+                found.append(path.with_suffix("").relative_to(grid.results).as_posix())
+    return found
+
+
 def rejudge(configfiles: list[str], results: str, name: str) -> str:
     """Void a judge's unscored replies, so that the next run asks about those turns and no others.
 
@@ -80,7 +92,8 @@ def rejudge(configfiles: list[str], results: str, name: str) -> str:
         )
     journals = sorted(judge_of(grid, name).journal("x").parent.glob("*/"))
     n_void = sum(void_unscored(journal) for journal in journals)
-    folders, path = incomplete(grid.results, name), grid.rounds_path(name)
+    folders = incomplete(grid.results, name) + incomplete_grades(grid, name)
+    path = grid.rounds_path(name)
     rounds = read_rounds(path)
     again = rounds | {folder: rounds.get(folder, 0) + 1 for folder in folders}
     write_text(json.dumps(again, indent=1, sort_keys=True) + "\n", path)

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+STAYED_OPEN = "criteria stayed open"  # in the reason of a grade that a judge may still give
+
 
 class Case(NamedTuple):
     """One answer with the data of its item that grade it."""

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from userturn.grading.grade import Grade
+from userturn.grading.grade import STAYED_OPEN, Grade
 from userturn.judges.decisions import Decisions
 from userturn.judges.endpoint_verdicts import ask_judge, check_error_share, open_endpoint
 from userturn.judges.judge import Judge
@@ -95,7 +95,7 @@ def _grade(row: Mapping[str, Any], keys: Sequence[str], decisions: Decisions) ->
     said = [decision.said for decision in found if decision is not None and decision.said]
     if len(said) < len(keys):
         failed = any(decision is None or decision.outcome == "error" for decision in found)
-        missing = f"{len(keys) - len(said)} of {len(keys)} criteria stayed open"
+        missing = f"{len(keys) - len(said)} of {len(keys)} {STAYED_OPEN}"
         return Grade(None, f"{ERROR}{missing}" if failed else missing)
     points = [rubric["points"] for rubric in json.loads(row["verifier_arguments"])["rubrics"]]
     total = score(points, [decision["met"] for decision in said])

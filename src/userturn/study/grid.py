@@ -197,7 +197,11 @@ class Grid:
 
     @cached_property
     def _rounds(self) -> dict[str, dict[str, int]]:
-        return {name: read_rounds(self.rounds_path(name)) for name in self.judges}
+        return {name: read_rounds(self.rounds_path(name)) for name in self.asked_judges}
+
+    def n_rejudged(self, judge: str, folder: str) -> int:
+        """Return how often a judge's unscored verdicts on a folder, or its grades, were voided."""
+        return self._rounds[judge].get(folder, 0)
 
     def rounds_path(self, judge: str) -> Path:
         """Return the file with the number of times that a judge's unscored verdicts were voided."""
@@ -212,7 +216,7 @@ class Grid:
             folder: folder of the turns, below the results.
         """
         identity = fingerprint([turns, judge, self.judge_identity(judge)])
-        n = self._rounds[judge].get(folder, 0)
+        n = self.n_rejudged(judge, folder)
         return fingerprint([identity, n]) if n else identity
 
     @cached_property

@@ -1,5 +1,7 @@
 """Params of rules/grading.smk: the verifier of a dataset, and the identity of grades."""
 
+from typing import Any
+
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 
@@ -18,9 +20,11 @@ class GradingGrid:
         return self.grid.datasets[dataset]["verifier"]
 
     def identity_of(self, model: str, dataset: str) -> str:
-        """Return the identity of a model's grades on a dataset."""
+        """Return the identity of a model's grades on a dataset; voiding open ones changes it."""
         judge = self.grid.grader(dataset)
-        asked = [self.grid.judge_identity(judge)] if judge else []
+        asked: list[Any] = [self.grid.judge_identity(judge)] if judge else []
+        if judge and (n := self.grid.n_rejudged(judge, f"grades/{model}/{dataset}")):
+            asked.append(n)
         answers = self.grid.answers_identity(model, dataset)
         return fingerprint([GRADES_VERSION, answers, self.verifier(dataset), *asked])
 
