@@ -19,6 +19,11 @@ UNSEEN_BUT_JOINERS = f"[{_OTHER_UNSEEN}]"
 _SHOWN = re.compile(UNSEEN_BUT_JOINERS)
 
 
+def show_codes(text: str) -> str:
+    """Return a text for a page: what a reader cannot see is written as ⟦U+XXXX⟧."""
+    return _SHOWN.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", text)
+
+
 def show_unseen(text: str) -> str:
     r"""Return a text for a terminal: what a reader cannot see is written as \uXXXX.
 

@@ -144,6 +144,23 @@ def test_same_results_give_the_same_bytes(grid: Grid, page: Path) -> None:
     assert {p: p.read_bytes() for p in page.parent.rglob("*.*") if p.is_file()} == first
 
 
+def test_what_a_reader_cannot_see_is_shown_by_its_code(tmp_path: Path) -> None:
+    grid = Grid(made_up_config(["a-1b"], ["open"]), tmp_path)
+    write_results(grid, 1, lambda cell, i: "\u202egnp.exe \x1b[31m\nnext line")
+    assert "⟦U+202E⟧gnp.exe ⟦U+001B⟧[31m\nnext line" in read_data(build(grid), "cell-1-0")["texts"]
+
+
+def test_every_table_has_all_its_rows_in_a_data_file(grid: Grid, page: Path) -> None:
+    shown = next(table for table in known(page)["tables"] if table["name"] == "rates")
+    assert len(read_data(page, "table-rates")) == shown["n"] == 2 * len(grid.cells)
+
+
+def test_page_says_what_the_study_was_made_from(page: Path) -> None:
+    assert ["model", "a-1b", "made/up, revision f0"] in known(page)["made"]
+    assert ["dataset", "open", "none"] in known(page)["made"]
+    assert ["judge", "heuristic", "kind heuristic"] in known(page)["made"]
+
+
 def test_large_cell_is_split_into_files_of_500(tmp_path: Path) -> None:
     config = made_up_config(["a-1b"], ["open"], (0,), ("none",), ("heuristic",))
     grid = Grid(config, tmp_path)
@@ -215,6 +232,16 @@ def test_headline_has_the_floor_of_unperturbed_turns_over_all_datasets() -> None
     assert shown == [("n", 0.0, 0.4), ("m", 0.0, 0.1), ("m", 1.0, 0.1)]
 
 
+def test_headline_has_the_rates_that_people_corrected_by_model_and_temperature() -> None:
+    row = {"scope": "model and temperature", "model": "m", "perturbation": "none", "judge": "j"}
+    row |= {"n_labelled": 30, "estimate": 0.1, "lower": 0.0, "upper": 0.2}
+    others = [{"scope": "model"}, {"judge": "k"}, {"estimate": None}, {"perturbation": "truncate"}]
+    rows = [{**row, "temperature": 0.0}] + [{**row, "temperature": 1.0, **o} for o in others]
+    found = headline({"corrected_rates": pl.DataFrame(rows)}, "j", ["m"])["corrected"]
+    limits = {"estimate": 0.1, "lower": 0.0, "upper": 0.2}
+    assert found == [{"model": "m", "temperature": 0.0, "n_labelled": 30, **limits}]
+
+
 def test_headline_has_accuracy_beside_the_follow_up_rate_of_the_same_items() -> None:
     pooled = pl.DataFrame({"judge": ["j"], "scope": ["model"], "average": ["micro"],
                            "perturbation": ["none"], "model": ["m"], "temperature": [0.0],
@@ -236,6 +263,7 @@ def test_headline_without_tables_is_empty() -> None:
         "answers": None,
         "models": [],
         "floors": [],
+        "corrected": [],
         "card": [],
         "weakest": None,
     }
@@ -256,7 +284,7 @@ def test_table_shows_the_primary_judge_first_and_only_columns_that_are_there() -
     shown = shown_table("controls", table, "b")
     assert [heading for heading, _ in shown["columns"]] == ["control", "judge", "judged correctly"]
     assert shown["rows"][0] == [("y",), ("b",), (0.2, 0.1, 0.3)]
-    assert (len(shown["rows"]), shown["n"]) == (2, 2)
+    assert len(shown["rows"]) == 2
 
 
 def test_numbers_that_json_lacks_are_shown_as_none() -> None:

@@ -6,11 +6,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from tests.support.browser import needs_chromium
 from tests.support.made_up_results import build, made_up_config, write_results
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
+from userturn.unseen import show_codes
 
 pytestmark = [pytest.mark.slow, needs_chromium]
 HOSTILE = [
@@ -87,7 +89,7 @@ def test_hostile_turns_are_text_and_do_nothing(tab: Any, uri: str) -> None:
         tab.wait_for_function(
             "i => document.querySelector('#view h1')?.firstChild.data === `open-${i}`", arg=i
         )
-        assert tab.wait_for_selector("#turn-text").text_content() == turn
+        assert tab.wait_for_selector("#turn-text").text_content() == show_codes(turn)
         wider = tab.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         assert wider <= 0, "a turn makes the page wider than the window"
     tab.goto(f"{uri}#/cell/{CELL}?q=window.hit")
@@ -98,6 +100,29 @@ def test_hostile_turns_are_text_and_do_nothing(tab: Any, uri: str) -> None:
     assert {url.partition("#")[0].rpartition("/report/")[0] for url in tab.asked} == {
         uri.rpartition("/report/")[0]
     }
+
+
+def test_back_leads_to_the_place_in_the_list_that_was_left(tab: Any, uri: str) -> None:
+    tab.goto(f"{uri}#/cell/{CELL}")
+    listed(tab, 60)
+    tab.evaluate("window.scrollTo(0, 1500)")
+    tab.wait_for_timeout(400)
+    tab.evaluate("document.querySelectorAll('.turn-row')[40].click()")
+    tab.wait_for_selector("#turn-text")
+    tab.go_back()
+    tab.wait_for_function("window.scrollY === 1500")
+
+
+def test_turn_leads_to_the_same_item_at_another_temperature_and_of_another_model(
+    tab: Any, uri: str
+) -> None:
+    tab.goto(f"{uri}#/turn/{CELL}/open-9/0")
+    tab.wait_for_selector("#turn-text")
+    tab.click(".switch a:has-text('b-7b')")
+    tab.get_by_text("b-7b · open · t 0 · truncate").first.wait_for()
+    tab.click(".switch:has-text('at temperature') a:has-text('1')")
+    tab.get_by_text("b-7b · open · t 1 · truncate").first.wait_for()
+    assert tab.noted == []
 
 
 def test_injected_script_would_be_refused_by_the_policy(tab: Any, uri: str) -> None:
@@ -262,6 +287,43 @@ def test_a_heading_sorts_its_table_by_number(tab: Any, uri: str) -> None:
     assert shares == sorted(shares)
     tab.click("#table-rates th button:has-text('genuine')")
     assert tab.locator(column).first.text_content().startswith(f"{shares[-1]}%")
+
+
+def test_a_filter_takes_all_rows_of_its_table(tab: Any, uri: str) -> None:
+    tab.goto(uri)
+    tab.click("#table-rates summary")
+    tab.fill("#table-rates input", "b-7b truncate second")
+    tab.get_by_text("4 of 4 rows that match, of 48").wait_for()
+    models = tab.locator("#table-rates tbody td:first-child").all_text_contents()
+    assert models == ["b-7b"] * 4
+
+
+def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: str) -> None:
+    tab.goto(uri)
+    tab.wait_for_selector(".example >> nth=1")
+    told = [tab.locator(".example").nth(i).inner_text() for i in (0, 1)]
+    assert "The judge accepts this turn" in told[0]
+    assert "genuine followup" in told[0]
+    assert "The judge rejects this turn" in told[1]
+    assert all("Question" in text and "heuristic says why" in text for text in told)
+    tab.click(".example a >> nth=0")
+    tab.wait_for_selector("#turn-text")
+    assert tab.noted == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_core_finds_no_violation_in_any_view(browser: Any, uri: str, scheme: str) -> None:
+    context = browser.new_context(color_scheme=scheme)
+    page = context.new_page()
+    found = {}
+    for route in ("", "grid", "search", f"cell/{CELL}", f"turn/{CELL}/open-9/0"):
+        page.goto(f"{uri}#/{route}")
+        page.wait_for_selector({"": ".example"}.get(route, "h1:visible"))
+        for violation in Axe().run(page).response["violations"]:
+            nodes = [node["html"][:120] for node in violation["nodes"]]
+            found[route, violation["id"]] = (len(nodes), nodes[:3])
+    context.close()
+    assert found == {}
 
 
 def test_what_a_study_lacks_is_said(tab: Any, grid: Grid, uri: str, tmp_path: Path) -> None:

@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from userturn.prompts.control_tokens import CONTROL_TOKEN, OPENS_ROLE, ROLES
-from userturn.unseen import UNSEEN_BUT_JOINERS
+from userturn.unseen import show_codes
 
 MARK = "⟦mark⟧"
 CHANNEL = re.compile(r"<\|(?:channel|constrain)\|>[ \w]*")
 MARKS = re.compile(rf"{MARK}(?:\s*{MARK})*")
 ENDS = re.compile(rf"^(?:\s*⟦(?:mark|{ROLES})⟧)+|(?:\s*⟦(?:mark|{ROLES})⟧)+\s*$")
-HIDDEN = re.compile(UNSEEN_BUT_JOINERS)
 
 
 def special_tokens(paths_to_descriptions: Sequence[str]) -> list[str]:
@@ -43,7 +42,7 @@ def neutral(text: str, tokens: Sequence[str], is_turn: bool = False) -> str:
     for token in tokens:
         text = text.replace(token, MARK)
     text = MARKS.sub(MARK, text)
-    text = HIDDEN.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", text)
+    text = show_codes(text)
     return ENDS.sub("", text).strip() if is_turn else text
 
 

@@ -1,9 +1,11 @@
 """The report: results/report.
 
 build.py: writes the page with headline, figures and tables.
+examples.py: draws the two user turns on the first screen.
 explorer.py: the data files of the explorer: all cells and their user turns.
 explorer_prompts.py: the items and prompts that the explorer shows.
 headline.py: the main numbers of a study, by one judge.
+how_made.py: models, datasets and judges of the study, in words.
 prompt_segments.py: cuts a prompt into template text and messages.
 table_layout.py: rows and columns of each table in the report.
 """

@@ -17,8 +17,9 @@ from userturn.html.page import FOLDER, embedded, policy, read_page
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.judges.rubric import Rubric, note_on_ours, read_rubric
 from userturn.report.explorer import OUTCOMES, people_without_names, write_explorer
-from userturn.report.explorer_prompts import ROWS_PER_FILE, WRITERS
+from userturn.report.explorer_prompts import ROWS_PER_FILE, WRITERS, write_script
 from userturn.report.headline import headline
+from userturn.report.how_made import how_made
 from userturn.report.table_layout import shown_table, shown_tables
 from userturn.storage.atomic_files import write_text
 from userturn.storage.parquet import read_tables
@@ -30,7 +31,8 @@ from userturn.tables.make_tables import Tables
 
 # In this order: each uses definitions of those before it.
 SCRIPTS = [
-    "page", "data", "difference", "summary", "grid", "filters", "cell", "turn", "search", "routes",
+    "page", "data", "difference", "summary", "tables", "grid", "filters", "cell", "turn",
+    "examples", "search", "routes",
 ]  # fmt: skip
 SIZE = re.compile(rb'<svg[^>]*? width="([\d.]+)"[^>]*? height="([\d.]+)"')
 
@@ -40,9 +42,9 @@ def read_captions(paths: Iterable[str]) -> dict[str, str]:
     return {Path(p).stem: " ".join(Path(p).read_text("utf-8").split()) for p in paths}
 
 
-def read_user_headers(paths: Iterable[str]) -> dict[str, str]:
-    """Return each model's user header, the end of its probe prompts."""
-    return {Path(p).stem: json.loads(Path(p).read_text("utf-8"))["user_header"] for p in paths}
+def read_descriptions(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the description of each model."""
+    return {Path(p).stem: json.loads(Path(p).read_text("utf-8")) for p in paths}
 
 
 def read_figure(path: str | Path, captions: Mapping[str, str]) -> dict[str, Any]:
@@ -56,12 +58,23 @@ def read_figure(path: str | Path, captions: Mapping[str, str]) -> dict[str, Any]
     return place | {"source": source}
 
 
-def table_or_title(
-    name: str, tables: Tables, captions: Mapping[str, str], judge: str
-) -> dict[str, Any]:
-    """Return a table in the page's form, or only its title if it is missing."""
-    place = {"name": name, "title": shown_tables()[name].title, "about": captions.get(name, "")}
-    return place | shown_table(name, tables[name], judge) if name in tables else place
+def write_tables(
+    tables: Tables, captions: Mapping[str, str], judge: str, folder: Path
+) -> list[dict[str, Any]]:
+    """Write each table's rows as a data file; return its title, and its columns if it is there."""
+    listed = []
+    for name, layout in shown_tables().items():
+        place: dict[str, Any] = {
+            "name": name,
+            "title": layout.title,
+            "about": captions.get(name, ""),
+        }
+        if name in tables:
+            shown = shown_table(name, tables[name], judge)
+            write_script(folder, f"table-{name}", shown["rows"])
+            place |= {"columns": shown["columns"], "n": len(shown["rows"])}
+        listed.append(place)
+    return listed
 
 
 def models_in_order(grid: Grid, tables: Tables) -> list[str]:
@@ -132,15 +145,12 @@ def warned(grid: Grid, judge: str, tables: Tables) -> str | None:
     return None if card is None else warning(card, grid, judge)
 
 
-def contents(
-    grid: Grid, judge: str, rubric: Rubric, tables: Tables, captions: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return the page's data about a study, except its figures and turns."""
+def contents(grid: Grid, judge: str, rubric: Rubric, tables: Tables) -> dict[str, Any]:
+    """Return the page's data about a study, except its figures, tables and turns."""
     models = models_in_order(grid, tables)
     return {
         **laid_out(grid, judge, models, rubric),
         "headline": headline(tables, judge, models) | {"warning": warned(grid, judge, tables)},
-        "tables": [table_or_title(name, tables, captions, judge) for name in shown_tables()],
         "rates": rates_of_cells(grid, tables),
     }
 
@@ -175,9 +185,13 @@ def build_report(
     read = {Path(path).stem: pl.read_parquet(path) for path in paths_to_tables}
     tables = without_names(read, annotations)
     rubric = read_rubric(path_to_rubric)
-    headers = read_user_headers(paths_to_descriptions)
-    explorer = write_explorer(grid, rubric.labels, headers, annotations, Path(folder_of_data))
-    captions = read_captions(paths_to_captions)
-    figures = [read_figure(path, captions) for path in paths_to_figures]
-    study = contents(grid, judge, rubric, tables, captions) | explorer | {"figures": figures}
+    descriptions = read_descriptions(paths_to_descriptions)
+    folder, captions = Path(folder_of_data), read_captions(paths_to_captions)
+    study = {
+        **contents(grid, judge, rubric, tables),
+        **write_explorer(grid, judge, rubric.labels, descriptions, annotations, folder),
+        "made": how_made(grid, descriptions),
+        "tables": write_tables(tables, captions, judge, folder),
+        "figures": [read_figure(path, captions) for path in paths_to_figures],
+    }
     write_text(assembled(study), path_to_report)

@@ -19,6 +19,7 @@ from typing import Any
 
 import polars as pl
 
+from userturn.report.examples import Example, examples_of_cell, first_of_each_kind
 from userturn.report.explorer_prompts import (
     ROWS_PER_FILE,
     Group,
@@ -28,7 +29,7 @@ from userturn.report.explorer_prompts import (
     write_script,
 )
 from userturn.storage.key_columns import TURN_KEYS
-from userturn.study.cells import Cell
+from userturn.study.cells import PLAIN, Cell
 from userturn.study.grid import Grid
 
 OUTCOMES = ["ok", "empty", "error"]
@@ -160,10 +161,28 @@ def indexed(cell: Cell, turns: pl.DataFrame, rows: Sequence[list[Any]], n_judges
     ]
 
 
+def write_cell(rows: Sequence[list[Any]], number: int, folder: Path) -> None:
+    """Write a cell's turns in files of `ROWS_PER_FILE`."""
+    for part, start in enumerate(range(0, max(1, len(rows)), ROWS_PER_FILE)):
+        write_script(
+            folder, f"cell-{number}-{part}", cell_file(rows[start : start + ROWS_PER_FILE])
+        )
+
+
+def _shown_group(
+    grid: Grid, model: str, dataset: str, description: Mapping[str, Any]
+) -> Group | None:
+    """Return the items of a model and dataset with their prompts; None if they are private."""
+    if dataset in grid.private_datasets:
+        return None
+    return read_group(grid.results, model, dataset, description["user_header"])
+
+
 def write_explorer(
     grid: Grid,
+    judge: str,
     labels: Iterable[str],
-    user_headers: Mapping[str, str],
+    descriptions: Mapping[str, Mapping[str, Any]],
     annotations: pl.DataFrame,
     folder: Path,
 ) -> dict[str, Any]:
@@ -171,31 +190,31 @@ def write_explorer(
 
     Args:
         grid: the study's grid, with its results.
+        judge: the primary judge.
         labels: labels of the rubric, in order; other labels of judges are appended.
-        user_headers: user header of each model.
+        descriptions: of each model.
         annotations: people's labels of all rounds.
         folder: output folder of the data files.
 
     Returns:
         `cells`, in order of their numbers, as `indexed` returns them; `groups`: the numbering of
-        the prompts of each `model/dataset`, without private datasets; `labels`.
+        the prompts of each `model/dataset`, without private datasets; `labels`; `examples`.
     """
     numbers: Texts = {label: i for i, label in enumerate(labels)}
-    people = people_by_turn(annotations)
-    judges = list(grid.judges)
+    people, judges = people_by_turn(annotations), list(grid.judges)
     index: list[list[Any]] = []
+    examples: list[Example] = []
     groups: dict[str, int] = {}
     for (model, dataset), cells in groupby(grid.cells, lambda cell: (cell.model, cell.dataset)):
-        private = dataset in grid.private_datasets
-        group = None if private else read_group(grid.results, model, dataset, user_headers[model])
+        group = _shown_group(grid, model, dataset, descriptions[model])
         for cell in cells:
             turns = read_turns(grid.results / "cells" / cell.folder, judges)
             rows = list(turn_rows(turns, len(judges), group, numbers, people))
-            for part, start in enumerate(range(0, max(1, len(rows)), ROWS_PER_FILE)):
-                value = cell_file(rows[start : start + ROWS_PER_FILE])
-                write_script(folder, f"cell-{len(index)}-{part}", value)
+            write_cell(rows, len(index), folder)
+            if group and cell.perturbation == PLAIN:
+                examples += examples_of_cell(len(index), turns, judges.index(judge))
             index.append(indexed(cell, turns, rows, len(judges)))
         if group:
-            groups[f"{model}/{dataset}"] = len(groups)
-            group.write(folder, groups[f"{model}/{dataset}"])
-    return {"cells": index, "groups": groups, "labels": list(numbers)}
+            group.write(folder, groups.setdefault(f"{model}/{dataset}", len(groups)))
+    found = {"cells": index, "groups": groups, "labels": list(numbers)}
+    return found | {"examples": first_of_each_kind(examples)}

@@ -10,6 +10,7 @@ import polars as pl
 from userturn.html.page import embedded
 from userturn.report.prompt_segments import TEMPLATE, Part, prompt_parts
 from userturn.storage.atomic_files import write_text
+from userturn.unseen import show_codes
 
 ROWS_PER_FILE = 500  # of one data file
 WRITERS = [TEMPLATE, "system", "user", "assistant"]
@@ -17,8 +18,11 @@ Texts = dict[str, int]
 
 
 def numbered(texts: Texts, text: str | None) -> int:
-    """Return the number of a text in a file, adding it if it is new; -1 for none."""
-    return -1 if text is None else texts.setdefault(text, len(texts))
+    """Return the number of a text in a file, adding it if it is new; -1 for none.
+
+    Characters that a reader cannot see, or that turn the text around, are written as their code.
+    """
+    return -1 if text is None else texts.setdefault(show_codes(text), len(texts))
 
 
 def write_script(folder: Path, name: str, value: Any) -> None:

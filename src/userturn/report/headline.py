@@ -88,6 +88,20 @@ def floors_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[
     return sorted(shown.to_dicts(), key=lambda row: (order[row["model"]], row["temperature"]))
 
 
+def corrected_of_models(tables: Tables, judge: str) -> list[dict[str, Any]]:
+    """Return each model's rate corrected by people's labels, by temperature; none without labels.
+
+    Returns:
+        `model`, `temperature`, `n_labelled`, and `estimate` with its limits.
+    """
+    corrected = _of_judge(tables, "corrected_rates", judge)
+    if corrected.is_empty():
+        return []
+    of_models = (pl.col("scope") == "model and temperature") & (pl.col("perturbation") == PLAIN)
+    shown = corrected.filter(of_models, pl.col("estimate").is_not_null())
+    return shown.select("model", "temperature", "n_labelled", *LIMITS).to_dicts()
+
+
 def answers_cut(tables: Tables) -> dict[str, int] | None:
     """Return the number of answers, and of those cut at the token limit, if known."""
     accuracy = tables.get("accuracy")
@@ -106,7 +120,8 @@ def headline(tables: Tables, judge: str, models: Sequence[str]) -> dict[str, Any
 
     Returns:
         `counts` of turns over all cells; `answers` and how many were cut; `models` by
-        `rates_of_models`; `floors` by `floors_of_models`; `card` and `weakest`.
+        `rates_of_models`; `floors` by `floors_of_models`; `corrected` by `corrected_of_models`;
+        `card` and `weakest`.
     """
     rates = _of_judge(tables, "rates", judge)
     counts = {name: int(rates[name].sum()) for name in COUNTS} if rates.height else None
@@ -116,5 +131,6 @@ def headline(tables: Tables, judge: str, models: Sequence[str]) -> dict[str, Any
         "answers": answers_cut(tables),
         "models": of_models,
         "floors": floors_of_models(tables, judge, models),
+        "corrected": corrected_of_models(tables, judge),
         **evidence_for_judge(tables, judge),
     }

@@ -10,8 +10,6 @@ from polars import selectors as cs
 from userturn.tables.report_layout import LOWEST, Shown
 from userturn.workflow.registry import TABLES
 
-MOST_ROWS = 400  # of one table; the rest stands in its file
-
 
 def shown_tables() -> dict[str, Shown]:
     """Return the part of each table that the report shows, in the order of the registry."""
@@ -33,8 +31,7 @@ def shown_table(name: str, table: pl.DataFrame, judge: str) -> dict[str, Any]:
     """Return a table in the page's form, the primary judge's rows first.
 
     Returns:
-        `columns`: heading and kind; `rows`: the values of each column, three where it has limits;
-        `n`: rows before the longest were cut to `MOST_ROWS`.
+        `columns`: heading and kind; `rows`: the values of each column, three where it has limits.
     """
     shown = shown_tables()[name]
     rows = rows_of(table, shown.wanted)
@@ -42,9 +39,8 @@ def shown_table(name: str, table: pl.DataFrame, judge: str) -> dict[str, Any]:
         rows = rows.sort(pl.col("judge") != judge, maintain_order=True)
     rows = rows.with_columns(pl.when(cs.float().is_finite()).then(cs.float()))
     columns = [column for column in shown.columns if set(column.columns) <= set(table.columns)]
-    values = [rows.head(MOST_ROWS).select(column.columns).rows() for column in columns]
+    values = [rows.select(column.columns).rows() for column in columns]
     return {
         "columns": [[column.heading, column.kind] for column in columns],
         "rows": [list(row) for row in zip(*values, strict=True)],
-        "n": rows.height,
     }

@@ -63,7 +63,7 @@ function heatMap({ models, datasets, temperatures, perturbation, by, judge }, te
     const shown = share === null ? DASH : share > 0 && share < 0.005 ? "<1" : (100 * share).toFixed(0);
     const strength = share === null ? 0 : Math.min(1, share / top);
     return make("td", { class: begins }, make("a", {
-      class: strength > 0.55 ? "cell strong" : "cell", href: address(["cell", ...cell.path], judge ? { judge: study.judges[judge] } : {}), "aria-label": text, "--share": `${(100 * strength).toFixed(1)}%`,
+      class: "cell", href: address(["cell", ...cell.path], judge ? { judge: study.judges[judge] } : {}), "aria-label": text, "--share": `${(100 * strength).toFixed(1)}%`,
       tabindex: first ? "0" : "-1", focus: () => tell(text), pointerenter: () => tell(text),
     }, shown));
   };

@@ -1,5 +1,6 @@
 // The address decides what is shown: every view can be linked, and the browser's own back works.
 let shown = { key: null };
+const scrolled = new Map(); // address to the place where a reader left it
 
 function later(act) {
   let timer;
@@ -35,12 +36,21 @@ function viewOf([kind, ...parts]) {
 }
 
 function showReport(part) {
+  showExamples();
   const target = part ? at(`part-${part}`) : null;
   if (target) target.scrollIntoView();
   else if (shown.key !== null) window.scrollTo(0, 0);
 }
 
-function route() {
+// An entry of the history that was shown before is shown again where the reader left it.
+function wasShown() {
+  const { seen } = history.state ?? {};
+  history.replaceState({ seen: true }, "");
+  return seen === true;
+}
+
+async function route() {
+  const place = wasShown() ? scrolled.get(location.hash) : undefined;
   const [parts, query] = parsed();
   const isReport = parts.length === 0 || ["main", "figures", "tables"].includes(parts[0]);
   const key = isReport ? "" : parts.join("/");
@@ -62,7 +72,8 @@ function route() {
     }
     shown = { key, view };
   } else if (isReport) showReport(parts[0]);
-  shown.view?.update(query);
+  await shown.view?.update(query);
+  if (place !== undefined) window.scrollTo(0, place);
 }
 
 document.addEventListener("keydown", (event) => {
@@ -70,5 +81,6 @@ document.addEventListener("keydown", (event) => {
   const link = document.querySelector(`#view [data-key="${CSS.escape(event.key)}"]`);
   if (link) link.click();
 });
+window.addEventListener("scroll", later(() => scrolled.set(location.hash, window.scrollY)), { passive: true });
 window.addEventListener("hashchange", route);
 route();

@@ -1,4 +1,4 @@
-// The report itself: headline, models, the judge's worth, figures, tables, labels.
+// The report itself: headline, models, the judge's worth, figures, labels.
 const { headline } = study;
 
 function showSentence() {
@@ -12,21 +12,38 @@ function showSentence() {
     const sorted = [...measured].sort((a, b) => rateAt(a, end).estimate - rateAt(b, end).estimate);
     const [low, high] = [rateAt(sorted[0], end), rateAt(sorted.at(-1), end)];
     const name = (row, rate) => `${percent(rate.estimate)} ${interval(rate.lower, rate.upper)} (${row.model})`;
-    const range = sorted.length === 1 ? name(sorted[0], low) : `from ${name(sorted[0], low)} to ${name(sorted.at(-1), high)}`;
-    return [low.temperature, range];
+    const rates = sorted.length === 1 ? name(sorted[0], low) : `from ${name(sorted[0], low)} to ${name(sorted.at(-1), high)}`;
+    return [low.temperature, rates];
   });
-  const first = `At temperature ${told[0][0]}, ${told[0][1]} of the unperturbed user turns are genuine follow-ups, according to ${study.judge}.`;
+  const first = `At temperature ${told[0][0]}, ${told[0][1]} of these turns are genuine follow-ups, according to the judge ${study.judge}.`;
   const second = told[1][0] === told[0][0] ? "" : ` At temperature ${told[1][0]}: ${told[1][1]}.`;
-  at("sentence").textContent = first + second + floorSentence(measured, told[0][0]);
+  at("sentence").textContent = [first + second, correctedSentence(told[0][0]), floorSentence(measured, told[0][0]), ceilingSentence()].filter(Boolean).join(" ");
+}
+
+const range = (rows, text, by) => {
+  const sorted = [...rows].sort((a, b) => by(a) - by(b));
+  return sorted.length === 1 ? text(sorted[0]) : `from ${text(sorted[0])} to ${text(sorted.at(-1))}`;
+};
+
+function correctedSentence(temperature) {
+  const rows = headline.corrected.filter((row) => row.temperature === temperature);
+  if (!rows.length) return "";
+  const text = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} (${row.model}, ${plural(row.n_labelled, "turn")} labelled by people)`;
+  return `Corrected by people's labels: ${range(rows, text, (row) => row.estimate)}.`;
+}
+
+const CEILINGS = { people: "turns that people call genuine", human: "follow-ups that people wrote", labelled: "genuine turns of the project's labelled set" };
+
+function ceilingSentence() {
+  const found = Object.keys(CEILINGS).map((source) => headline.card.find((row) => row.source === source && row.measure === "sensitivity")).find(Boolean);
+  return found ? `Of ${CEILINGS[found.source]} it accepts ${percent(found.estimate)} ${interval(found.lower, found.upper)}: its ceiling.` : "";
 }
 
 function floorSentence(measured, temperature) {
   const floors = headline.floors.filter((row) => row.temperature === temperature && measured.some(({ model }) => model === row.model));
   if (!floors.length) return "";
-  const sorted = [...floors].sort((a, b) => a.floor - b.floor);
-  const [low, high] = [sorted[0], sorted.at(-1)].map((row) => `${percent(row.floor)} ${interval(row.floor_lower, row.floor_upper)}`);
-  const range = sorted.length === 1 ? low : `from ${low} to ${high}`;
-  return ` Of the same turns after another item's answer, where none can react to it, ${study.judge} calls ${range} genuine at temperature ${temperature}: a rate is read against this floor, not against zero.`;
+  const text = (row) => `${percent(row.floor)} ${interval(row.floor_lower, row.floor_upper)}`;
+  return `Of the same turns after another item's answer, where none can react to it, ${study.judge} calls ${range(floors, text, (row) => row.floor)} genuine: read a rate against this floor, not against zero.`;
 }
 
 function showCounts() {
@@ -94,7 +111,7 @@ function showModels() {
       make("td", { class: "number" }, whole(nScored), make("small", null, `of ${whole(nTurns)}`)),
       graded ? limits(row.accuracy) : null, graded ? limits(row.followup) : null);
   });
-  at("models").append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "rates-heading" }, make("table", { class: "models" }, make("thead", null, head), make("tbody", null, body))));
+  at("models").append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rates of each model, as a table" }, make("table", { class: "models" }, make("thead", null, head), make("tbody", null, body))));
 }
 
 function showWarning() {
@@ -132,71 +149,11 @@ function showWorth() {
 function showFigures() {
   if (!study.figures.length) at("figures").append(make("p", { class: "soft" }, "This study has no figures."));
   for (const { name, source, width, height, caption } of study.figures) {
-    const picture = make("img", { src: source, alt: caption || words(name), width, height, decoding: "async" });
+    const picture = make("img", { src: source, alt: caption || words(name), width, height, decoding: "async", "--width": `${width}px` });
     at("figures").append(make("figure", null,
       make("div", { class: "scroll picture", tabindex: "0", role: "region", "aria-label": words(name) }, picture),
       make("figcaption", null, caption, " ", make("code", null, `figures/${name}.svg`))));
   }
-}
-
-const KINDS = {
-  text: ([value]) => value === null ? "" : words(value),
-  count: ([value]) => whole(value),
-  number: ([value, lower, upper]) => value === null ? DASH : [String(Number(value.toPrecision(3))), lower === undefined || lower === null ? null : make("small", null, `[${lower.toFixed(2)}, ${upper.toFixed(2)}]`)],
-  interval: ([value, lower, upper]) => value === null ? DASH : [lower === null ? "no interval" : `[${lower.toFixed(2)}, ${upper.toFixed(2)}]`, make("small", null, `estimate ${value.toFixed(2)}`)],
-  p: ([value]) => value === null ? DASH : value < 0.001 ? "<0.001" : value.toFixed(3),
-  of: ([some, all]) => [whole(some), make("small", null, `of ${whole(all)}`)],
-  share: ([value, lower, upper]) => [percent(value), make("small", null, interval(lower, upper))],
-  bounds: ([low, high]) => low === null ? DASH : `${percent(low)}, ${percent(high)}`,
-  change: ([value, lower, upper]) => value === null ? DASH : [`${value > 0 ? "+" : ""}${(100 * value).toFixed(1)}`, make("small", null, interval(lower, upper))],
-};
-
-function sorter(table, body, number, button) {
-  const heading = button.closest("th");
-  const falls = heading.getAttribute("aria-sort") === "ascending";
-  for (const other of table.querySelectorAll("th[aria-sort]")) other.removeAttribute("aria-sort");
-  heading.setAttribute("aria-sort", falls ? "descending" : "ascending");
-  const keyed = [...body.rows].map((row) => [row, row.sortKeys[number]]);
-  keyed.sort(([, a], [, b]) => {
-    if (a === null || b === null) return (a === null) - (b === null);
-    const order = typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
-    return falls ? -order : order;
-  });
-  body.append(...keyed.map(([row]) => row));
-}
-
-function dataTable({ name, columns, rows }) {
-  const body = make("tbody", null, rows.map((values) => {
-    const row = make("tr", null, values.map((value, i) => make("td", { class: columns[i][1] === "text" ? "text" : "number" }, KINDS[columns[i][1]](value))));
-    row.sortKeys = values.map((value) => value[0]);
-    return row;
-  }));
-  const table = make("table", { class: "data" });
-  const head = make("tr", null, columns.map(([heading, kind], i) => make("th", { scope: "col", class: kind === "text" ? "text" : "number" },
-    make("button", { type: "button", click: (event) => sorter(table, body, i, event.currentTarget) }, heading))));
-  table.append(make("thead", null, head), body);
-  return make("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": words(name) }, table);
-}
-
-function showTables() {
-  const missing = [];
-  study.tables.forEach((shown, i) => {
-    if (!shown.columns) {
-      missing.push(shown.title);
-      return;
-    }
-    const { name, title, about, rows, n } = shown;
-    const more = n > rows.length ? ` The first ${whole(rows.length)} of ${whole(n)} rows.` : "";
-    const details = make("details", { id: `table-${name}` }, make("summary", null, make("span", null, title), make("span", { class: "soft" }, plural(n, "row"))));
-    const fill = () => {
-      if (details.childElementCount > 1) return;
-      details.append(make("p", { class: "soft" }, `${about}${more} `, make("code", null, `tables/${name}.csv`)), rows.length ? dataTable(shown) : make("p", { class: "soft" }, "No row."));
-    };
-    details.addEventListener("toggle", fill);
-    if (i === 0) { details.open = true; fill(); }
-    at("tables").append(details);
-  });
-  if (missing.length) at("tables").append(make("p", { class: "soft" }, `Not there: ${missing.map((t) => t[0].toLowerCase() + t.slice(1)).join("; ")}.`));
 }
 
 function showLabels() {
@@ -205,4 +162,10 @@ function showLabels() {
   at("rules").append(...[study.rules, study.ours].filter(Boolean).map((text) => make("p", { class: "soft" }, text)));
 }
 
-for (const show of [showWarning, showSentence, showCounts, showModels, showWorth, showFigures, showTables, showLabels]) show();
+function showMade() {
+  const rows = study.made.map(([kind, name, from]) => make("tr", null, make("th", { scope: "row" }, name), make("td", { class: "text" }, kind), make("td", { class: "text" }, from)));
+  const head = make("tr", null, ["name", "what", "made from"].map((text) => make("th", { scope: "col" }, text)));
+  at("made").append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Models, datasets and judges, as a table" }, make("table", { class: "data" }, make("thead", null, head), make("tbody", null, rows))));
+}
+
+for (const show of [showWarning, showSentence, showCounts, showModels, showWorth, showFigures, showMade, showLabels]) show();

@@ -52,13 +52,19 @@ async function findTurn(cell, item, sample) {
   return null;
 }
 
-async function sameElsewhere(turn, query) {
-  const links = [];
-  for (const perturbation of study.perturbations) {
-    const cell = cellByPath.get([turn.cell.model, turn.cell.dataset, `t${turn.cell.temperature}`, perturbation].join("/"));
-    if (cell) links.push(make("a", { href: address(["turn", ...cell.path, turn.item, String(turn.sample)], query), "aria-current": cell === turn.cell ? "true" : null }, words(perturbation)));
-  }
-  return make("p", { class: "switch" }, make("span", { class: "soft" }, "the same item under"), links);
+// The same item in the cells that differ from this one in one respect.
+function sameElsewhere(turn, query) {
+  const { model, dataset, temperature, perturbation } = turn.cell;
+  const switches = [
+    ["under", study.perturbations.map((p) => [words(p), [model, dataset, `t${temperature}`, p]])],
+    ["at temperature", study.temperatures.map((t) => [t, [model, dataset, `t${t}`, perturbation]])],
+    ["by model", study.models.map((m) => [m, [m, dataset, `t${temperature}`, perturbation]])],
+  ];
+  return switches.map(([name, places]) => {
+    const found = places.map(([text, path]) => [text, cellByPath.get(path.join("/"))]).filter(([, cell]) => cell);
+    const links = found.map(([text, cell]) => make("a", { href: address(["turn", ...cell.path, turn.item, String(turn.sample)], query), "aria-current": cell === turn.cell ? "true" : null }, text));
+    return found.length > 1 ? make("p", { class: "switch" }, make("span", { class: "soft" }, `the same item ${name}`), links) : null;
+  });
 }
 
 function steps(turn, query) {
@@ -85,7 +91,7 @@ async function turnParts(turn, query) {
       make("section", null, make("h2", null, "Judges"), judgesDiffer(turn) ? make("p", { class: "differ" }, "The judges differ.") : null, verdictNodes(turn, sought)),
       make("section", null, make("h2", null, "People"), peopleNodes(turn)),
       make("section", null, make("h2", null, "Facts"), make("dl", { class: "facts" }, facts.map(([name, value]) => [make("dt", null, name), make("dd", null, value)]).flat())),
-      await sameElsewhere(turn, Object.fromEntries(query))),
+      sameElsewhere(turn, Object.fromEntries(query))),
   ];
 }
 

@@ -1,0 +1,87 @@
+// Tables: each one's rows are a data file, read when it is opened; sorting and filtering take all rows.
+const ROWS_AT_ONCE = 400;
+
+const KINDS = {
+  text: ([value]) => value === null ? "" : words(value),
+  count: ([value]) => whole(value),
+  number: ([value, lower, upper]) => value === null ? DASH : [String(Number(value.toPrecision(3))), lower === undefined || lower === null ? null : make("small", null, `[${lower.toFixed(2)}, ${upper.toFixed(2)}]`)],
+  interval: ([value, lower, upper]) => value === null ? DASH : [lower === null ? "no interval" : `[${lower.toFixed(2)}, ${upper.toFixed(2)}]`, make("small", null, `estimate ${value.toFixed(2)}`)],
+  p: ([value]) => value === null ? DASH : value < 0.001 ? "<0.001" : value.toFixed(3),
+  of: ([some, all]) => [whole(some), make("small", null, `of ${whole(all)}`)],
+  share: ([value, lower, upper]) => [percent(value), make("small", null, interval(lower, upper))],
+  bounds: ([low, high]) => low === null ? DASH : `${percent(low)}, ${percent(high)}`,
+  change: ([value, lower, upper]) => value === null ? DASH : [`${value > 0 ? "+" : ""}${(100 * value).toFixed(1)}`, make("small", null, interval(lower, upper))],
+};
+
+function inOrder(rows, column, falls) {
+  if (column === null) return rows;
+  return [...rows].sort((one, other) => {
+    const [a, b] = [one[column][0], other[column][0]];
+    if (a === null || b === null) return (a === null) - (b === null);
+    const order = typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+    return falls ? -order : order;
+  });
+}
+
+const hasWords = (sought, texts) => sought.every((word) => texts.some((text) => text.includes(word)));
+
+function chosenRows(rows, columns, text) {
+  const sought = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const named = columns.map(([, kind], i) => (kind === "text" ? i : -1)).filter((i) => i >= 0);
+  if (!sought.length) return rows;
+  return rows.filter((row) => hasWords(sought, named.map((i) => words(row[i][0] ?? "").toLowerCase())));
+}
+
+function dataTable({ name, title, columns }, rows) {
+  const state = { column: null, falls: false, sought: "", most: ROWS_AT_ONCE };
+  const body = make("tbody");
+  const told = make("p", { class: "soft", role: "status" });
+  const more = make("button", { type: "button", click: () => { state.most += ROWS_AT_ONCE; show(); } }, `Show ${ROWS_AT_ONCE} more rows`);
+  const isText = (i) => columns[i][1] === "text";
+  function show() {
+    const chosen = inOrder(chosenRows(rows, columns, state.sought), state.column, state.falls);
+    body.replaceChildren(...chosen.slice(0, state.most).map((values) => make("tr", null, values.map((value, i) => make("td", { class: isText(i) ? "text" : "number" }, KINDS[columns[i][1]](value))))));
+    const n = Math.min(state.most, chosen.length);
+    told.textContent = n === rows.length ? "" : `${whole(n)} of ${plural(chosen.length, "row")}${chosen.length < rows.length ? ` that match, of ${whole(rows.length)}` : ""}`;
+    more.hidden = n === chosen.length;
+  }
+  function sortBy(i, heading) {
+    state.falls = state.column === i && !state.falls;
+    state.column = i;
+    for (const other of head.querySelectorAll("th[aria-sort]")) other.removeAttribute("aria-sort");
+    heading.setAttribute("aria-sort", state.falls ? "descending" : "ascending");
+    show();
+  }
+  const head = make("tr", null, columns.map(([heading], i) => make("th", { scope: "col", class: isText(i) ? "text" : "number" },
+    make("button", { type: "button", click: (event) => sortBy(i, event.currentTarget.closest("th")) }, heading))));
+  const filter = make("label", { class: "choice" }, make("span", null, "Only rows with"), make("input", { type: "search", name: `filter-${name}`, input: (event) => { state.sought = event.target.value; show(); } }));
+  show();
+  return [rows.length > 10 ? make("div", { class: "controls" }, filter, told) : null,
+    make("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": title }, make("table", { class: "data" }, make("thead", null, head), body)), more];
+}
+
+async function fillTable(details, shown) {
+  if (details.childElementCount > 1) return;
+  const place = make("div", null, make("p", { class: "state" }, "Reading"));
+  details.append(make("p", { class: "soft" }, `${shown.about} `, make("code", null, `tables/${shown.name}.csv`)), place);
+  try {
+    const rows = await readFile(`table-${shown.name}`);
+    place.replaceChildren(...(rows.length ? dataTable(shown, rows) : [make("p", { class: "soft" }, "No row.")]).filter(Boolean));
+  } catch (error) {
+    place.replaceChildren(make("p", { class: "notice" }, error.message));
+  }
+}
+
+function showTables() {
+  study.tables.forEach((shown, i) => {
+    if (!shown.columns) return;
+    const details = make("details", { id: `table-${shown.name}` }, make("summary", null, make("span", null, shown.title), make("span", { class: "soft" }, plural(shown.n, "row"))));
+    details.addEventListener("toggle", () => { if (details.open) fillTable(details, shown); });
+    details.open = i === 0;
+    at("tables").append(details);
+  });
+  const missing = study.tables.filter((shown) => !shown.columns).map(({ title }) => title[0].toLowerCase() + title.slice(1));
+  if (missing.length) at("tables").append(make("p", { class: "soft" }, `Not there: ${missing.join("; ")}.`));
+}
+
+showTables();
