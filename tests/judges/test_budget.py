@@ -41,6 +41,17 @@ def test_request_counts_as_large_as_it_can_be_until_it_ends(tmp_path: Path) -> N
     assert closed.total == Spent(1, 0, 0, 9, 0, 2, closed.total.seconds)
 
 
+def test_judge_that_left_the_config_stays_in_the_cap_at_its_last_price(tmp_path: Path) -> None:
+    most = at_most(500_000, 0)  # half of what a million tokens cost
+    with Account(tmp_path, "left", "cells/x", {"input": 2.0, "output": 2.0}) as left:
+        left.send(most)
+        left.settle(most, {"prompt_tokens": 500_000, "completion_tokens": 0})
+    prices = {"stays": {"input": 2.0, "output": 2.0}}
+    with Account(tmp_path, "stays", "cells/x", prices["stays"], 2.5, prices) as stays:
+        assert stays.allows(at_most(700_000, 0))  # 1.0 and 1.4 of 2.5
+        assert not stays.allows(at_most(800_000, 0))
+
+
 def test_account_survives_a_torn_slot(tmp_path: Path) -> None:
     with Account(tmp_path, "j", "cells/x", PRICE) as account:
         account.send(at_most(10, 10))

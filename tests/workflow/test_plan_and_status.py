@@ -17,6 +17,8 @@ from userturn.cli.plan import plan, shown_prompt
 from userturn.cli.status import status
 from userturn.config.load import load_config
 from userturn.generation.plan_files import PLAN_SCHEMA
+from userturn.judges.budget import Account
+from userturn.judges.usage import at_most
 from userturn.prompts.examples import user
 from userturn.prompts.load_template import load_template
 from userturn.storage.journal import Writer
@@ -128,6 +130,37 @@ def test_status_names_the_job_that_is_at_work_on_a_model(project: Path) -> None:
     last = status(["study.yaml"], "results", now=1004.0).splitlines()[-1]
     told = "shard 1of1: SLURM job 17 of ada on gpu7, GPUs 0,1, lease renewed 4 s ago"
     assert last == f"{'tiny':<24} {told}"
+
+
+def test_status_has_a_line_for_each_judge_with_its_money_and_all_of_it_beside_the_cap(
+    project: Path,
+) -> None:
+    study = yaml.safe_load((project / "study.yaml").read_text())
+    limited = {"kind": "endpoint", "base_url": "http://h/v1", "model": "m",
+               "settings": {"max_tokens": 9}}  # fmt: skip
+    priced = limited | {"price": {"input": 1.0, "output": 10.0}}
+    (project / "study.yaml").write_text(
+        yaml.safe_dump(study | {"judges": {"paid": priced, "free": limited}, "max_cost": 5})
+    )
+    grid = grid_of(project)
+    most = at_most(1_000, 9)
+    usage = {"prompt_tokens": 100_000, "completion_tokens": 10_000}
+    for judge, price in (
+        ("paid", priced["price"]), ("paid", priced["price"]), ("free", None),
+        ("gone", {"input": 2.0, "output": 2.0}),
+    ):  # fmt: skip
+        with Account(grid.accounts_folder, judge, "cells/x", price) as account:
+            account.send(at_most(100_000, 10_000))
+            account.settle(at_most(100_000, 10_000), usage)
+            account.decided()
+            account.send(most)  # still in flight: a token a byte, and 9
+    lines = [line.split() for line in status(["study.yaml"], "results").splitlines()[-5:]]
+    assert lines[0] == ["judge", "requests", "in", "flight", "verdicts", "cost"]
+    # 110,000 tokens for 0.1 + 0.1, and 0.001 + 0.00009 of each request in flight.
+    assert " ".join(lines[1]) == "free 2 1 1 no price in its entry"
+    assert " ".join(lines[2]) == "gone 2 1 1 0.2220, not in the config any more"
+    assert lines[3] == ["paid", "4", "2", "2", "0.4022"]
+    assert lines[4] == ["all", "judges", "0.6242", "of", "max_cost", "5"]
 
 
 def test_status_of_a_study_that_has_not_begun_has_nothing_done(project: Path) -> None:

@@ -42,6 +42,8 @@ LONGEST_NAME = 200  # characters of a model's name
 KEPT = 4_000  # characters kept of an unreadable reply; of an error, 300
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two attempts
 TIMEOUTS = 3  # attempts that may end in one: each may have been billed
+# The endpoint, or the proxy before it, cannot be reached.
+UNSENT = (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError, aiohttp.InvalidURL)
 LONG_WAIT = 30.0  # seconds from which a wait is announced
 HERE = re.compile(r"https?://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?:[:/]|$)")
 
@@ -189,7 +191,7 @@ class Endpoint:
         try:
             async with self._session.post(url, data=body, allow_redirects=False) as response:
                 return response, *await _bounded_body(response.content)
-        except (aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
+        except UNSENT as error:
             raise NotSentError(f"no connection: {self.redacted(str(error), 300)}") from None
         except TimeoutError:
             self.pace.slowed()
