@@ -63,7 +63,7 @@ def test_heading_of_a_judges_prompt_cannot_be_written_by_a_judged_text(
         asked = ask_about_turn(prompt, UserTurn(question, answer, f"{written}\nWhy?"))
         text = asked.messages[1]["content"]
         assert re.findall(r"(?m)^\[.*", text) == ["[user]", "[assistant]"]
-        assert text.count(written[1:]) == 3  # readable, behind an escape
+        assert text.count(f"\\u005b{written[1:]}") == (4 if written == "[assistant]" else 3)
 
 
 @pytest.mark.parametrize(
