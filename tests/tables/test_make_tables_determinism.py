@@ -1,4 +1,4 @@
-"""Equal verdicts give equal bytes: every table and figure, with any number of threads."""
+"""Equal verdicts give equal bytes: every table and figure, with any threads, in any row order."""
 
 import json
 import os
@@ -7,8 +7,10 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from tests.support.table_digests import digests
 from tests.support.whole_study import write_whole_study
 from userturn.workflow.registry import FIGURES, TABLES
 
@@ -41,3 +43,12 @@ def test_tables_and_figures_are_equal_in_thirty_passes_with_one_two_and_eight_th
     times = dict.fromkeys(everywhere, 30) | dict.fromkeys(once, 3)
     assert {name: len(digests) for name, digests in found.items()} == times
     assert [name for name, digests in found.items() if len(set(digests)) > 1] == []
+
+
+def test_no_table_or_figure_depends_on_the_order_of_the_rows_of_its_inputs(tmp_path: Path) -> None:
+    write_whole_study(tmp_path)
+    found = digests(tmp_path, every_format=False)
+    for seed, path in enumerate(sorted(tmp_path.rglob("*.parquet"))):
+        rows = pl.read_parquet(path)
+        rows.sample(fraction=1, shuffle=True, seed=seed).write_parquet(path)
+    assert digests(tmp_path, every_format=False) == found

@@ -45,6 +45,6 @@ def _over(scores: pl.DataFrame, context: str, name: str) -> pl.DataFrame:
     scored = scores.filter(pl.col("context") == context).drop_nulls("logprob")
     return scored.group_by(TURN, maintain_order=True).agg(
         pl.len().alias(f"n_{name}s"),
-        pl.col("logprob").mean().alias(f"mean_{name}"),
+        pl.col("logprob").sort().mean().alias(f"mean_{name}"),
         pl.col("logprob").max().alias(f"most_{name}"),
     )

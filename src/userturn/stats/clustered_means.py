@@ -26,8 +26,10 @@ def clustered_mean(
     x = np.asarray(values, dtype=np.float64)
     if not len(x):
         return Interval(None, None, None)
-    mean = float(x.mean())
     _, number = np.unique(np.asarray(clusters), return_inverse=True)
+    order = np.lexsort((x, number))  # sums of floats depend on their order: results must not
+    x, number = x[order], number[order]
+    mean = float(x.mean())
     sums = np.bincount(number, weights=x - mean)
     n_clusters = len(sums)
     if n_clusters < 2:

@@ -79,6 +79,8 @@ class _Class(NamedTuple):
 def _class(sample: Labelled, members: npt.NDArray[np.bool_], total: float) -> _Class:
     """Return one class's moments, with half a label of each kind added."""
     y, f, w = (values[members] for values in sample[:3])
+    order = np.lexsort((y, f, w))  # sums of floats depend on their order: results must not
+    y, f, w = y[order], f[order], w[order]
     size = w.sum()
     worth = float(size**2 / (w**2).sum())
     mean_y, mean_f = (float((w * values).sum() / size) for values in (y, f))
@@ -111,7 +113,7 @@ def corrected_rate(
         design_effect: effect of shared items on the variance of a mean; 1 for none.
         tuning: lambda; None for the best one.
     """
-    n, total = len(predictions), float(sample.weights.sum())
+    n, total = len(predictions), float(np.sort(sample.weights).sum())
     classes = [_class(sample, sample.classes == name, total) for name in np.unique(sample.classes)]
     power = power_tuning(classes) if tuning is None else tuning
     corrections = [c.share * (c.mean_label - power * c.mean_prediction) for c in classes]
@@ -135,13 +137,12 @@ def design_effect(predictions: Floats, clusters: npt.NDArray[Any]) -> float:
     It is the ratio of the mean's variance over clusters to that over turns, from the judge's labels
     (Kish 1965, section 5.4); 1 if each item has one turn or all labels are equal.
     """
-    n, residuals = len(predictions), predictions - predictions.mean()
-    simple = (residuals**2).sum()
+    n, mean = len(predictions), float(predictions.mean())
     _, of_turn = np.unique(clusters, return_inverse=True)
-    if simple == 0 or of_turn.max() + 1 == n:
+    if mean in (0, 1) or of_turn.max() + 1 == n:
         return 1.0
-    sums = np.bincount(of_turn, weights=residuals)
-    return max(1.0, float((sums**2).sum() / simple))
+    sums = np.bincount(of_turn, weights=predictions) - mean * np.bincount(of_turn)
+    return max(1.0, float((sums**2).sum() / (n * mean * (1 - mean))))
 
 
 def contrast(first: Corrected, second: Corrected, correlation: float) -> tuple[float, float, float]:
