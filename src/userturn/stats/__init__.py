@@ -13,6 +13,7 @@ multiple_tests.py: Holm, and Benjamini and Hochberg.
 paired.py: two conditions on the same items: test, difference, detectable difference.
 prediction_powered.py: rates corrected for a judge's errors.
 proportions.py: one proportion and its interval.
+rank_permutations.py: the permutation p of rank correlations.
 rng.py: random generators, each seeded by its purpose.
 sample_size.py: items, samples and labels for a given precision or power.
 sign_flips.py: the exact test of paired differences.

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import chdtrc  # scipy.stats takes seconds to import
 
 from userturn.stats.proportions import CONFIDENCE, Array, quantile_of
+from userturn.stats.rank_permutations import permutation_p
 
 ATTENUATED = 0.9  # intervals of correlations that sampling shrinks further miss the true value
 
@@ -35,18 +36,18 @@ def spearman(
 
     The interval is tanh(artanh ρ ± z √((1 + ρ²/2) / (n - 3))), of Bonett and Wright 2000,
     Psychometrika 65:23-28. It needs four pairs, and ranks that are not all in one order. p is
-    two-sided, over random pairings, since the t distribution fits few models badly.
+    two-sided, over pairings (`rank_permutations`): the t distribution fits few models badly.
     """
     n = len(x)
     if n < 3:
         return Correlation(None, None, None, None, f"{n} models, needs 3")
-    u, v = (average_ranks(np.asarray(values)) - (n + 1) / 2 for values in (x, y))
+    first, second = (average_ranks(np.asarray(values)) for values in (x, y))
+    u, v = (ranks - (n + 1) / 2 for ranks in (first, second))
     norm = float(np.sqrt((u @ u) * (v @ v)))
     if norm == 0:
         return Correlation(None, None, None, None, "one of the two is the same for every model")
     rho = float(np.clip(u @ v / norm, -1, 1))
-    others = np.abs(rng.permuted(np.tile(v, (n_resamples, 1)), axis=1) @ u / norm)
-    p = (1 + int((others >= abs(rho) - 1e-12).sum())) / (n_resamples + 1)
+    p = permutation_p(first, second, n_resamples, rng)
     if n < 4 or abs(rho) > 1 - 1e-12:
         reason = f"no interval: {n} models, needs 4" if n < 4 else "no interval: all ranks agree"
         return Correlation(rho, None, None, p, reason)
