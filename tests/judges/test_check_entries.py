@@ -37,6 +37,7 @@ def test_shipped_judges_can_be_asked(config: dict[str, Any]) -> None:
         ({"serve": True}, "judges.j: expected either `base_url` or `serve: true`"),
         ({"serve": True, "batch": True, "base_url": ...}, "judges.j: a judge that is served here"),
         ({"base_url": "http://me:pw@host/v1"}, "judges.j.base_url: contains a user name"),
+        ({"base_url": "https://h/v1?api-version=1"}, "judges.j.base_url: contains a query"),
         ({"settings": {}}, "judges.j.settings: max_cost needs a limit"),
         ({"rubric": "data/nowhere.yaml"}, "judges.j: the file 'data/nowhere.yaml' does not exist"),
     ],

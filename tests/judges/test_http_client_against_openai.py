@@ -8,8 +8,11 @@ from typing import Any
 
 import openai
 import pytest
+from openai.types.chat import ChatCompletion
+from openai.types.responses import Response
 
 from tests.support.batch_server import BatchServer
+from tests.support.faults.providers import PROVIDERS
 from tests.support.judge_server import GENUINE, USAGE, Asked, JudgeServer, http, judge_server
 from tests.support.judged_cell import cell, judge, verdicts_of
 from userturn.judges import batch_api
@@ -163,3 +166,23 @@ def test_line_of_a_batch_has_the_body_of_the_direct_request(tmp_path: Path) -> N
     assert question is not None
     fixed = {"custom_id": question.key, "method": "POST", "url": "/v1/chat/completions"}
     assert all(line == fixed | {"body": line["body"]} for line in lines)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, row in PROVIDERS.items() if name.endswith("a completion")]
+)
+def test_completion_of_a_provider_has_the_published_schema(name: str) -> None:
+    read = ChatCompletion.model_validate(PROVIDERS[name].says, strict=True)
+    assert read.choices[0].message.content == json.dumps(GENUINE) and read.usage is not None
+
+
+def test_object_of_the_responses_api_has_the_published_schema() -> None:
+    says = PROVIDERS["OpenAI: an object of the Responses API"].says
+    left_out = {"created_at": 1, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+    (message,) = [item | {"id": "msg_1"} for item in says["output"]]
+    usage = says["usage"] | {
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": 0},
+    }
+    read = Response.model_validate(says | left_out | {"output": [message], "usage": usage})
+    assert read.output_text == json.dumps(GENUINE)

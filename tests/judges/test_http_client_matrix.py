@@ -13,6 +13,7 @@ import pytest
 from tests.support.batch_server import BatchServer
 from tests.support.faults.connections import CONNECTIONS
 from tests.support.faults.contents import CONTENTS
+from tests.support.faults.providers import PROVIDERS
 from tests.support.faults.row import Fault
 from tests.support.faults.statuses import STATUSES
 from tests.support.faults.structures import STRUCTURES
@@ -25,8 +26,9 @@ from userturn.judges.usage import money
 
 pytestmark = pytest.mark.slow
 
-BODIES = USAGES | CONTENTS | STRUCTURES
-DIRECT = BODIES | STATUSES | CONNECTIONS
+IN_BODIES = {name: row for name, row in PROVIDERS.items() if not isinstance(row.says, bytes)}
+BODIES = USAGES | CONTENTS | STRUCTURES | IN_BODIES
+DIRECT = BODIES | STATUSES | CONNECTIONS | PROVIDERS
 STOPPING = {name: row for name, row in DIRECT.items() if row.end != "genuine_followup"}
 LIMIT = 100  # tokens of a reply, by the entry that judged_cell writes
 N_BYTES = re.compile(r"(?i)content-length: *(\d+)")

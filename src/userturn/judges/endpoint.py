@@ -53,6 +53,11 @@ def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
         raise ConfigError(f"{where}: a judge that is served here has no Batch API; remove `batch`")
     if "@" in entry.get("base_url", ""):
         raise ConfigError(f"{where}.base_url: contains a user name; expected https://host/v1")
+    if "?" in entry.get("base_url", ""):
+        raise ConfigError(
+            f"{where}.base_url: contains a query; expected https://host/v1, for Azure "
+            "https://RESOURCE.openai.azure.com/openai/v1, which needs no api-version"
+        )
     has_limit = set(TOKEN_LIMITS) & set(entry["settings"])
     if "price" in entry and config["max_cost"] is not None and not has_limit:
         raise ConfigError(

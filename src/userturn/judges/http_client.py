@@ -205,7 +205,7 @@ class Endpoint:
         """Raise what an error's status and body mean."""
         whole = received.decode(errors="replace")
         reason = f"status {response.status}: {self.redacted(whole, 300)}"
-        error = error_of(response.status, whole, reason, retry_after(response.headers))
+        error = error_of(response.status, whole, reason, retry_after(response.headers, whole))
         if response.status == 429 and isinstance(error, RetriableError):
             self.pace.slowed(error.retry_after)
         raise error

@@ -11,7 +11,12 @@ from userturn.judges.verdict import REFUSED, TOO_LONG
 
 LONGEST_RETRY_AFTER = 300.0  # seconds
 TRY_AGAIN = (408, 409, 425, 429)  # beside 5xx
-NO_MONEY = re.compile(r"insufficient_quota|billing_hard_limit|exceeded your current quota")
+NO_MONEY = re.compile(
+    r"insufficient_quota|billing_hard_limit|exceeded your current quota|credit balance is too low"
+)
+# Gemini's words for too many requests are OpenAI's for no money; this code is beside them.
+TOO_FAST = "RESOURCE_EXHAUSTED"
+WAIT = re.compile(r'"retryDelay"\s*:\s*"([\d.]+)s"|(?:try again|retry) (?:in|after) ([\d.]+) ?s')
 TOO_MANY_TOKENS = re.compile(
     r"context_length_exceeded|maximum context length|context (?:window|size|length)|"
     r"(?:prompt|input|request) is too long|too many (?:input )?tokens|"
@@ -63,6 +68,11 @@ def why_unscored(text: str) -> str | None:
     return REFUSED if FILTERED.search(text) else None
 
 
+def lacks_money(text: str) -> bool:
+    """Tell whether an endpoint's error says that the account has no money left."""
+    return NO_MONEY.search(text) is not None and TOO_FAST not in text
+
+
 def error_of(status: int, whole: str, shown: str, retry_after: float = 0.0) -> Exception:
     """Return the error to raise for an endpoint's.
 
@@ -72,7 +82,7 @@ def error_of(status: int, whole: str, shown: str, retry_after: float = 0.0) -> E
         shown: the same for people, short and without the key.
         retry_after: seconds that the endpoint asks for.
     """
-    has_money = NO_MONEY.search(whole) is None
+    has_money = not lacks_money(whole)
     if (status in TRY_AGAIN and has_money) or status >= 500:
         return RetriableError(shown, retry_after)
     why = why_unscored(whole) if has_money and status not in (401, 402, 404) else None
@@ -88,6 +98,8 @@ def error_in(body: bytes) -> tuple[int, str] | None:
         parsed: Any = json.loads(body)
     except (ValueError, RecursionError):
         return None
+    if isinstance(parsed, list) and parsed:
+        parsed = parsed[0]  # Gemini's errors are in a list
     choices = parsed.get("choices") if isinstance(parsed, dict) else [None]
     found = choices[0] if isinstance(choices, list) and choices else parsed
     error = found.get("error") if isinstance(found, dict) else None
@@ -95,12 +107,15 @@ def error_in(body: bytes) -> tuple[int, str] | None:
         return None
     text = json.dumps(error, ensure_ascii=False)
     code = error.get("code") if isinstance(error, dict) else None
-    unknown = 502 if why_unscored(text) is None and NO_MONEY.search(text) is None else 400
+    unknown = 502 if why_unscored(text) is None and not lacks_money(text) else 400
     return int(str(code)) if re.fullmatch(r"[45]\d\d", str(code)) else unknown, text
 
 
-def retry_after(headers: Mapping[str, str]) -> float:
-    """Return the seconds that an endpoint asks to wait, within bounds; 0 if it asks for none."""
+def retry_after(headers: Mapping[str, str], text: str) -> float:
+    """Return the seconds that an endpoint asks to wait, within bounds; 0 if it asks for none.
+
+    The headers count first; Gemini and Azure say it in the text of the error.
+    """
     for name, in_a_second in (("retry-after-ms", 1000), ("retry-after", 1)):
         try:
             seconds = float(headers.get(name, "")) / in_a_second
@@ -108,7 +123,15 @@ def retry_after(headers: Mapping[str, str]) -> float:
             seconds = _until(headers.get(name, ""))
         if seconds > 0:  # which no NaN is
             return min(seconds, LONGEST_RETRY_AFTER)
-    return 0.0
+    told = WAIT.search(text)
+    return min(_number(told[1] or told[2]), LONGEST_RETRY_AFTER) if told else 0.0
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text.rstrip("."))
+    except ValueError:
+        return 0.0
 
 
 def _until(date: str) -> float:

@@ -96,10 +96,10 @@ def read_object(reply: Reply) -> dict[str, Any]:
     why = (reply.finish_reason or "").lower().partition(":")[0]
     if reply.refusal is not None or why in REFUSING:
         raise UnclearReplyError(REFUSED, final=True)
-    if reply.content is None:
-        raise UnclearReplyError("the reply has no content")
     if why in CUT_OFF:
         raise UnclearReplyError("the reply was cut off at its length limit")
+    if reply.content is None:
+        raise UnclearReplyError("the reply has no content")
     text = THOUGHT.sub("", reply.content).strip()
     found = _object(text)
     if found is None and (fenced := FENCED.fullmatch(text)):

@@ -25,7 +25,7 @@ NEVER = (300, 301, 302, 303, 307, 308, 400, 401, 402, 403, 404, 405, 406, 410, 4
 OVER = (408, 409, 425, 429, 500, 501, 502, 503, 504, 507, 520, 522, 524, 529)
 
 
-def error(status: int, **told: Any) -> bytes:
+def error(status: int, /, **told: Any) -> bytes:
     """Return an error as most providers have it."""
     return http(status, json.dumps({"error": told}).encode())
 
