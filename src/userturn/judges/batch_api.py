@@ -6,8 +6,8 @@ noted id or by its file. Nothing is submitted twice and no reply is counted twic
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,7 +25,10 @@ from userturn.storage.journal import Writer
 
 FIRST_POLL, LONGEST_POLL = 1.0, 60.0  # seconds between two looks at a batch
 RETRIES = 6  # of requests that only read
-ENDED = ("completed", "failed", "expired", "cancelled")
+ENDED = ("completed", "failed", "expired", "cancelled", "canceled")
+RUNNING = ("validating", "in_progress", "finalizing", "cancelling")
+WAITING = ("queued", "pending", "processing")  # of servers like OpenAI's
+MOST_UNKNOWN = 5  # looks in a row at a status of no name
 # What the API says to a file that it makes no batch of, now or ever.
 REFUSALS = (openai.BadRequestError, openai.NotFoundError, openai.UnprocessableEntityError)
 QUEUE_IS_FULL = "token_limit_exceeded"
@@ -93,7 +96,8 @@ class Batches:
         if not file.keys:
             return set()
         content = ("questions.jsonl", b"\n".join(file.lines) + b"\n")
-        name = self.client.files.create(file=content, purpose="batch").id
+        with _readable("an uploaded file"):
+            name = self.id_of(self.client.files.create(file=content, purpose="batch"))
         self.session.account.reserve(file.most)
         largest = max(map(len, file.lines))
         made = OpenBatch(name, None, are_repairs, file.most, largest, tuple(file.keys))
@@ -104,25 +108,46 @@ class Batches:
 
     def create(self, file: str) -> str:
         """Return the id of an uploaded file's batch: an existing one, else a new one."""
-        made = self.reader.batches.list(limit=100)
-        batch = next((b.id for b in made if b.input_file_id == file), None)
-        if batch is None:
-            batch = self.client.batches.create(
-                input_file_id=file, endpoint=PATH, completion_window="24h"
-            ).id
+        with _readable("the list of batches"):
+            page = self.reader.batches.list(limit=100)
+            if not isinstance(page.data, list):
+                raise TypeError("no list")
+            made = [batch for batch in page if batch.input_file_id == file]
+        with _readable("a batch"):
+            if not made:
+                asked = {"input_file_id": file, "endpoint": PATH, "completion_window": "24h"}
+                made = [self.client.batches.create(**asked)]
+            batch = self.id_of(made[0])
         self.notes.created(file, batch)
-        return str(batch)
+        return batch
+
+    def id_of(self, made: Any) -> str:
+        """Return the id of what the API has made; it is written down, so it may not be a key."""
+        name = made.id
+        if not isinstance(name, str) or not name or self.session.endpoint.redacted(name) != name:
+            raise ValueError("no id that can be noted")
+        return name
 
     def wait(self, batch: str) -> Any:
         """Wait for a batch to end and return its state; None if the API does not know it."""
-        wait = FIRST_POLL
+        wait, n_unknown = FIRST_POLL, 0
         try:
-            while (state := self.reader.batches.retrieve(batch)).status not in ENDED:
-                say(f"batch {batch}: {state.status}, looking again in {wait:.0f} s")
+            while (status := (state := self.look(batch)).status) not in ENDED:
+                n_unknown = 0 if status in RUNNING + WAITING else n_unknown + 1
+                if n_unknown == MOST_UNKNOWN:
+                    raise openai.OpenAIError(f"the state of {batch} is {status!r} for ever")
+                say(f"batch {batch}: {status}, looking again in {wait:.0f} s")
                 time.sleep(wait)
                 wait = min(LONGEST_POLL, wait * 2)
         except openai.NotFoundError:
             return None
+        return state
+
+    def look(self, batch: str) -> Any:
+        """Return the state of a batch."""
+        with _readable(f"the state of {batch}"):
+            state = self.reader.batches.retrieve(batch)
+            state.status, state.output_file_id, state.error_file_id, state.errors  # noqa: B018
         return state
 
     def collect_open(self) -> list[Refusal]:
@@ -190,8 +215,27 @@ class Batches:
         found = []
         for name in filter(None, names):
             with suppress(openai.NotFoundError):
-                found.append(self.reader.files.content(name).content)
+                found.append(self.output(name))
         return found
+
+    def output(self, name: str) -> bytes:
+        """Return a file of a batch's output; one without any line of it is read again."""
+        for wait in (FIRST_POLL, 2 * FIRST_POLL, 0):
+            content: bytes = self.reader.files.content(name).content
+            if not content.strip() or read_lines([content])[0]:
+                break
+            time.sleep(wait)
+        return content
+
+
+@contextmanager
+def _readable(what: str) -> Iterator[None]:
+    """Raise the client's own error where a reply has status 200 and is not what it should be."""
+    try:
+        yield
+    except (ValueError, AttributeError, TypeError, LookupError) as error:
+        text = f"{type(error).__name__}: {error}"
+        raise openai.OpenAIError(f"what it says of {what} cannot be read ({text})") from None
 
 
 def _errors(state: Any) -> str:

@@ -35,6 +35,18 @@ class BatchFault(NamedTuple):
 
 
 GENUINE = (None, None, None)
+NONSENSE = {
+    "a page": b"<html>gateway</html>",
+    "an empty object": b"{}",
+    "an object of nulls": b'{"id": null, "status": null, "data": null, "output_file_id": null}',
+    "an object of numbers": b'{"id": 1, "status": 1, "data": 1, "output_file_id": 1}',
+    "nothing": b"",
+    "null": b"null",
+    "a list": b"[]",
+    "a word": b"ok",
+    "a number": b"7",
+}
+OBJECTS = ("an empty object", "an object of nulls", "an object of numbers")
 
 
 def response(status: int, message: str = "no", code: str | None = None) -> bytes:
@@ -134,6 +146,22 @@ def spoilt(bad: Callable[[bytes], bytes]) -> BatchFault:
     return with_output(lambda lines: ([lines[0], bad(lines[1]), lines[2]], None), 3, 1, n_lost=1)
 
 
+def says(step: str, body: bytes, n_times: int = 1) -> Callable[[BatchServer], None]:
+    """Answer the next requests of a step with status 200 and something else than it should be."""
+
+    def breaks(api: BatchServer) -> None:
+        api.says[step] = [http(200, body)] * n_times
+
+    return breaks
+
+
+def nonsense(step: str, name: str) -> BatchFault:
+    """A reply of status 200 that is none: the run stops, and the next one goes on."""
+    is_lost = step == "look" and name in OBJECTS  # looked at again, as if it had no state yet
+    stop = None if is_lost else STOPPED
+    return BatchFault(says(step, NONSENSE[name]), stop, GENUINE, (3,), 3, 0)
+
+
 def renamed(line: bytes, name: Any) -> bytes:
     """Return a line with another custom_id."""
     return json.dumps(json.loads(line) | {"custom_id": name}).encode()
@@ -209,5 +237,24 @@ BATCHES = {
         lambda lines: (lines[:2], [line_error(lines[2], "request_timeout")]), 3, 1, n_free=1
     ),
     "a line that is too long": settled(400, "context_length_exceeded", TOO_LONG),
+    **{
+        f"{step}: {name}": nonsense(step, name)
+        for step in ("upload", "create", "list", "look")
+        for name in NONSENSE
+    },
+    **{
+        f"read: {name}": BatchFault(says("read", body), None, GENUINE, (3,), 3, 0)
+        for name, body in NONSENSE.items() if body
+    },
+    "read: nothing": BatchFault(says("read", b""), None, GENUINE, (3, 3), 6, 3),
+    "read: a page each time": BatchFault(
+        says("read", NONSENSE["a page"], 3), None, GENUINE, (3, 3), 6, 3
+    ),
+    "look: a state of no name": BatchFault(
+        says("look", b'{"status": "frozen"}', 5), STOPPED, GENUINE, (3,), 3, 0
+    ),
+    "look: a state of another server": BatchFault(
+        says("look", b'{"status": "queued"}', 9), None, GENUINE, (3,), 3, 0
+    ),
     "a line that is filtered": settled(400, "content_filter", "the judge refused"),
 }  # fmt: skip
