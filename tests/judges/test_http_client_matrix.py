@@ -18,6 +18,7 @@ from tests.support.faults.row import Fault
 from tests.support.faults.statuses import STATUSES
 from tests.support.faults.structures import STRUCTURES
 from tests.support.faults.usages import USAGES
+from tests.support.faults.wrappings import WRAPPINGS
 from tests.support.judge_server import judge_server
 from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
 from userturn.errors import UserError
@@ -27,7 +28,7 @@ from userturn.judges.usage import money
 pytestmark = pytest.mark.slow
 
 IN_BODIES = {name: row for name, row in PROVIDERS.items() if not isinstance(row.says, bytes)}
-BODIES = USAGES | CONTENTS | STRUCTURES | IN_BODIES
+BODIES = USAGES | CONTENTS | STRUCTURES | WRAPPINGS | IN_BODIES
 DIRECT = BODIES | STATUSES | CONNECTIONS | PROVIDERS
 STOPPING = {name: row for name, row in DIRECT.items() if row.end != "genuine_followup"}
 LIMIT = 100  # tokens of a reply, by the entry that judged_cell writes

@@ -9,7 +9,7 @@ from userturn.judges.verdict import REFUSED
 
 # The whole text is one object, bare or in one code fence. A fence among other words may quote the
 # judged turn, so it never counts.
-FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*)\n?```", re.DOTALL)
+FENCED = re.compile(r"```(?:json)?[ \t\r]*\n(.*)\n?```", re.DOTALL)
 # Finish reasons, by the names of several providers; some add details after a colon.
 REFUSING = ("content_filter", "refusal", "safety", "recitation", "prohibited_content", "blocklist")
 CUT_OFF = ("length", "max_tokens", "model_length")
