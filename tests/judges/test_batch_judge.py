@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.batch_server import BatchServer
+from tests.support.faults.row import chat
 from tests.support.judge_server import GENUINE, Asked, completion, http, judge_server
 from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
+from userturn.cli.rejudge import void_unscored
 from userturn.errors import UserError
 from userturn.judges import batch_api
 from userturn.judges.batch_judge import fill_journal
@@ -139,3 +141,38 @@ def test_pool_that_stopped_is_found_again_and_nothing_is_sent_twice(tmp_path: Pa
         fill_journal(one, found)
         assert verdicts_of(one, found[0])["label"].null_count() == 0
     assert n_sent(api) == [5] and spent(tmp_path).n_requests == 5
+
+
+def test_judge_that_refuses_each_time_is_asked_once_for_each_rejudging(tmp_path: Path) -> None:
+    api = BatchServer(body=chat(None, refusal="No."))
+    with judge_server(api) as server:
+        one, (first, *_) = judge(tmp_path, server.url, batch=True), cells(tmp_path, "Why?")
+        for n_rounds in range(1, 5):
+            fill_journal(one, [first])
+            reasons = verdicts_of(one, first)["unscored_reason"].to_list()
+            assert reasons == ["the judge refused"] * 2 and n_sent(api) == [2] * n_rounds
+            assert void_unscored(one.journal("d")) == 2
+            assert void_unscored(one.journal("d")) == 0
+    assert spent(tmp_path).n_requests == 4 * 2
+
+
+def test_rejudging_while_repairs_are_out_asks_nothing_twice(tmp_path: Path) -> None:
+    """An unreadable first reply is no verdict that could be voided: its repair is waited for."""
+    api = BatchServer(first="?")
+    with judge_server(api) as server:
+        one, (first, *_) = judge(tmp_path, server.url, batch=True), cells(tmp_path, "Why?")
+        n_looks = iter(range(9))
+
+        def fails_at_the_repairs(asked: Asked) -> bytes | None:
+            is_look = asked.headers.startswith("GET") and "/batches/" in asked.path
+            if is_look and len(api.batches) == 2 and next(n_looks) == 0:
+                return http(401, b"{}")
+            return api(asked)
+
+        server.answer = fails_at_the_repairs
+        with pytest.raises(UserError, match="the Batch API cannot be used"):
+            fill_journal(one, [first])
+        assert void_unscored(one.journal("d")) == 0
+        fill_journal(one, [first])
+        assert verdicts_of(one, first)["label"].to_list() == ["genuine_followup"] * 2
+    assert n_sent(api) == [2, 2] and spent(tmp_path).n_requests == 4

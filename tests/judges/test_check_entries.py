@@ -39,6 +39,12 @@ def test_shipped_judges_can_be_asked(config: dict[str, Any]) -> None:
         ({"base_url": "http://me:pw@host/v1"}, "judges.j.base_url: contains a user name"),
         ({"base_url": "https://h/v1?api-version=1"}, "judges.j.base_url: contains a query"),
         ({"settings": {}}, "judges.j.settings: max_cost needs a limit"),
+        ({"settings": {"max_tokens": -5}}, "judges.j.settings.max_tokens: -5; expected a whole"),
+        ({"settings": {"max_tokens": "9"}}, "judges.j.settings.max_tokens: '9'; expected"),
+        ({"settings": {"max_tokens": 9, "n": 4}}, "judges.j.settings: `n` is not taken"),
+        ({"settings": {"max_tokens": 9, "stream": True}}, "judges.j.settings: `stream` is not"),
+        ({"settings": {"max_tokens": 9, "model": "x"}}, "judges.j.settings: `model` is not taken"),
+        ({"settings": {"max_tokens": 9, "messages": []}}, "judges.j.settings: `messages` is not"),
         ({"rubric": "data/nowhere.yaml"}, "judges.j: the file 'data/nowhere.yaml' does not exist"),
     ],
 )

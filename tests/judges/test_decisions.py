@@ -1,12 +1,15 @@
 """What stands about a question in a journal, over replies that were taken back and kills."""
 
+import threading
 from pathlib import Path
 
 import pytest
 
 from userturn.cli.rejudge import void_unscored
-from userturn.judges.decisions import Decisions
+from userturn.judges import decisions
+from userturn.judges.decisions import Decisions, only_writer
 from userturn.storage.journal import Writer
+from userturn.storage.locks import alone
 
 KEY = "a" * 64
 REFUSED = {"key": KEY, "outcome": "unscored", "reason": "the judge refused", "reply": "No."}
@@ -16,9 +19,9 @@ SAID = {"key": KEY, "outcome": "ok", "said": {"label": "generic", "rationale": "
 
 def write(folder: Path, record: dict[str, object]) -> None:
     """Append a record as a judge's job does, in a file of its own."""
-    decisions = Decisions(folder, [KEY])
+    found = Decisions(folder, [KEY])
     with Writer(folder) as journal:
-        journal.append(decisions.in_round(record))
+        journal.append(found.in_round(record))
 
 
 def outcome(folder: Path) -> str | None:
@@ -65,5 +68,30 @@ def test_first_reply_counts_in_its_own_round_only(tmp_path: Path) -> None:
 
 
 def test_records_of_the_first_round_are_written_as_ever(tmp_path: Path) -> None:
-    decisions = Decisions(tmp_path, [KEY])
-    assert [decisions.in_round(r) for r in (REFUSED, UNCLEAR, SAID)] == [REFUSED, UNCLEAR, SAID]
+    found = Decisions(tmp_path, [KEY])
+    assert [found.in_round(r) for r in (REFUSED, UNCLEAR, SAID)] == [REFUSED, UNCLEAR, SAID]
+
+
+def test_job_that_waits_for_another_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said, folder = list[str](), tmp_path / "j" / "d"
+    is_waiting = threading.Event()
+
+    def say(line: str) -> None:
+        said.append(line)
+        is_waiting.set()
+
+    def ask() -> None:
+        with only_writer(folder):
+            pass
+
+    monkeypatch.setattr(decisions, "say", say)
+    ask()
+    assert said == []
+    with alone(folder / "lock"):
+        other = threading.Thread(target=ask)
+        other.start()
+        assert is_waiting.wait(30)
+    other.join()
+    assert said == ["judge j: waiting for another job that asks about 'd'"]

@@ -25,6 +25,15 @@ REQUEST_VERSION = 1
 SHAPING = ("model", "settings", "reply", "rationale_characters")
 VARIABLE = expression(r"[A-Z_][A-Z0-9_]{0,63}")
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")
+# Fields of a request that an entry's settings may not have, unless with one of the allowed values.
+NOT_TAKEN = {
+    "model": "set `model` of the entry",
+    "messages": "set `prompt` and `rubric` of the entry",
+    "response_format": "set `reply` of the entry",
+    "n": "one reply is read, and each is paid for",
+    "stream": "a reply is read whole",
+}
+ALLOWED = {"n": (1, None), "stream": (False, None)}
 TOKENS_OF_A_RUBRIC, TOKENS_OF_A_VERDICT = 800, 120
 N_REQUESTS = 2  # per question at most: the question and one repair
 TOKENIZER_MARGIN = 2  # a text may have so many times the tokens that its characters suggest
@@ -58,6 +67,7 @@ def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
             f"{where}.base_url: contains a query; expected https://host/v1, for Azure "
             "https://RESOURCE.openai.azure.com/openai/v1, which needs no api-version"
         )
+    _check_settings(f"{where}.settings", entry["settings"])
     has_limit = set(TOKEN_LIMITS) & set(entry["settings"])
     if "price" in entry and config["max_cost"] is not None and not has_limit:
         raise ConfigError(
@@ -72,6 +82,21 @@ def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
             f"{where}.rubric: '{entry['rubric']}' has no `rules`, which the prompt "
             f"'{entry['prompt']}' quotes as {RULES}; expected a text: add it after the labels"
         )
+
+
+def _check_settings(where: str, settings: Mapping[str, Any]) -> None:
+    """Check what is sent with each request for fields that the judge itself sets, or cannot read.
+
+    Raises:
+        ConfigError: a field that is not taken, or a limit that is none.
+    """
+    for name, instead in NOT_TAKEN.items():
+        if name in settings and settings[name] not in ALLOWED.get(name, ()):
+            raise ConfigError(f"{where}: `{name}` is not taken; {instead}")
+    for name in TOKEN_LIMITS:
+        limit = settings.get(name, 1)
+        if not isinstance(limit, int) or limit < 1:
+            raise ConfigError(f"{where}.{name}: {limit!r}; expected a whole number of tokens")
 
 
 def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
