@@ -1,13 +1,15 @@
-"""Does `userturn power` keep its promise? Studies of the sizes it names, simulated and analysed.
+"""Do `userturn power` and `userturn plan` keep their promises?
 
-Parts of `coverage.py`. Truth is drawn here; intervals and tests are those of the tables.
+Studies of the sizes that they name are simulated and analysed: parts of `coverage.py`. Truth is drawn here; intervals and tests are those of the tables.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.stats import binom
 
 from benchmarks.simulated import Array, Generator, Result, items, patterns
+from userturn.cli.smallest_effect import DIFFERING, smallest_change
 from userturn.stats.allocation import allocated
 from userturn.stats.clustered import clustered_rate
 from userturn.stats.multiple_tests import holm
@@ -35,6 +37,7 @@ POWERFUL: tuple[tuple[Change, int, int], ...] = (
     ((0.2, -0.08, 0.3), 3, 4),
     ((0.3, 0.05, 0.6), 5, 22),
 )
+PLANNED = ((300, 2), (1319, 22), (4197, 44), (4197, 104))  # items, tests
 LABELLED = ((0.2, 0.8, 0.85, 1319, 0.05), (0.05, 0.7, 0.95, 4000, 0.03), (0.3, 0.9, 0.9, 500, 0.06))
 
 
@@ -81,6 +84,24 @@ def attained_power(rng: Generator, n: int, change: Change, n_samples: int, n_tes
     return wins / n
 
 
+def attained_plan(rng: Generator, n: int, n_items: int, n_tests: int) -> float:
+    """Return how often a planned study detects the smallest effect that `userturn plan` names.
+
+    One condition has that effect, the others none; tests are scipy's binomial tests of the items
+    that differ.
+    """
+    effect = smallest_change(n_items, n_tests)
+    changes = np.array([effect, *np.zeros(n_tests - 1)])
+    shares = np.column_stack([(DIFFERING + changes) / 2, (DIFFERING - changes) / 2])
+    shares = np.column_stack([shares, 1 - shares.sum(1)])
+    wins = 0
+    for _ in range(n):
+        rise, fall, _ = rng.multinomial(n_items, shares).T
+        p = np.minimum(1, 2 * binom.cdf(np.minimum(rise, fall), rise + fall, 0.5))
+        wins += holm(p)[0] < 0.05
+    return wins / n
+
+
 def attained_label_half_width(
     rng: Generator, n: int, turns: Turns, judge: Judge, n_turns: int, wished: float
 ) -> float:
@@ -107,7 +128,7 @@ def attained_label_half_width(
 
 
 def promises(rng: Generator, n: int) -> Iterator[Result]:
-    """Yield what studies attain of the sizes that `userturn power` names."""
+    """Yield what studies attain of the sizes and effects that the two commands name."""
     for turns, wished, k in PRECISE:
         where = f"rate {turns.rate}, {k} samples, correlation {turns.alike}"
         found = attained_half_width(rng, n, turns, wished, k)
@@ -115,6 +136,9 @@ def promises(rng: Generator, n: int) -> Iterator[Result]:
     for change, k, n_tests in POWERFUL:
         where = f"rate {change[0]}, change {change[1]}, {k} samples, one of {n_tests} tests"
         yield Result("promised power", where, 0.8, attained_power(rng, n, change, k, n_tests))
+    for n_items, n_tests in PLANNED:
+        where = f"{n_items} items, smallest effect of a plan with {n_tests} tests"
+        yield Result("promised power", where, 0.8, attained_plan(rng, n, n_items, n_tests))
     for rate, sensitivity, specificity, n_turns, wished in LABELLED:
         judge = Judge(sensitivity, specificity)
         found = attained_label_half_width(rng, n, Turns(rate, 0, 0), judge, n_turns, wished)

@@ -25,6 +25,11 @@ def confirmatory_tests(grid: Grid) -> dict[str, int]:
     }
 
 
+def smallest_change(n_items: int, n_tests: int) -> float:
+    """Return the smallest change that one of several tests detects with a power of `POWER`."""
+    return float(detectable_difference(n_items, DIFFERING, level_of(n_tests)))
+
+
 def smallest_effect(grid: Grid, n_items: int) -> str:
     """Return in one line the smallest change that a study of `n_items` items can detect."""
     tests = confirmatory_tests(grid)
@@ -32,7 +37,7 @@ def smallest_effect(grid: Grid, n_items: int) -> str:
     n_tests = tests[factor]
     if not n_tests or not n_items:
         return "smallest effect: none, since no two conditions are compared on the same items"
-    found = float(detectable_difference(n_items, DIFFERING, level_of(n_tests)))
+    found = smallest_change(n_items, n_tests)
     size = f"a change of {100 * found:.1f} points" if found < 1 else "no change of any size"
     return (
         f"smallest effect: {n_items:,} items detect {size} with a power of {POWER:.0%} where "
