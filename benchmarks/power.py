@@ -1,6 +1,7 @@
-"""Do `userturn power` and `userturn plan` keep their promises?
+"""Do `userturn power` and `userturn plan` keep their promises? Parts of `coverage.py`.
 
-Studies of the sizes that they name are simulated and analysed: parts of `coverage.py`. Truth is drawn here; intervals and tests are those of the tables.
+Studies of the sizes and effects that they name are simulated: truth is drawn here, intervals and
+tests are those of the tables.
 """
 
 from collections.abc import Iterator

@@ -4,9 +4,14 @@
 0.9 is no chance. `benchmarks/coverage.py` has the full suite.
 """
 
+import re
+from pathlib import Path
+
 import pytest
 
 from benchmarks.coverage import Result, suite
+
+METHODS = Path(__file__).parents[1] / "docs" / "methods.md"
 
 # Ten items at a rate of .05 have six different intervals, so Wilson's coverage jumps about: 0.914.
 COARSE = ("10 items, rate 0.05", "1,319 items at .01 and 10 at .05")
@@ -67,3 +72,34 @@ def test_detectable_differences_are_detected(results: list[Result]) -> None:
     powers = [r.attained for r in results if r.statistic.startswith("power")]
     assert len(powers) == 4
     assert min(powers) > 0.76
+
+
+def rows_of_methods() -> dict[tuple[str, str, str], float]:
+    """Return what docs/methods.md says is attained, by statistic, regime and nominal share."""
+    text = METHODS.read_text(encoding="utf-8").partition("## Nominal against attained")[2]
+    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return {
+        (row[0], _plain(row[1]), row[2].strip()): float(row[3].strip(" |")) for row in lines[1:]
+    }
+
+
+def _plain(regime: str) -> str:
+    return re.sub(r" \(defined in .*%\)", "", regime)
+
+
+def test_the_table_of_methods_has_the_rows_of_the_suite_and_what_they_attain(
+    results: list[Result],
+) -> None:
+    told = rows_of_methods()
+    found = {
+        (r.statistic, _plain(r.regime), "" if r.nominal is None else str(r.nominal)): r.attained
+        for r in results
+    }
+    assert list(found) == list(told)
+    far = {
+        key: (attained, told[key])
+        for key, attained in found.items()
+        # 200 replications against 2,000; a share of .5 has a standard error of .037.
+        if abs(attained - told[key]) > 0.02 + 4 * (told[key] * (1 - told[key]) / 180) ** 0.5
+    }
+    assert far == {}

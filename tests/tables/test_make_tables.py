@@ -18,7 +18,7 @@ from userturn.tables.accuracy import accuracy
 from userturn.tables.anchors import anchors
 from userturn.tables.file_formats import write_markdown
 from userturn.tables.make_tables import Material
-from userturn.workflow.registry import tables_of
+from userturn.workflow.registry import TABLES, tables_of
 
 LABELS = ("generic", "genuine_followup")
 
@@ -398,3 +398,40 @@ def test_two_studies_are_compared_item_by_item(results: Path, tmp_path: Path) ->
 def test_comparing_with_an_empty_folder_says_what_to_do(results: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has no verdicts; expected the results folder"):
         compare_studies(results, tmp_path)
+
+
+CHANGES = {"difference", "detectable_difference", "lower_if_unscored", "change", "change_other"}
+
+
+def test_every_printed_change_of_a_share_is_in_points_and_so_headed(
+    tables: dict[str, pl.DataFrame],
+) -> None:
+    """Every printed column whose values follow those of a change is headed in points."""
+    seen = set()
+    for name, table in tables.items():
+        module = import_module(f"userturn.tables.{name}")
+        if not hasattr(module, "printed"):
+            continue
+        before = module.printed(table)
+        for column in CHANGES & set(table.columns):
+            after = module.printed(table.with_columns(pl.col(column) + 0.1))
+            moved = [n for n in before.columns if not before[n].equals(after[n])]
+            assert [n for n in moved if not n.endswith(", points")] == []
+            for n in moved:
+                first, second = (t[n].str.extract(r"(-?\d+\.\d+)") for t in (before, after))
+                steps = (second.cast(pl.Float64) - first.cast(pl.Float64)).drop_nulls()
+                assert steps.is_between(9.85, 10.15).all() and steps.len()
+                seen.add((name, column))
+    assert len(seen) == 6
+
+
+def test_the_report_shows_every_change_as_one() -> None:
+    kinds = {
+        (shown.kind, name)
+        for table in TABLES
+        if (reported := getattr(import_module(f"userturn.tables.{table}"), "REPORTED", None))
+        for shown in reported.columns
+        for name in CHANGES & set(shown.columns)
+    }
+    assert {kind for kind, _ in kinds} == {"change", "points"}
+    assert {name for _, name in kinds} == CHANGES

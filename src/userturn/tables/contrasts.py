@@ -176,7 +176,7 @@ def printed(table: pl.DataFrame) -> pl.DataFrame:
         "judge",
         items="n_items",
         **{"difference, points": percent("difference")},
-        **{"if unscored at worst": percent_range("lower_if_unscored", "upper_if_unscored")},
+        **{"if unscored at worst, points": percent_range("lower_if_unscored", "upper_if_unscored")},
         p=p_value("p"),
         **{"p (Holm)": p_value("p_adjusted")},
         **{"detectable, points": points("detectable_difference")},
@@ -192,7 +192,7 @@ REPORTED = Shown(
         column("change", "change", "difference", *INTERVAL),
         column(
             "limits, whatever unscored turns are",
-            "bounds",
+            "points",
             "lower_if_unscored",
             "upper_if_unscored",
         ),

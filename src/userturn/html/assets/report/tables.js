@@ -10,6 +10,7 @@ const KINDS = {
   of: ([some, all]) => [whole(some), make("small", null, `of ${whole(all)}`)],
   share: ([value, lower, upper]) => [percent(value), make("small", null, interval(lower, upper))],
   bounds: ([low, high]) => low === null ? DASH : `${percent(low)}, ${percent(high)}`,
+  points: ([low, high]) => low === null ? DASH : interval(low, high),
   change: ([value, lower, upper]) => value === null ? DASH : [`${value > 0 ? "+" : ""}${(100 * value).toFixed(1)}`, make("small", null, interval(lower, upper))],
 };
 
