@@ -17,9 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.loopback import loopback
 from userturn.config.load import load_config
-from userturn.judges.endpoint_verdicts import endpoint_verdicts
 from userturn.judges.judge import CellToJudge, Judge
-from userturn.judges.kinds import complete_judges
+from userturn.judges.kinds import complete_judges, kind_of
 
 NUMBERS = (1_000, 10_000, 100_000)
 
@@ -48,7 +47,7 @@ def judge(n_turns: int, url: str) -> None:
     before, began = time.process_time(), time.monotonic()
     peak_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     one = Judge("j", settings, folder, folder / "costs", prices, 1e6, 0.0)
-    for _ in endpoint_verdicts(one, cell, 32):
+    for _ in kind_of(settings).verdicts(one, cell, 32):
         pass  # no part is kept, as where verdicts are written
     cpu, wall = time.process_time() - before, time.monotonic() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

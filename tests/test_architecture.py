@@ -180,7 +180,7 @@ def constants(module: Path) -> dict[str, str]:
 
 
 # What each judge kind has to say of itself.
-PROTOCOL = {"IS_DETERMINISTIC", "SAW_LABELLED_TURNS", "HAS_ENDPOINT"}
+PROTOCOL = {"IS_DETERMINISTIC", "SAW_LABELLED_TURNS", "HAS_ENDPOINT", "HAS_PROBABILITIES"}
 
 
 def test_no_constant_is_defined_twice() -> None:

@@ -16,7 +16,7 @@ from tests.support.faults.providers import PROVIDERS
 from tests.support.judge_server import GENUINE, USAGE, Asked, JudgeServer, http, judge_server
 from tests.support.judged_cell import cell, judge, verdicts_of
 from userturn.judges import batch_api
-from userturn.judges.endpoint_verdicts import open_endpoint, questions_about, schema_of
+from userturn.judges.endpoint_verdicts import json_format, questions_about
 from userturn.judges.http_client import Endpoint
 from userturn.judges.judge import Judge
 from userturn.judges.parse_reply import read_reply
@@ -56,7 +56,7 @@ def one_of(results: Path, server: JudgeServer, **changes: Any) -> Judge:
 
 
 def endpoint_of(one: Judge) -> Endpoint:
-    return open_endpoint(one, schema_of(one, load_prompt(one.settings)), 1)
+    return json_format(one).open_endpoint(one.settings["base_url"], 1)
 
 
 def client_of(server: JudgeServer) -> openai.OpenAI:

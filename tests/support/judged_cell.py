@@ -8,10 +8,9 @@ import polars as pl
 
 from tests.support.snakemake_runs import ROOT
 from userturn.judges.account_files import read_accounts
-from userturn.judges.endpoint_verdicts import endpoint_verdicts, open_endpoint, schema_of
+from userturn.judges.endpoint_verdicts import json_format
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.judge_cell import judge_cell
-from userturn.judges.question import load_prompt
 from userturn.judges.trial import note_trial
 from userturn.judges.usage import Spent
 
@@ -47,7 +46,7 @@ def judge(
     accounts = results / "journal/costs"
     one = Judge("j", settings(url, **changes), results, accounts, {"j": PRICE}, cap, *shares)
     if is_tried:
-        endpoint = open_endpoint(one, schema_of(one, load_prompt(one.settings)), 1)
+        endpoint = json_format(one).open_endpoint(one.settings.get("base_url", ""), 1)
         note_trial(endpoint, one.account(""))
     return one
 
@@ -98,4 +97,4 @@ def verdicts_of(judge: Judge, cell: CellToJudge) -> pl.DataFrame:
     return pl.read_parquet(path)
 
 
-__all__ = ["cell", "endpoint_verdicts", "json", "judge", "settings", "spent", "verdicts_of"]
+__all__ = ["cell", "json", "judge", "settings", "spent", "verdicts_of"]

@@ -21,6 +21,7 @@ from userturn.judges.verdict import GENUINE, Verdict
 IS_DETERMINISTIC = True
 SAW_LABELLED_TURNS = False
 HAS_ENDPOINT = False
+HAS_PROBABILITIES = False
 
 
 def complete(entry, defaults):

@@ -61,7 +61,7 @@ def judged_again(pair: Pair, turns: str, name: str) -> pl.DataFrame:
     judge, known = judge_of(pair.grid, name), pair.study.contents
     kind = kind_of(judge.settings)
     verdicts = kind.recorded_verdicts(judge, known.judges[name], known.texts, asked)
-    return verdicts_table(name, asked, verdicts)
+    return verdicts_table(judge, asked, verdicts)
 
 
 def _summary(pair: Pair, cell: Cell) -> pl.DataFrame:

@@ -74,7 +74,7 @@ def verdicts_of(grid: Grid, name: str) -> pl.DataFrame:
 
             fill_journal(judge, [cell])
         judged = kind_of(judge.settings).verdicts(judge, cell, n_at_once)
-        return pl.concat([verdicts_table(name, part, verdicts) for part, verdicts in judged])
+        return pl.concat([verdicts_table(judge, part, verdicts) for part, verdicts in judged])
 
 
 def format_card(grid: Grid, name: str) -> str:

@@ -21,7 +21,9 @@ http_errors.py: what an endpoint's error means: asked again, unscored, or an err
 judge.py: a judge of a study and the cells that it judges.
 judge_cell.py: the verdicts of one judge on the user turns of one cell.
 kinds.py: the interface of a kind of judge; finds the kind that an entry names.
+label_scores.py: label probabilities from the log-probabilities of one token.
 language.py: whether a text is English, by its script and function words.
+letter_prompt.py: prompts with a letter for each label, in both orders, as token ids.
 model_names.py: whether the model that answered is the one that was requested.
 parse_reply.py: reads a judge's reply strictly; anything unclear is unscored.
 pending_cells.py: works through all cells that a judge has yet to judge, in one job.
@@ -29,8 +31,10 @@ phrases.py: phrases that show the heuristic judge who speaks and what a turn ref
 question.py: the prompt for a user turn, and the identity of that question.
 rate_limit.py: how many requests may be in flight: more while latency holds, fewer on 429.
 rubric.py: the rubric that judges and people read: labels, rules and the paper's names for them.
+reply_format.py: how a kind of judge is asked over HTTP, and how its replies are read.
 request_slots.py: how many requests are in flight over all jobs of a machine.
 session.py: the endpoint, journal and account that a job uses to ask a judge.
+scored.py: `kind: scored`: verdicts by the probability of a label's letter, of a served model.
 serve.py: serves a judge's model with vLLM on loopback for the length of a job.
 trial.py: the first question to an endpoint, asked alone.
 usage.py: tokens and cost of requests.

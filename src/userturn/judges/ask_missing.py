@@ -25,7 +25,7 @@ async def ask_without_journal(
     """Return the record of each question; an error for one that the hard cap forbids."""
 
     async def reply_to(question: Question) -> Record:
-        reply = await endpoint.complete(list(question.messages), account)
+        reply = await endpoint.complete(question.messages, account)
         return record_of(question.key, reply, read, endpoint)
 
     async def settle(question: Question) -> Record:
@@ -147,7 +147,7 @@ class QuestionRunner:
         self.journal.append(self.session.decisions.in_round(record))
 
     async def _reply_to(self, question: Question) -> Record:
-        reply = await self.session.endpoint.complete(list(question.messages), self.session.account)
+        reply = await self.session.endpoint.complete(question.messages, self.session.account)
         return record_of(question.key, reply, self.session.read, self.session.endpoint)
 
 

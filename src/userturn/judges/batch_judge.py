@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from userturn.judges.ask_by_batch import Asked, ask_by_batch
 from userturn.judges.decisions import Decisions
-from userturn.judges.endpoint_verdicts import open_endpoint, questions_about, schema_of
+from userturn.judges.endpoint_verdicts import address_of, json_format, questions_about
 from userturn.judges.judge import CellToJudge, Judge
-from userturn.judges.parse_reply import Reply, read_verdict
 from userturn.judges.pending_cells import judge_pending_cells
-from userturn.judges.question import JudgePrompt, Question, load_prompt
+from userturn.judges.question import JudgePrompt, Question
+from userturn.judges.reply_format import ReplyFormat
 from userturn.judges.session import Session
 from userturn.storage.parquet import PART
 
@@ -21,15 +21,15 @@ def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
     Raises:
         UserError: as `ask_by_batch`.
     """
-    prompt = load_prompt(judge.settings)
+    form = json_format(judge)
     by_dataset: dict[str, list[CellToJudge]] = {}
     for cell in cells:
         by_dataset.setdefault(cell.dataset, []).append(cell)
     n_lacking, asked = 0, []
     for dataset, of_dataset in sorted(by_dataset.items()):
-        lacking = [cell for cell in of_dataset if _lacks_any(judge, prompt, cell)]
+        lacking = [cell for cell in of_dataset if _lacks_any(judge, form.prompt, cell)]
         if lacking:
-            asked.append(_asked(judge, prompt, dataset, lacking))
+            asked.append(_asked(judge, form, dataset, lacking))
         n_lacking += len(lacking)
     if asked:
         ask_by_batch(asked)
@@ -48,21 +48,17 @@ def _lacks_any(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> bool:
     return not all(map(decisions.is_finished, keys))
 
 
-def _asked(judge: Judge, prompt: JudgePrompt, dataset: str, cells: Sequence[CellToJudge]) -> Asked:
+def _asked(judge: Judge, form: ReplyFormat, dataset: str, cells: Sequence[CellToJudge]) -> Asked:
     """Return the session of a dataset's cells, and what makes their questions anew."""
-
-    def read(reply: Reply) -> dict[str, str]:
-        return read_verdict(reply, prompt.labels)
-
-    keys = (question.key for question in _questions(prompt, cells))
+    keys = (question.key for question in _questions(form.prompt, cells))
     session = Session(
-        open_endpoint(judge, schema_of(judge, prompt), judge.settings["concurrency"]),
-        read,
+        form.open_endpoint(address_of(judge), judge.settings["concurrency"]),
+        form.read,
         Decisions(judge.journal(dataset), keys),
         judge.account(f"batches/{dataset}"),
         f"judge {judge.name}: {len(cells)} cells of {dataset}",
     )
-    return session, lambda: _questions(prompt, cells)
+    return session, lambda: _questions(form.prompt, cells)
 
 
 def batch_judge(

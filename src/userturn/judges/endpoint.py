@@ -1,13 +1,12 @@
 """`kind: endpoint`: a model behind an OpenAI-compatible API labels a user turn by a rubric."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from re import compile as expression
 from typing import TYPE_CHECKING, Any
 
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
-from userturn.judges.rubric import RULES, parse_rubric, prompt_sha256, read_rubric, rubric_sha256
+from userturn.judges.rubric import check_texts, read_rubric, texts_identity
 from userturn.judges.usage import MILLION, UNLIMITED
 from userturn.judges.verdict import UserTurn, Verdict, verdict_schema
 from userturn.models.fetch import source_identity
@@ -15,10 +14,12 @@ from userturn.storage.hashing import fingerprint
 
 if TYPE_CHECKING:
     from userturn.judges.judge import CellToJudge, Judge
+    from userturn.judges.reply_format import ReplyFormat
 
 IS_DETERMINISTIC = False
 SAW_LABELLED_TURNS = False
 HAS_ENDPOINT = True
+HAS_PROBABILITIES = False
 
 REQUEST_VERSION = 1
 # The keys of an entry that shape a verdict; the others say where, how fast and at what price.
@@ -74,14 +75,7 @@ def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
             f"{where}.settings: max_cost needs a limit of the reply's tokens; set "
             "`max_completion_tokens`, or `max_tokens` if the endpoint requires that"
         )
-    for path in (entry["rubric"], entry["prompt"]):
-        if not Path(path).is_file():
-            raise ConfigError(f"{where}: the file '{path}' does not exist; correct the path")
-    if RULES in Path(entry["prompt"]).read_text() and not read_rubric(entry["rubric"]).rules:
-        raise ConfigError(
-            f"{where}.rubric: '{entry['rubric']}' has no `rules`, which the prompt "
-            f"'{entry['prompt']}' quotes as {RULES}; expected a text: add it after the labels"
-        )
+    check_texts(where, entry)
 
 
 def _check_settings(where: str, settings: Mapping[str, Any]) -> None:
@@ -105,11 +99,8 @@ def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
     For a judge that is served here, also the files of its model and vLLM's settings. Address, key,
     price and speed are not included.
     """
-    rubric_text, prompt_text = (
-        Path(entry[key]).read_bytes().decode() for key in ("rubric", "prompt")
-    )
-    rubric = parse_rubric(rubric_text)
-    schema = verdict_schema(list(rubric.labels), entry.get("rationale_characters"))
+    labels = list(read_rubric(entry["rubric"]).labels)
+    schema = verdict_schema(labels, entry.get("rationale_characters"))
     served = {}
     if entry["serve"]:
         source = source_identity(entry["model"], entry.get("revision"))
@@ -117,8 +108,7 @@ def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "version": REQUEST_VERSION,
         **{key: entry[key] for key in SHAPING if key in entry},
-        "rubric": rubric_sha256(rubric_text),
-        "prompt": prompt_sha256(prompt_text, rubric),
+        **texts_identity(entry),
         "schema": fingerprint(schema),
         **served,
     }
@@ -159,7 +149,7 @@ def verdicts(
     """
     from userturn.judges.endpoint_verdicts import endpoint_verdicts
 
-    return endpoint_verdicts(judge, cell, n_at_once)
+    return endpoint_verdicts(judge, reply_format(judge), cell, n_at_once)
 
 
 def recorded_verdicts(
@@ -181,4 +171,11 @@ def judge_turns(judge: "Judge", turns: Sequence[UserTurn], paid_by: str) -> list
     """
     from userturn.judges.endpoint_verdicts import ask_about_turns
 
-    return ask_about_turns(judge, turns, paid_by)
+    return ask_about_turns(judge, reply_format(judge), turns, paid_by)
+
+
+def reply_format(judge: "Judge") -> "ReplyFormat":
+    """Return how a judge is asked for JSON objects, and how its replies are read."""
+    from userturn.judges.endpoint_verdicts import json_format
+
+    return json_format(judge)

@@ -14,12 +14,13 @@ from userturn.judges.api_keys import read_key
 from userturn.judges.ask_missing import ask_missing, ask_without_journal
 from userturn.judges.batch_file import LARGEST_BATCH
 from userturn.judges.batch_notes import BatchNotes
-from userturn.judges.decisions import Decision, Decisions, Said, decision_of
+from userturn.judges.decisions import Decision, Decisions, decision_of
 from userturn.judges.http_client import Endpoint
 from userturn.judges.judge import CellToJudge, Judge
-from userturn.judges.parse_reply import Reply, read_verdict
+from userturn.judges.parse_reply import read_verdict
 from userturn.judges.question import JudgePrompt, Question, ask_about_turn, load_prompt
 from userturn.judges.rate_limit import Pace
+from userturn.judges.reply_format import ReplyFormat
 from userturn.judges.session import Session
 from userturn.judges.verdict import ERROR, UserTurn, Verdict, verdict_schema
 from userturn.storage.parquet import PART
@@ -33,6 +34,21 @@ def response_format(settings: Mapping[str, Any], schema: Mapping[str, Any]) -> A
     return {"type": "json_object"} if settings["reply"] == "json_object" else None
 
 
+def address_of(judge: Judge) -> str:
+    """Return the URL of a judge's API.
+
+    Raises:
+        UserError: the judge is served by a job of its own, and not here.
+    """
+    address = judge.settings.get("base_url")
+    if address is None:
+        raise UserError(
+            f"judge '{judge.name}' is served by its own job, which left questions open; remove "
+            f"'results/judging/{judge.name}.json' and run the same command again"
+        )
+    return str(address)
+
+
 def open_endpoint(
     judge: Judge, schema: Mapping[str, Any], n_at_once: int, url: str | None = None
 ) -> Endpoint:
@@ -41,21 +57,22 @@ def open_endpoint(
     Raises:
         UserError: its key is missing, or nothing serves it.
     """
-    address = url or judge.settings.get("base_url")
-    if address is None:
-        raise UserError(
-            f"judge '{judge.name}' is served by its own job, which left questions open; remove "
-            f"'results/judging/{judge.name}.json' and run the same command again"
-        )
+    address = url or address_of(judge)
     key = read_key(judge.name, judge.settings)
     form = response_format(judge.settings, schema)
     settings = cast(EndpointEntry, judge.settings)
     return Endpoint(address.rstrip("/"), settings, form, key, Pace(n_at_once))
 
 
-def schema_of(judge: Judge, prompt: JudgePrompt) -> dict[str, Any]:
-    """Return the JSON Schema of a judge's verdicts."""
-    return verdict_schema(prompt.labels, judge.settings.get("rationale_characters"))
+def json_format(judge: Judge) -> ReplyFormat:
+    """Return how a judge is asked for JSON objects, and how its replies are read."""
+    prompt = load_prompt(judge.settings)
+    schema = verdict_schema(prompt.labels, judge.settings.get("rationale_characters"))
+    return ReplyFormat(
+        prompt,
+        lambda url, n_at_once: open_endpoint(judge, schema, n_at_once, url),
+        lambda reply: read_verdict(reply, prompt.labels),
+    )
 
 
 def questions_about(cell: CellToJudge, prompt: JudgePrompt) -> Iterator[Question | None]:
@@ -75,18 +92,18 @@ def keys_and_decisions(
 
 
 async def ask_about_cell(
-    judge: Judge, endpoint: Endpoint, prompt: JudgePrompt, cell: CellToJudge, decisions: Decisions
+    judge: Judge, endpoint: Endpoint, form: ReplyFormat, cell: CellToJudge, decisions: Decisions
 ) -> None:
     """Ask a judge the missing questions about one cell, or a part of it."""
     name = cell.name(judge.results)
     session = Session(
         endpoint,
-        lambda reply: read_verdict(reply, prompt.labels),
+        form.read,
         decisions,
         judge.account(name),
         f"judge {judge.name}: {name}{cell.which}",
     )
-    await ask_judge(session, filter(None, questions_about(cell, prompt)))
+    await ask_judge(session, filter(None, questions_about(cell, form.prompt)))
 
 
 async def ask_judge(session: Session, questions: Iterable[Question]) -> None:
@@ -110,7 +127,7 @@ async def ask_judge(session: Session, questions: Iterable[Question]) -> None:
 
 
 def endpoint_verdicts(
-    judge: Judge, cell: CellToJudge, n_at_once: int
+    judge: Judge, form: ReplyFormat, cell: CellToJudge, n_at_once: int
 ) -> Iterator[tuple[CellToJudge, list[Verdict]]]:
     """Yield the parts of a cell with an endpoint's verdicts, asking the missing questions.
 
@@ -118,14 +135,13 @@ def endpoint_verdicts(
         UserError: the endpoint is broken, the hard cap is reached, or too many turns of the cell
             ended in an error; finished decisions are in the journal.
     """
-    prompt = load_prompt(judge.settings)
     endpoint: Endpoint | None = None  # one for all parts, which keeps the pace that it has found
     reasons: list[str | None] = []
     for part in cell.parts(LARGEST_BATCH if judge.settings["batch"] else PART):
-        keys, decisions = keys_and_decisions(judge, prompt, part)
+        keys, decisions = keys_and_decisions(judge, form.prompt, part)
         if not _is_settled(judge, keys, decisions):
-            endpoint = endpoint or open_endpoint(judge, schema_of(judge, prompt), n_at_once)
-            asyncio.run(ask_about_cell(judge, endpoint, prompt, part, decisions))
+            endpoint = endpoint or form.open_endpoint(address_of(judge), n_at_once)
+            asyncio.run(ask_about_cell(judge, endpoint, form, part, decisions))
         verdicts = decided(keys, decisions)
         reasons += [verdict.unscored_reason for verdict in verdicts]
         yield part, verdicts
@@ -156,20 +172,18 @@ def verdicts_in_journal(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) ->
     return decided(*keys_and_decisions(judge, prompt, cell))
 
 
-def ask_about_turns(judge: Judge, turns: Sequence[UserTurn], paid_by: str) -> list[Verdict]:
+def ask_about_turns(
+    judge: Judge, form: ReplyFormat, turns: Sequence[UserTurn], paid_by: str
+) -> list[Verdict]:
     """Ask for a verdict on each turn, without a journal.
 
     Raises:
         UserError: the endpoint's key is missing, or nothing serves it.
     """
-    prompt = load_prompt(judge.settings)
-    endpoint = open_endpoint(judge, schema_of(judge, prompt), judge.settings["concurrency"])
-    questions = [ask_about_turn(prompt, turn) for turn in turns]
-
-    def read(reply: Reply) -> Said:
-        return read_verdict(reply, prompt.labels)
-
-    records = asyncio.run(ask_without_journal(endpoint, read, judge.account(paid_by), questions))
+    endpoint = form.open_endpoint(address_of(judge), judge.settings["concurrency"])
+    questions = [ask_about_turn(form.prompt, turn) for turn in turns]
+    account = judge.account(paid_by)
+    records = asyncio.run(ask_without_journal(endpoint, form.read, account, questions))
     return [_verdict(decision_of(record)) for record in records]
 
 
@@ -183,7 +197,8 @@ def _verdict(decision: Decision | None) -> Verdict:
         return Verdict(None, None, f"{ERROR}{decision.reason if decision else 'not asked'}")
     if decision.said is None:
         return Verdict(None, None, decision.reason)
-    return Verdict(decision.said["label"], decision.said["rationale"])
+    said = decision.said
+    return Verdict(said["label"], said["rationale"], None, said.get("probabilities"))
 
 
 def check_error_share(judge: Judge, what: str, reasons: Sequence[str | None]) -> None:

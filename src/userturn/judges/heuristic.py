@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 IS_DETERMINISTIC = True
 SAW_LABELLED_TURNS = True
 HAS_ENDPOINT = False
+HAS_PROBABILITIES = False
 VERSION = 2  # version of the rules, part of the judge's identity
 
 MANY = 12  # words from which a statement is the assistant's unless it says "I" among the first

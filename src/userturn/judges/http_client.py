@@ -9,10 +9,10 @@ import json
 import random
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import aiohttp
 
@@ -65,6 +65,7 @@ class Endpoint:
     response_format: Mapping[str, Any] | None
     key: str | None
     pace: Pace
+    path: ClassVar[str] = "chat/completions"
     _session: aiohttp.ClientSession | None = None
     _other_models: set[str] = field(default_factory=set)
 
@@ -99,6 +100,14 @@ class Endpoint:
         form = self.response_format
         return body if form is None else body | {"response_format": form}
 
+    def body(self, messages: Sequence[Message]) -> dict[str, Any]:
+        """Return the body of a request."""
+        return {**self.fixed, "messages": list(messages)}
+
+    def read(self, received: bytes) -> tuple[Reply, dict[str, Any]]:
+        """Return the reply and the token usage in a response's body."""
+        return read_reply(received)
+
     @property
     def max_output(self) -> int:
         """The largest number of tokens in a reply."""
@@ -126,14 +135,14 @@ class Endpoint:
             )
         return name
 
-    async def complete(self, messages: list[Message], account: Account) -> Reply:
+    async def complete(self, messages: Sequence[Message], account: Account) -> Reply:
         """Return the reply to a conversation, after as many attempts as the entry allows.
 
         Raises:
             EndpointError: no reply; a later attempt may get one.
             CapReachedError: one more request could pass the hard cap.
         """
-        body = json.dumps({**self.fixed, "messages": messages}).encode()
+        body = json.dumps(self.body(messages)).encode()
         n_timeouts, slots = 0, account.folder / "in_flight" / account.judge
         for attempt in range(1, self.settings["attempts"] + 1):
             await self.pace.pause()
@@ -169,7 +178,7 @@ class Endpoint:
             self.pace.answered(time.monotonic() - began)
             if not is_whole:
                 return Reply(None, None, None, self.redacted(received.decode(errors="replace")))
-            reply, usage = read_reply(received)
+            reply, usage = self.read(received)
             if (found := error_in(received)) is not None:
                 status, told = found
                 shown = f"an error in a reply: {self.redacted(without_surrogates(told), 300)}"
@@ -187,7 +196,7 @@ class Endpoint:
     async def _post(self, body: bytes) -> tuple[aiohttp.ClientResponse, bytes, bool]:
         """Return a response, its body, and whether the body is complete."""
         assert self._session is not None
-        url = f"{self.url}/chat/completions"
+        url = f"{self.url}/{self.path}"
         try:
             async with self._session.post(url, data=body, allow_redirects=False) as response:
                 return response, *await _bounded_body(response.content)

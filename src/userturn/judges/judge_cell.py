@@ -1,6 +1,7 @@
 """Write the verdicts of one judge on the user turns of one cell."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -18,6 +19,10 @@ VERDICTS_SCHEMA: Schema = {
     "rationale": pl.String,
     "unscored_reason": pl.String,
 }
+# Only in the files of judges that give probabilities.
+OF_SOME: Schema = {
+    "probabilities": pl.List(pl.Struct({"label": pl.String, "probability": pl.Float64})),
+}
 
 
 def judge_cell(
@@ -31,16 +36,24 @@ def judge_cell(
     """Write one judge's verdict on every user turn of a cell, a part of the cell at a time."""
     cell = CellToJudge(path_to_user_turns, path_to_items)
     judged = kind_of(judge.settings).verdicts(judge, cell, n_at_once)
-    tables = (verdicts_table(judge.name, part, verdicts) for part, verdicts in judged)
+    tables = (verdicts_table(judge, part, verdicts) for part, verdicts in judged)
     write_parts(tables, path_to_verdicts, identity)
 
 
-def verdicts_table(judge: str, cell: CellToJudge, verdicts: Sequence[Verdict]) -> pl.DataFrame:
-    """Return a judge's verdicts as a table, one row per turn of the cell."""
+def scan_verdicts(paths: Iterable[str]) -> pl.LazyFrame:
+    """Return the verdicts of any judges, without the column that only some of them have."""
+    return pl.scan_parquet(sorted(paths), extra_columns="ignore").drop(*OF_SOME, strict=False)
+
+
+def verdicts_table(judge: Judge, cell: CellToJudge, verdicts: Sequence[Verdict]) -> pl.DataFrame:
+    """Return a judge's verdicts as a table, one row per turn of the cell.
+
+    Where the judge's kind gives probabilities, it has a column `probabilities`, too.
+    """
     judged = (
         cell.columns(*TURN_KEYS, "outcome", "error")
         .with_columns(
-            judge=pl.lit(judge),
+            judge=pl.lit(judge.name),
             label=pl.Series([v.label for v in verdicts], dtype=pl.String),
             genuine=pl.Series([v.genuine for v in verdicts], dtype=pl.Boolean),
             rationale=pl.Series([v.rationale for v in verdicts], dtype=pl.String),
@@ -52,4 +65,17 @@ def verdicts_table(judge: str, cell: CellToJudge, verdicts: Sequence[Verdict]) -
             .otherwise("unscored_reason")
         )
     )
-    return judged.select(list(VERDICTS_SCHEMA))
+    table = judged.select(list(VERDICTS_SCHEMA))
+    if not kind_of(judge.settings).HAS_PROBABILITIES:
+        return table
+    return table.with_columns(
+        pl.Series(name, [_listed(verdict) for verdict in verdicts], dtype)
+        for name, dtype in OF_SOME.items()
+    )
+
+
+def _listed(verdict: Verdict) -> list[dict[str, Any]] | None:
+    """Return a verdict's probabilities as the column has them."""
+    if verdict.probabilities is None:
+        return None
+    return [{"label": label, "probability": p} for label, p in verdict.probabilities.items()]

@@ -14,6 +14,7 @@ from userturn.judges.verdict import UserTurn, Verdict
 
 if TYPE_CHECKING:
     from userturn.judges.judge import CellToJudge, Judge
+    from userturn.judges.reply_format import ReplyFormat
 
 Entry = Mapping[str, Any]
 
@@ -28,11 +29,13 @@ class JudgeKind(Protocol):
         SAW_LABELLED_TURNS: its rules were written with data/labelled in view, so that those turns
             do not test it.
         HAS_ENDPOINT: it answers any messages, so that it can grade by rubrics and give rewards.
+        HAS_PROBABILITIES: its verdicts have the probability of each label.
     """
 
     IS_DETERMINISTIC: bool
     SAW_LABELLED_TURNS: bool
     HAS_ENDPOINT: bool
+    HAS_PROBABILITIES: bool
 
     def complete(self, entry: Entry, defaults: Entry) -> dict[str, Any]:
         """Return an entry with the `judge_defaults` that apply to this kind."""
@@ -89,6 +92,14 @@ class JudgeKind(Protocol):
         Raises:
             UserError: the judge cannot be asked at all.
         """
+
+
+@runtime_checkable
+class AskedKind(JudgeKind, Protocol):
+    """A kind that asks a model over HTTP, so that a job can serve that model."""
+
+    def reply_format(self, judge: "Judge") -> "ReplyFormat":
+        """Return how the judge is asked, and how its replies are read."""
 
 
 def kind_of(entry: Entry) -> JudgeKind:

@@ -54,14 +54,13 @@ def read_reply(body: bytes) -> tuple[Reply, dict[str, Any]]:
 
     Any other body gives a reply without content, and no usage.
     """
-    raw = without_surrogates(body.decode(errors="replace"))
+    parsed, raw = read_parts(body)
     try:
-        parsed = json.loads(body)
         choice = parsed["choices"][0]
         message = choice["message"]
         content, refusal = message.get("content"), message.get("refusal")
         usage = parsed.get("usage")
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (LookupError, TypeError, AttributeError):
         return Reply(None, None, None, raw), {}
     text = without_surrogates(content) if isinstance(content, str) else None
     said = without_surrogates(refusal) if isinstance(refusal, str) and refusal else None
@@ -70,6 +69,15 @@ def read_reply(body: bytes) -> tuple[Reply, dict[str, Any]]:
     name = without_surrogates(model) if isinstance(model, str) and model else None
     reply = Reply(text, said, str(choice.get("finish_reason")), kept, name)
     return reply, usage if isinstance(usage, dict) else {}
+
+
+def read_parts(body: bytes) -> tuple[Any, str]:
+    """Return a body's JSON, None if it is none, and the body as text."""
+    raw = without_surrogates(body.decode(errors="replace"))
+    try:
+        return json.loads(body), raw
+    except (ValueError, RecursionError):
+        return None, raw
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from userturn.datasets.messages import Message
 from userturn.judges.kinds import judge_identity
-from userturn.judges.rubric import described, parse_rubric, with_rules
+from userturn.judges.rubric import Rubric, described, parse_rubric, with_rules
 from userturn.judges.verdict import UserTurn
 from userturn.prompts.control_tokens import MAY_OPEN_TOKEN
 from userturn.storage.hashing import fingerprint
@@ -60,9 +60,16 @@ def load_prompt(settings: Mapping[str, Any]) -> JudgePrompt:
 def judge_prompt(rubric_text: str, prompt_text: str, identity: Mapping[str, Any]) -> JudgePrompt:
     """Return a judge's prompt, from the texts of its rubric and its template."""
     rubric = parse_rubric(rubric_text)
+    listed = "\n".join(f"- {name}: {described(label)}" for name, label in rubric.labels.items())
+    return filled_prompt(rubric, prompt_text, listed, identity)
+
+
+def filled_prompt(
+    rubric: Rubric, prompt_text: str, listed: str, identity: Mapping[str, Any]
+) -> JudgePrompt:
+    """Return a judge's prompt, its labels listed as in `listed`."""
     labels = rubric.labels
     system, _, user = with_rules(prompt_text, rubric).partition(SYSTEM_ENDS)
-    listed = "\n".join(f"- {name}: {described(label)}" for name, label in labels.items())
     return JudgePrompt(
         tuple(labels),
         Template(system).substitute(rubric=listed, labels=", ".join(labels)),

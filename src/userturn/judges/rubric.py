@@ -8,9 +8,11 @@ them, and the paper's names change no verdict.
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
+
+from userturn.config.errors import ConfigError
 
 LABELS_END = "\nrules:"  # in a rubric's file
 RULES = "$rules"  # in a prompt
@@ -74,6 +76,31 @@ def with_rules(prompt: str, rubric: Rubric) -> str:
 def prompt_sha256(prompt: str, rubric: Rubric) -> str:
     """Return the sha256 of a judge's prompt with the rubric's rules filled in."""
     return _sha256(with_rules(prompt, rubric))
+
+
+def texts_identity(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Return the hashes of labels, and of prompt with rules, that a judge's entry names."""
+    rubric_text, prompt_text = (
+        Path(entry[key]).read_bytes().decode() for key in ("rubric", "prompt")
+    )
+    rubric = parse_rubric(rubric_text)
+    return {"rubric": rubric_sha256(rubric_text), "prompt": prompt_sha256(prompt_text, rubric)}
+
+
+def check_texts(where: str, entry: Mapping[str, Any]) -> None:
+    """Check the rubric and the prompt that a judge's entry names.
+
+    Raises:
+        ConfigError: one is missing, or the prompt quotes rules that the rubric does not have.
+    """
+    for path in (entry["rubric"], entry["prompt"]):
+        if not Path(path).is_file():
+            raise ConfigError(f"{where}: the file '{path}' does not exist; correct the path")
+    if RULES in Path(entry["prompt"]).read_text() and not read_rubric(entry["rubric"]).rules:
+        raise ConfigError(
+            f"{where}.rubric: '{entry['rubric']}' has no `rules`, which the prompt "
+            f"'{entry['prompt']}' quotes as {RULES}; expected a text: add it after the labels"
+        )
 
 
 def _sha256(text: str) -> str:

@@ -19,12 +19,12 @@ from userturn.errors import UserError
 from userturn.judges.endpoint_verdicts import (
     ask_about_cell,
     keys_and_decisions,
-    open_endpoint,
-    schema_of,
 )
+from userturn.judges.http_client import Endpoint
 from userturn.judges.judge import CellToJudge, Judge
+from userturn.judges.kinds import AskedKind, kind_of
 from userturn.judges.pending_cells import judge_pending_cells
-from userturn.judges.question import load_prompt
+from userturn.judges.reply_format import ReplyFormat
 from userturn.logs import say
 from userturn.models.fetch import model_folder
 from userturn.models.vllm import CPU_SETTINGS, VLLM_ENVIRONMENT
@@ -97,10 +97,9 @@ def running(command: Sequence[str], url: str) -> Iterator[None]:
 
 
 @contextmanager
-def served(settings: Mapping[str, Any]) -> Iterator[str]:
-    """Serve a judge's model and yield the URL of its API."""
+def served(settings: Mapping[str, Any], port: int) -> Iterator[None]:
+    """Serve a judge's model on a port of this machine until the block ends."""
     folder = model_folder(settings["model"], settings.get("revision"))
-    port = _free_port()
     placement = (
         CPU_SETTINGS if settings["gpus"] == 0 else {"tensor_parallel_size": settings["gpus"]}
     )
@@ -112,23 +111,32 @@ def served(settings: Mapping[str, Any]) -> Iterator[str]:
         **placement,
         **settings["vllm"],
     }
-    url = f"http://127.0.0.1:{port}/v1"
-    with running([*SERVER, *options(chosen)], url):
-        yield url
+    with running([*SERVER, *options(chosen)], _url(port)):
+        yield
 
 
-async def ask_about_cells(judge: Judge, url: str, cells: Sequence[CellToJudge]) -> None:
-    """Ask a judge at a URL the missing questions about some cells."""
-    prompt = load_prompt(judge.settings)
-    at_once = judge.settings["concurrency"]
-    endpoint = open_endpoint(judge, schema_of(judge, prompt), at_once, url)
+def _url(port: int) -> str:
+    return f"http://127.0.0.1:{port}/v1"
+
+
+async def ask_about_cells(
+    judge: Judge, form: ReplyFormat, endpoint: Endpoint, cells: Sequence[CellToJudge]
+) -> None:
+    """Ask a judge the missing questions about some cells."""
     for cell in cells:
-        _, decisions = keys_and_decisions(judge, prompt, cell)
-        await ask_about_cell(judge, endpoint, prompt, cell, decisions)
+        _, decisions = keys_and_decisions(judge, form.prompt, cell)
+        await ask_about_cell(judge, endpoint, form, cell, decisions)
 
 
-def _lacks_any(judge: Judge, cell: CellToJudge) -> bool:
-    keys, decisions = keys_and_decisions(judge, load_prompt(judge.settings), cell)
+def reply_format(judge: Judge) -> ReplyFormat:
+    """Return how a judge that can be served is asked."""
+    kind = kind_of(judge.settings)
+    assert isinstance(kind, AskedKind), "only such kinds have the key `serve`"
+    return kind.reply_format(judge)
+
+
+def _lacks_any(judge: Judge, form: ReplyFormat, cell: CellToJudge) -> bool:
+    keys, decisions = keys_and_decisions(judge, form.prompt, cell)
     return not all(key is None or decisions.is_finished(key) for key in keys)
 
 
@@ -140,11 +148,16 @@ def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
     Raises:
         UserError: the server does not start, or no longer answers.
     """
-    lacking = [part for cell in cells for part in cell.parts(PART) if _lacks_any(judge, part)]
+    form = reply_format(judge)
+    parts = [part for cell in cells for part in cell.parts(PART)]
+    lacking = [part for part in parts if _lacks_any(judge, form, part)]
     if lacking:
+        port = _free_port()
+        # Before the model is loaded, which may take long, it is known whether it can be asked.
+        endpoint = form.open_endpoint(_url(port), judge.settings["concurrency"])
         say(f"judge {judge.name}: loading the model")
-        with served(judge.settings) as url:
-            asyncio.run(ask_about_cells(judge, url, lacking))
+        with served(judge.settings, port):
+            asyncio.run(ask_about_cells(judge, form, endpoint, lacking))
     return len({part.path_to_user_turns for part in lacking})
 
 

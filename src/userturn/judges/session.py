@@ -33,7 +33,8 @@ class Session:
     def watched(self) -> Iterator[None]:
         """Say first whether the cap holds, and at the end how many replies were not metered."""
         account = self.account
-        if account.cap is not None and account.price is None:
+        is_served = self.endpoint.settings["serve"]
+        if account.cap is not None and account.price is None and not is_served:
             say(f"{self.about}: the judge's entry has no price, so max_cost does not stop it")
         yield
         if n := account.spent.n_unmetered:

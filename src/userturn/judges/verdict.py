@@ -29,6 +29,7 @@ class Verdict(NamedTuple):
     label: str | None
     rationale: str | None
     unscored_reason: str | None = None
+    probabilities: Mapping[str, float] | None = None
 
     @property
     def genuine(self) -> bool | None:

@@ -1,5 +1,6 @@
 """From a chat template to the probe prompt.
 
+answer_beginning.py: where an answer begins without reasoning.
 answer_form.py: the wrapping and reasoning markers around a model's answer.
 bounds.py: limits of time and memory for running a chat template.
 chat_template.py: derives prompts from a model's own chat template.

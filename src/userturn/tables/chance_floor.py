@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from userturn.judges.judge_cell import scan_verdicts
 from userturn.stats.clustered import mean_share
 from userturn.stats.paired import Shares, paired_difference
 from userturn.storage.key_columns import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS
@@ -39,7 +40,7 @@ def table(material: Material) -> pl.DataFrame:
     if not material.paths["swapped_verdicts"]:
         return pl.DataFrame(schema=SCHEMA)
     keys = [*TURN_KEYS, "judge", "genuine"]
-    own = pl.scan_parquet(sorted(material.paths["verdicts"])).select(keys)
+    own = scan_verdicts(material.paths["verdicts"]).select(keys)
     cells = own.select(JUDGED_CELL_KEYS).unique().collect()
     swapped = material.read("swapped_verdicts", keys).rename({"genuine": "after_another"})
     judged_twice = own.join(swapped.lazy(), on=keys[:-1]).collect()

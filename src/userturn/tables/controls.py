@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from userturn.controls.control_turn import DIFFICULTIES, LABELS, NOT_GENUINE
+from userturn.judges.judge_cell import VERDICTS_SCHEMA
 from userturn.judges.verdict import GENUINE
 from userturn.storage.key_columns import ANSWER_KEYS
 from userturn.storage.parquet import Schema
@@ -59,7 +60,7 @@ def control_verdicts(material: Material) -> pl.DataFrame:
     whichever model's answer they follow.
     """
     begun = first_messages(material.paths["human_items"])
-    verdicts = material.read("control_verdicts").join(
+    verdicts = material.read("control_verdicts", list(VERDICTS_SCHEMA)).join(
         begun, on=ANSWER_KEYS, how="left", maintain_order="left"
     )
     begins = pl.col("conversation").fill_null(pl.col("item"))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from userturn.judges.judge_cell import scan_verdicts
 from userturn.storage.key_columns import JUDGED_CELL_KEYS
 from userturn.storage.parquet import Schema
 
@@ -28,7 +29,7 @@ def count_items(paths_to_verdicts: Sequence[str]) -> pl.DataFrame:
         and how many turns have each label, in a column `label:<name>`.
     """
     columns = ["model", "dataset", "perturbation", "judge", "item", "label"]
-    verdicts = pl.scan_parquet(sorted(paths_to_verdicts)).select(
+    verdicts = scan_verdicts(paths_to_verdicts).select(
         *(pl.col(name).cast(pl.Categorical) for name in columns), "temperature", "sample", "genuine"
     )
     names = verdicts.select(pl.col("label").cast(pl.String).drop_nulls().unique().sort())

@@ -13,6 +13,7 @@ import polars as pl
 from userturn.controls.control_turn import HARD, LABELS, NOT_GENUINE
 from userturn.humans.labels import PEOPLE
 from userturn.humans.rater_pairs import PEOPLE_GENUINE
+from userturn.judges.judge_cell import VERDICTS_SCHEMA
 from userturn.judges.verdict import GENUINE
 from userturn.stats.agreement import Ratings, estimate_all
 from userturn.stats.rng import generator
@@ -102,7 +103,7 @@ def _labelled_turns(material: Material) -> pl.DataFrame:
         return pl.DataFrame(schema=TURN)
     items = pl.read_parquet(material.paths["labelled_items"][0])
     said = pl.read_parquet(material.paths["labelled_turns"][0], columns=["item", "text"])
-    return beside_labels(material.read("labelled_verdicts"), items, said)
+    return beside_labels(material.read("labelled_verdicts", list(VERDICTS_SCHEMA)), items, said)
 
 
 def beside_labels(verdicts: pl.DataFrame, items: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:

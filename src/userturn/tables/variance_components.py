@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from userturn.judges.judge_cell import scan_verdicts
 from userturn.stats.variance_components import Components, variance_components
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import Schema
@@ -44,7 +45,7 @@ def table(material: Material) -> pl.DataFrame:
 
 def _turns_by_judges(paths: Sequence[str]) -> pl.DataFrame:
     """Return the unperturbed turns that several judges scored, with each judge's verdict."""
-    rows = pl.scan_parquet(sorted(paths)).select(*TURN_KEYS, "judge", "genuine")
+    rows = scan_verdicts(paths).select(*TURN_KEYS, "judge", "genuine")
     scored = rows.filter(pl.col("perturbation") == PLAIN, pl.col("genuine").is_not_null())
     several = pl.len().over(TURN_KEYS) > 1
     return scored.filter(several).collect(engine="streaming")

@@ -1,0 +1,138 @@
+"""Label probabilities from the log-probabilities of one token, asked of vLLM's server.
+
+One request has the prompt twice, with the labels in both orders: a model prefers some letters to
+others whatever they stand for (Zheng et al. 2024, arXiv:2309.03882).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import exp, fsum
+from typing import Any, ClassVar, cast
+
+from userturn.config.entries import EndpointEntry
+from userturn.datasets.messages import Message
+from userturn.judges.decisions import Said
+from userturn.judges.http_client import Endpoint
+from userturn.judges.http_errors import UnscoredError
+from userturn.judges.judge import Judge
+from userturn.judges.letter_prompt import LetterPrompt, letter_prompt, load_lettered_prompts
+from userturn.judges.parse_reply import Reply, UnclearReplyError, read_parts
+from userturn.judges.rate_limit import Pace
+from userturn.judges.reply_format import ReplyFormat
+from userturn.prompts.tokenize import TemplateError
+
+NOT_SHOWN = "the chat template of the judge's model cannot show the conversation"
+NAME = "token_id:{}"  # how vLLM names a token, with `return_tokens_as_token_ids`
+DIGITS = 6  # of a log-probability in the journal
+
+
+@dataclass
+class LetterEndpoint(Endpoint):
+    """A vLLM server that is asked for the log-probabilities of letters.
+
+    Attributes:
+        prompt: makes the prompts.
+        letter_ids: the token of each letter.
+    """
+
+    prompt: LetterPrompt = field(kw_only=True)
+    letter_ids: tuple[int, ...] = field(kw_only=True)
+    path: ClassVar[str] = "completions"
+
+    @cached_property
+    def fixed(self) -> dict[str, Any]:
+        """The fields of every request's body except its prompts."""
+        ids = list(self.letter_ids)
+        return {
+            "model": self.settings["model"],
+            "max_tokens": 1,
+            "temperature": 0,
+            "logprobs": 0,
+            "logprob_token_ids": ids,
+            "allowed_token_ids": ids,  # the token itself is not read
+            "return_tokens_as_token_ids": True,
+        }
+
+    @property
+    def max_output(self) -> int:
+        """The number of tokens in a reply: one for each order of the labels."""
+        return len(self.prompt.systems)
+
+    def body(self, messages: Sequence[Message]) -> dict[str, Any]:
+        """Return the body of a request: the prompt with the labels in each order.
+
+        Raises:
+            UnscoredError: the template cannot show the conversation.
+        """
+        try:
+            prompts = self.prompt.token_ids(messages[-1])
+        except TemplateError as error:
+            raise UnscoredError(str(error), NOT_SHOWN) from None
+        return {**self.fixed, "prompt": prompts}
+
+    def read(self, received: bytes) -> tuple[Reply, dict[str, Any]]:
+        """Return the letters' log-probabilities as JSON, one list for each order, and the usage."""
+        parsed, raw = read_parts(received)
+        try:
+            choices = sorted(parsed["choices"], key=lambda choice: choice["index"])
+            found = [choice["logprobs"]["top_logprobs"][0] for choice in choices]
+            names = [NAME.format(token_id) for token_id in self.letter_ids]
+            scores = [[round(float(each[name]), DIGITS) for name in names] for each in found]
+        except (LookupError, TypeError, ValueError):
+            return Reply(None, None, None, raw), {}
+        model, usage = parsed.get("model"), parsed.get("usage")
+        named = model if isinstance(model, str) else None
+        reply = Reply(json.dumps(scores), None, "stop", raw, named)
+        return reply, usage if isinstance(usage, dict) else {}
+
+
+def probabilities(scores: Sequence[float]) -> list[float]:
+    """Return the probability of each letter among the letters, from their log-probabilities."""
+    most = max(scores)
+    weights = [exp(score - most) for score in scores]
+    return [weight / fsum(weights) for weight in weights]
+
+
+def read_scores(reply: Reply, labels: Sequence[str]) -> Said:
+    """Return what a reply says: the likeliest label, and the probability of each.
+
+    The probability of a label is its mean over the two orders; in the second, A is the last label.
+
+    Raises:
+        UnclearReplyError: the reply has no log-probability of each letter in each order.
+    """
+    scores = json.loads(reply.content) if reply.content is not None else []
+    if [len(each) for each in scores] != [len(labels)] * 2:
+        raise UnclearReplyError("the reply has no log-probabilities of the letters", final=True)
+    forward, backward = scores[0], scores[1][::-1]
+    pairs = zip(probabilities(forward), probabilities(backward), strict=True)
+    mean = {label: (a + b) / 2 for label, (a, b) in zip(labels, pairs, strict=True)}
+    on_letters = fsum(map(exp, [*forward, *backward])) / 2
+    return {
+        "label": max(labels, key=lambda label: mean[label]),
+        "rationale": _in_words(mean, on_letters),
+        "probabilities": {label: round(p, DIGITS) for label, p in mean.items()},
+        "log_probabilities": {"forward": forward, "backward": backward},
+    }
+
+
+def _in_words(mean: Mapping[str, float], on_letters: float) -> str:
+    """Return the probabilities of the likelier labels, and that of any letter."""
+    ranked = sorted(mean, key=lambda label: -mean[label])
+    shown = ", ".join(f"{label} {mean[label]:.0%}" for label in ranked if mean[label] >= 0.05)
+    return f"{shown}; any letter {on_letters:.0%}"
+
+
+def letter_format(judge: Judge) -> ReplyFormat:
+    """Return how a judge is asked for letters, and how its replies are read."""
+
+    def open_endpoint(url: str, n_at_once: int) -> Endpoint:
+        settings = cast(EndpointEntry, judge.settings)
+        prompt = letter_prompt(judge.settings)
+        pace, ids = Pace(n_at_once), prompt.letter_ids
+        return LetterEndpoint(url, settings, None, None, pace, prompt=prompt, letter_ids=ids)
+
+    prompt, _ = load_lettered_prompts(judge.settings)
+    return ReplyFormat(prompt, open_endpoint, lambda reply: read_scores(reply, prompt.labels))
