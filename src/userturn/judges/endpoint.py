@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
 from userturn.judges.rubric import check_texts, read_rubric, texts_identity
-from userturn.judges.usage import MILLION, UNLIMITED
+from userturn.judges.usage import MILLION, TOKEN_LIMITS, most_written
 from userturn.judges.verdict import UserTurn, Verdict, verdict_schema
 from userturn.models.fetch import source_identity
 from userturn.storage.hashing import fingerprint
@@ -25,7 +25,6 @@ REQUEST_VERSION = 1
 # The keys of an entry that shape a verdict; the others say where, how fast and at what price.
 SHAPING = ("model", "settings", "reply", "rationale_characters")
 VARIABLE = expression(r"[A-Z_][A-Z0-9_]{0,63}")
-TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")
 # Fields of a request that an entry's settings may not have, unless with one of the allowed values.
 NOT_TAKEN = {
     "model": "set `model` of the entry",
@@ -112,12 +111,6 @@ def identity(entry: Mapping[str, Any]) -> dict[str, Any]:
         "schema": fingerprint(schema),
         **served,
     }
-
-
-def most_written(entry: Mapping[str, Any]) -> int:
-    """Return the largest number of tokens in a reply that an entry's settings allow."""
-    limits = [entry["settings"].get(name) for name in TOKEN_LIMITS]
-    return next((limit for limit in limits if isinstance(limit, int)), UNLIMITED)
 
 
 def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> tuple[float, float] | None:

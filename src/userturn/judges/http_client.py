@@ -20,7 +20,6 @@ from userturn.config.entries import EndpointEntry
 from userturn.datasets.messages import Message
 from userturn.judges.api_keys import without_key
 from userturn.judges.budget import Account
-from userturn.judges.endpoint import most_written
 from userturn.judges.http_errors import (
     EndpointError,
     NotSentError,
@@ -34,7 +33,7 @@ from userturn.judges.model_names import is_other_model
 from userturn.judges.parse_reply import Reply, read_reply, without_surrogates
 from userturn.judges.rate_limit import Pace
 from userturn.judges.request_slots import one_slot
-from userturn.judges.usage import at_most
+from userturn.judges.usage import at_most, most_written
 from userturn.logs import say
 
 LARGEST_BODY = 1_000_000  # bytes read of a reply

@@ -10,6 +10,8 @@ UNLIMITED = 128_000  # tokens that a reply without a limit may have
 # an endpoint may add is shorter.
 TOKENS_PER_BYTE, TOKENS_OF_A_HIDDEN_PROMPT = 10, 10_000
 
+TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")  # in the settings of a judge's requests
+
 Price = Mapping[str, float]
 
 
@@ -43,6 +45,12 @@ class Spent:
     def __sub__(self, other: "Spent") -> "Spent":
         """Return the difference of two counts."""
         return Spent(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(Spent)))
+
+
+def most_written(entry: Mapping[str, Any]) -> int:
+    """Return the largest number of tokens in a reply that an entry's settings allow."""
+    limits = [entry["settings"].get(name) for name in TOKEN_LIMITS]
+    return next((limit for limit in limits if isinstance(limit, int)), UNLIMITED)
 
 
 def money(spent: Spent, price: Price) -> float:
