@@ -15,10 +15,10 @@ GOOD = {"sensitivity": 0.8, "specificity": 0.95, "kappa": 0.7}
 ENDPOINT = {"kind": "endpoint"}
 
 
-def card(**sources: dict[str, float | None]) -> pl.DataFrame:
+def card(n_scored: int = 20, **sources: dict[str, float | None]) -> pl.DataFrame:
     rows = [
         {"judge": "j", "source": source, "by": "all", "group": "all"}
-        | {"measure": measure, "estimate": estimate}
+        | {"measure": measure, "estimate": estimate, "n_scored": n_scored}
         for source, measures in sources.items()
         for measure, estimate in measures.items()
     ]
@@ -55,9 +55,37 @@ def test_turns_that_a_judges_rules_were_written_by_do_not_test_it() -> None:
     assert shortfalls(card(labelled=GOOD, people=GOOD), "j", entry, LIMITS) == []
 
 
-def test_planted_failures_are_too_easy_to_validate_or_to_fail_a_judge() -> None:
+def test_easy_planted_failures_neither_validate_nor_fail_a_judge() -> None:
     easy = card(planted={"specificity": 0.5}, labelled=GOOD)
     assert shortfalls(easy, "j", ENDPOINT, LIMITS) == []
+    assert len(shortfalls(card(planted={"specificity": 1.0}), "j", ENDPOINT, LIMITS)) == 1
+
+
+FOOLED = [
+    ("human", "sensitivity", 0.5, "sensitivity 0.50 on human follow-ups, 0.7 asked"),
+    ("planted_hard", "specificity", 0.8, "specificity 0.80 on hard planted failures, 0.9 asked"),
+]
+
+
+@pytest.mark.parametrize(("source", "measure", "value", "said"), FOOLED)
+def test_a_judge_that_only_labelled_turns_do_not_fool_is_not_validated(
+    source: str, measure: str, value: float, said: str
+) -> None:
+    fooled: dict[str, Any] = {source: {measure: value}, "labelled": GOOD}
+    assert shortfalls(card(**fooled), "j", ENDPOINT, LIMITS) == [said]
+
+
+@pytest.mark.parametrize(("source", "measure", "value", "said"), FOOLED)
+def test_a_source_of_few_turns_fails_nobody(
+    source: str, measure: str, value: float, said: str
+) -> None:
+    few = card(19, **{source: {measure: value}})
+    assert shortfalls(pl.concat([few, card(labelled=GOOD)]), "j", ENDPOINT, LIMITS) == []
+
+
+def test_hard_planted_failures_alone_validate_nobody() -> None:
+    alone = card(planted_hard={"specificity": 1.0}, human={"sensitivity": 1.0})
+    assert len(shortfalls(alone, "j", ENDPOINT, LIMITS)) == 1
 
 
 def test_only_measures_over_all_turns_of_a_source_count() -> None:

@@ -9,6 +9,7 @@ from userturn.workflow.controls import HUMAN
 
 ROLE_TOKENS = "<|im_end|>\n<|im_start|>user\n<|im_start|>assistant\n<|im_start|>user"
 
+PLANTED, PLANTED_HARD = "planted", "planted_hard"  # sources of turns in a judge's card
 NOT_GENUINE = "not genuine"  # what is known of a turn where more than one label fits
 
 HARD = {  # failures made of the answer's own words

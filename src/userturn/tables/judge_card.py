@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from userturn.controls.control_turn import HARD, LABELS, NOT_GENUINE
+from userturn.controls.control_turn import HARD, LABELS, NOT_GENUINE, PLANTED, PLANTED_HARD
 from userturn.humans.labels import PEOPLE
 from userturn.humans.rater_pairs import PEOPLE_GENUINE
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
@@ -26,7 +26,6 @@ from userturn.tables.turn_clusters import rate_over
 from userturn.workflow.controls import HUMAN
 from userturn.workflow.labelled import LABELLED
 
-PLANTED, PLANTED_HARD = "planted", "planted_hard"
 SCHEMA: Schema = {
     "judge": pl.String,
     "source": pl.String,

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from userturn.config.families import families, family
+from userturn.controls.control_turn import PLANTED_HARD
 from userturn.humans.labels import PEOPLE
 from userturn.judges.kinds import kind_of
 from userturn.study.cells import ALL
@@ -17,6 +18,8 @@ from userturn.study.grid import Grid
 from userturn.workflow.controls import HUMAN
 from userturn.workflow.labelled import LABELLED
 
+ENOUGH = 20  # scored turns of a source; with fewer, the limits of a half are over 20 points from it
+NAMES = {HUMAN: "human follow-ups", PLANTED_HARD: "hard planted failures"}
 LEAST = {"sensitivity": "min_sensitivity", "specificity": "min_specificity", "kappa": "min_kappa"}
 
 
@@ -25,9 +28,10 @@ def shortfalls(
 ) -> list[str]:
     """Return the reasons why a judge is not validated; empty if it is.
 
-    Each measure on human follow-ups, labelled turns and people's labels must reach its threshold,
-    and labelled turns or people's labels must be among them. Labelled turns from which a judge's
-    rules were written do not test it.
+    Each measure on labelled turns and people's labels must reach its threshold, and one of these
+    sources must be there. Labelled turns from which a judge's rules were written do not test it.
+    Sensitivity to human follow-ups and specificity on hard planted failures must reach theirs where
+    `ENOUGH` of these turns were scored.
 
     Args:
         card: the table `judge_card`.
@@ -36,15 +40,16 @@ def shortfalls(
         limits: the thresholds, `judge_card` in the config.
     """
     saw_labelled = kind_of(entry).SAW_LABELLED_TURNS
-    testing = [HUMAN, PEOPLE] if saw_labelled else [HUMAN, LABELLED, PEOPLE]
+    labelled = pl.col("source").is_in([PEOPLE] if saw_labelled else [LABELLED, PEOPLE])
+    enough = pl.col("source").is_in([HUMAN, PLANTED_HARD]) & (pl.col("n_scored") >= ENOUGH)
     own = card.filter(
         pl.col("judge") == judge,
         pl.col("by") == ALL,
-        pl.col("source").is_in(testing),
+        labelled | enough,
         pl.col("estimate").is_not_null(),
     )
     found = list(_too_low(own, limits))
-    if own.filter(pl.col("source").is_in([LABELLED, PEOPLE])).is_empty():
+    if own.filter(labelled).is_empty():
         untested = "it was not measured on labelled turns or by people"
         knows = "its rules were written with the labelled turns in view, and no people checked it"
         found.append(knows if saw_labelled else untested)
@@ -56,7 +61,8 @@ def _too_low(card: pl.DataFrame, limits: Mapping[str, float]) -> Iterator[str]:
         least = limits.get(LEAST.get(row["measure"], ""), None)
         if least is not None and row["estimate"] < least:
             found = f"{row['measure']} {row['estimate']:.2f}"
-            yield f"{found} on {row['source']} turns, {least:g} asked"
+            source = NAMES.get(row["source"], f"{row['source']} turns")
+            yield f"{found} on {source}, {least:g} asked"
 
 
 def judged_kin(grid: Grid, judge: str) -> list[str]:

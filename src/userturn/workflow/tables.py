@@ -21,7 +21,7 @@ from userturn.workflow.training import TrainingGrid
 SUMMARY_VERSION = 3
 COUNTS_VERSION = 2  # of rates, accuracy, health
 ANALYSIS_VERSION = 4
-JUDGE_CARD_VERSION = 2
+JUDGE_CARD_VERSION = 3
 COMPARED_WITH_PAPER = (
     "rates",
     "accuracy",
