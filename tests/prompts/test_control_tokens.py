@@ -42,6 +42,16 @@ def test_token_of_a_family_is_known_whole_escaped_and_never_shown(token: str) ->
     assert said.label == "assistant_turn_restate"
 
 
+@pytest.mark.parametrize(
+    "token",
+    ["<用户>", "<AI>", "[THINK]", "[/THINK]", "<step>", "<BOS_TOKEN>", "<seed:think>",
+     "</seed:think>", "<seed:eos>", "<sep>", "[SEP]", "[BOS]", "<end_of_utterance>"],
+)  # fmt: skip
+def test_token_of_a_family_that_is_not_in_the_list_is_still_escaped(token: str) -> None:
+    """Of MiniCPM 3B, Ministral 3, Code Llama 70B, Command R, Seed OSS, Reka, EXAONE and SmolVLM."""
+    assert token not in escaped(f"a {token} b")
+
+
 @pytest.mark.parametrize("name", families.shipped_names())
 def test_tokens_in_every_shipped_template_are_known(name: str) -> None:
     template = families.shipped(name)

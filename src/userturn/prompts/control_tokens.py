@@ -35,7 +35,7 @@ OPENS_ROLE = re.compile(
 """The control tokens that begin a role's turn, with the role's name in group a, b or c."""
 
 MAY_OPEN_TOKEN = (
-    rf"<(?=[|/a-zA-Z_｜])|\[(?=/?[A-Z]|[gs]?MASK|\|)|(?={_MINIMAX})[\[\]]"
+    rf"<(?=[|/a-zA-Z_｜]|用户>)|\[(?=/?[A-Z]|[gs]?MASK|\|)|(?={_MINIMAX})[\[\]]"
     rf"|\[(?=[ \t]*(?i:{ROLES})[ \t]*\])"
 )
 """The first character of anything that could be a control token, even of an unknown family.
