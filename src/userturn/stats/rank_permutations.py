@@ -1,5 +1,8 @@
 """The permutation p of Spearman's correlation: exact for few pairs, sequential for many."""
 
+from collections.abc import Sequence
+from functools import lru_cache
+
 import numpy as np
 
 from userturn.stats.proportions import Array
@@ -22,27 +25,36 @@ def permutation_p(x: Array, y: Array, n_resamples: int, rng: np.random.Generator
     seen = abs(float(x @ y) - middle) - 1e-9
     if len(x) > EXACT:
         return _drawn_p(x, y - y.mean(), seen, n_resamples, rng)
-    ways = pairings(x, y)
+    ways = pairings(tuple(sorted(x.tolist())), tuple(sorted(y.tolist())))
     sums = np.arange(len(ways)) / 4
     return float(ways[np.abs(sums - middle) >= seen].sum() / ways.sum())
 
 
-def pairings(x: Array, y: Array) -> Array:
+@lru_cache(maxsize=16)
+def pairings(x: Sequence[float], y: Sequence[float]) -> Array:
     """Return in how many pairings of two rankings 4 Σ xy is 0, 1, 2 and so on.
 
-    Ranks are paired off one by one; of those paired only the set counts, not the order (van de Wiel
-    and Di Bucchianico 2001, J Stat Plan Inference 92:133-145, for ranks with and without ties).
+    Ranks are paired off one by one; of those paired only their set matters, not the order (van de
+    Wiel and Di Bucchianico 2001, J Stat Plan Inference 92:133-145, for ranks with and without
+    ties). Without ties the answer is the same for all rankings of a length, so it is kept.
+
+    Args:
+        x: sorted ranks.
+        y: the others, as many, sorted too.
     """
-    doubled, others = (np.rint(2 * ranks).astype(int).tolist() for ranks in (x, y))
-    length = int(np.sort(doubled) @ np.sort(others)) + 1
-    ways = {0: np.eye(1, length)[0]}  # by the set of paired ranks, as bits
+    doubled = [round(2 * rank) for rank in x]
+    others = {value: y.count(value) for value in y}  # how often each rank occurs
+    length = sum(rank * round(2 * other) for rank, other in zip(doubled, y, strict=True)) + 1
+    ways = {(0,) * len(others): np.eye(1, length)[0]}  # by how many of each rank are paired
     for rank in doubled:
-        longer: dict[int, Array] = {}
+        longer: dict[tuple[int, ...], Array] = {}
         for paired, counts in ways.items():
-            for place, other in enumerate(others):
-                if not paired >> place & 1:
-                    sums = longer.setdefault(paired | 1 << place, np.zeros(length))
-                    sums[rank * other :] += counts[: length - rank * other]
+            for place, (other, total) in enumerate(others.items()):
+                n_left, step = total - paired[place], rank * round(2 * other)
+                if n_left:
+                    state = (*paired[:place], paired[place] + 1, *paired[place + 1 :])
+                    sums = longer.setdefault(state, np.zeros(length))
+                    sums[step:] += n_left * counts[: length - step]
         ways = longer
     return next(iter(ways.values()))
 

@@ -80,8 +80,10 @@ def _shares(group: pl.DataFrame, suffix: str, values: tuple[str, str]) -> Shares
         group[name + suffix].cast(pl.Float64).to_numpy()
         for name in (*values, "n_scored", "n_scored_baseline")
     )
-    mean_turns = float(turns_before.mean()), float(turns.mean())
-    return Shares(before, after, np.ones(len(after)), *mean_turns)
+    n = max(len(after), 1)  # there may be no item whose first samples were all scored
+    return Shares(
+        before, after, np.ones(len(after)), float(turns_before.sum()) / n, float(turns.sum()) / n
+    )
 
 
 def _compared(group: pl.DataFrame) -> dict[str, Any]:
