@@ -7,7 +7,7 @@ chat_template.py: derives prompts from a model's own chat template.
 context_length.py: refuses prompts that are too long for a model's context.
 control_tokens.py: control tokens of model families by their form.
 examples.py: small conversations that every template is tested on.
-header.py: chooses the user header, and how much of it the model is shown.
+header.py: derives the user header, and proves it for every conversation.
 load_template.py: reads a model folder's tokenizer and chat template.
 missing_answer.py: what a template writes in place of a removed answer.
 perturbations.py: operators on the answer, or on its context, before the probe.
@@ -16,4 +16,5 @@ stop_texts.py: the texts that end a turn if no token does.
 stop_tokens.py: the tokens that end a turn.
 template_checks.py: checks a template and tokenizer before a study uses them.
 tokenize.py: encodes text so that no message can contain a control token.
+true_prefix.py: checks that the probe's tokens begin those of every real conversation.
 """

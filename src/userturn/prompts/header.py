@@ -1,14 +1,153 @@
-"""The user header: the text between an answer and the user's turn, and how much of it is shown.
+"""The user header: what stands between an answer and the user's turn, and how much of it is shown.
 
-If the header ends in text that a tokenizer joins to the message's first word, such as a space, no
-real conversation contains the tokens of the whole header. Its end is then left to the model.
+A conversation is rendered with different next user messages. What these renderings have in common
+is the history as the model sees it and, after the last answer, the user header.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
+from userturn.datasets.messages import Message
+from userturn.prompts.examples import (
+    EXAMPLE,
+    NEXT_MESSAGES_BY_BEGINNING,
+    NEXT_USER_MESSAGES,
+    user,
+)
+from userturn.prompts.render import Renderer
 from userturn.prompts.tokenize import Encoder, TemplateError
+from userturn.prompts.true_prefix import find_left_to_the_model, is_true_prefix
 
 NO_HEADER = "so nothing says that the user speaks; such a model has no user header, leave it out"
+BY_HAND = (
+    "to set it yourself, give the model's entry a `user_header`: the whole text between an answer "
+    "and the user's turn"
+)
+
+
+@dataclass(frozen=True)
+class HeaderRenderer(Renderer):
+    """A chat template that renders a conversation up to its user header.
+
+    Attributes:
+        user_header: replaces the text that the probe prompt ends in.
+    """
+
+    user_header: str | None = None
+
+    @cached_property
+    def user_header_text(self) -> str:
+        """The text that the model is shown between an answer and the user's turn."""
+        return self._with_header(EXAMPLE)[0][-1].removesuffix(self.left_to_the_model)
+
+    @cached_property
+    def left_to_the_model(self) -> str:
+        """The end of the header, if the model writes it itself; empty for most models."""
+        literals, contents = self._with_header(EXAMPLE)
+        messages = self._next_messages
+        return find_left_to_the_model(
+            self.encoder, literals, contents, self._behind_header, messages
+        )
+
+    @cached_property
+    def header_is_by_hand(self) -> bool:
+        """Whether the header is the model entry's because none can be derived."""
+        return self.user_header is not None and not self._is_derivable
+
+    def probe_after(self, history: Sequence[Message]) -> tuple[list[str], list[str]]:
+        """Return the probe prompt's texts and contents after a conversation, answered or not."""
+        literals, contents = self._with_header(history)
+        header = literals[-1].removesuffix(self.left_to_the_model)
+        if header == literals[-1] and self.left_to_the_model:
+            raise TemplateError(
+                f"the chat template writes {header!r} before this user's turn, which does not end "
+                f"in {self.left_to_the_model!r} as before others; leave that item out"
+            )
+        self._check_item([*literals[:-1], header], literals[-1], contents)
+        return [*literals[:-1], header], contents
+
+    def _with_header(self, history: Sequence[Message]) -> tuple[list[str], list[str]]:
+        """Return the template's texts to the end of the chosen header, and the contents."""
+        if self.header_is_by_hand and history:
+            literals, contents = self.split(history)
+            return [*literals[:-1], str(self.user_header)], contents
+        try:
+            literals, contents = self._proven(history)
+        except TemplateError as error:
+            raise TemplateError(f"{error}{self._cure()}") from error
+        self._check_names_the_user(literals)
+        return [
+            *literals[:-2],
+            choose_header(literals[-2], self.user_header, self.encoder),
+        ], contents
+
+    def _proven(self, history: Sequence[Message]) -> tuple[list[str], list[str]]:
+        """Return the template's texts around the history and a next user message, and the contents.
+
+        Raises:
+            TemplateError: a real next user message is not rendered after the same text.
+        """
+        shown = []
+        for text in NEXT_USER_MESSAGES:
+            literals, contents = self.split([*history, user(text)])
+            if contents.pop() != text:
+                raise TemplateError("the chat template alters the user's next message")
+            shown.append(contents)
+        if shown[0] != shown[1]:
+            raise TemplateError("the chat template shows history differently before each message")
+        return literals, shown[0]
+
+    @cached_property
+    def _is_derivable(self) -> bool:
+        try:
+            self._proven(EXAMPLE)
+        except TemplateError:
+            return False
+        return True
+
+    def _cure(self) -> str:
+        """Return the advice for a model whose header cannot be derived; empty if nothing helps."""
+        try:
+            self.split(EXAMPLE)
+        except TemplateError:
+            return ""
+        return "" if self._is_derivable else f"; {BY_HAND}"
+
+    def _check_names_the_user(self, literals: Sequence[str]) -> None:
+        try:
+            after_answer = self.literals(EXAMPLE)[-1]
+        except TemplateError:
+            after_answer = None
+        check_names_the_user(literals, after_answer)
+
+    def _check_item(self, shown: list[str], header: str, contents: list[str]) -> None:
+        """Check the tokens of an item if no control token separates its answer and the header."""
+        if self.encoder.find(shown[-1]) or not contents:
+            return
+        ids = self.encoder.encode(shown, contents)
+        whole = [*shown[:-1], header + self._behind_header]
+        if not is_true_prefix(self.encoder, ids, whole, contents, self._next_messages[:1]):
+            raise TemplateError(
+                "the tokens of this item's prompt are not the beginning of a real conversation's; "
+                "leave that item out"
+            )
+
+    @cached_property
+    def _next_messages(self) -> list[str]:
+        """Next user messages that begin in different ways, as the template shows them."""
+        texts = list(NEXT_MESSAGES_BY_BEGINNING.values())
+        if self.header_is_by_hand:
+            return texts
+        return [self.split([*EXAMPLE, user(text)])[1][-1] for text in texts]
+
+    @cached_property
+    def _behind_header(self) -> str:
+        """The template's text between a header that the entry cut short and the message."""
+        if self.header_is_by_hand or self.user_header is None:
+            return ""
+        derived = self._proven(EXAMPLE)[0][-2]
+        return derived.rpartition(self.user_header)[2] if self.user_header in derived else ""
 
 
 def check_names_the_user(literals: Sequence[str], after_answer: str | None) -> None:
@@ -57,53 +196,3 @@ def choose_header(derived: str, chosen: str | None, encoder: Encoder) -> str:
             f"and so begin with {controls[0]!r}; correct the model's entry"
         )
     return chosen
-
-
-def is_true_prefix(
-    encoder: Encoder,
-    ids: Sequence[int],
-    literals: Sequence[str],
-    contents: Sequence[str],
-    messages: Sequence[str],
-) -> bool:
-    """Return whether `ids` is a prefix of the conversation's token ids with every next message."""
-    return all(
-        encoder.encode([*literals, ""], [*contents, message])[: len(ids)] == list(ids)
-        for message in messages
-    )
-
-
-def left_to_the_model(
-    encoder: Encoder,
-    literals: Sequence[str],
-    contents: Sequence[str],
-    behind: str,
-    messages: Sequence[str],
-) -> str:
-    """Return the shortest end of a header to leave out, so that its ids are a true prefix.
-
-    Without this end the prompt's token ids are a prefix of every real conversation's.
-
-    Args:
-        encoder: the model's encoder.
-        literals: the template's texts, the last one ending in the chosen header.
-        contents: the messages between them.
-        behind: the template's text between the chosen header and the user's message.
-        messages: real next messages, as the template shows them.
-
-    Raises:
-        TemplateError: no end of plain text makes it so.
-    """
-    *before, header = literals
-    whole = [*before, header + behind]
-    controls = encoder.find(header)
-    plain = header[header.rindex(controls[-1]) + len(controls[-1]) :] if controls else header[1:]
-    for n_left in range(len(plain) + 1):
-        shown = header[: len(header) - n_left]
-        ids = encoder.encode([*before, shown], contents)
-        if is_true_prefix(encoder, ids, whole, contents, messages):
-            return header[len(shown) :]
-    raise TemplateError(
-        f"no part of the user header {header!r} has tokens that begin those of every user message; "
-        "this tokenizer cannot be used, leave the model out"
-    )
