@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from userturn.prompts.answer_form import AnswerForm
@@ -24,7 +25,7 @@ class Answer(NamedTuple):
 
 
 def read_answer(text: str, prompt: str, token_ids: Sequence[int], form: AnswerForm) -> Answer:
-    """Split a raw answer as `split_reasoning` does, and check that no control token is left.
+    """Split a raw answer as `split_reasoning` does, and check what is left of its wrapping.
 
     Args:
         text: the raw answer, special tokens kept.
@@ -33,6 +34,12 @@ def read_answer(text: str, prompt: str, token_ids: Sequence[int], form: AnswerFo
         form: how this model wraps an answer.
     """
     answer = split_reasoning(text, prompt, form)
+    if answer.text and form.required and not text.lstrip().startswith(form.required):
+        reason = (
+            f"the answer does not begin with {form.required!r}, as this model's chat template "
+            "writes every answer; leave that item out"
+        )
+        return answer._replace(error=reason)
     written = set(token_ids)
     left = [
         token
@@ -61,7 +68,8 @@ def split_reasoning(text: str, prompt: str = "", form: AnswerForm = ANY_FORM) ->
     for begin, end in form.thinking:
         if end in text:
             reasoning, _, answer = text.rpartition(end)
-            return Answer(_unwrapped(answer, form)[0], _reasoning(reasoning, begin))
+            thought = replace(form, reasons_first=False)
+            return Answer(_unwrapped(answer, thought)[0], _reasoning(reasoning, begin))
         if text.lstrip().startswith(begin) or prompt.rstrip().endswith(begin):
             return Answer("", _reasoning(text, begin))
     if final := FINAL_CHANNEL.search(text):
@@ -74,13 +82,35 @@ def split_reasoning(text: str, prompt: str = "", form: AnswerForm = ANY_FORM) ->
 
 def _unwrapped(text: str, form: AnswerForm) -> tuple[str, str | None]:
     """Return an answer without its wrapping, and what came before it."""
+    ends = [end for begin, end in form.wrappers if not begin]
     for begin, end in form.wrappers:
-        before, found, answer = text.partition(begin)
-        if found:
-            return answer.strip().removesuffix(end).strip(), before.strip() or None
+        before, found, answer = _split(text, begin, form)
+        if begin and found:
+            return _cut(answer, [end, *ends], form), before.strip() or None
     if form.reasons_first:
         return "", text.strip() or None
-    return text.strip(), None
+    return _cut(text, ends, form), None
+
+
+def _split(text: str, begin: str, form: AnswerForm) -> tuple[str, bool, str]:
+    """Return what stands before and behind a wrapper's begin: a token anywhere, or first words."""
+    if _holds_token(begin, form):
+        before, found, answer = text.partition(begin)
+        return before, bool(found), answer
+    found_first = text.lstrip().startswith(begin)
+    return "", found_first, text.lstrip().removeprefix(begin)
+
+
+def _cut(answer: str, ends: Sequence[str], form: AnswerForm) -> str:
+    """Return an answer up to its wrapper's ends: a token anywhere, or last words."""
+    for end in ends:
+        said = answer.partition(end)[0] if _holds_token(end, form) else answer
+        answer = said.strip().removesuffix(end).strip()
+    return answer.strip()
+
+
+def _holds_token(text: str, form: AnswerForm) -> bool:
+    return any(token in text for token in form.control_tokens or ())
 
 
 def _reasoning(text: str, begin: str) -> str | None:

@@ -4,7 +4,8 @@ Between the generation prompt and an answer, templates write what the model is t
 itself: a channel, a response token, the end of its reasoning. It is not part of the answer.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 WRAPPERS = (
     ("<response>", "</response>"),
     ("<answer>", "</answer>"),
-    ("[BEGIN FINAL RESPONSE]", "[END FINAL RESPONSE]"),
     ("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
 )
 # Pairs of texts with which models begin and end their reasoning.
@@ -33,8 +33,11 @@ THINKING = (
     ("◁think▷", "◁/think▷"),
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
     ("<|channel>thought", "<channel|>"),
+    ("Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),
 )
 COMMON = THINKING[:3]  # looked for in every model's answers
+BEHIND_THINKING = {"[BEGIN FINAL RESPONSE]": "[END FINAL RESPONSE]"}  # what ends the answer then
+NAMES_THINKING = re.compile("think|thought|reason", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,13 @@ class AnswerForm:
     """The texts around a model's answers.
 
     Attributes:
-        wrappers: pairs of texts around an answer; the second may be empty.
+        wrappers: pairs of texts around an answer, of which the first that fits counts; ends
+            without a begin are removed of all answers.
         thinking: pairs of texts around reasoning.
         control_tokens: texts of the control tokens, which no answer may contain.
         has_special_opening: whether special tokens stand between generation prompt and answer.
         reasons_first: whether the generation prompt begins reasoning that the first wrapper ends.
+        required: plain text that every answer must begin with.
     """
 
     wrappers: tuple[tuple[str, str], ...] = ()
@@ -54,6 +59,7 @@ class AnswerForm:
     control_tokens: Mapping[str, int] | None = None
     has_special_opening: bool = False
     reasons_first: bool = False
+    required: str = ""
 
     @classmethod
     def of(cls, description: Mapping[str, Any]) -> "AnswerForm":
@@ -72,49 +78,93 @@ class AnswerForm:
 def answer_form(template: "Template") -> AnswerForm:
     """Return the form of answers that a template implies."""
     source = str(template.tokenizer.chat_template)
-    opening, closing, is_behind_prompt = _around_answer(template)
-    named = [pair for pair in WRAPPERS if all(mark in source for mark in pair)]
-    known = [pair for pair in THINKING if pair in COMMON or all(mark in source for mark in pair)]
-    ends = {end for _, end in known}
-    closing = next((end for begin, end in WRAPPERS if opening.endswith(begin)), closing)
-    derived = [(opening, closing)] if opening and opening not in ends else []
-    wrappers = [*derived, *(pair for pair in named if pair[0] not in opening)]
-    added = template.tokenizer.added_tokens_decoder.values()
-    special = {token.content for token in added if token.special}
-    is_special = any(token in special for token in template.encoder.find(opening))
-    controls = dict(template.control_tokens)
-    reasons_first = bool(derived) and not is_behind_prompt
-    return AnswerForm(tuple(wrappers), tuple(known), controls, is_special, reasons_first)
+    prompt, before, behind = _around_answer(template)
+    known = tuple(pair for pair in THINKING if pair in COMMON or pair[1] in source)
+    opening = _opening(template, prompt, before, {end for _, end in known})
+    closing = next((end for begin, end in WRAPPERS if opening.endswith(begin)), "")
+    closing = closing or _closing(template, behind, bool(opening))
+    ends = [end for begin, end in BEHIND_THINKING.items() if begin in source]
+    return AnswerForm(
+        tuple(_wrappers(template, source, before, opening, closing, ends)),
+        known,
+        dict(template.control_tokens),
+        bool(_special(template, opening)),
+        bool(opening) and not before.startswith(prompt),
+        "" if template.encoder.find(opening) else opening,
+    )
 
 
-def _around_answer(template: "Template") -> tuple[str, str, bool]:
-    """Return the texts before and after an answer, and whether history contains the prompt."""
+def _wrappers(
+    template: "Template", source: str, before: str, opening: str, closing: str, ends: list[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield what may stand around an answer, the likeliest first."""
+    if opening:
+        yield opening, closing
+    elif template.encoder.find(closing):
+        # Tokens end the messages of a turn, and the end of sequence ends the turn: the model may
+        # think in a message of its own before it begins the answer's.
+        yield _from_last_token(template, before, len(before)).strip(), closing
+    for begin, end in WRAPPERS:
+        if begin in source and end in source and begin not in opening:
+            yield begin, end
+    for end in [*([closing] if closing and not opening else []), *ends]:
+        yield "", end
+
+
+def _around_answer(template: "Template") -> tuple[str, str, str]:
+    """Return the generation prompt, and what stands before and behind an answer in history."""
     try:
         prompt = template.literals(EXAMPLE[:1], add_generation_prompt=True)[-1]
         _, before, behind, _ = template.literals([*EXAMPLE, user(NEXT_USER_MESSAGES[0])])
     except TemplateError:
-        return "", "", True
-    opening = _rest(template, before, prompt).strip()
-    controls = template.encoder.find(behind)
-    eos = template.tokenizer.eos_token
-    end = behind.partition(eos)[0] if eos and eos in behind else ""
-    if not end and controls:
-        end = behind[: behind.index(controls[0])]
-    closing = end.strip() if len(end.strip()) < len(behind.strip()) else ""
-    return opening, closing, before.startswith(prompt)
+        return "", "", ""
+    return prompt, before, behind
 
 
-def _rest(template: "Template", before: str, prompt: str) -> str:
-    """Return the text before an answer in history that is not in the generation prompt."""
+def _opening(template: "Template", prompt: str, before: str, ends: set[str]) -> str:
+    """Return what the model writes between the generation prompt and its answer."""
     if prompt.startswith(before):
         return ""
     if before.startswith(prompt):
-        return before[len(prompt) :]
-    n_shared = next(i for i, (a, b) in enumerate(zip(before, prompt, strict=False)) if a != b)
-    begin = 0
-    for token in template.encoder.find(before):
-        place = before.index(token, begin)
-        if place > n_shared:
+        opening = before[len(prompt) :]
+        opening = opening.strip() if template.encoder.find(opening) else opening.lstrip()
+    else:
+        n_shared = next(i for i, (a, b) in enumerate(zip(before, prompt, strict=False)) if a != b)
+        opening = _from_last_token(template, before, n_shared).strip()
+        if not NAMES_THINKING.search(prompt[n_shared:]):
+            return ""  # the prompt only says the same in other words
+    return "" if opening.strip() in ends else opening
+
+
+def _from_last_token(template: "Template", text: str, place: int) -> str:
+    """Return a text from the last control token on that begins at a place or before it."""
+    begin = end = 0
+    for token in template.encoder.find(text):
+        end = text.index(token, end)
+        if end > place:
             break
-        begin = place
-    return before[begin:] if template.encoder.find(before[begin:]) else ""
+        begin = end
+        end += len(token)
+    return text[begin:] if template.encoder.find(text[begin:]) else ""
+
+
+def _closing(template: "Template", behind: str, has_opening: bool) -> str:
+    """Return what the model writes between its answer and the end of its turn.
+
+    Where the end of sequence does not stand in history, that is the token that does, but only
+    where the answer is wrapped: else it ends the turn.
+    """
+    eos, controls = template.tokenizer.eos_token, template.encoder.find(behind)
+    if eos and eos in behind:
+        return str(behind.partition(eos)[0].strip())
+    if not controls:
+        return ""
+    plain = behind.partition(controls[0])[0].strip()
+    return plain or (controls[0] if has_opening else "")
+
+
+def _special(template: "Template", text: str) -> list[str]:
+    """Return the special tokens in a text."""
+    added = template.tokenizer.added_tokens_decoder.values()
+    special = {token.content for token in added if token.special}
+    return [token for token in template.encoder.find(text) if token in special]

@@ -38,7 +38,8 @@ def user_turn_stop_texts(template: "Template") -> tuple[str, ...]:
     texts = {plain_beginning(template, literal) for literal in behind}
     texts.update(answer_end_texts(template))
     texts.update(set(template.stop) - set(added_tokens(template.tokenizer)))
-    return tuple(sorted(texts - {""}))
+    texts.discard("")
+    return tuple(sorted(t for t in texts if not any(o in t for o in texts - {t})))
 
 
 def _literal(

@@ -1,6 +1,7 @@
 """Tokens that end a turn, from the model's files and from its chat template."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from userturn.datasets.messages import Message
@@ -18,12 +19,15 @@ INTERRUPTIONS = ("system", "tool")
 def answer_ends(template: "Template") -> tuple[int, ...]:
     """Return the tokens that end an answer: the model's ends, and the end of an assistant turn.
 
-    If the model writes its own message headers, as in harmony, a turn has several messages, and the
-    token that ends each message does not end the answer.
+    If the model writes its own message headers, as in harmony, or if the end of sequence follows
+    another token, a turn may have several messages, and the token that ends each message does not
+    end the answer.
     """
-    ends = {template.tokenizer.eos_token_id, *template.end_of_sequence} - {None}
-    if not template.answer_form.has_special_opening:
-        ends.update(_controls_after(template, [*EXAMPLE, NEXT_USER], -2)[:1])
+    eos = template.tokenizer.eos_token_id
+    ends = {eos, *template.end_of_sequence} - {None}
+    behind = _controls_after(template, [*EXAMPLE, NEXT_USER], -2)
+    if not template.answer_form.has_special_opening and eos not in behind:
+        ends.update(behind[:1])
     return tuple(sorted(ends))
 
 
@@ -35,7 +39,7 @@ def turn_ends(template: "Template") -> tuple[int, ...]:
     """
     behind = _controls_after(template, EXAMPLE[:1], -1, add_generation_prompt=True)
     ending = _controls_after(template, EXAMPLE[:1], -1)
-    return tuple(behind[:1] + behind[len(ending) :][:1])
+    return tuple(behind[:1] + _first_other(behind, ending))
 
 
 def user_turn_stops(template: "Template") -> tuple[int, ...]:
@@ -45,13 +49,21 @@ def user_turn_stops(template: "Template") -> tuple[int, ...]:
     the other roles' messages, and the model entry's own.
     """
     stops: set[int | None] = {*answer_ends(template), *turn_ends(template)}
-    stops.update(_controls_after(template, [*EXAMPLE, NEXT_USER], -2)[:2])
+    of_user = _controls_after(template, [*EXAMPLE, NEXT_USER], -2)
+    stops.update(of_user[:2])
     for role in INTERRUPTIONS:
         message = {"role": role, "content": "Noted."}
-        stops.update(_controls_after(template, [*EXAMPLE, message], -2)[:1])
+        of_role = _controls_after(template, [*EXAMPLE, message], -2)
+        stops.update(of_role[:1] + (_first_other(of_role, of_user) if role == "system" else []))
     stops.update(template.control_tokens.get(text) for text in ENDS_OF_TEXT)
     stops.update(added_tokens(template.tokenizer).get(text) for text in template.stop)
     return tuple(sorted(i for i in stops if i is not None))
+
+
+def _first_other(tokens: Sequence[int], others: Sequence[int]) -> list[int]:
+    """Return the first token at whose place the others have none or another, if there is one."""
+    pairs = zip_longest(tokens, others)
+    return next(([one] for one, other in pairs if one != other and one is not None), [])
 
 
 def _controls_after(

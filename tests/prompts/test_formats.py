@@ -1,0 +1,136 @@
+"""Every format of formats.yaml: header, stops and answer are what its vendor's template says.
+
+The expected values were written by hand, see formats.yaml; tests/support/chat_formats.py makes the
+tokenizers.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.chat_formats import Format, all_formats
+from userturn.generation.ask_engine import to_record
+from userturn.generation.reasoning import Answer, read_answer
+from userturn.models.completion import Completion
+from userturn.models.requests import Request
+from userturn.models.sampling import Sampling
+from userturn.prompts.chat_template import Prompt, Template, TemplateError
+from userturn.prompts.template_checks import prove
+
+QUESTION = [{"role": "user", "content": "What is two and two?"}]
+HISTORY = [
+    *QUESTION,
+    {"role": "assistant", "content": "Four."},
+    {"role": "user", "content": "Sure?"},
+]
+ANSWER = "Two and two make four."
+NEXT_MESSAGES = (
+    "But why?",
+    "12 is more than 4",
+    '"Four", you say',
+    "\nA line break first",
+    "为什么是四",
+    "{'a': 1}",
+    "- a list",
+    "😀 thanks",
+    "ünal agrees",
+)
+FORMATS = all_formats()
+DERIVED = [one for one in FORMATS if not one.is_refused]
+REFUSED = [one for one in FORMATS if one.is_refused]
+
+
+@pytest.fixture(scope="module", params=DERIVED, ids=lambda one: one.name)
+def made(request: pytest.FixtureRequest) -> Iterator[tuple[Format, Template]]:
+    """A format and its template; one at a time, since vocabularies are large."""
+    yield request.param, request.param.made()
+
+
+def test_header_is_all_that_the_format_writes_before_a_user_message(
+    made: tuple[Format, Template],
+) -> None:
+    one, template = made
+    assert template.user_header_text + template.left_to_the_model == one.entry["header"]
+    prompt = template.probe_prompt(QUESTION, ANSWER)
+    assert prompt.text.endswith(ANSWER + template.user_header_text)
+    assert prove(template)
+
+
+def test_turns_end_where_the_format_ends_them(made: tuple[Format, Template]) -> None:
+    one, template = made
+    names = template.tokenizer.convert_ids_to_tokens
+    assert set(names(list(template.stop_token_ids))) == one.tokens("stops")
+    assert set(template.stop_texts) == set(one.entry.get("stop_texts", []))
+    assert set(names(list(template.end_token_ids))) == one.tokens("ends")
+    assert set(template.end_texts) == set(one.entry.get("end_texts", []))
+
+
+def test_probe_s_tokens_begin_those_of_real_conversations(made: tuple[Format, Template]) -> None:
+    _, template = made
+    for messages in (QUESTION, HISTORY):
+        prompt = template.probe_prompt(messages, ANSWER).token_ids
+        history = [*messages, {"role": "assistant", "content": ANSWER}]
+        for text in NEXT_MESSAGES:
+            whole = template.render([*history, {"role": "user", "content": text}])
+            ids = template.tokenizer(whole, add_special_tokens=False)["input_ids"]
+            assert tuple(ids[: len(prompt)]) == prompt, text
+
+
+def test_no_more_of_the_header_is_left_to_the_model_than_must_be(
+    made: tuple[Format, Template],
+) -> None:
+    _, template = made
+    if not template.left_to_the_model:
+        return
+    literals, contents = template.probe_parts(QUESTION, ANSWER)
+    longer = [*literals[:-1], literals[-1] + template.left_to_the_model[0]]
+    ids = template.encoder.encode(longer, contents)
+    history = [*QUESTION, {"role": "assistant", "content": ANSWER}]
+    wholes = [
+        template.render([*history, {"role": "user", "content": text}]) for text in NEXT_MESSAGES
+    ]
+    encoded = [template.tokenizer(text, add_special_tokens=False)["input_ids"] for text in wholes]
+    assert any(whole[: len(ids)] != ids for whole in encoded)
+
+
+def read(template: Template, raw: str, n_tokens: int | None = None) -> Answer:
+    """Read a raw answer as a study does: its tokens up to the first that ends it."""
+    ids = template.encoder.encode_whole(raw)[:n_tokens]
+    ends = [n for n, i in enumerate(ids) if i in template.end_token_ids]
+    ids = ids[: ends[0] + 1] if ends else ids
+    prompt = template.answer_prompt(QUESTION)
+    sampling = Sampling(0, 1, 0, 0, 64, template.end_token_ids, None, template.end_texts)
+    request = Request("k", "d", "i", 0, Prompt("", (1,)), sampling)
+    record = to_record(request, Completion(tuple(ids), "stop"), template)
+    return read_answer(record["text"], prompt.text, record["token_ids"], template.answer_form)
+
+
+def test_raw_answer_is_read_as_its_text_and_its_reasoning(made: tuple[Format, Template]) -> None:
+    one, template = made
+    assert read(template, one.entry["raw"]) == Answer("Four.", one.entry.get("reasoning"))
+
+
+def test_answer_that_was_cut_shows_its_text_or_nothing_but_never_its_reasoning(
+    made: tuple[Format, Template],
+) -> None:
+    one, template = made
+    raw = one.entry["raw"]
+    ids = template.encoder.encode_whole(raw)
+    for n_tokens in range(1, len(ids)):
+        said = template.decode(ids[:n_tokens])
+        answer = read(template, raw, n_tokens)
+        if "Four." in said:
+            assert answer.text == "Four.", said
+        elif "2 + 2" in said:
+            assert answer.error or "Four".startswith(answer.text), said
+
+
+@pytest.mark.parametrize("one", REFUSED, ids=lambda one: one.name)
+def test_format_without_a_user_header_is_refused_in_a_sentence(one: Format) -> None:
+    with pytest.raises(TemplateError, match=one.entry["refused"]):
+        prove(one.made())
+
+
+def test_there_are_at_least_sixty_formats_from_named_sources() -> None:
+    assert len(DERIVED) >= 60
+    assert all(one.entry["source"] for one in FORMATS)
