@@ -105,7 +105,7 @@ FAMILIES = {
         mistral,
         "<s>[INST]What is two and two?[/INST]Two and two make four.</s>[INST]",
         "[/INST]",
-        {"</s>", "[INST]", "[/INST]"},
+        {"</s>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]"},
     ),
     "gemma 3": Family(
         small("gemma3", families.GEMMA, [], bos_token="<bos>", eos_token="<eos>"),
@@ -126,7 +126,7 @@ FAMILIES = {
         "<|user|>\nWhat is two and two?<|end|>\n<|assistant|>\nTwo and two make four.<|end|>\n"
         "<|user|>\n",
         "<|end|>\n<|assistant|>\n",
-        {"<|endoftext|>", "</s>", "<|end|>", "<|user|>"},
+        {"<|endoftext|>", "</s>", "<|end|>", "<|user|>", "<|assistant|>", "<|system|>"},
     ),
     "deepseek 3": Family(
         small("deepseekv3", families.DEEPSEEK, [], bos_token=BEGIN, eos_token=END),

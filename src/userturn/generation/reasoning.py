@@ -10,6 +10,7 @@ from userturn.prompts.answer_form import AnswerForm
 FINAL_CHANNEL = re.compile(r"<\|channel\|>final\b[^<]*(?:<\|constrain\|>\w+)?<\|message\|>")
 END_OF_MESSAGE = re.compile(r"<\|(?:end|return|call)\|>")
 CHANNEL = "<|channel|>"
+OTHER_CHANNEL = re.compile(r"/\w+\n")  # HyperCLOVA X continues "assistant" so before it thinks
 ANY_FORM = AnswerForm()
 
 
@@ -34,9 +35,10 @@ def read_answer(text: str, prompt: str, token_ids: Sequence[int], form: AnswerFo
         form: how this model wraps an answer.
     """
     answer = split_reasoning(text, prompt, form)
-    if answer.text and form.required and not text.lstrip().startswith(form.required):
+    required = form.required.strip() and form.required
+    if answer.text and required and not text.lstrip().startswith(required):
         reason = (
-            f"the answer does not begin with {form.required!r}, as this model's chat template "
+            f"the answer does not begin with {required!r}, as this model's chat template "
             "writes every answer; leave that item out"
         )
         return answer._replace(error=reason)
@@ -87,7 +89,8 @@ def _unwrapped(text: str, form: AnswerForm) -> tuple[str, str | None]:
         before, found, answer = _split(text, begin, form)
         if begin and found:
             return _cut(answer, [end, *ends], form), before.strip() or None
-    if form.reasons_first:
+    is_other_channel = form.required == "\n" and OTHER_CHANNEL.match(text)
+    if form.reasons_first or is_other_channel:
         return "", text.strip() or None
     return _cut(text, ends, form), None
 
@@ -97,16 +100,26 @@ def _split(text: str, begin: str, form: AnswerForm) -> tuple[str, bool, str]:
     if _holds_token(begin, form):
         before, found, answer = text.partition(begin)
         return before, bool(found), answer
-    found_first = text.lstrip().startswith(begin)
-    return "", found_first, text.lstrip().removeprefix(begin)
+    said = text.lstrip()
+    if said and begin.startswith(said):  # it was cut before its first words were written
+        return "", True, ""
+    return "", said.startswith(begin), said.removeprefix(begin)
 
 
 def _cut(answer: str, ends: Sequence[str], form: AnswerForm) -> str:
     """Return an answer up to its wrapper's ends: a token anywhere, or last words."""
     for end in ends:
-        said = answer.partition(end)[0] if _holds_token(end, form) else answer
-        answer = said.strip().removesuffix(end).strip()
+        said = answer.partition(end)[0] if _holds_token(end, form) else _without_end(answer, end)
+        answer = said.strip()
     return answer.strip()
+
+
+def _without_end(answer: str, end: str) -> str:
+    """Return an answer without its last words; of a mark in brackets, a part may be written."""
+    said, least = answer.strip(), 1 if end.startswith(("<", "[")) else len(end)
+    lengths = range(len(end), least - 1, -1) if end else ()
+    written = next((n for n in lengths if said.endswith(end[:n])), 0)
+    return said[: len(said) - written]
 
 
 def _holds_token(text: str, form: AnswerForm) -> bool:

@@ -51,7 +51,8 @@ class AnswerForm:
         control_tokens: texts of the control tokens, which no answer may contain.
         has_special_opening: whether special tokens stand between generation prompt and answer.
         reasons_first: whether the generation prompt begins reasoning that the first wrapper ends.
-        required: plain text that every answer must begin with.
+        required: plain text that every answer must begin with; a line break if the generation
+            prompt ends within a line, which the model may continue with another channel.
     """
 
     wrappers: tuple[tuple[str, str], ...] = ()
@@ -90,7 +91,7 @@ def answer_form(template: "Template") -> AnswerForm:
         dict(template.control_tokens),
         bool(_special(template, opening)),
         bool(opening) and not before.startswith(prompt),
-        "" if template.encoder.find(opening) else opening,
+        _required(template, prompt, before, opening),
     )
 
 
@@ -134,6 +135,13 @@ def _opening(template: "Template", prompt: str, before: str, ends: set[str]) -> 
         if not NAMES_THINKING.search(prompt[n_shared:]):
             return ""  # the prompt only says the same in other words
     return "" if opening.strip() in ends else opening
+
+
+def _required(template: "Template", prompt: str, before: str, opening: str) -> str:
+    """Return the plain text of an opening, or the line break that ends the line of the prompt."""
+    if opening:
+        return "" if template.encoder.find(opening) else opening
+    return "\n" if before.startswith(f"{prompt}\n") else ""
 
 
 def _from_last_token(template: "Template", text: str, place: int) -> str:
