@@ -69,6 +69,21 @@ def all_formats() -> list[Format]:
     return [Format(name, entry) for name, entry in entries.items()]
 
 
+def table() -> str:
+    """Return the table of docs/models.md: by how a user turn ends, the formats' names."""
+    refused = [one for one in all_formats() if one.is_refused]
+    derived = [one for one in all_formats() if not one.is_refused]
+    by_text = [one for one in derived if "stop_texts" in one.entry]
+    rows = {
+        "a token ends a user turn": [one for one in derived if one not in by_text],
+        "a text ends a user turn": by_text,
+        "reasoning is split off the answer": [one for one in derived if "reasoning" in one.entry],
+        "refused: no user header, or no chat messages": refused,
+    }
+    lines = [f"| {what} | {'; '.join(one.name for one in found)} |" for what, found in rows.items()]
+    return "\n".join(["| what | formats |", "|---|---|", *lines])
+
+
 def _jinja_of_turns(trim: bool = False, **texts: str) -> str:
     """Return a template that writes these texts around messages; a role without one is refused."""
     spoken = "m.content | trim" if trim else "m.content"
@@ -149,3 +164,7 @@ def _installed(package: str) -> Path:
     if spec is None or not spec.submodule_search_locations:
         pytest.skip(f"{package} is not installed; run `make setup`")
     return Path(spec.submodule_search_locations[0])
+
+
+if __name__ == "__main__":
+    print(table())

@@ -5,10 +5,11 @@ tokenizers.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.support.chat_formats import Format, all_formats
+from tests.support.chat_formats import Format, all_formats, table
 from userturn.generation.ask_engine import to_record
 from userturn.generation.reasoning import Answer, read_answer
 from userturn.models.completion import Completion
@@ -138,3 +139,8 @@ def test_format_without_a_user_header_is_refused_in_a_sentence(one: Format) -> N
 def test_there_are_at_least_sixty_formats_from_named_sources() -> None:
     assert len(DERIVED) >= 60
     assert all(one.entry["source"] for one in FORMATS)
+
+
+def test_docs_name_every_format() -> None:
+    docs = Path(__file__).parents[2] / "docs" / "models.md"
+    assert table() in docs.read_text(encoding="utf-8"), "python -m tests.support.chat_formats"
