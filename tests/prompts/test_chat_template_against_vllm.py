@@ -9,6 +9,8 @@ import pytest
 from tests.support.chat_formats import Format, all_formats
 from userturn.prompts.chat_template import Template
 
+pytestmark = pytest.mark.slow  # importing vLLM takes seconds
+
 QUESTION = [{"role": "user", "content": 'What is 2 + 2?\nIs it < 5 & isn\'t it "four"?'}]
 CONVERSATION = [
     *QUESTION,

@@ -38,10 +38,14 @@ NEXT_MESSAGES = (
 )
 FORMATS = all_formats()
 DERIVED = [one for one in FORMATS if not one.is_refused]
+CASES = [
+    pytest.param(one, id=one.name, marks=[pytest.mark.slow] if one.has_own_vocabulary else [])
+    for one in DERIVED
+]
 REFUSED = [one for one in FORMATS if one.is_refused]
 
 
-@pytest.fixture(scope="module", params=DERIVED, ids=lambda one: one.name)
+@pytest.fixture(scope="module", params=CASES)
 def made(request: pytest.FixtureRequest) -> Iterator[tuple[Format, Template]]:
     """A format and its template; one at a time, since vocabularies are large."""
     yield request.param, request.param.made()

@@ -8,6 +8,8 @@ from tests.support.chat_formats import all_formats
 from userturn.generation.reasoning import read_answer
 from userturn.prompts.chat_template import Template
 
+pytestmark = pytest.mark.slow  # Qwen's vocabularies take seconds to load
+
 QUESTION = [{"role": "user", "content": "What is two and two?"}]
 NEXT = {"role": "user", "content": "But why?"}
 

