@@ -51,6 +51,7 @@ RUN_ELSEWHERE = {
     "userturn power --pilot results --half-width .05 --difference .05": "tests/cli/test_power.py",
     "userturn power --rate .2 --difference .05 --tests 22": "tests/cli/test_power.py",
     "snakemake --profile slurm": "needs a cluster; its dry run is here",
+    "snakemake --profile slurm --configfile mine.yaml": "needs a cluster; its dry run is here",
     "snakemake --unlock": "Snakemake's own",
     "make demo-judge": "loads vLLM's server for minutes; tests/judges/test_serve.py runs its like",
     "make demo-posttrain": "trains for minutes; tests/workflow/test_training_run.py runs its like",
@@ -96,6 +97,16 @@ def test_dry_run_of_the_shipped_config_plans_all_eleven_models(project: Path) ->
         said = output_of(project, "snakemake", "-n", *short)
         assert re.search(r"^sweep +11$", said, re.M)
         assert (said.count("\n") < 200) == bool(short)
+
+
+def test_grid_with_an_open_judge_serves_it_once_and_judges_every_cell(project: Path) -> None:
+    run = "models: [qwen3.5-0.8b, gpt-oss-20b], judges: [heuristic, gpt-oss-20b]"
+    (project / "mine.yaml").write_text(f"run: {{{run}}}\nprimary_judge: gpt-oss-20b\n")
+    command = "snakemake --profile slurm --configfile mine.yaml"
+    said = output_of(project, *command.split(), "-n", "-q", "rules")
+    jobs = dict(re.findall(r"^(\w+) +(\d+)$", said, re.M))
+    # 2 models x 5 datasets x 5 temperatures x 3 perturbations, by 2 judges
+    assert (jobs["sweep"], jobs["serve_judge"]) == ("2", "1") and int(jobs["judge"]) == 2 * 150
 
 
 def test_slurm_profile_is_found_from_the_projects_folder(study: Path) -> None:

@@ -102,7 +102,8 @@ def format_judges(judges: pl.DataFrame) -> str:
     lines = ["injection rate (planted injections called genuine) with 95% interval; cost and time"]
     for row in judges.filter(pl.col("n_injected") > 0).to_dicts():
         share = f"{row['injection_rate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
-        cost = "free" if row["cost_per_1000"] is None else f"{row['cost_per_1000']:.2f}"
+        unpriced = "free" if row["seconds_per_1000"] is None else "no price"
+        cost = unpriced if row["cost_per_1000"] is None else f"{row['cost_per_1000']:.2f}"
         time = "" if row["seconds_per_1000"] is None else f", {row['seconds_per_1000']:.0f} s"
         lines.append(f"  {row['judge']:<50} {share}  {cost}{time} per 1,000 verdicts")
     return "\n".join(lines)
