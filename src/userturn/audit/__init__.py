@@ -6,6 +6,7 @@ check_chance_floor.py: are the turns of the chance floor those of the cells, aft
 check_controls.py: are controls what planting them again gives?
 check_files.py: does every file exist, unchanged, and made from the present inputs?
 check_held_out.py: is every dataset that a model was trained on marked as seen?
+check_journals.py: does every journal begin with what jobs recorded of it, and end there?
 check_likelihood.py: is every score what was planned, and what the engine said?
 check_probes.py: does every probe show the model's own answer, changed as its perturbation says?
 check_prompts.py: do prompts and texts follow from the model's own tokenizer and template?
@@ -25,4 +26,5 @@ rerun_sample.py: draws the rows to run again and counts equal results.
 run.py: runs every check on a results folder or an archive.
 table_diff.py: describes how two tables differ without quoting a dataset.
 trust.py: what a record alone cannot authorise: sending a key, running a model's code.
+write_audit.py: writes an audit as text, JSON and a page.
 """

@@ -4,18 +4,19 @@ Every artifact belongs to the record of one job, with its hash, and the hashes o
 must be those of the artifacts they came from. File times are never read.
 """
 
+import json
 from collections.abc import Callable, Collection, Iterator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from shlex import quote
 
-from userturn.audit.findings import Finding, Note, remake
-from userturn.provenance.job_record import JOURNAL, JobRecord
+from userturn.audit.check_journals import check_journals
+from userturn.audit.findings import SNAKEMAKE, Finding, Note, remake
+from userturn.provenance.job_record import JobRecord
 from userturn.provenance.study_files import Files
-from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
+from userturn.storage.hashing import file_sha256, short_hash
 from userturn.workflow.artifacts import Identities
 
 MARKERS = ("results/sweeps/", "results/judging/")  # each later job of a model rewrites them
-COSTS = "results/journal/costs/"  # accounts grow with every question and affect no row
 READ = (".parquet", ".json", ".jsonl")  # files that the pipeline and its readers would read
 DRAWN = ("/key.parquet", "/items.parquet")  # the files of a round that are kept where it was drawn
 DRAWN_ONCE = "draw_annotation_round"  # a round stays as it was drawn even if its cells change
@@ -36,11 +37,11 @@ def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
         _orphans,
         _stale,
         _not_asked_for,
-        _journals,
         _drawn_rounds,
         _left_out,
     ]
-    return [found for check in checks for found in check(files, wanted)]
+    found = [item for check in checks for item in check(files, wanted)]
+    return [*found, *check_journals(files)]
 
 
 def _unreadable_records(files: Files, wanted: Identities) -> Iterator[Finding]:
@@ -51,8 +52,22 @@ def _unreadable_records(files: Files, wanted: Identities) -> Iterator[Finding]:
                 path,
                 "a record with the checksum of its content",
                 "another content",
-                "make the job's outputs again: snakemake --force OUTPUT, then snakemake",
+                _made_again(files.at(path)),
             )
+
+
+def _made_again(record: Path) -> str:
+    """Return the command that makes the outputs of a damaged record again, if it names any."""
+    try:
+        named = [name for name in json.loads(record.read_bytes())["outputs"] if _is_result(name)]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        named = []
+    again = "remove the record and audit again: findings then name what to make again"
+    return remake(min(named)) if named else again
+
+
+def _is_result(name: object) -> bool:
+    return isinstance(name, str) and name.startswith("results/")
 
 
 def _is_current(record: JobRecord, wanted: Identities) -> bool:
@@ -79,7 +94,7 @@ def _missing(files: Files, wanted: Identities) -> Iterator[Finding]:
         if artifact not in files.hashes:
             digest = files.noted.get(artifact)
             expected = "to be there" if digest is None else f"sha256 {short_hash(digest)}"
-            fix = "snakemake" if artifact in wanted else remake(artifact)
+            fix = SNAKEMAKE if artifact in wanted else remake(artifact)
             yield Finding("completeness", artifact, expected, "no such file", fix)
         elif artifact not in files.makers:
             yield Finding(
@@ -178,48 +193,6 @@ def _not_asked_for(files: Files, wanted: Identities) -> Iterator[Note]:
     if others:
         text = f"{len(others)} artifacts of cells that the study's configuration leaves out"
         yield Note("completeness", others[0], text)
-
-
-def _journals(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
-    if not files.has_journals:
-        text = "not in this copy: rows were not compared with the replies of engine and judges"
-        yield Note("journals", "results/journal", text)
-        return
-    for maker, record in files.readable:
-        for name, noted in record["journals"].items():
-            place = files.at(name)
-            found = beginning_sha256(place, noted["n_bytes"]) if place.is_file() else None
-            if found != noted["sha256"] and name not in files.left_out:
-                yield Finding(
-                    "journals",
-                    name,
-                    f"{noted['n_bytes']} first bytes of sha256 {short_hash(noted['sha256'])}",
-                    "no such file" if found is None else f"sha256 {short_hash(found)}",
-                    f"restore the file from a copy, or leave it: {maker} says what it was used for",
-                )
-    yield from _unrecorded_lines(files)
-
-
-def _unrecorded_lines(files: Files) -> Iterator[Finding]:
-    """Yield journals with lines that no job recorded: they could replace recorded ones."""
-    recorded: dict[str, int] = {}
-    for _, record in files.readable:
-        for name, noted in record["journals"].items():
-            recorded[name] = max(recorded.get(name, 0), noted["n_bytes"])
-    for place in sorted((files.results / "journal").rglob(f"*{JOURNAL}")):
-        name = f"results/{place.relative_to(files.results).as_posix()}"
-        n_recorded = recorded.get(name, 0)
-        with place.open("rb") as file:
-            file.seek(n_recorded)
-            if file.read().strip() and not name.startswith(COSTS):
-                yield Finding(
-                    "journals",
-                    name,
-                    f"{n_recorded} bytes, as its jobs recorded",
-                    f"{place.stat().st_size} bytes",
-                    "run `snakemake`, whose jobs record what a killed job left; if it has nothing "
-                    f"to do: mv {quote(name)} .",
-                )
 
 
 def _drawn_rounds(files: Files, wanted: Identities) -> Iterator[Finding]:

@@ -4,6 +4,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from shlex import quote
 
+# An audit writes the study's configuration there: its commands plan this study and no other.
+CONFIG = "results/audit/config.yaml"
+SNAKEMAKE = f"snakemake --configfile {CONFIG} --cores all"
+
 
 @dataclass(frozen=True, order=True)
 class Finding:
@@ -37,7 +41,16 @@ def remake(path: str) -> str:
     """Return the command that remakes an artifact and everything that depends on it."""
     if path.startswith("results/requests/"):
         folder = str(PurePosixPath(path).parent)
-        return f"rm -r {quote(folder)} && snakemake"  # its cell counts as pending then
+        return f"rm -r {quote(folder)} && {SNAKEMAKE}"  # its cell counts as pending then
     if path.startswith("results/leases/"):
         return f"rm {quote(path)}"
-    return f"snakemake --force {quote(path)} && snakemake"
+    if path == "results/study.json":  # the configuration that the commands use
+        return f"restore {path} from a copy, or run snakemake with the configuration of the study"
+    return f"{SNAKEMAKE} --force {quote(_target(path))} && {SNAKEMAKE}"
+
+
+def _target(path: str) -> str:
+    """Return the file to ask Snakemake for so that it makes an artifact again."""
+    if path.startswith("results/revisions/"):
+        return path.replace("revisions", "models", 1)
+    return "results/report/index.html" if path.startswith("results/report/") else path

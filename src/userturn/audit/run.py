@@ -3,19 +3,15 @@
 docs/audit.md says what each check guarantees.
 """
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from tabulate import tabulate
-
-from userturn.audit.audit import OTHER_VERSION, Audit, verdict_of
-from userturn.audit.audit_page import audit_page
+from userturn.audit.audit import Audit
 from userturn.audit.check_chance_floor import check_chance_floor
 from userturn.audit.check_controls import check_controls
 from userturn.audit.check_files import check_files
@@ -31,11 +27,11 @@ from userturn.audit.check_tables import check_tables
 from userturn.audit.check_verdicts import check_grades, check_verdicts
 from userturn.audit.findings import Finding, Note
 from userturn.audit.pair import Pair
+from userturn.audit.write_audit import format_audit, with_config_in, write_audit
 from userturn.errors import UserError
 from userturn.export.read_archive import opened, read_left_out
 from userturn.logs import say
 from userturn.provenance.study_files import Files, records_digest, study_digest
-from userturn.storage.atomic_files import write_text
 from userturn.study.record import StudyRecord, read_study_record
 from userturn.workflow.artifacts import asked_for, is_optional
 from userturn.workflow.study import Study
@@ -168,29 +164,6 @@ def _rows(
     return [*found, *check_chance_floor(pair)]
 
 
-def write_audit(found: Audit, folder: Path) -> None:
-    """Write an audit as JSON and as a page."""
-    write_text(json.dumps(asdict(found), indent=1) + "\n", folder / "audit.json")
-    write_text(audit_page(found), folder / "audit.html")
-
-
-def format_audit(found: Audit) -> str:
-    """Return an audit as text: a table of findings, then notes, then the result."""
-    lines = [_table(found.findings)] if found.findings else []
-    if found.of_another_version:
-        lines += [_table(found.of_another_version), OTHER_VERSION]
-    lines += [f"note: {note.artifact}: {note.text} ({note.check})" for note in found.notes]
-    lines.append(f"{found.n_artifacts} artifacts, digest {found.digest}: {verdict_of(found)}")
-    lines.append(f"records, with times, machines and journals: digest {found.records_digest}")
-    return "\n".join(lines)
-
-
-def _table(findings: list[Finding]) -> str:
-    rows = [(f.check, f.artifact, f.expected, f.found, f.fix) for f in findings]
-    names = ("check", "artifact", "expected", "found", "fix")
-    return str(tabulate(rows, names, "simple", maxcolwidths=[None, 40, 30, 30, 40]))
-
-
 def run_audit(
     path: str | Path,
     folder: str | Path,
@@ -202,7 +175,7 @@ def run_audit(
 
     Args:
         path: path of the folder or archive.
-        folder: output folder of audit.json and audit.html.
+        folder: output folder of audit.json, audit.html and config.yaml.
         samples: the samples of requests and verdicts to repeat, and their seed.
         with_tokenizers: also render all prompts and decode all texts again.
         signers: a file of allowed signers, one of whom must have signed the archive.
@@ -211,32 +184,28 @@ def run_audit(
         The exit code: 0; 1 with findings; 3 if the only differences are artifacts of another
         version.
     """
-    whole = _audit_whole(Path(path), samples, with_tokenizers, signers)
+    with opened(Path(path)) as results:
+        config = read_study_record(results).config
+        found = _audit_whole(results, Path(path), samples, with_tokenizers, signers)
+    whole = with_config_in(found, Path(folder))
     say(format_audit(whole))
-    try:
-        write_audit(whole, Path(folder))
-    except OSError as error:
-        raise UserError(
-            f"audit.json and audit.html could not be written to '{folder}' ({error.strerror}); "
-            "name another folder with `--to`"
-        ) from error
+    write_audit(whole, config, Path(folder))
     if whole.findings:
         return 1
     return 3 if whole.of_another_version else 0
 
 
 def _audit_whole(
-    path: Path, samples: Samples, with_tokenizers: bool, signers: Path | None
+    results: Path, path: Path, samples: Samples, with_tokenizers: bool, signers: Path | None
 ) -> Audit:
-    """Check a folder or an archive, repeat the samples, and check the signature."""
-    with opened(path) as results:
-        found = audit(results, samples)
-        more: list[Finding | Note] = [_how_drawn(samples), *rerun(results, samples)]
-        more += check_signature(path, signers)
-        if with_tokenizers:
-            from userturn.audit.check_prompts import check_prompts  # transformers
+    """Check the results of a folder or archive, repeat the samples, and check the signature."""
+    found = audit(results, samples)
+    more: list[Finding | Note] = [_how_drawn(samples), *rerun(results, samples)]
+    more += check_signature(path, signers)
+    if with_tokenizers:
+        from userturn.audit.check_prompts import check_prompts  # transformers
 
-            more += check_prompts(results)
+        more += check_prompts(results)
     return replace(
         found,
         findings=sorted([*found.findings, *(m for m in more if isinstance(m, Finding))]),

@@ -1,0 +1,54 @@
+"""Does every journal begin with what jobs recorded of it, and have no line that no job recorded?"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from userturn.audit.findings import SNAKEMAKE, Finding, Note
+from userturn.provenance.job_record import JOURNAL
+from userturn.provenance.study_files import Files
+from userturn.storage.hashing import beginning_sha256, short_hash
+
+COSTS = "results/journal/costs/"  # accounts grow with every question and affect no row
+
+
+def check_journals(files: Files) -> Iterator[Finding | Note]:
+    """Yield journals that do not begin with what a job recorded, or go on after it."""
+    if not files.has_journals:
+        text = "not in this copy: rows were not compared with the replies of engine and judges"
+        yield Note("journals", "results/journal", text)
+        return
+    for maker, record in files.readable:
+        for name, noted in record["journals"].items():
+            place = files.at(name)
+            found = beginning_sha256(place, noted["n_bytes"]) if place.is_file() else None
+            if found != noted["sha256"] and name not in files.left_out:
+                yield Finding(
+                    "journals",
+                    name,
+                    f"{noted['n_bytes']} first bytes of sha256 {short_hash(noted['sha256'])}",
+                    "no such file" if found is None else f"sha256 {short_hash(found)}",
+                    f"restore the file from a copy, or leave it: {maker} says what it was used for",
+                )
+    yield from _unrecorded_lines(files)
+
+
+def _unrecorded_lines(files: Files) -> Iterator[Finding]:
+    """Yield journals with lines that no job recorded: they could replace recorded ones."""
+    recorded: dict[str, int] = {}
+    for _, record in files.readable:
+        for name, noted in record["journals"].items():
+            recorded[name] = max(recorded.get(name, 0), noted["n_bytes"])
+    for place in sorted((files.results / "journal").rglob(f"*{JOURNAL}")):
+        name = f"results/{place.relative_to(files.results).as_posix()}"
+        n_recorded = recorded.get(name, 0)
+        with place.open("rb") as file:
+            file.seek(n_recorded)
+            if file.read().strip() and not name.startswith(COSTS):
+                yield Finding(
+                    "journals",
+                    name,
+                    f"{n_recorded} bytes, as its jobs recorded",
+                    f"{place.stat().st_size} bytes",
+                    f"run `{SNAKEMAKE}`, whose jobs record what a killed job left; if it has "
+                    f"nothing to do: mv {quote(name)} .",
+                )

@@ -1,0 +1,65 @@
+"""Write an audit: as text for the terminal, as JSON, and as a page."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from shlex import quote
+
+import yaml
+from tabulate import tabulate
+
+from userturn.audit.audit import OTHER_VERSION, Audit, verdict_of
+from userturn.audit.audit_page import audit_page
+from userturn.audit.findings import CONFIG, Finding
+from userturn.config.entries import Config
+from userturn.errors import UserError
+from userturn.storage.atomic_files import write_text
+
+
+def with_config_in(found: Audit, folder: Path) -> Audit:
+    """Return an audit whose commands name the configuration file in another folder."""
+    there = folder / Path(CONFIG).name
+    here = quote(str(there if there == Path(CONFIG) else there.resolve()))
+    findings, others = (
+        [replace(finding, fix=finding.fix.replace(CONFIG, here)) for finding in listed]
+        for listed in (found.findings, found.of_another_version)
+    )
+    return replace(found, findings=findings, of_another_version=others)
+
+
+def write_audit(found: Audit, config: Config, folder: Path) -> None:
+    """Write an audit as JSON and as a page, and the configuration that its commands use.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    texts = {
+        "audit.json": json.dumps(asdict(found), indent=1) + "\n",
+        "audit.html": audit_page(found),
+        Path(CONFIG).name: yaml.safe_dump(dict(config), allow_unicode=True),
+    }
+    try:
+        for name, text in texts.items():
+            write_text(text, folder / name)
+    except OSError as error:
+        raise UserError(
+            f"audit.json and audit.html could not be written to '{folder}' ({error.strerror}); "
+            "name another folder with `--to`"
+        ) from error
+
+
+def format_audit(found: Audit) -> str:
+    """Return an audit as text: a table of findings, then notes, then the result."""
+    lines = [_table(found.findings)] if found.findings else []
+    if found.of_another_version:
+        lines += [_table(found.of_another_version), OTHER_VERSION]
+    lines += [f"note: {note.artifact}: {note.text} ({note.check})" for note in found.notes]
+    lines.append(f"{found.n_artifacts} artifacts, digest {found.digest}: {verdict_of(found)}")
+    lines.append(f"records, with times, machines and journals: digest {found.records_digest}")
+    return "\n".join(lines)
+
+
+def _table(findings: list[Finding]) -> str:
+    rows = [(f.check, f.artifact, f.expected, f.found, f.fix) for f in findings]
+    names = ("check", "artifact", "expected", "found", "fix")
+    return str(tabulate(rows, names, "simple", maxcolwidths=[None, 40, 30, 30, 40]))

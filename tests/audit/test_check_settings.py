@@ -1,0 +1,99 @@
+"""The audit compares models' descriptions, their pins and their entries, and finds differences."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.snakemake_runs import ROOT
+from userturn.audit.check_settings import check_settings
+from userturn.audit.findings import Finding
+from userturn.config.load import load_config
+from userturn.provenance.study_files import Files
+from userturn.study.inputs import FileContents
+from userturn.study.record import StudyRecord, study_record
+from userturn.workflow.study import Study
+
+MODEL, COMMIT = "qwen3.5-0.8b", "a" * 40
+DESCRIPTION, PIN = f"models/{MODEL}.json", f"revisions/{MODEL}.json"
+
+
+@pytest.fixture
+def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyRecord:
+    """A study of one model of the hub, described and pinned to one commit."""
+    monkeypatch.chdir(ROOT)
+    config = load_config(["config.yaml"])
+    config["run"] |= {"models": [MODEL], "datasets": ["gsm8k"]}
+    record = study_record(config, FileContents(config))
+    entry = record.grid(tmp_path).models[MODEL]
+    described = {
+        "source": entry["source"],
+        "revision_asked_for": entry["revision"],
+        "revision": COMMIT,
+        "trust_remote_code": False,
+        "proofs": ["whole"],
+    }
+    pin = {"source": entry["source"], "asked_for": entry["revision"], "revision": COMMIT}
+    for path, content in ((DESCRIPTION, described), (PIN, pin)):
+        (tmp_path / path).parent.mkdir()
+        (tmp_path / path).write_text(json.dumps(content))
+    return record
+
+
+def found(results: Path, record: StudyRecord) -> list[Finding]:
+    """Return what is found of models, with no artifact asked for."""
+    listed = check_settings(Files(results, {}), record, Study(record.grid(results)), {})
+    kinds = ("pins", "proofs")
+    findings = [item for item in listed if isinstance(item, Finding) and item.check in kinds]
+    return [finding for finding in findings if MODEL in finding.artifact]
+
+
+def edit(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_a_description_its_entry_and_its_pin_that_agree_have_no_finding(
+    tmp_path: Path, record: StudyRecord
+) -> None:
+    assert found(tmp_path, record) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"source": "another/model"}, "source"),
+        ({"revision_asked_for": "v2"}, "revision_asked_for"),
+        ({"trust_remote_code": True}, "trust_remote_code"),
+    ],
+)
+def test_a_description_of_another_model_than_its_entry_is_found(
+    tmp_path: Path, record: StudyRecord, changes: dict[str, Any], named: str
+) -> None:
+    edit(tmp_path / DESCRIPTION, **changes)
+    findings = [f for f in found(tmp_path, record) if f.artifact == f"results/{DESCRIPTION}"]
+    assert [f.expected.split()[0] for f in findings] == [named]
+    assert findings[0].found == str(next(iter(changes.values())))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"source": "another/model"}, {"asked_for": "v2"}, {"revision": "b" * 40}]
+)
+def test_a_pin_that_differs_from_the_description_is_found(
+    tmp_path: Path, record: StudyRecord, changes: dict[str, str]
+) -> None:
+    edit(tmp_path / PIN, **changes)
+    (finding,) = found(tmp_path, record)
+    assert (finding.check, finding.artifact) == ("pins", f"results/{PIN}")
+
+
+def test_a_branch_is_no_pin(tmp_path: Path, record: StudyRecord) -> None:
+    for path in (DESCRIPTION, PIN):
+        edit(tmp_path / path, revision="main")
+    (finding,) = found(tmp_path, record)
+    assert (finding.expected, finding.found) == ("the commit of a hub model", "main")
+
+
+def test_a_damaged_pin_is_left_to_the_check_of_hashes(tmp_path: Path, record: StudyRecord) -> None:
+    (tmp_path / PIN).write_text("[")
+    assert found(tmp_path, record) == []
