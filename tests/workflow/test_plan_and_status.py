@@ -19,12 +19,14 @@ from userturn.config.load import load_config
 from userturn.generation.plan_files import PLAN_SCHEMA
 from userturn.judges.budget import Account
 from userturn.judges.usage import at_most
+from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA
 from userturn.prompts.examples import user
 from userturn.prompts.load_template import load_template
 from userturn.storage.journal import Writer
 from userturn.storage.parquet import write_table
 from userturn.study.grid import Grid
 from userturn.study.record import record_study
+from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scores_identity
 
 
 @pytest.fixture
@@ -87,7 +89,7 @@ def test_shown_prompt_marks_the_template_s_own_text(tmp_path: Path) -> None:
 def write_items_and_answers(project: Path, now: float) -> None:
     """Plan 5 answers; 2 are done, 1 failed, 1 could not be asked, 1 is pending."""
     grid = grid_of(project)
-    items = pl.DataFrame({"item": [str(i) for i in range(5)]})
+    items = pl.DataFrame({"item": [str(i) for i in range(5)], "messages": [[user("?")]] * 5})
     write_table(items, grid.dataset_path("word-problems"), "x")
     identity = grid.answers_identity("tiny", "word-problems")
     keys = ["a0", "a1", "a2", "a3", None]
@@ -172,6 +174,61 @@ def test_status_is_of_the_study_that_the_folder_records(project: Path) -> None:
     config = load_config(["config.yaml", "study.yaml"])
     record_study(config, "identity", "results/study.json")
     assert [line.split()[0] for line in status([], "results").splitlines()[1:]] == ["tiny", "tiny"]
+
+
+def turn_on_likelihood(project: Path) -> None:
+    study = yaml.safe_load((project / "study.yaml").read_text())
+    study["likelihood"] = {"datasets": ["follow-ups"], "turns": 2, "distractors": 3}
+    study["datasets"]["follow-ups"] = study["datasets"]["word-problems"] | {"limit": 4}
+    (project / "study.yaml").write_text(yaml.safe_dump(study))
+
+
+def test_plan_counts_the_requests_and_tokens_of_scores(project: Path) -> None:
+    turn_on_likelihood(project)
+    question = [{"role": "user", "content": "x" * 100}]
+    answer = {"role": "assistant", "content": "y" * 60}
+    table = {
+        "item": ["a", "b", "c"],
+        "messages": [question] * 3,
+        "reference_context": [[*question, answer]] * 2 + [None],
+        "reference_user_turn": ["z" * 40] * 2 + [None],
+    }
+    write_table(pl.DataFrame(table), grid_of(project).dataset_path("follow-ups"), "x")
+    told = plan(["study.yaml"], "results").splitlines()
+    human, own = (
+        next(line.split() for line in told if f" {turns} " in line)
+        for turns in ("human_turns", "own_turns")
+    )
+    # Two follow-ups, each after its own context, under the assistant's header, and after the one
+    # other answer and conversation that there is: 8 requests of 200 characters, 50 tokens.
+    assert human == ["follow-ups", "human_turns", "8", "400", "tiny"]
+    # 2 turns of 4 cells after their own answer and 3 others.
+    assert own[:3] == ["word-problems", "own_turns", "32"]
+
+
+def test_status_counts_scores_and_keeps_their_speed_apart(project: Path) -> None:
+    turn_on_likelihood(project)
+    now = datetime(2026, 4, 2, tzinfo=UTC).timestamp()
+    write_items_and_answers(project, now)
+    grid = grid_of(project)
+    scored = ScoredTurns("tiny", "follow-ups", HUMAN_TURNS)
+    identity = scores_identity(grid, scored)
+    rows = [
+        {"position": i, "item": "0", "context": kind, "key": key}
+        for i, (kind, key) in enumerate([("own", "s0"), ("other_answer", "s1"), ("x", None)])
+    ]
+    for shard in ("1of1", "1of2"):  # the shards were changed: a row in two plans counts once
+        path = grid.requests_folder("tiny", "follow-ups", identity) / f"{shard}.parquet"
+        write_table(pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA), path, identity)
+    with Writer(grid.journal_folder("tiny", "follow-ups")) as writer:
+        writer.append({"key": "s0", "outcome": "ok", "logprobs": [-1.0] * 8})
+    began = datetime.fromtimestamp(now - 2, UTC).strftime("%Y%m%dT%H%M%SZ")
+    renamed = writer.path.rename(writer.path.with_name(f"{began}-x.jsonl"))
+    os.utime(renamed, (now, now))
+    answers, _, scores = status(["study.yaml"], "results", now).splitlines()[1:]
+    # 3 planned scores and 32 of own turns to come; 8 tokens in 2 seconds, and 4 seconds of answers.
+    assert scores.split()[:5] == ["tiny", "scores", "1", "33", "1"]
+    assert " 4 tokens/s" in scores and " 0 tokens/s" in answers
 
 
 def test_missing_config_is_one_sentence_and_exit_code_one(

@@ -7,11 +7,13 @@ doctor.py: `userturn doctor`: finds what would fail on a cluster.
 export.py: `userturn export`: packs a finished study into one archive.
 format_rates.py: the lines that `userturn rates` prints.
 judge_calls.py: how often each judge of a planned study is asked.
+likelihood.py: `userturn likelihood`: scores human follow-ups with one model.
 main.py: the argument parser, which finds each command's module.
 plan.py: `userturn plan`: requests, prompts and estimated cost before a run.
 power.py: `userturn power`: items, samples and labels that a study needs.
 rates.py: `userturn rates`: rates, controls and judges of a finished study.
 rejudge.py: `userturn rejudge`: asks a judge again about unscored turns.
+scoring_size.py: how many requests and tokens the scores of a planned study need.
 smallest_effect.py: the smallest change that a planned study can see.
 status.py: `userturn status`: progress of a running study.
 study_size.py: how large a planned study is.

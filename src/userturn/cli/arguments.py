@@ -3,8 +3,12 @@
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from userturn.config.entries import Config
+from userturn.config.errors import ConfigError, near_miss
 from userturn.config.load import load_config
+from userturn.models.fetch import local_path
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
 from userturn.study.record import RECORD, read_study_record
@@ -28,3 +32,25 @@ def chosen_grid(configfiles: Sequence[str], results: Path) -> Grid:
     config = load_config(["config.yaml", *configfiles])
     check_study(config)
     return Grid(config, results)
+
+
+def with_model(config: Config, model: str) -> tuple[dict[str, Any], str]:
+    """Return a configuration that runs one model alone, and its name there.
+
+    Args:
+        config: the merged configuration.
+        model: a name in it, or a source from which to make an entry.
+
+    Raises:
+        ConfigError: it is neither.
+    """
+    known = model in config["models"]
+    if not known and "/" not in model and local_path(model) is None:
+        raise ConfigError(
+            f"'{model}' is neither a hub id such as org/name, nor a folder, a GGUF file or a model "
+            f"of the configuration{near_miss(model, config['models'])}"
+        )
+    name = model if known else "model"
+    entry = config["models"][model] if known else {"source": model}
+    models = dict(config["models"]) | {name: entry}
+    return dict(config) | {"models": models, "run": dict(config["run"]) | {"models": [name]}}, name

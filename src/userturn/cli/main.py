@@ -15,6 +15,7 @@ from userturn.unseen import show_unseen
 
 COMMANDS = (
     "try",
+    "likelihood",
     "judge-card",
     "rates",
     "compare",

@@ -1,13 +1,14 @@
 """`userturn plan`: requests, cost and prompts of a study before anything is spent."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
 from userturn.cli.arguments import take_configuration
 from userturn.cli.judge_calls import calls_of, price_of
+from userturn.cli.scoring_size import scoring_sizes
 from userturn.cli.smallest_effect import smallest_effect
 from userturn.cli.study_size import Size, dataset_size, turns_of
 from userturn.config.load import load_config
@@ -42,7 +43,8 @@ def plan(configfiles: list[str], results: str) -> str:
     check_study(config)
     grid = Grid(config, results)
     sizes = {name: dataset_size(grid, name) for name in grid.datasets}
-    parts = [_grid(grid), _datasets(sizes), _models(grid, sizes), _judges(grid, sizes)]
+    parts = [_grid(grid), _datasets(sizes), _models(grid, sizes), *_scores(grid)]
+    parts.append(_judges(grid, sizes))
     parts.append(smallest_effect(grid, sum(size.n_items for size in sizes.values())))
     return "\n\n".join([*parts, *(_first_prompt(grid, name) for name in grid.models)])
 
@@ -85,6 +87,26 @@ def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
             f"  {entry['shards']} x {entry['gpus']}"
         )
     return "\n".join(["requests of each model; largest numbers of tokens read and written", *lines])
+
+
+def _scores(grid: Grid) -> Iterator[str]:
+    """Yield the scoring requests of each dataset, models with equal numbers on one line, if any."""
+    models: dict[tuple[str, str, int, float], list[str]] = {}
+    for model in grid.models:
+        for (_, dataset, turns), n, n_tokens in scoring_sizes(grid, model):
+            models.setdefault((dataset, turns, n, n_tokens), []).append(model)
+    if models:
+        yield "\n".join(
+            [
+                "scores of turns (`likelihood`): requests of each model, and about how many "
+                "tokens of prefill",
+                f"  {'dataset':<24} {'turns':<12} {'requests':>9} {'read':>9}  models",
+                *(
+                    f"  {dataset:<24} {turns:<12} {n:>9,} {_short(n_tokens):>9}  {', '.join(names)}"
+                    for (dataset, turns, n, n_tokens), names in sorted(models.items())
+                ),
+            ]
+        )
 
 
 def _judges(grid: Grid, sizes: Mapping[str, Size]) -> str:

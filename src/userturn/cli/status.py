@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,13 +10,17 @@ from pathlib import Path
 import polars as pl
 
 from userturn.cli.arguments import chosen_grid, take_configuration
+from userturn.cli.scoring_size import scoring_sizes
 from userturn.judges.account_files import AccountOnDisk, read_accounts
 from userturn.judges.usage import Spent
+from userturn.likelihood.collect import SCORED_ROW
+from userturn.likelihood.score_records import SCORE_SCHEMA
 from userturn.storage.journal import files_of_journal, read_lines
 from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes, table_of
 from userturn.storage.leases import describe_owner, held, newest
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_prices
+from userturn.study.scored_turns import scores_identity
 
 HELP = "show the progress of a running study"
 
@@ -32,6 +36,8 @@ def run(arguments: argparse.Namespace) -> str:
 
 
 STILL_WRITING = 120.0  # seconds since a journal's last line
+# What a record has one of for each token: written tokens, or scores.
+TOKENS = {"token_ids": OUTCOME_SCHEMA["token_ids"], "logprobs": SCORE_SCHEMA["logprobs"]}
 
 
 @dataclass
@@ -109,48 +115,56 @@ def _at_work(grid: Grid, now: float) -> Iterator[str]:
 
 
 def _lines(grid: Grid, model: str, now: float) -> Iterator[str]:
-    outcomes, speed = _read_journals(grid, model, now)
-    stages = {
-        "answers": [
-            (dataset, grid.answers_identity(model, dataset), 1) for dataset in grid.datasets
-        ],
-        "user turns": [
-            (cell.dataset, grid.cell_identity(cell), grid.n_samples(cell.temperature))
-            for cell in grid.cells
-            if cell.model == model
-        ],
-    }
-    for stage, parts in stages.items():
-        counts = Counts()
-        for dataset, identity, n_samples in parts:
-            _count(counts, grid, model, dataset, identity, n_samples, outcomes)
-        yield (
-            f"{model:<24} {stage:<11} {counts.n_done:>9,} {counts.n_pending:>9,} "
-            f"{counts.n_failed:>7,}  {_pace(speed, counts)}"
-        )
+    outcomes, written, scored = _read_journals(grid, model, now)
+    answers, turns, scores = Counts(), Counts(), Counts()
+    for dataset in grid.datasets:
+        folder = grid.requests_folder(model, dataset, grid.answers_identity(model, dataset))
+        _count(answers, _n_items(grid, dataset), _planned(folder), outcomes)
+    for cell in grid.cells:
+        if cell.model == model:
+            n = _n_items(grid, cell.dataset) * grid.n_samples(cell.temperature)
+            folder = grid.requests_folder(model, cell.dataset, grid.cell_identity(cell))
+            _count(turns, n, _planned(folder), outcomes)
+    sizes = scoring_sizes(grid, model)
+    for of, n, _ in sizes:
+        folder = grid.requests_folder(model, of.dataset, scores_identity(grid, of))
+        keys = _planned(folder, SCORED_ROW)
+        n_expected = n if grid.dataset_path(of.dataset).is_file() else 0
+        _count(scores, len(keys) or n_expected, keys, outcomes)
+    yield _line(model, "answers", answers, written)
+    yield _line(model, "user turns", turns, written)
+    if sizes:
+        yield _line(model, "scores", scores, scored)
+
+
+def _line(model: str, stage: str, counts: Counts, speed: Speed) -> str:
+    return (
+        f"{model:<24} {stage:<11} {counts.n_done:>9,} {counts.n_pending:>9,} "
+        f"{counts.n_failed:>7,}  {_pace(speed, counts)}"
+    )
+
+
+def _n_items(grid: Grid, dataset: str) -> int:
+    path = grid.dataset_path(dataset)
+    return _height(path) if path.is_file() else 0
+
+
+def _planned(folder: Path, row: Sequence[str] = ("position", "sample")) -> list[str | None]:
+    """Return the key of every row of the plans in a folder, None where a row has no request.
+
+    `row` are the columns that tell rows apart: a study whose shards changed has some twice.
+    """
+    found = [
+        pl.read_parquet(path, columns=[*row, "key"]) for path in sorted(folder.glob("*.parquet"))
+    ]
+    return pl.concat(found).unique(row)["key"].to_list() if found else []
 
 
 def _count(
-    counts: Counts,
-    grid: Grid,
-    model: str,
-    dataset: str,
-    identity: str,
-    n_samples: int,
-    outcomes: dict[str, str],
+    counts: Counts, n_expected: int, keys: list[str | None], outcomes: dict[str, str]
 ) -> None:
-    """Add one cell, or the answers to one dataset: the planned requests, else one per item."""
-    folder = grid.requests_folder(model, dataset, identity)
-    tables = [
-        pl.read_parquet(path, columns=["position", "sample", "key"])
-        for path in sorted(folder.glob("*.parquet"))
-    ]
-    path_to_items = grid.dataset_path(dataset)
-    n_items = _height(path_to_items) if path_to_items.is_file() else 0
-    counts.n_expected += n_items * n_samples
-    if not tables:
-        return
-    keys = pl.concat(tables).unique(["position", "sample"])["key"].to_list()
+    """Add one cell, answers to one dataset, or one table of scores."""
+    counts.n_expected += n_expected
     found = ["error" if key is None else outcomes.get(key) for key in keys]
     counts.n_failed += found.count("error")
     counts.n_done += sum(outcome in ("ok", "empty") for outcome in found)
@@ -160,28 +174,30 @@ def _height(path: Path) -> int:
     return int(pl.scan_parquet(path).select(pl.len()).collect().item())
 
 
-def _read_journals(grid: Grid, model: str, now: float) -> tuple[dict[str, str], Speed]:
-    """Return the outcome of every key, and the speed of running jobs."""
+def _read_journals(grid: Grid, model: str, now: float) -> tuple[dict[str, str], Speed, Speed]:
+    """Return the outcome of every key, and the speed at which running jobs write and score."""
     outcomes: dict[str, str] = {}
-    speed = Speed()
-    for dataset in grid.datasets:
+    written, scored = Speed(), Speed()
+    for dataset in grid.prepared_datasets:
         folder = grid.journal_folder(model, dataset)
         outcomes |= dict(read_outcomes(folder, columns=["key", "outcome"]).iter_rows())
         for path in files_of_journal(folder):
             last = path.stat().st_mtime
             if now - last < STILL_WRITING:
-                _add_writer(speed, path, last)
-    return outcomes, speed
+                _add_writer(written, path, last, "token_ids")
+                _add_writer(scored, path, last, "logprobs")
+    return outcomes, written, scored
 
 
-def _add_writer(speed: Speed, path: Path, last: float) -> None:
-    """Add the contents of one file, and how long it took."""
+def _add_writer(speed: Speed, path: Path, last: float, column: str) -> None:
+    """Add the records of one file that have a column, their tokens, and how long they took."""
     began = datetime.strptime(path.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     for lines in read_lines(path):
-        written = table_of(lines.whole, {"token_ids": OUTCOME_SCHEMA["token_ids"]})["token_ids"]
-        speed.n_records += len(written)
-        speed.n_tokens += int(written.list.len().sum())
-    speed.seconds = max(speed.seconds, last - began.timestamp())
+        found = table_of(lines.whole, {column: TOKENS[column]})[column].drop_nulls()
+        if len(found):
+            speed.n_records += len(found)
+            speed.n_tokens += int(found.list.len().sum())
+            speed.seconds = max(speed.seconds, last - began.timestamp())
 
 
 def _pace(speed: Speed, counts: Counts) -> str:

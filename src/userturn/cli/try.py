@@ -2,13 +2,10 @@
 
 import argparse
 import os
-from typing import Any
 
-from userturn.config.entries import Config
-from userturn.config.errors import ConfigError, near_miss
+from userturn.cli.arguments import with_model
 from userturn.config.load import load_config
 from userturn.generation.quick_look import QuickLook, look
-from userturn.models.fetch import local_path
 
 KEY = "OPENAI_API_KEY"  # sent to a server if it is set
 HELP = "ask one model one question and see what it says next as the user"
@@ -35,28 +32,6 @@ def run(arguments: argparse.Namespace) -> str:
 
         engine = load_server(arguments.server, arguments.served_as, os.environ.get(KEY, "none"))
     return format_look(look(config, name, arguments.question, arguments.answer, engine))
-
-
-def with_model(config: Config, model: str) -> tuple[dict[str, Any], str]:
-    """Return a configuration that runs one model alone, and its name there.
-
-    Args:
-        config: the merged configuration.
-        model: a name in it, or a source from which to make an entry.
-
-    Raises:
-        ConfigError: it is neither.
-    """
-    known = model in config["models"]
-    if not known and "/" not in model and local_path(model) is None:
-        raise ConfigError(
-            f"'{model}' is neither a hub id such as org/name, nor a folder, a GGUF file or a model "
-            f"of the configuration{near_miss(model, config['models'])}"
-        )
-    name = model if known else "model"
-    entry = config["models"][model] if known else {"source": model}
-    models = dict(config["models"]) | {name: entry}
-    return dict(config) | {"models": models, "run": dict(config["run"]) | {"models": [name]}}, name
 
 
 def format_look(seen: QuickLook) -> str:

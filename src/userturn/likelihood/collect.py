@@ -25,6 +25,8 @@ SCORES_SCHEMA: Schema = {
     "logprobs": pl.List(pl.Float64),
     "error": pl.String,
 }
+TURN = ("item", "temperature", "perturbation", "sample")
+SCORED_ROW = (*TURN, "context", "distractor")  # what tells rows apart
 
 
 def scores_of(
@@ -68,8 +70,9 @@ def _read_plan(paths: list[Path]) -> pl.DataFrame:
     """Return the plan of all shards, a turn's contexts together."""
     parts = [pl.read_parquet(path) for path in paths]
     plan = pl.concat([pl.DataFrame(schema=SCORING_PLAN_SCHEMA), *parts])
-    turn = ["item", "temperature", "perturbation", "sample"]
-    return plan.sort(*turn, "position", nulls_last=True)
+    # A study whose shards changed has each turn in the plans of both.
+    ordered = plan.sort(*TURN, "position", nulls_last=True)
+    return ordered.unique(SCORED_ROW, keep="first", maintain_order=True)
 
 
 def collect_scores(grid: Grid, scored: ScoredTurns, path_to_scores: str) -> None:

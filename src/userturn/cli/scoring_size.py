@@ -1,0 +1,74 @@
+"""How many requests and tokens the scores of a planned study need."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import polars as pl
+
+from userturn.cli.study_size import CHARACTERS_PER_TOKEN, Size, dataset_size
+from userturn.config.entries import likelihood_settings
+from userturn.likelihood.contexts import human_exchanges
+from userturn.study.grid import Grid
+from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scored_turns
+
+
+class ScoringSize(NamedTuple):
+    """Scoring requests of one model and dataset.
+
+    Attributes:
+        scored: whose turns they score.
+        n_requests: their number.
+        n_tokens: tokens that they read together, before any shared beginning is left out.
+    """
+
+    scored: ScoredTurns
+    n_requests: int
+    n_tokens: float
+
+
+def scoring_sizes(grid: Grid, model: str) -> list[ScoringSize]:
+    """Return the scoring requests of a model, by dataset and kind of turn."""
+    mine = [scored for scored in scored_turns(grid) if scored.model == model]
+    sizes = {name: dataset_size(grid, name) for name in (grid.datasets if mine else ())}
+    return [scoring_size(grid, scored, sizes) for scored in mine]
+
+
+def scoring_size(grid: Grid, scored: ScoredTurns, sizes: Mapping[str, Size]) -> ScoringSize:
+    """Return the requests of one table of scores: turns times contexts.
+
+    Answers and user turns of the model are taken at their largest, `max_tokens`.
+
+    Args:
+        grid: the study's grid.
+        scored: the turns of the table.
+        sizes: sizes of the datasets of the grid.
+    """
+    settings = likelihood_settings(grid.config) or {}
+    if scored.turns == HUMAN_TURNS:
+        size = follow_ups_size(grid, scored.dataset)
+        others = min(settings["distractors"], max(0, size.n_items - 1))
+        n = size.n_items * (2 + 2 * others)  # own, assistant's header, answers, conversations
+        return ScoringSize(scored, n, n * size.n_tokens)
+    size = sizes[scored.dataset]
+    n_cells = sum((c.model, c.dataset) == (scored.model, scored.dataset) for c in grid.cells)
+    others = min(settings["distractors"], max(0, size.n_items - 1))
+    n = min(settings["turns"], size.n_items) * n_cells * (1 + others)
+    written = grid.answer_settings(scored.model)["max_tokens"]
+    written += grid.config["user_turn"]["max_tokens"]
+    return ScoringSize(scored, n, n * (size.n_tokens + written))
+
+
+def follow_ups_size(grid: Grid, dataset: str) -> Size:
+    """Return number and length of a dataset's human follow-ups, each with its conversation.
+
+    They are counted if the dataset is prepared; otherwise every item is taken to have one.
+    """
+    path = grid.dataset_path(dataset)
+    if not path.is_file():
+        return dataset_size(grid, dataset)
+    columns = ["item", "reference_context", "reference_user_turn"]
+    found = human_exchanges(pl.read_parquet(path, columns=columns))
+    n_characters = sum(
+        len(e.answer) + len(e.turn) + sum(len(m["content"]) for m in e.prompt) for e in found
+    )
+    return Size(len(found), n_characters / CHARACTERS_PER_TOKEN / max(1, len(found)), True)

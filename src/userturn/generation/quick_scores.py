@@ -1,0 +1,47 @@
+"""Score a dataset's human follow-ups with one model; nothing is kept on disk."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+
+from userturn.datasets.prepare import prepare_dataset
+from userturn.generation.describe_model import describe_model
+from userturn.generation.loaded_model import load_model
+from userturn.generation.score_plans import scoring_plans
+from userturn.generation.sweep import request_runner
+from userturn.likelihood.collect import scores_of
+from userturn.signals import StopFlag
+from userturn.study.grid import Grid
+from userturn.study.model_description import read_description
+from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scores_identity
+
+WHOLE = "1of1"
+
+
+def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.DataFrame:
+    """Return a table of scores (`likelihood.collect.SCORES_SCHEMA`), as a study makes it.
+
+    Args:
+        config: a study's configuration, whose key `likelihood` has the dataset.
+        model: name of the model's entry.
+        dataset: name of the dataset's entry.
+
+    Raises:
+        UserError: the model or the dataset is not available, or the model's prompts fail the
+            checks.
+    """
+    with TemporaryDirectory(prefix="userturn-") as folder:
+        grid = Grid(config, folder)
+        path = Path(folder, "models", f"{model}.json")
+        path.parent.mkdir()
+        describe_model(grid, model, path)
+        identity = grid.dataset_identity(dataset)
+        prepare_dataset(grid.dataset_settings(dataset), identity, grid.dataset_path(dataset))
+        loaded = load_model(grid, model, read_description(grid, model))
+        scored = ScoredTurns(model, dataset, HUMAN_TURNS)
+        plans = list(scoring_plans(grid, loaded, WHOLE, {scores_identity(grid, scored)}))
+        request_runner(grid, loaded, StopFlag()).complete("scores", plans)
+        return scores_of(grid, scored)

@@ -1,0 +1,74 @@
+"""`userturn likelihood` scores human follow-ups as a study does, and leaves nothing behind."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.snakemake_runs import copy_project
+from tests.support.tiny_model import write_tiny_model
+from userturn.cli.likelihood import line
+from userturn.cli.main import main
+
+STUDY = """
+datasets:
+  follow-ups:
+    file: data/demo/follow_ups.jsonl
+    fields: {id: id, messages: messages}
+    verifier: none
+    condition: gold_context
+    limit: 3
+likelihood: {distractors: 1}
+"""
+SCORE = ["likelihood", "tiny", "follow-ups", "--configfile", "study.yaml", "scored.yaml"]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = copy_project(tmp_path / "project")
+    write_tiny_model(folder / "models" / "tiny")
+    text = (folder / "study.yaml").read_text().replace("likelihood: off\n", "")
+    (folder / "study.yaml").write_text(text)
+    (folder / "scored.yaml").write_text(STUDY)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.slow
+def test_every_measure_is_printed_and_nothing_is_written(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(project.rglob("*"))
+    assert main(SCORE) == 0
+    said = capsys.readouterr().out
+    assert "tiny on the human follow-ups of follow-ups\n" in said
+    lines = [told for told in said.splitlines() if " scored  " in told]
+    assert len(lines) == 10 and all("3/3 scored" in told for told in lines)
+    assert sum(told.endswith("chance 0.500") for told in lines) == 2
+    assert sorted(project.rglob("*")) == before
+
+
+def test_a_dataset_that_nobody_knows_is_one_sentence(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word.replace("follow-ups", "follow-up") for word in SCORE]) == 1
+    assert "'follow-up' is not a dataset of the configuration" in capsys.readouterr().err
+
+
+def test_likelihood_that_is_off_is_one_sentence(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "scored.yaml").write_text(STUDY.replace("{distractors: 1}", "off"))
+    assert main(SCORE) == 1
+    assert "`likelihood` is off" in capsys.readouterr().err
+
+
+def test_a_measure_without_a_value_says_why() -> None:
+    row = {"measure": "gain_role", "unit": "nats a token", "n_scored": 0, "n_turns": 2}
+    row |= {"estimate": None, "lower": None, "upper": None, "reason": "too long"}
+    assert line(row).endswith("0/2 scored  too long")
+
+
+def test_one_conversation_has_an_estimate_and_no_interval() -> None:
+    row = {"measure": "gain_role", "unit": "nats a token", "n_scored": 2, "n_turns": 2}
+    row |= {"estimate": 0.25, "lower": None, "upper": None, "reason": None}
+    assert line(row).endswith("2/2 scored  0.250")
