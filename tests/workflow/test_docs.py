@@ -42,7 +42,7 @@ RUN_ELSEWHERE = {
     'userturn try org/My-Model-Instruct "How tall is a giraffe?"': "test_try.py",
     "userturn likelihood my-model oasst_human": "tests/cli/test_likelihood.py, of another dataset",
     "userturn likelihood smollm2-135m oasst_en100 --configfile profiles/demo/study.yaml "
-    "profiles/demo/oasst_en100.yaml": "minutes on a CPU; tests/cli/test_likelihood.py runs its like",
+    "profiles/demo/oasst_en100.yaml": "takes minutes; tests/cli/test_likelihood.py",
     "userturn judge-card gpt-5.4-mini": "test_judge_card_command.py, of another judge",
     "userturn power": "tests/tables/test_pilot.py and its like",
     "userturn rates": "with a folder, here",
