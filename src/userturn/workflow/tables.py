@@ -158,6 +158,13 @@ class TableGrid:
         return fingerprint([self.analysis_identity, margins])
 
     @property
+    def likelihood_identity(self) -> str:
+        """The identity of the tables made from scores: also of labels, families and bases."""
+        grid = self.grid
+        compared = [families(grid.models), baselines(grid.models, grid.entries)]
+        return fingerprint([self.likelihood.identity, self.humans.identity, compared])
+
+    @property
     def card_identity(self) -> str:
         """The identity of the table of judge cards."""
         known = [self.controls.identity, self.labelled.identity, self.humans.identity]
@@ -228,7 +235,10 @@ INPUTS: dict[str, Callable[[TableGrid], Inputs]] = {
     "measure_judges": _of_known_turns,
     "tabulate_likelihood": lambda tables: {
         "scores": tables.likelihood.scores,
+        "user_turns": tables.user_turns,
         "verdicts": tables.verdicts,
+        "annotations": tables.humans.annotations,
+        "round_keys": tables.humans.keys,
     },
     "tabulate_costs": lambda tables: (
         files_of_tables("rates", "chance_floor") | _of_controls(tables)

@@ -1,0 +1,161 @@
+"""Table `likelihood_contrasts`: models, sizes and families on the same human follow-ups."""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from userturn.config.families import FamilyMember, baselines, families
+from userturn.likelihood.gains import turn_gains
+from userturn.stats.clustered_means import clustered_mean
+from userturn.stats.multiple_tests import holm
+from userturn.stats.sign_flips import sign_flip_p
+from userturn.storage.parquet import Schema
+from userturn.study.scored_turns import HUMAN_TURNS
+from userturn.tables.likelihood import CHARACTER, IDENTIFIED
+from userturn.tables.make_tables import Material
+from userturn.tables.report_layout import INTERVAL, P, Shown, column, texts
+
+SCHEMA: Schema = {
+    **dict.fromkeys(("factor", "condition", "baseline", "dataset", "measure", "unit"), pl.String),
+    "n_turns": pl.Int64,
+    "n_conversations": pl.Int64,
+    "mean_baseline": pl.Float64,
+    "mean_condition": pl.Float64,
+    "difference": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "p": pl.Float64,
+    "p_adjusted": pl.Float64,
+}
+UNITS = {
+    **dict.fromkeys(IDENTIFIED, "share"),
+    **dict.fromkeys(("gain_answer", "gain_conversation", "gain_role"), CHARACTER),
+}
+TESTS = ["factor", "dataset", "measure"]  # Holm adjusts the tests that agree in these
+
+
+class Pair(NamedTuple):
+    """Two groups of models that are compared.
+
+    Attributes:
+        factor: `size`, `family` or `post-training`.
+        condition: name of the model or family.
+        baseline: name of the other one.
+        models: models of the condition.
+        models_before: models of the baseline.
+    """
+
+    factor: str
+    condition: str
+    baseline: str
+    models: list[str]
+    models_before: list[str]
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    grid = material.grid
+    paths = [path for path in material.paths["scores"] if path.endswith(f"{HUMAN_TURNS}.parquet")]
+    gains = [turn_gains(pl.read_parquet(path)) for path in sorted(paths)]
+    if not gains:
+        return pl.DataFrame(schema=SCHEMA)
+    found = list(pairs(families(grid.models), baselines(grid.models, grid.entries)))
+    return likelihood_contrasts(pl.concat(gains), found)
+
+
+def pairs(members: Sequence[FamilyMember], trained: Sequence[tuple[str, str]]) -> Iterator[Pair]:
+    """Yield each model with the next smaller of its family, families, and models with their bases.
+
+    Args:
+        members: the models with family and size, by family and size.
+        trained: pairs of a post-trained model and a base; such a model is of no family here.
+    """
+    of_families: dict[str, list[FamilyMember]] = {}
+    for member in members:
+        if member.model not in {model for model, _ in trained}:
+            of_families.setdefault(member.family, []).append(member)
+    for of_family in of_families.values():
+        sized = [member.model for member in of_family if member.size is not None]
+        for smaller, larger in pairwise(sized):
+            yield Pair("size", larger, smaller, [larger], [smaller])
+    for (first, before), (second, after) in combinations(of_families.items(), 2):
+        models = [m.model for m in after], [m.model for m in before]
+        yield Pair("family", second, first, *models)
+    for model, base in trained:
+        yield Pair("post-training", model, base, [model], [base])
+
+
+def likelihood_contrasts(gains: pl.DataFrame, pairs: Sequence[Pair]) -> pl.DataFrame:
+    """Return the difference of each pair on the follow-ups that all its models scored.
+
+    A family's value of a turn is the mean over its models. Limits are those of a mean with
+    cluster-robust variance (`stats.clustered_means`); p is exact, by flipping the signs of whole
+    conversations; Holm adjusts the p-values of one factor, dataset and measure.
+
+    Args:
+        gains: one row per model and follow-up (`likelihood.gains.turn_gains`).
+        pairs: what is compared.
+    """
+    rows = [
+        row
+        for _, of_dataset in sorted(gains.group_by("dataset"))
+        for measure in UNITS
+        for pair in pairs
+        for row in _compared(of_dataset, measure, pair)
+    ]
+    table = pl.DataFrame(rows, schema=SCHEMA).sort(*TESTS, maintain_order=True)
+    parts = [
+        part.with_columns(p_adjusted=pl.Series(holm(part["p"].to_numpy())))
+        for part in table.partition_by(TESTS, maintain_order=True)
+    ]
+    return pl.concat(parts) if parts else table
+
+
+def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[str, Any]]:
+    """Yield the row of a pair, if its models scored any follow-up in common."""
+    value = pl.col(measure).cast(pl.Float64)
+    value = value if UNITS[measure] == "share" else value / pl.col("n_characters")
+    seen = gains.with_columns(value=value).drop_nulls("value")
+    both = _means(seen, pair.models).join(
+        _means(seen, pair.models_before), on=["item", "conversation"], suffix="_before"
+    )
+    if both.is_empty():
+        return
+    both = both.sort("item").with_columns(change=pl.col("value") - pl.col("value_before"))
+    sums = both.group_by("conversation").agg(pl.col("change").sum()).sort("conversation")
+    found = clustered_mean(both["change"], both["conversation"].to_list())
+    yield {
+        **dict(
+            zip(SCHEMA, [*pair[:3], gains["dataset"][0], measure, UNITS[measure]], strict=False)
+        ),
+        "n_turns": both.height,
+        "n_conversations": sums.height,
+        "mean_baseline": both["value_before"].mean(),
+        "mean_condition": both["value"].mean(),
+        "difference": found.estimate,
+        "lower": found.lower,
+        "upper": found.upper,
+        "p": sign_flip_p(sums["change"].to_numpy(), np.ones(sums.height)),
+    }
+
+
+def _means(seen: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
+    """Return the mean value over some models of each turn that all of them scored."""
+    of_models = seen.filter(pl.col("model").is_in(list(models))).sort("model")
+    means = of_models.group_by("item", "conversation").agg(pl.len(), pl.col("value").mean())
+    return means.filter(pl.col("len") == len(models)).drop("len")
+
+
+REPORTED = Shown(
+    "Human follow-ups: models, sizes and families compared",
+    {},
+    (
+        *texts("factor", "condition", "baseline", "dataset", "measure", "unit"),
+        column("follow-ups", "count", "n_turns"),
+        column("difference", "number", "difference", *INTERVAL),
+        *P,
+    ),
+)

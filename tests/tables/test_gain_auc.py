@@ -1,0 +1,49 @@
+"""Table `gain_auc`: areas by rater, model and temperature, by hand."""
+
+import polars as pl
+
+from userturn.humans.labels import NO_LABELS, PEOPLE
+from userturn.likelihood.gains import TURN
+from userturn.tables.gain_auc import NOT_BOTH, areas
+
+KEYS = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none", "sample": 0}
+GAINS = [4.0, 1.0, 2.0, None]
+
+
+def gains() -> pl.DataFrame:
+    """Four turns of two tokens each, the last without a gain."""
+    shared = dict.fromkeys(TURN) | KEYS | {"n_tokens": 2}
+    rows = [
+        shared | {"item": str(i), "conversation": str(i), "gain_answer": gain}
+        for i, gain in enumerate(GAINS)
+    ]
+    return pl.DataFrame(rows)
+
+
+def labels(rater: str, genuine: list[bool | None]) -> pl.DataFrame:
+    rows = [KEYS | {"item": str(i), "rater": rater, "genuine": g} for i, g in enumerate(genuine)]
+    return pl.DataFrame(rows)
+
+
+def test_area_is_of_the_turns_that_have_a_gain_and_a_label() -> None:
+    # Genuine: gains 4 and 1, not genuine: 2; 4 is above 2 and 1 is not.
+    row = areas(gains(), labels("judge", [True, True, False, False])).row(0, named=True)
+    found = [row[name] for name in ("rater", "n_genuine", "n_not_genuine", "estimate")]
+    assert found == ["judge", 2, 1, 0.5]
+
+
+def test_raters_stand_apart_and_people_without_labels_say_so() -> None:
+    both = pl.concat(
+        [labels("a", [True, False, None, True]), labels("b", [False, False, False, True])]
+    )
+    found = areas(gains(), both).select("rater", "n_not_genuine", "estimate", "reason").rows()
+    assert found == [
+        ("a", 1, 1.0, None),
+        ("b", 3, None, NOT_BOTH),
+        (PEOPLE, None, None, NO_LABELS),
+    ]
+
+
+def test_people_are_a_rater_as_judges_are() -> None:
+    found = areas(gains(), labels(PEOPLE, [True, False, False, None]))
+    assert found.select("rater", "estimate").rows() == [(PEOPLE, 1.0)]
