@@ -53,6 +53,7 @@ RUN_ELSEWHERE = {
     "userturn compare A B": "test_a_study_is_compared_with_itself, in tests/tables",
     "userturn power --pilot results --half-width .05 --difference .05": "tests/cli/test_power.py",
     "userturn power --rate .2 --difference .05 --tests 22": "tests/cli/test_power.py",
+    "userturn power --rate .85 --difference .05": "tests/cli/test_power.py runs its like",
     "snakemake --profile slurm": "needs a cluster; its dry run is here",
     "snakemake --profile slurm --configfile mine.yaml": "needs a cluster; its dry run is here",
     "snakemake --unlock": "Snakemake's own",
