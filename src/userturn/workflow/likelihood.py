@@ -1,10 +1,11 @@
 """The scores that tables of likelihood are made from, and the tables' identity."""
 
+from userturn.config.families import baselines, families
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.study.scored_turns import scored_turns, scores_identity
 
-LIKELIHOOD_VERSION = 1
+LIKELIHOOD_VERSION = 2
 
 
 class LikelihoodGrid:
@@ -23,4 +24,6 @@ class LikelihoodGrid:
     def identity(self) -> str:
         """The identity of the tables of likelihood."""
         scores = [scores_identity(self.grid, scored) for scored in scored_turns(self.grid)]
-        return fingerprint([LIKELIHOOD_VERSION, scores, self.grid.verdict_identities])
+        compared = [families(self.grid.models), baselines(self.grid.models, self.grid.entries)]
+        verdicts = self.grid.verdict_identities
+        return fingerprint([LIKELIHOOD_VERSION, scores, verdicts, compared])

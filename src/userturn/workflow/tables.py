@@ -159,10 +159,8 @@ class TableGrid:
 
     @property
     def likelihood_identity(self) -> str:
-        """The identity of the tables made from scores: also of labels, families and bases."""
-        grid = self.grid
-        compared = [families(grid.models), baselines(grid.models, grid.entries)]
-        return fingerprint([self.likelihood.identity, self.humans.identity, compared])
+        """The identity of the tables made from scores, verdicts and people's labels."""
+        return fingerprint([self.likelihood.identity, self.humans.identity])
 
     @property
     def card_identity(self) -> str:
