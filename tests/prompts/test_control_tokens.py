@@ -1,9 +1,11 @@
 """Control tokens of every family that the project knows are found, ordinary text is left alone."""
 
 import re
+from pathlib import Path
 from string import Template
 
 import pytest
+import yaml
 
 from tests.support import family_templates as families
 from userturn.humans.blinding import neutral
@@ -59,6 +61,20 @@ def test_tokens_in_every_shipped_template_are_known(name: str) -> None:
         assert CONTROL_TOKEN.fullmatch(token)
     for token in families.marks_in(template):
         assert escaped(token) != token
+
+
+def test_tokens_of_every_format_are_escaped_in_a_judged_text() -> None:
+    formats = yaml.safe_load(Path(__file__).with_name("formats.yaml").read_text(encoding="utf-8"))
+    named = {
+        token
+        for entry in formats.values()
+        for key in ("tokens", "stops", "ends")
+        for token in str(entry.get(key) or "").split()
+        if token not in str(entry.get("plain") or "").split()
+    }
+    assert len(formats) > 100 and len(named) > 100
+    # ChatGLM 3 has a token that is the word "sop", which no text could do without.
+    assert {token for token in named if token in escaped(f"a {token} b")} == {"sop"}
 
 
 @pytest.mark.parametrize("role", ROLES.split("|"))
