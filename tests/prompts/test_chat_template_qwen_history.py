@@ -49,3 +49,19 @@ def test_reasoning_is_dropped_from_history_as_the_template_drops_it(name: str) -
     whole = f"<think>\n{raw.removeprefix('<think>').lstrip()}"
     assert answer.reasoning == "2 + 2"
     assert rendered(made, whole)[: len(probe)] == list(probe)
+
+
+@pytest.mark.parametrize(("name", "left"), [("qwen 2.5", "\n"), ("qwen 3", "\n"), ("qwen 3.5", "")])
+def test_last_line_break_is_the_model_s_where_a_message_may_begin_with_one(
+    name: str, left: str
+) -> None:
+    """With its own vocabulary, the tokenizer makes one token of the header's and the message's."""
+    made = template(name)
+    assert made.left_to_the_model == left
+    assert made.user_header_text + left == "<|im_end|>\n<|im_start|>user\n"
+    two_breaks = made.encoder.encode_whole("\n\n")
+    history = [*QUESTION, {"role": "assistant", "content": "Four."}]
+    begun = made.render([*history, {"role": "user", "content": "\nWhy?"}])
+    ids = made.encoder.encode_whole(begun[begun.rindex("<|im_start|>user") :])
+    assert len(two_breaks) == 1
+    assert (ids[2:3] == two_breaks) is (left == "\n")

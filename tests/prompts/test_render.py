@@ -7,12 +7,13 @@ from typing import Any
 import jinja2
 import pytest
 
-from userturn.prompts.examples import EXAMPLE
+from userturn.prompts.examples import EXAMPLE, user
 from userturn.prompts.render import Renderer
+from userturn.prompts.system_message import merge_system_message
 from userturn.prompts.tokenize import TemplateError
 
 
-def renderer(template: str) -> Renderer:
+def renderer(template: str, **choices: Any) -> Renderer:
     """Return a renderer of a template by itself."""
     compiled = jinja2.Environment().from_string(template)
 
@@ -20,7 +21,7 @@ def renderer(template: str) -> Renderer:
         return compiled.render(messages=messages, add_generation_prompt=add_generation_prompt)
 
     return Renderer(
-        SimpleNamespace(apply_chat_template=apply, chat_template=template), date.today()
+        SimpleNamespace(apply_chat_template=apply, chat_template=template), date.today(), **choices
     )
 
 
@@ -50,10 +51,43 @@ def test_a_template_that_would_write_the_list_of_parts_itself_is_given_none(how:
     assert not renderer("{{ messages[0].content" + how + " }}").takes_parts
 
 
-def test_a_system_message_that_is_moved_is_named_with_its_new_place() -> None:
-    said = [{"role": "system", "content": "Be brief."}, *EXAMPLE[:3]]
-    with pytest.raises(TemplateError, match="moves message 1, the system's, after the beginning"):
+NO_SYSTEM = (
+    "{% for m in messages %}{% if m.role == 'system' %}{{ m.is.not.taken }}{% endif %}"
+    "<{{ m.role }}>{{ m.content }}{% endfor %}"
+)
+SYSTEM = {"role": "system", "content": "Be brief."}
+
+
+def test_a_system_message_that_is_moved_is_named_with_its_new_place_and_what_helps() -> None:
+    said = [SYSTEM, *EXAMPLE, user("And three?")]
+    with pytest.raises(TemplateError, match="moves message 1, the system's, after the") as refused:
         renderer(SYSTEM_LAST).literals(said)
+    assert "`merge_system_message: true`" in str(refused.value)
+
+
+def test_a_template_that_refuses_a_system_message_says_what_helps() -> None:
+    with pytest.raises(TemplateError, match="`merge_system_message: true`"):
+        renderer(NO_SYSTEM).literals([SYSTEM, *EXAMPLE])
+    with pytest.raises(TemplateError) as refused:
+        renderer("{{ nothing.there }}").literals(EXAMPLE)
+    assert "merge_system_message" not in str(refused.value)
+
+
+@pytest.mark.parametrize("template", [SYSTEM_LAST, NO_SYSTEM])
+def test_a_merged_system_message_stays_at_the_beginning_of_the_first_user_message(
+    template: str,
+) -> None:
+    made = renderer(template, merge_system_message=True)
+    literals, contents = made.split([SYSTEM, *EXAMPLE, user("And three?")])
+    assert literals == ["<user>", "\n\n", "<assistant>", "<user>", ""]
+    assert contents == ["Be brief.", *(m["content"] for m in EXAMPLE), "And three?"]
+
+
+def test_only_a_system_message_before_a_user_message_is_merged() -> None:
+    alone, late = [SYSTEM], [*EXAMPLE, SYSTEM]
+    assert merge_system_message(alone) == alone
+    assert merge_system_message(late) == late
+    assert merge_system_message(EXAMPLE) == [*EXAMPLE]
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,7 @@ OTHER: dict[str, Any] = {
     "trust_remote_code": True,
     "user_header": "U",
     "stop": ["S"],
+    "merge_system_message": True,
     "template_options": {"a": 1},
     "answer": {"max_tokens": 7},
     "source": "other/model",

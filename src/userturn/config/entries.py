@@ -24,6 +24,7 @@ class ModelEntry(ResourceEntry):
     size: NotRequired[str]
     user_header: NotRequired[str]
     stop: NotRequired[list[str]]
+    merge_system_message: NotRequired[bool]
     template_options: NotRequired[Mapping[str, Any]]
     chat_template: NotRequired[str]
     answer: NotRequired[Mapping[str, Any]]

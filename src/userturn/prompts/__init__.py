@@ -14,6 +14,7 @@ perturbations.py: operators on the answer, or on its context, before the probe.
 render.py: renders conversations, and checks that the template leaves messages unchanged.
 stop_texts.py: the texts that end a turn if no token does.
 stop_tokens.py: the tokens that end a turn.
+system_message.py: writes a system message into the first user message.
 template_checks.py: checks a template and tokenizer before a study uses them.
 tokenize.py: encodes text so that no message can contain a control token.
 true_prefix.py: checks that the probe's tokens begin those of every real conversation.

@@ -7,6 +7,7 @@ EXAMPLE: tuple[Message, ...] = (
     {"role": "user", "content": "What is 2 + 2?\nIs it < 5, isn't it & why?"},
     {"role": "assistant", "content": 'Two and two make "four":\n\n1. Yes, 4 < 5.\n2. Ünal agrees.'},
 )
+SYSTEM: Message = {"role": "system", "content": "Answer briefly.\n\nIf you don't know, say so."}
 # No two begin or end alike, so they expose a header that depends on the text after it.
 NEXT_USER_MESSAGES = (
     "Why is that, in short?",

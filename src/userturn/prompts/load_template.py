@@ -46,6 +46,7 @@ def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
         entry.get("user_header"),
         tuple(entry.get("stop", ())),
         _end_of_sequence(folder),
+        merge_system_message=entry.get("merge_system_message", False),
     )
 
 

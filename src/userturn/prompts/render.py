@@ -15,6 +15,7 @@ from typing import Any
 from userturn.datasets.messages import Message
 from userturn.prompts.bounds import N_BYTES, bounded
 from userturn.prompts.examples import EXAMPLE
+from userturn.prompts.system_message import ADVICE, begins_with_system, merge_system_message
 from userturn.prompts.tokenize import Encoder, TemplateError, find_control_tokens, interleave
 
 WRITTEN_LIST = re.compile(r"""["']type["']:""")
@@ -32,11 +33,13 @@ class Renderer:
         tokenizer: a transformers tokenizer.
         today: the date given to templates that print one.
         options: keyword arguments of the template, such as enable_thinking.
+        merge_system_message: whether a system message is written into the first user message.
     """
 
     tokenizer: Any
     today: date
     options: Mapping[str, Any] = field(default_factory=dict)
+    merge_system_message: bool = field(default=False, kw_only=True)
     _shapes: dict[Any, list[str]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -52,7 +55,8 @@ class Renderer:
     def _rendered(
         self, messages: Sequence[Message], add_generation_prompt: bool, in_parts: bool
     ) -> str:
-        shown: list[dict[str, Any]] = [dict(message) for message in messages]
+        spoken = merge_system_message(messages) if self.merge_system_message else messages
+        shown: list[dict[str, Any]] = [dict(message) for message in spoken]
         if in_parts:
             shown = [m | {"content": [{"type": "text", "text": m["content"]}]} for m in shown]
         try:
@@ -69,8 +73,9 @@ class Renderer:
             reason = str(error) or type(error).__name__
             if isinstance(error, MemoryError):
                 reason = f"it asked for more than {N_BYTES / 2**30:g} GiB"
+            advice = ADVICE if begins_with_system(spoken) else ""
             raise TemplateError(
-                f"the chat template refuses a conversation of {roles}: {reason}"
+                f"the chat template refuses a conversation of {roles}: {reason}{advice}"
             ) from error
         return str(text)
 
@@ -201,8 +206,8 @@ def _check_order(text: str, spoken: Sequence[tuple[int, str]]) -> None:
     before = [spoken[n] for n, place in enumerate(places) if place < places[moved]][-1]
     raise TemplateError(
         f"the chat template moves message {position + 1}, the {role}'s, after the beginning of "
-        f"message {before[0] + 1}, the {before[1]}'s, so that history would change with each turn; "
-        "leave that item out, or give the model's entry a `chat_template` that does not move it"
+        f"message {before[0] + 1}, the {before[1]}'s, so that history would change with each turn"
+        + (ADVICE if role == "system" else "; leave that item out")
     )
 
 

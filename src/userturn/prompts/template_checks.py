@@ -1,7 +1,7 @@
 """Check a model's template and tokenizer before a study relies on them."""
 
 from userturn.prompts.chat_template import Template
-from userturn.prompts.examples import EXAMPLE, NEXT_MESSAGES_BY_BEGINNING
+from userturn.prompts.examples import EXAMPLE, NEXT_MESSAGES_BY_BEGINNING, SYSTEM
 from userturn.prompts.missing_answer import prove_missing_answer
 from userturn.prompts.stop_tokens import turn_ends
 from userturn.prompts.tokenize import TemplateError, interleave
@@ -20,6 +20,9 @@ def prove(template: Template) -> list[str]:
         "messages stand in the prompt unchanged, except for white space at their ends",
         "the prompt begins with at most one beginning-of-sequence token",
     ]
+    if template.merge_system_message:
+        template.probe_prompt([SYSTEM, question], answer)
+        proofs.append("a system message stands before the text of the first user message")
     if not template.header_is_by_hand:
         proofs.append("two different next user messages are rendered after history and header")
     proofs.append(_prove_true_prefix(template))

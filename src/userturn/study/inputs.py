@@ -35,6 +35,7 @@ SHAPES_OUTPUT = (
     "trust_remote_code",
     "user_header",
     "stop",
+    "merge_system_message",
     "template_options",
 )
 

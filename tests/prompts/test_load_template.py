@@ -1,0 +1,41 @@
+"""What is read from a model folder, and which folders are refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import family_templates as families
+from userturn.prompts.load_template import load_template
+from userturn.prompts.template_checks import prove
+from userturn.prompts.tokenize import TemplateError
+
+ENTRY: Any = {"enable_thinking": False}
+NO_SYSTEM = (
+    "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('none') }}{% endif %}"
+    "<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+ITEM = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Two and two?"}]
+
+
+def test_a_folder_with_tekken_json_only_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "tekken.json").write_text("{}")
+    with pytest.raises(TemplateError, match=r"tekken\.json and no tokenizer\.json") as refused:
+        load_template(tmp_path, ENTRY, "2026-04-02")
+    assert "with tokenizer.json and chat_template.jinja" in str(refused.value)
+
+
+def test_an_entry_that_merges_system_messages_is_proven_and_its_prompts_have_them(
+    tmp_path: Path,
+) -> None:
+    tokenizer = families.small_tokenizer(NO_SYSTEM, families.QWEN, eos_token="<|im_end|>")
+    tokenizer.save_pretrained(tmp_path)
+    as_it_is = load_template(tmp_path, ENTRY, "2026-04-02")
+    with pytest.raises(TemplateError, match="`merge_system_message: true`"):
+        as_it_is.answer_prompt(ITEM)
+    merged = load_template(tmp_path, ENTRY | {"merge_system_message": True}, "2026-04-02")
+    proof = "a system message stands before the text of the first user message"
+    assert proof in prove(merged) and proof not in prove(as_it_is)
+    shown = "<|im_start|>user\nBe brief.\n\nTwo and two?<|im_end|>\n"
+    assert merged.probe_prompt(ITEM, "Four.").text.startswith(shown)
