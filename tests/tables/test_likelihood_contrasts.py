@@ -38,7 +38,7 @@ def test_difference_is_over_the_follow_ups_that_both_scored() -> None:
     row = row_of(likelihood_contrasts(gains(made), [SIZE]), "gain_answer")
     # 1, 2, 3 and 2 nats a character more; all four signs agree in 2 of 16 flips.
     assert (row["n_turns"], row["n_conversations"], row["unit"]) == (4, 4, CHARACTER)
-    assert (row["mean_baseline"], row["mean_condition"], row["difference"]) == (0.0, 2.0, 2.0)
+    assert (row["mean_baseline"], row["mean_condition"], row["mean_difference"]) == (0.0, 2.0, 2.0)
     assert row["p"] == pytest.approx(2 / 16)
     assert row["lower"] < 2 < row["upper"]
 
@@ -53,13 +53,17 @@ def test_turns_of_one_conversation_are_flipped_together() -> None:
 def test_identification_is_compared_as_a_share() -> None:
     made = {"small": [-1.0, -1.0, 1.0, 1.0], "large": [1.0, 1.0, 1.0, -1.0]}
     row = row_of(likelihood_contrasts(gains(made), [SIZE]), "identified_answer")
-    assert (row["mean_baseline"], row["mean_condition"], row["difference"]) == (0.5, 0.75, 0.25)
+    assert (row["mean_baseline"], row["mean_condition"], row["mean_difference"]) == (
+        0.5,
+        0.75,
+        0.25,
+    )
 
 
 def test_a_family_is_the_mean_of_its_models_where_all_scored() -> None:
     made = {"small": [0.0, 0.0], "middle": [20.0, None], "large": [30.0, 30.0]}
     row = row_of(likelihood_contrasts(gains(made), [FAMILY]), "gain_answer", "family")
-    assert (row["n_turns"], row["mean_baseline"], row["difference"]) == (1, 1.0, 2.0)
+    assert (row["n_turns"], row["mean_baseline"], row["mean_difference"]) == (1, 1.0, 2.0)
     assert row["lower"] is None
 
 

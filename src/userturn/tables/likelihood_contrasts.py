@@ -24,7 +24,7 @@ SCHEMA: Schema = {
     "n_conversations": pl.Int64,
     "mean_baseline": pl.Float64,
     "mean_condition": pl.Float64,
-    "difference": pl.Float64,
+    "mean_difference": pl.Float64,
     "lower": pl.Float64,
     "upper": pl.Float64,
     "p": pl.Float64,
@@ -135,7 +135,7 @@ def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[st
         "n_conversations": sums.height,
         "mean_baseline": both["value_before"].mean(),
         "mean_condition": both["value"].mean(),
-        "difference": found.estimate,
+        "mean_difference": found.estimate,
         "lower": found.lower,
         "upper": found.upper,
         "p": sign_flip_p(sums["change"].to_numpy(), np.ones(sums.height)),
@@ -155,7 +155,7 @@ REPORTED = Shown(
     (
         *texts("factor", "condition", "baseline", "dataset", "measure", "unit"),
         column("follow-ups", "count", "n_turns"),
-        column("difference", "number", "difference", *INTERVAL),
+        column("difference", "number", "mean_difference", *INTERVAL),
         *P,
     ),
 )
