@@ -260,6 +260,17 @@ def test_a_forged_row_is_found_though_every_hash_was_forged_too(
     assert named(results, path)
 
 
+@pytest.mark.parametrize("figure", ["rates_by_temperature", "confusion"])
+def test_a_figure_of_something_else_is_found_though_every_hash_was_forged_too(
+    results: Path, figure: str
+) -> None:
+    path = f"figures/{figure}.vl.json"
+    content = json.loads((results / path).read_text())
+    (results / path).write_text(json.dumps(content | {"title": "Another"}, indent=2))
+    forge(results, path, everywhere=True)
+    assert [finding.check for finding in named(results, path)] == ["figures"]
+
+
 def test_an_item_that_was_taken_out_of_its_dataset_is_missed_by_what_answers_it(
     results: Path,
 ) -> None:

@@ -4,6 +4,7 @@ audit.py: the result of an audit: what was checked and what was found.
 audit_page.py: writes the result as an HTML page.
 check_chance_floor.py: are the turns of the chance floor those of the cells, after drawn answers?
 check_controls.py: are controls what planting them again gives?
+check_figures.py: does every figure show what its tables hold?
 check_files.py: does every file exist, unchanged, and made from the present inputs?
 check_held_out.py: is every dataset that a model was trained on marked as seen?
 check_journals.py: does every journal begin with what jobs recorded of it, and end there?

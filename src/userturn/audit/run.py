@@ -14,6 +14,7 @@ from pathlib import Path
 from userturn.audit.audit import Audit
 from userturn.audit.check_chance_floor import check_chance_floor
 from userturn.audit.check_controls import check_controls
+from userturn.audit.check_figures import check_figures
 from userturn.audit.check_files import check_files
 from userturn.audit.check_likelihood import check_likelihood
 from userturn.audit.check_probes import check_probes
@@ -99,7 +100,16 @@ def _is_of_another_version(files: Files, finding: Finding) -> bool:
         return is_new and files.other_code("results/study.json") is not None
     if finding.check == "sources" and finding.artifact.startswith("results/humans/"):
         return files.other_code(finding.artifact) is not None  # labels may gain a column
-    recomputed = ("controls", "identities", "verdicts", "grades", "samples", "summaries", "tables")
+    recomputed = (
+        "controls",
+        "figures",
+        "identities",
+        "verdicts",
+        "grades",
+        "samples",
+        "summaries",
+        "tables",
+    )
     return finding.check in recomputed and files.other_code(finding.artifact) is not None
 
 
@@ -128,7 +138,10 @@ def _content(
 
 def _tables(results: Path, broken: frozenset[str]) -> list[Finding]:
     record, study = open_record(results)
-    return check_tables(Files(results, read_left_out(results)), record, study, broken)
+    files = Files(results, read_left_out(results))
+    found = check_tables(files, record, study, broken)
+    unsound = broken | {finding.artifact for finding in found}
+    return [*found, *check_figures(files, record, study, unsound)]
 
 
 def _sources(results: Path, broken: frozenset[str]) -> list[Finding | Note]:

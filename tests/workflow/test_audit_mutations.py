@@ -1,0 +1,50 @@
+"""Seeded random mutations of a finished study are found, also with every hash corrected."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.forgery import forge
+from tests.support.mutations import mutated_bytes, mutated_values
+from userturn.audit.run import audit
+
+pytestmark = pytest.mark.slow
+
+N_MUTATIONS = 8  # of each kind
+NOT_MADE_AGAIN = (".svg", ".png", ".html", "models/tiny.json")  # docs/audit.md: by hash alone
+
+
+def forged_values(results: Path, rng: np.random.Generator) -> str:
+    """Edit a random file and correct its hash in every record."""
+    path = mutated_values(results, rng)
+    forge(results, path, everywhere=True)
+    return path
+
+
+def missed(study: Path, mutate: Callable[[Path, np.random.Generator], str]) -> list[str]:
+    """Return the files whose mutation an audit does not find, each mutation in an honest study."""
+    results, whole = study / "results", study / "whole"
+    shutil.copytree(results, whole)
+    passed = []
+    for seed in range(N_MUTATIONS):
+        path = mutate(results, np.random.default_rng(seed))
+        if not audit(results).findings:
+            passed.append(path)
+        shutil.rmtree(results)
+        shutil.copytree(whole, results)
+    return passed
+
+
+@pytest.mark.parametrize("mutate", [mutated_bytes, mutated_values])
+def test_every_mutation_without_its_hash_is_found(
+    study: Path, mutate: Callable[[Path, np.random.Generator], str]
+) -> None:
+    assert missed(study, mutate) == []
+
+
+def test_every_edit_of_values_is_found_with_all_hashes_corrected(study: Path) -> None:
+    passed = missed(study, forged_values)
+    assert [path for path in passed if not path.endswith(NOT_MADE_AGAIN)] == []
