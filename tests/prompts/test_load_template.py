@@ -26,6 +26,15 @@ def test_a_folder_with_tekken_json_only_is_refused_in_one_sentence(tmp_path: Pat
     assert "with tokenizer.json and chat_template.jinja" in str(refused.value)
 
 
+def test_a_default_system_prompt_that_moves_to_the_last_message_is_refused(tmp_path: Path) -> None:
+    """As in public templates of Mistral Small for tool calls."""
+    moves = NO_SYSTEM.replace("{{ m.content", "{{ 'Be kind. ' if loop.last }}{{ m.content")
+    tokenizer = families.small_tokenizer(moves, families.QWEN, eos_token="<|im_end|>")
+    tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(TemplateError, match="history would change with each turn"):
+        prove(load_template(tmp_path, ENTRY, "2026-04-02"))
+
+
 def test_an_entry_that_merges_system_messages_is_proven_and_its_prompts_have_them(
     tmp_path: Path,
 ) -> None:

@@ -1,7 +1,7 @@
 """Check a model's template and tokenizer before a study relies on them."""
 
 from userturn.prompts.chat_template import Template
-from userturn.prompts.examples import EXAMPLE, NEXT_MESSAGES_BY_BEGINNING, SYSTEM
+from userturn.prompts.examples import EXAMPLE, NEXT_MESSAGES_BY_BEGINNING, NEXT_USER, SYSTEM
 from userturn.prompts.missing_answer import prove_missing_answer
 from userturn.prompts.stop_tokens import turn_ends
 from userturn.prompts.tokenize import TemplateError, interleave
@@ -24,11 +24,28 @@ def prove(template: Template) -> list[str]:
         template.probe_prompt([SYSTEM, question], answer)
         proofs.append("a system message stands before the text of the first user message")
     if not template.header_is_by_hand:
+        _check_beginning_stays(template)
         proofs.append("two different next user messages are rendered after history and header")
     proofs.append(_prove_true_prefix(template))
     proofs.append(_prove_user_turns_end(template))
     proofs.append(prove_missing_answer(template))
     return [*proofs, _prove_tokens(template, answer)]
+
+
+def _check_beginning_stays(template: Template) -> None:
+    """Check that a first message keeps what stands before it when the conversation goes on.
+
+    Raises:
+        TemplateError: it does not, as where a default system prompt moves to the last message.
+    """
+    first = template.literals(EXAMPLE[:1], add_generation_prompt=True)[0]
+    later = template.literals([*EXAMPLE, NEXT_USER])[0]
+    if first != later:
+        raise TemplateError(
+            f"the chat template writes {first[-60:]!r} before a first message, and "
+            f"{later[-60:]!r} before the same message once it is answered, so that history would "
+            "change with each turn; give the model's entry a `chat_template` that does not"
+        )
 
 
 def _prove_true_prefix(template: Template) -> str:
