@@ -29,7 +29,8 @@ DATASET = {
 JUDGE = {
     "shapes": {
         *("model", "settings", "reply", "rationale_characters", "rubric", "prompt"),
-        *("revision", "vllm", "serve", "kind", "restated", "grounded", "repeated"),
+        *("revision", "vllm", "serve", "kind", "template_options"),
+        *("restated", "grounded", "repeated"),
     },
     "does not": {
         *("base_url", "key_variable", "price", "concurrency", "timeout", "attempts", "batch"),
