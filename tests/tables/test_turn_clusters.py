@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from tests.support.synthetic_study import write_study
+from userturn.judges.judge_cell import VERDICTS_SCHEMA
 from userturn.stats.proportions import wilson
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.tables.controls import control_verdicts, measure_judges
@@ -41,10 +42,13 @@ def test_two_conversations_of_two_equal_turns_are_worth_two_turns() -> None:
 
 
 def test_human_replies_of_one_tree_are_one_conversation(tmp_path: Path) -> None:
-    human = {"model": "human", "dataset": "d", "perturbation": "human", "judge": "j"}
+    missing = dict.fromkeys(VERDICTS_SCHEMA)
+    human = missing | {"model": "human", "dataset": "d", "perturbation": "human", "judge": "j"}
     planted = human | {"model": "m", "perturbation": "thanks"}
     rows = [human | {"item": name} for name in "abc"] + [planted | {"item": "a"}]
-    verdicts = pl.DataFrame(rows).with_columns(label=pl.lit("generic"), genuine=pl.lit(False))
+    verdicts = pl.DataFrame(rows, schema=VERDICTS_SCHEMA).with_columns(
+        label=pl.lit("generic"), genuine=pl.lit(False)
+    )
     items = {"item": ["a", "b", "c"], "messages": [messages("hi"), messages("hi"), messages("ho")]}
     verdicts.write_parquet(tmp_path / "v.parquet")
     pl.DataFrame(items).write_parquet(tmp_path / "d.parquet")
