@@ -6,8 +6,9 @@ import numpy as np
 
 from benchmarks.simulated import Generator, Result, held
 from tests.support.paired_counts import mcnemar
-from userturn.stats.agreement import Ratings, estimate_all
+from userturn.stats.agreement import Ratings
 from userturn.stats.association import mantel_haenszel, spearman
+from userturn.stats.cluster_bootstrap import estimate_all
 from userturn.stats.multiple_tests import holm
 from userturn.stats.paired import detectable_difference
 from userturn.stats.prediction_powered import Labelled, corrected_rate

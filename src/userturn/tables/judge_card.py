@@ -15,7 +15,8 @@ from userturn.humans.labels import PEOPLE
 from userturn.humans.rater_pairs import PEOPLE_GENUINE
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
 from userturn.judges.verdict import GENUINE
-from userturn.stats.agreement import Ratings, estimate_all
+from userturn.stats.agreement import Ratings
+from userturn.stats.cluster_bootstrap import estimate_all
 from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
