@@ -242,6 +242,19 @@ def test_headline_has_the_rates_that_people_corrected_by_model_and_temperature()
     assert found == [{"model": "m", "temperature": 0.0, "n_labelled": 30, **limits}]
 
 
+def test_headline_has_the_share_of_human_follow_ups_that_a_model_finds_likelier() -> None:
+    row = {"model": "m", "dataset": "d", "n_scored": 20, "chance": 0.5}
+    shown = row | {"estimate": 0.9, "lower": 0.7, "upper": 1.0}
+    table = pl.DataFrame(
+        [
+            {**shown, "measure": "identified_answer"},
+            {**shown, "measure": "gain_answer"},
+            {**shown, "measure": "identified_answer", "estimate": None},
+        ]
+    )
+    assert headline({"likelihood": table}, "j", ["m"])["identified"] == [shown]
+
+
 def test_headline_has_accuracy_beside_the_follow_up_rate_of_the_same_items() -> None:
     pooled = pl.DataFrame({"judge": ["j"], "scope": ["model"], "average": ["micro"],
                            "perturbation": ["none"], "model": ["m"], "temperature": [0.0],
@@ -264,6 +277,7 @@ def test_headline_without_tables_is_empty() -> None:
         "models": [],
         "floors": [],
         "corrected": [],
+        "identified": [],
         "card": [],
         "weakest": None,
     }

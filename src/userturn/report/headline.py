@@ -102,6 +102,21 @@ def corrected_of_models(tables: Tables, judge: str) -> list[dict[str, Any]]:
     return shown.select("model", "temperature", "n_labelled", *LIMITS).to_dicts()
 
 
+def identified_of_models(tables: Tables) -> list[dict[str, Any]]:
+    """Return how often each model finds human follow-ups likelier after their own answer.
+
+    Returns:
+        `model`, `dataset`, `n_scored`, `chance`, and `estimate` with its limits.
+    """
+    likelihood = tables.get("likelihood")
+    if likelihood is None:
+        return []
+    shown = likelihood.filter(
+        pl.col("measure") == "identified_answer", pl.col("estimate").is_not_null()
+    )
+    return shown.select("model", "dataset", "n_scored", "chance", *LIMITS).to_dicts()
+
+
 def answers_cut(tables: Tables) -> dict[str, int] | None:
     """Return the number of answers, and of those cut at the token limit, if known."""
     accuracy = tables.get("accuracy")
@@ -121,7 +136,7 @@ def headline(tables: Tables, judge: str, models: Sequence[str]) -> dict[str, Any
     Returns:
         `counts` of turns over all cells; `answers` and how many were cut; `models` by
         `rates_of_models`; `floors` by `floors_of_models`; `corrected` by `corrected_of_models`;
-        `card` and `weakest`.
+        `identified` by `identified_of_models`; `card` and `weakest`.
     """
     rates = _of_judge(tables, "rates", judge)
     counts = {name: int(rates[name].sum()) for name in COUNTS} if rates.height else None
@@ -132,5 +147,6 @@ def headline(tables: Tables, judge: str, models: Sequence[str]) -> dict[str, Any
         "models": of_models,
         "floors": floors_of_models(tables, judge, models),
         "corrected": corrected_of_models(tables, judge),
+        "identified": identified_of_models(tables),
         **evidence_for_judge(tables, judge),
     }

@@ -84,6 +84,11 @@ function mark(rate, top, kind) {
   return [make("i", { class: `range ${kind}`, ...place }), make("i", { class: `dot ${kind}`, ...place })];
 }
 
+function identifiedBy(model) {
+  const rows = headline.identified.filter((row) => row.model === model);
+  return rows.map((row) => [percent(row.estimate), make("small", null, `${interval(row.lower, row.upper)} of ${whole(row.n_scored)}`), make("small", null, `${row.dataset}, chance ${percent(row.chance, 0)}`)]).flat();
+}
+
 function showModels() {
   const rows = headline.models;
   if (!rows.length) {
@@ -98,8 +103,9 @@ function showModels() {
   at("rates-about").textContent = `Unperturbed turns over all datasets, by ${study.judge}, with 95% intervals. `
     + (headline.floors.length ? "Floor: the share called genuine of the same turns after another item's answer. " : "")
     + (several ? `Filled: temperature ${ends[0]}; open: temperature ${ends[1]}.` : `Temperature ${ends[0]}.`)
+    + (headline.identified.length ? " Human follow-ups: the share that the model finds likelier after their own answer than after others; it needs no judge." : "")
     + (graded ? ` Last two columns: accuracy and, on the same items, genuine follow-ups at temperature ${ends[0]}, both as the mean over the graded datasets.` : "");
-  const head = make("tr", null, ["model", `t = ${ends[0]}`, several ? `t = ${ends[1]}` : null, null, "scored", graded ? "accuracy" : null, graded ? "genuine, same items" : null].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
+  const head = make("tr", null, ["model", `t = ${ends[0]}`, several ? `t = ${ends[1]}` : null, null, "scored", headline.identified.length ? "human follow-ups" : null, graded ? "accuracy" : null, graded ? "genuine, same items" : null].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
   const body = rows.map((row) => {
     const [low, high] = [row.rates[0], row.rates.at(-1)];
     const limits = (found) => make("td", { class: "number" }, found ? percent(found[0]) : DASH, make("small", null, found ? interval(found[1], found[2]) : ""));
@@ -109,6 +115,7 @@ function showModels() {
     return make("tr", null, make("th", { scope: "row" }, make("a", { href: address(["grid"], { model: row.model }) }, row.model)), told(low), several ? told(high) : null,
       make("td", { class: "plot", "aria-hidden": "true" }, make("div", { class: "track" }, several ? mark(high, top, "open") : [], mark(low, top, "filled"))),
       make("td", { class: "number" }, whole(nScored), make("small", null, `of ${whole(nTurns)}`)),
+      headline.identified.length ? make("td", { class: "number" }, identifiedBy(row.model)) : null,
       graded ? limits(row.accuracy) : null, graded ? limits(row.followup) : null);
   });
   at("models").append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rates of each model, as a table" }, make("table", { class: "models" }, make("thead", null, head), make("tbody", null, body))));
