@@ -19,6 +19,7 @@ from userturn.export.read_archive import opened
 from userturn.export.signature import sign
 from userturn.export.write_archive import export
 from userturn.storage.journal import decode_line, encode_line
+from userturn.storage.key_columns import TURN_KEYS
 
 pytestmark = pytest.mark.slow
 
@@ -42,8 +43,13 @@ def edit_with_hashes(results: Path) -> None:
 
 
 def whole_chain(results: Path) -> None:
-    """Edit the journal, and let the workflow make everything after it again."""
-    keys = set(pl.read_parquet(results / TURNS)["key"])
+    """Edit the journal, and let the workflow make everything after it again.
+
+    Turns that are in a sample for people stay: that sample has their texts.
+    """
+    drawn = pl.read_parquet(results / "humans/first/key.parquet").select(TURN_KEYS)
+    turns = pl.read_parquet(results / TURNS).join(drawn, on=TURN_KEYS, how="anti")
+    keys = set(turns["key"])
     for path in results.glob("journal/tiny/word-problems/*.jsonl"):
         lines = [decode_line(line) or {} for line in path.read_bytes().splitlines(keepends=True)]
         edited = [{**line, "text": "Why?"} if line["key"] in keys else line for line in lines]
@@ -51,7 +57,7 @@ def whole_chain(results: Path) -> None:
         forge_journal(results, path)
     (results / TURNS).unlink()
     run(results.parent)
-    for path in (TURNS, VERDICTS):  # samples for people stay as they were drawn
+    for path in (TURNS, VERDICTS):
         forge(results, path, everywhere=True)
 
 
