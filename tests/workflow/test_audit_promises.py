@@ -19,12 +19,11 @@ from userturn.export.read_archive import opened
 from userturn.export.signature import sign
 from userturn.export.write_archive import export
 from userturn.storage.journal import decode_line, encode_line
-from userturn.storage.key_columns import TURN_KEYS
 
 pytestmark = pytest.mark.slow
 
 TURNS = "cells/tiny/word-problems/t1/none/user_turns.parquet"
-VERDICTS = "cells/tiny/word-problems/t1/none/verdicts/heuristic.parquet"
+PERTURBED = "cells/tiny/word-problems/t1/truncate"
 ALL = 1000
 
 
@@ -45,20 +44,18 @@ def edit_with_hashes(results: Path) -> None:
 def whole_chain(results: Path) -> None:
     """Edit the journal, and let the workflow make everything after it again.
 
-    Turns that are in a sample for people stay: that sample has their texts.
+    The cell is perturbed, so no sample for people holds its texts.
     """
-    drawn = pl.read_parquet(results / "humans/first/key.parquet").select(TURN_KEYS)
-    turns = pl.read_parquet(results / TURNS).join(drawn, on=TURN_KEYS, how="anti")
-    keys = set(turns["key"])
+    keys = set(pl.read_parquet(results / PERTURBED / "user_turns.parquet")["key"])
     for path in results.glob("journal/tiny/word-problems/*.jsonl"):
         lines = [decode_line(line) or {} for line in path.read_bytes().splitlines(keepends=True)]
         edited = [{**line, "text": "Why?"} if line["key"] in keys else line for line in lines]
         path.write_bytes(b"".join(map(encode_line, edited)))
         forge_journal(results, path)
-    (results / TURNS).unlink()
+    (results / PERTURBED / "user_turns.parquet").unlink()
     run(results.parent)
-    for path in (TURNS, VERDICTS):
-        forge(results, path, everywhere=True)
+    for name in ("user_turns.parquet", "verdicts/heuristic.parquet"):
+        forge(results, f"{PERTURBED}/{name}", everywhere=True)
 
 
 def by_folder(study: Path) -> bool:
