@@ -1,12 +1,12 @@
 """Accounts of judges on disk: what each process spent, and what it may still spend."""
 
-import fcntl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from userturn.judges.usage import Price, Spent, money
 from userturn.storage.journal import decode_line
+from userturn.storage.locks import is_held
 
 SLOT = 1024  # bytes
 
@@ -40,16 +40,6 @@ class AccountOnDisk:
         """Return the money that others cannot use: the allowance while held, else the cost."""
         spent = self.cost(prices) or 0.0
         return max(spent, self.allowance) if self.allowance and is_held(self.path) else spent
-
-
-def is_held(path: Path) -> bool:
-    """Tell whether a process holds the lock of a file."""
-    with path.open("rb+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
-    return False
 
 
 def read_account(path: Path) -> AccountOnDisk | None:

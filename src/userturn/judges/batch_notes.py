@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from userturn.judges.account_files import is_held
 from userturn.judges.usage import Price, Spent, money
 from userturn.storage.journal import Writer, read_journal
+from userturn.storage.locks import is_held
 
 UNKNOWN_REQUEST = 100_000  # bytes, if the note of a file lacks the size of its requests
 
@@ -88,6 +88,6 @@ def cost_of_abandoned(journals: Path, prices: Mapping[str, Price]) -> float:
     total = 0.0
     for folder in sorted(journals.glob("*/*/batches")):
         judge, lock = folder.parts[-3], folder.parent / "lock"
-        if judge in prices and not (lock.exists() and is_held(lock)):
+        if judge in prices and not is_held(lock):
             total += sum(money(one.most, prices[judge]) for one in BatchNotes(folder.parent).open())
     return total

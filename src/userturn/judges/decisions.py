@@ -12,10 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, cast
 
-from userturn.judges.account_files import is_held
 from userturn.logs import say
 from userturn.storage.journal import BODY, checksum_of, files_of_journal, read_lines, record_of
-from userturn.storage.locks import alone
+from userturn.storage.locks import alone, is_held
 
 Said = dict[str, Any]
 Outcome = Literal["ok", "unscored", "unclear", "error", "void"]
@@ -76,7 +75,7 @@ def decision_of(record: Record) -> Decision:
 def only_writer(folder: Path) -> Iterator[None]:
     """Let only one process at a time ask for a journal, so that nothing is asked twice."""
     lock = folder / "lock"
-    if lock.exists() and is_held(lock):
+    if is_held(lock):
         judge, dataset = folder.parts[-2:]
         say(f"judge {judge}: waiting for another job that asks about '{dataset}'")
     with alone(lock):

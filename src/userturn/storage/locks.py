@@ -18,3 +18,15 @@ def alone(path: Path) -> Iterator[None]:
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def is_held(path: Path) -> bool:
+    """Tell whether a process of this machine holds the lock of a file; nobody that of none."""
+    if not path.exists():
+        return False
+    with path.open("rb+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
