@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from userturn.judges.ask_by_batch import Asked, ask_by_batch
 from userturn.judges.decisions import Decisions
-from userturn.judges.endpoint_verdicts import address_of, json_format, questions_about
+from userturn.judges.endpoint_verdicts import address_of, json_format, lacks_any, questions_about
 from userturn.judges.judge import CellToJudge, Judge
-from userturn.judges.pending_cells import judge_pending_cells
 from userturn.judges.question import JudgePrompt, Question
 from userturn.judges.reply_format import ReplyFormat
 from userturn.judges.session import Session
@@ -27,7 +26,11 @@ def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
         by_dataset.setdefault(cell.dataset, []).append(cell)
     n_lacking, asked = 0, []
     for dataset, of_dataset in sorted(by_dataset.items()):
-        lacking = [cell for cell in of_dataset if _lacks_any(judge, form.prompt, cell)]
+        lacking = [
+            cell
+            for cell in of_dataset
+            if any(lacks_any(judge, form.prompt, part) for part in cell.parts(PART))
+        ]
         if lacking:
             asked.append(_asked(judge, form, dataset, lacking))
         n_lacking += len(lacking)
@@ -42,12 +45,6 @@ def _questions(prompt: JudgePrompt, cells: Sequence[CellToJudge]) -> Iterator[Qu
         yield from filter(None, questions_about(part, prompt))
 
 
-def _lacks_any(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> bool:
-    keys = [question.key for question in _questions(prompt, [cell])]
-    decisions = Decisions(judge.journal(cell.dataset), keys)
-    return not all(map(decisions.is_finished, keys))
-
-
 def _asked(judge: Judge, form: ReplyFormat, dataset: str, cells: Sequence[CellToJudge]) -> Asked:
     """Return the session of a dataset's cells, and what makes their questions anew."""
     keys = (question.key for question in _questions(form.prompt, cells))
@@ -59,20 +56,3 @@ def _asked(judge: Judge, form: ReplyFormat, dataset: str, cells: Sequence[CellTo
         f"judge {judge.name}: {len(cells)} cells of {dataset}",
     )
     return session, lambda: _questions(form.prompt, cells)
-
-
-def batch_judge(
-    judge: Judge,
-    pending: Sequence[str],
-    paths_to_user_turns: Sequence[str],
-    folder_of_items: str,
-    path_to_marker: str,
-) -> None:
-    """Fill a judge's journal for every pending cell by batches, and write the marker.
-
-    Raises:
-        UserError: as `ask_by_batch`.
-    """
-    judge_pending_cells(
-        fill_journal, judge, pending, paths_to_user_turns, folder_of_items, path_to_marker
-    )

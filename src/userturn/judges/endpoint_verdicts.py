@@ -91,6 +91,12 @@ def keys_and_decisions(
     return keys, Decisions(folder, (key for key in keys if key is not None))
 
 
+def lacks_any(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> bool:
+    """Return whether a cell, or a part of it, has a question without a final decision."""
+    keys, decisions = keys_and_decisions(judge, prompt, cell)
+    return not all(key is None or decisions.is_finished(key) for key in keys)
+
+
 async def ask_about_cell(
     judge: Judge, endpoint: Endpoint, form: ReplyFormat, cell: CellToJudge, decisions: Decisions
 ) -> None:

@@ -19,6 +19,7 @@ from userturn.errors import UserError
 from userturn.judges.endpoint_verdicts import (
     ask_about_cell,
     keys_and_decisions,
+    lacks_any,
 )
 from userturn.judges.http_client import Endpoint
 from userturn.judges.judge import CellToJudge, Judge
@@ -135,11 +136,6 @@ def reply_format(judge: Judge) -> ReplyFormat:
     return kind.reply_format(judge)
 
 
-def _lacks_any(judge: Judge, form: ReplyFormat, cell: CellToJudge) -> bool:
-    keys, decisions = keys_and_decisions(judge, form.prompt, cell)
-    return not all(key is None or decisions.is_finished(key) for key in keys)
-
-
 def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
     """Serve a judge's model, ask the missing questions about some cells, return how many cells.
 
@@ -150,7 +146,7 @@ def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
     """
     form = reply_format(judge)
     parts = [part for cell in cells for part in cell.parts(PART)]
-    lacking = [part for part in parts if _lacks_any(judge, form, part)]
+    lacking = [part for part in parts if lacks_any(judge, form.prompt, part)]
     if lacking:
         port = _free_port()
         # Before the model is loaded, which may take long, it is known whether it can be asked.
