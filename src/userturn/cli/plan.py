@@ -92,9 +92,8 @@ def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
 def _scores(grid: Grid) -> Iterator[str]:
     """Yield the scoring requests of each dataset, models with equal numbers on one line, if any."""
     models: dict[tuple[str, str, int, float], list[str]] = {}
-    for model in grid.models:
-        for (_, dataset, turns), n, n_tokens in scoring_sizes(grid, model):
-            models.setdefault((dataset, turns, n, n_tokens), []).append(model)
+    for (model, dataset, turns), n, n_tokens in scoring_sizes(grid):
+        models.setdefault((dataset, turns, n, n_tokens), []).append(model)
     if models:
         yield "\n".join(
             [

@@ -1,6 +1,5 @@
 """How many requests and tokens the scores of a planned study need."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import polars as pl
@@ -9,7 +8,7 @@ from userturn.cli.study_size import CHARACTERS_PER_TOKEN, Size, dataset_size
 from userturn.config.entries import likelihood_settings
 from userturn.likelihood.contexts import human_exchanges
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scored_turns
+from userturn.study.scored_turns import HUMAN_TURNS, OWN_TURNS, ScoredTurns, scored_turns
 
 
 class ScoringSize(NamedTuple):
@@ -26,14 +25,15 @@ class ScoringSize(NamedTuple):
     n_tokens: float
 
 
-def scoring_sizes(grid: Grid, model: str) -> list[ScoringSize]:
-    """Return the scoring requests of a model, by dataset and kind of turn."""
-    mine = [scored for scored in scored_turns(grid) if scored.model == model]
-    sizes = {name: dataset_size(grid, name) for name in (grid.datasets if mine else ())}
-    return [scoring_size(grid, scored, sizes) for scored in mine]
+def scoring_sizes(grid: Grid) -> list[ScoringSize]:
+    """Return the scoring requests of all models, by model, dataset and kind of turn."""
+    wanted = scored_turns(grid)
+    measure = {HUMAN_TURNS: follow_ups_size, OWN_TURNS: dataset_size}
+    sizes = {(name, turns): measure[turns](grid, name) for name, turns in {s[1:] for s in wanted}}
+    return [scoring_size(grid, scored, sizes[scored.dataset, scored.turns]) for scored in wanted]
 
 
-def scoring_size(grid: Grid, scored: ScoredTurns, sizes: Mapping[str, Size]) -> ScoringSize:
+def scoring_size(grid: Grid, scored: ScoredTurns, size: Size) -> ScoringSize:
     """Return the requests of one table of scores: turns times contexts.
 
     Answers and user turns of the model are taken at their largest, `max_tokens`.
@@ -41,17 +41,14 @@ def scoring_size(grid: Grid, scored: ScoredTurns, sizes: Mapping[str, Size]) -> 
     Args:
         grid: the study's grid.
         scored: the turns of the table.
-        sizes: sizes of the datasets of the grid.
+        size: size of the dataset, or of its human follow-ups if these are scored.
     """
     settings = likelihood_settings(grid.config) or {}
+    others = min(settings["distractors"], max(0, size.n_items - 1))
     if scored.turns == HUMAN_TURNS:
-        size = follow_ups_size(grid, scored.dataset)
-        others = min(settings["distractors"], max(0, size.n_items - 1))
         n = size.n_items * (2 + 2 * others)  # own, assistant's header, answers, conversations
         return ScoringSize(scored, n, n * size.n_tokens)
-    size = sizes[scored.dataset]
     n_cells = sum((c.model, c.dataset) == (scored.model, scored.dataset) for c in grid.cells)
-    others = min(settings["distractors"], max(0, size.n_items - 1))
     n = min(settings["turns"], size.n_items) * n_cells * (1 + others)
     written = grid.answer_settings(scored.model)["max_tokens"]
     written += grid.config["user_turn"]["max_tokens"]

@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from userturn.cli.arguments import chosen_grid, take_configuration
-from userturn.cli.scoring_size import scoring_sizes
+from userturn.cli.scoring_size import ScoringSize, scoring_sizes
 from userturn.judges.account_files import AccountOnDisk, read_accounts
 from userturn.judges.usage import Spent
 from userturn.likelihood.collect import SCORED_ROW
@@ -37,7 +37,8 @@ def run(arguments: argparse.Namespace) -> str:
 
 STILL_WRITING = 120.0  # seconds since a journal's last line
 # What a record has one of for each token: written tokens, or scores.
-TOKENS = {"token_ids": OUTCOME_SCHEMA["token_ids"], "logprobs": SCORE_SCHEMA["logprobs"]}
+WRITTEN, SCORED = "token_ids", "logprobs"
+TOKENS = {WRITTEN: OUTCOME_SCHEMA[WRITTEN], SCORED: SCORE_SCHEMA[SCORED]}
 
 
 @dataclass
@@ -76,7 +77,8 @@ def status(configfiles: list[str], results: str, now: float | None = None) -> st
         f"{'model':<24} {'stage':<11} {'done':>9} {'pending':>9} {'failed':>7}  speed and time left"
     )
     moment = time.time() if now is None else now
-    lines = [line for name in grid.models for line in _lines(grid, name, moment)]
+    sizes = scoring_sizes(grid)
+    lines = [line for name in grid.models for line in _lines(grid, name, sizes, moment)]
     return "\n".join([head, *lines, *_at_work(grid, moment), *_judges(grid)])
 
 
@@ -114,8 +116,8 @@ def _at_work(grid: Grid, now: float) -> Iterator[str]:
             )
 
 
-def _lines(grid: Grid, model: str, now: float) -> Iterator[str]:
-    outcomes, written, scored = _read_journals(grid, model, now)
+def _lines(grid: Grid, model: str, sizes: Sequence[ScoringSize], now: float) -> Iterator[str]:
+    outcomes, speeds = _read_journals(grid, model, now)
     answers, turns, scores = Counts(), Counts(), Counts()
     for dataset in grid.datasets:
         folder = grid.requests_folder(model, dataset, grid.answers_identity(model, dataset))
@@ -125,16 +127,16 @@ def _lines(grid: Grid, model: str, now: float) -> Iterator[str]:
             n = _n_items(grid, cell.dataset) * grid.n_samples(cell.temperature)
             folder = grid.requests_folder(model, cell.dataset, grid.cell_identity(cell))
             _count(turns, n, _planned(folder), outcomes)
-    sizes = scoring_sizes(grid, model)
-    for of, n, _ in sizes:
+    mine = [size for size in sizes if size.scored.model == model]
+    for of, n, _ in mine:
         folder = grid.requests_folder(model, of.dataset, scores_identity(grid, of))
         keys = _planned(folder, SCORED_ROW)
         n_expected = n if grid.dataset_path(of.dataset).is_file() else 0
         _count(scores, len(keys) or n_expected, keys, outcomes)
-    yield _line(model, "answers", answers, written)
-    yield _line(model, "user turns", turns, written)
-    if sizes:
-        yield _line(model, "scores", scores, scored)
+    yield _line(model, "answers", answers, speeds[WRITTEN])
+    yield _line(model, "user turns", turns, speeds[WRITTEN])
+    if mine:
+        yield _line(model, "scores", scores, speeds[SCORED])
 
 
 def _line(model: str, stage: str, counts: Counts, speed: Speed) -> str:
@@ -174,30 +176,31 @@ def _height(path: Path) -> int:
     return int(pl.scan_parquet(path).select(pl.len()).collect().item())
 
 
-def _read_journals(grid: Grid, model: str, now: float) -> tuple[dict[str, str], Speed, Speed]:
-    """Return the outcome of every key, and the speed at which running jobs write and score."""
+def _read_journals(grid: Grid, model: str, now: float) -> tuple[dict[str, str], dict[str, Speed]]:
+    """Return the outcome of every key, and the speeds at which running jobs write and score."""
     outcomes: dict[str, str] = {}
-    written, scored = Speed(), Speed()
+    speeds = {column: Speed() for column in TOKENS}
     for dataset in grid.prepared_datasets:
         folder = grid.journal_folder(model, dataset)
         outcomes |= dict(read_outcomes(folder, columns=["key", "outcome"]).iter_rows())
         for path in files_of_journal(folder):
             last = path.stat().st_mtime
             if now - last < STILL_WRITING:
-                _add_writer(written, path, last, "token_ids")
-                _add_writer(scored, path, last, "logprobs")
-    return outcomes, written, scored
+                _add_writer(speeds, path, last)
+    return outcomes, speeds
 
 
-def _add_writer(speed: Speed, path: Path, last: float, column: str) -> None:
-    """Add the records of one file that have a column, their tokens, and how long they took."""
+def _add_writer(speeds: Mapping[str, Speed], path: Path, last: float) -> None:
+    """Add the records of one file to the speed of their kind, with tokens and time."""
     began = datetime.strptime(path.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     for lines in read_lines(path):
-        found = table_of(lines.whole, {column: TOKENS[column]})[column].drop_nulls()
-        if len(found):
-            speed.n_records += len(found)
-            speed.n_tokens += int(found.list.len().sum())
-            speed.seconds = max(speed.seconds, last - began.timestamp())
+        records = table_of(lines.whole, TOKENS)
+        for column, speed in speeds.items():
+            found = records[column].drop_nulls()
+            if len(found):
+                speed.n_records += len(found)
+                speed.n_tokens += int(found.list.len().sum())
+                speed.seconds = max(speed.seconds, last - began.timestamp())
 
 
 def _pace(speed: Speed, counts: Counts) -> str:

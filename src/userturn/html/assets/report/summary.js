@@ -9,11 +9,10 @@ function showSentence() {
   }
   const rateAt = (row, end) => row.rates.filter((rate) => rate.estimate !== null).at(end);
   const told = [0, -1].map((end) => {
-    const sorted = [...measured].sort((a, b) => rateAt(a, end).estimate - rateAt(b, end).estimate);
-    const [low, high] = [rateAt(sorted[0], end), rateAt(sorted.at(-1), end)];
-    const name = (row, rate) => `${percent(rate.estimate)} ${interval(rate.lower, rate.upper)} (${row.model})`;
-    const rates = sorted.length === 1 ? name(sorted[0], low) : `from ${name(sorted[0], low)} to ${name(sorted.at(-1), high)}`;
-    return [low.temperature, rates];
+    const rates = measured.map((row) => ({ model: row.model, ...rateAt(row, end) }));
+    const name = (rate) => `${percent(rate.estimate)} ${interval(rate.lower, rate.upper)} (${rate.model})`;
+    const lowest = [...rates].sort((a, b) => a.estimate - b.estimate)[0];
+    return [lowest.temperature, range(rates, name, (rate) => rate.estimate)];
   });
   const first = `At temperature ${told[0][0]}, ${told[0][1]} of these turns are genuine follow-ups, according to the judge ${study.judge}.`;
   const second = told[1][0] === told[0][0] ? "" : ` At temperature ${told[1][0]}: ${told[1][1]}.`;
