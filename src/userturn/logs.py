@@ -54,7 +54,10 @@ def _report(kind: type[BaseException], error: BaseException, trace: TracebackTyp
 
 
 class Progress:
-    """Says every few seconds how many requests are done, how fast, and how long it will take."""
+    """Says every few seconds how many requests are done, how fast, and how long it will take.
+
+    Requests without tokens, such as those to judges, have no speed in tokens.
+    """
 
     def __init__(self, stage: str, n_requests: int, every: float = 5.0) -> None:
         """Begin a stage of `n_requests` requests."""
@@ -74,7 +77,6 @@ class Progress:
     def line(self, seconds: float) -> str:
         """Return progress after a number of seconds as one line."""
         left = seconds / self.n_done * (self.n_requests - self.n_done)
-        return (
-            f"{self.stage}: {self.n_done}/{self.n_requests} requests, "
-            f"{self.n_tokens / max(seconds, 1e-9):.0f} tokens/s, {left:.0f} s left"
-        )
+        speed = f"{self.n_tokens / max(seconds, 1e-9):.0f} tokens/s, " if self.n_tokens else ""
+        done = f"{self.stage}: {self.n_done}/{self.n_requests} requests"
+        return f"{done}, {speed}{left:.0f} s left"

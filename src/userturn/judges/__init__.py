@@ -4,6 +4,7 @@ account_files.py: accounts as they are on disk, each written by one process.
 api_keys.py: keys of endpoints, read from the environment and kept out of every file.
 ask_by_batch.py: everything out through the Batch API, then a wait for all of it.
 ask_missing.py: looks each question up in the judge's journal, or asks it.
+asked.py: what kinds that ask a model over HTTP have in common.
 batch_api.py: batches of one judge and dataset: submitted, waited for, put into the journal.
 batch_file.py: a file of questions, as large as the API takes.
 batch_judge.py: asks about many cells through the Batch API, in batches that the cells share.

@@ -1,14 +1,16 @@
 """`kind: endpoint`: a model behind an OpenAI-compatible API labels a user turn by a rubric."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from re import compile as expression
 from typing import TYPE_CHECKING, Any
 
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
+from userturn.judges.asked import judge_turns as judge_turns
+from userturn.judges.asked import verdicts as verdicts
 from userturn.judges.rubric import check_texts, read_rubric, texts_identity
 from userturn.judges.usage import MILLION, TOKEN_LIMITS, most_written
-from userturn.judges.verdict import UserTurn, Verdict, verdict_schema
+from userturn.judges.verdict import Verdict, verdict_schema
 from userturn.models.fetch import source_identity
 from userturn.storage.hashing import fingerprint
 
@@ -132,19 +134,6 @@ def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> tuple[fl
     return float(usual / MILLION), float(most / MILLION)
 
 
-def verdicts(
-    judge: "Judge", cell: "CellToJudge", n_at_once: int
-) -> Iterator[tuple["CellToJudge", list[Verdict]]]:
-    """Yield the parts of a cell with their verdicts, asking the questions missing in the journal.
-
-    Raises:
-        UserError: see `endpoint_verdicts`.
-    """
-    from userturn.judges.endpoint_verdicts import endpoint_verdicts
-
-    return endpoint_verdicts(judge, reply_format(judge), cell, n_at_once)
-
-
 def recorded_verdicts(
     judge: "Judge", identity: Mapping[str, Any], texts: Mapping[str, str], cell: "CellToJudge"
 ) -> list[Verdict]:
@@ -154,17 +143,6 @@ def recorded_verdicts(
 
     rubric, prompt = (texts[judge.settings[key]] for key in ("rubric", "prompt"))
     return verdicts_in_journal(judge, judge_prompt(rubric, prompt, identity), cell)
-
-
-def judge_turns(judge: "Judge", turns: Sequence[UserTurn], paid_by: str) -> list[Verdict]:
-    """Ask about each turn, without a journal.
-
-    Raises:
-        UserError: the endpoint's key is missing, or nothing serves it.
-    """
-    from userturn.judges.endpoint_verdicts import ask_about_turns
-
-    return ask_about_turns(judge, reply_format(judge), turns, paid_by)
 
 
 def reply_format(judge: "Judge") -> "ReplyFormat":

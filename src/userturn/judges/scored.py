@@ -1,13 +1,15 @@
 """`kind: scored`: an open model, served here, labels a turn by the probability of one letter."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
+from userturn.judges.asked import judge_turns as judge_turns
+from userturn.judges.asked import verdicts as verdicts
 from userturn.judges.rubric import check_texts, read_rubric, texts_identity
-from userturn.judges.verdict import UserTurn, Verdict
+from userturn.judges.verdict import Verdict
 from userturn.models.fetch import source_identity
 
 if TYPE_CHECKING:
@@ -66,19 +68,6 @@ def price(entry: Mapping[str, Any], n_calls: float, n_tokens: float) -> None:
     """Return None: what a GPU of one's own costs is not known."""
 
 
-def verdicts(
-    judge: "Judge", cell: "CellToJudge", n_at_once: int
-) -> Iterator[tuple["CellToJudge", list[Verdict]]]:
-    """Yield the parts of a cell with their verdicts, which the job that served the model asked for.
-
-    Raises:
-        UserError: see `endpoint_verdicts`.
-    """
-    from userturn.judges.endpoint_verdicts import endpoint_verdicts
-
-    return endpoint_verdicts(judge, reply_format(judge), cell, n_at_once)
-
-
 def recorded_verdicts(
     judge: "Judge", identity: Mapping[str, Any], texts: Mapping[str, str], cell: "CellToJudge"
 ) -> list[Verdict]:
@@ -88,17 +77,6 @@ def recorded_verdicts(
 
     rubric, prompt = (texts[judge.settings[key]] for key in ("rubric", "prompt"))
     return verdicts_in_journal(judge, lettered_prompts(rubric, prompt, identity)[0], cell)
-
-
-def judge_turns(judge: "Judge", turns: Sequence[UserTurn], paid_by: str) -> list[Verdict]:
-    """Ask about each turn, without a journal.
-
-    Raises:
-        UserError: nothing serves the model.
-    """
-    from userturn.judges.endpoint_verdicts import ask_about_turns
-
-    return ask_about_turns(judge, reply_format(judge), turns, paid_by)
 
 
 def reply_format(judge: "Judge") -> "ReplyFormat":

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from userturn.errors import UserError
+from userturn.judges.asked import format_of
 from userturn.judges.endpoint_verdicts import (
     ask_about_cell,
     keys_and_decisions,
@@ -23,7 +24,6 @@ from userturn.judges.endpoint_verdicts import (
 )
 from userturn.judges.http_client import Endpoint
 from userturn.judges.judge import CellToJudge, Judge
-from userturn.judges.kinds import AskedKind, kind_of
 from userturn.judges.pending_cells import judge_pending_cells
 from userturn.judges.reply_format import ReplyFormat
 from userturn.logs import say
@@ -129,13 +129,6 @@ async def ask_about_cells(
         await ask_about_cell(judge, endpoint, form, cell, decisions)
 
 
-def reply_format(judge: Judge) -> ReplyFormat:
-    """Return how a judge that can be served is asked."""
-    kind = kind_of(judge.settings)
-    assert isinstance(kind, AskedKind), "only such kinds have the key `serve`"
-    return kind.reply_format(judge)
-
-
 def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
     """Serve a judge's model, ask the missing questions about some cells, return how many cells.
 
@@ -144,7 +137,7 @@ def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
     Raises:
         UserError: the server does not start, or no longer answers.
     """
-    form = reply_format(judge)
+    form = format_of(judge)
     parts = [part for cell in cells for part in cell.parts(PART)]
     lacking = [part for part in parts if lacks_any(judge, form.prompt, part)]
     if lacking:
