@@ -41,6 +41,14 @@ def problems(*paths: Path) -> list[str]:
     return read_annotations(list(paths), KEY, LABELS, "first").problems
 
 
+def test_apostrophe_before_what_looks_like_a_formula_is_not_part_of_a_note(tmp_path: Path) -> None:
+    lines = [f"first,'-ann,{turn},generic,'=1+1" for turn in IDS]
+    (row, *_) = read_annotations([write(tmp_path, "ann.csv", HEAD, *lines)], KEY, LABELS, "first")[
+        0
+    ]
+    assert (row.annotator, row.notes) == ("-ann", "=1+1")
+
+
 def test_complete_files_of_two_people_have_no_problem(tmp_path: Path) -> None:
     paths = [csv_of(tmp_path, "ann"), csv_of(tmp_path, "bob")]
     reading = read_annotations(paths, KEY, LABELS, "first")

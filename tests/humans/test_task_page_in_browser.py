@@ -154,6 +154,7 @@ def test_export_is_what_the_import_reads(tab: Any, tmp_path: Path) -> None:
     assert rows["csv"] == rows["json"]
     assert [row[3] for row in rows["csv"]] == [LABELS[0], LABELS[1], LABELS[5]]
     assert rows["csv"][1][4] == '=1+1, "quoted"\nsecond line'
+    assert list(csv.reader(io.StringIO(written["csv"].read_text())))[2][4].startswith("'=1+1")
     assert next(csv.reader(io.StringIO(written["csv"].read_text()))) == [
         "round", "annotator", "id", "label", "notes", "unsure", "seconds",
     ]  # fmt: skip

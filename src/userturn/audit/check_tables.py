@@ -15,6 +15,7 @@ from userturn.audit.findings import Finding, remake
 from userturn.audit.pair import FAULTS
 from userturn.audit.table_diff import difference, first_other_line
 from userturn.provenance.study_files import Files
+from userturn.storage.csv_cells import csv_of
 from userturn.study.inputs import RUBRIC
 from userturn.study.record import StudyRecord
 from userturn.tables.make_tables import Material, make_tables
@@ -114,7 +115,7 @@ def _copies(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
         if not broken.isdisjoint((path, parquet)) or not files.at(parquet).is_file():
             continue
         with suppress(*FAULTS):  # reported above
-            copy = pl.read_parquet(files.at(parquet)).write_csv().encode()
+            copy = csv_of(pl.read_parquet(files.at(parquet))).encode()
             if copy != files.at(path).read_bytes():
                 beside = f"the rows of {Path(path).stem}.parquet"
                 yield Finding("tables", path, beside, "others", remake(path))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from userturn.errors import UserError
+from userturn.storage.csv_cells import as_written
 
 COLUMNS = ("round", "annotator", "id", "label", "notes")
 TRUE = ("true", "1", "yes")
@@ -55,7 +56,8 @@ def _rows_of_csv(path: Path, text: str) -> Iterator[Row]:
             "annotation page saves them"
         )
     for values in reader:
-        yield _row(f"{path}, line {reader.line_num}", values)
+        texts = {name: as_written(_text(value)) for name, value in values.items()}
+        yield _row(f"{path}, line {reader.line_num}", texts)
 
 
 def _rows_of_page(path: Path, content: Mapping[str, Any]) -> Iterator[Row]:

@@ -1,6 +1,7 @@
 """Files on disk: written whole, hashed, journalled, locked.
 
 atomic_files.py: files that are written whole or not at all, with their identity.
+csv_cells.py: texts in CSV files that no spreadsheet takes for a formula.
 hashing.py: content hashes: equal content has equal fingerprints.
 journal.py: append-only JSON lines with a checksum, one line per finished request.
 journal_table.py: journals read as tables, one row per key.

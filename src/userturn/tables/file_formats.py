@@ -8,16 +8,16 @@ from typing import Any
 import polars as pl
 from tabulate import tabulate
 
-from userturn.storage.atomic_files import write_text, written_whole
+from userturn.storage.atomic_files import write_text
+from userturn.storage.csv_cells import csv_of
 from userturn.storage.parquet import write_table
 
 LATEX = re.compile(r"[%&_#$]")  # characters that LaTeX takes for commands
 
 
 def write_csv(table: pl.DataFrame, path: str | Path) -> None:
-    """Write a table as CSV, whole."""
-    with written_whole(path) as temporary:
-        table.write_csv(temporary)
+    """Write a table as CSV, whole; texts are cells that no spreadsheet calculates."""
+    write_text(csv_of(table), path)
 
 
 def write_markdown(table: pl.DataFrame, path: str | Path, note: str | None = None) -> None:

@@ -31,6 +31,9 @@ byte-equal.
 `.*` means Parquet and CSV, which have every row. Tables for a paper also have Markdown and LaTeX
 files with the main rows, formatted for print by `printed` in the table's module and
 `tables/print_layout.py`; the same rule writes all formats. docs/methods.md has the formulas.
+In CSV, a text that begins with `=`, `+`, `-`, `@`, a tab or a line end has an apostrophe before it,
+so that no spreadsheet calculates it, and a character that a reader cannot see is written as
+`⟦U+XXXX⟧`. Parquet has every text as it is.
 
 `outcome` is `ok`, `empty` (no text but special tokens) or `error` (no reply, because a machine
 failed or the prompt was too long, with the reason). An error is never graded or judged, and a
