@@ -45,6 +45,7 @@ rule build_annotation:
     input:
         blind="results/humans/{round}/items.parquet",
         rubric="data/rubric.yaml",
+        labelled="data/labelled/turns.jsonl",
     output:
         page="results/humans/{round}/task.html",
         tasks="results/humans/{round}/label_studio/tasks.json",

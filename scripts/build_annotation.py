@@ -9,6 +9,7 @@ if __name__ == "__main__":
             round_name=snakemake.wildcards.round,
             path_to_items=snakemake.input.blind,
             path_to_rubric=snakemake.input.rubric,
+            path_to_labelled=snakemake.input.labelled,
             path_to_page=snakemake.output.page,
             path_to_tasks=snakemake.output.tasks,
             path_to_config=snakemake.output.config,

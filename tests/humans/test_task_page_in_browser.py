@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from tests.support.annotation_rounds import LABELS
 from tests.support.browser import needs_chromium
 from tests.support.snakemake_runs import ROOT
 from userturn.humans.label_files import rows_of_file
+from userturn.humans.practice import PracticeTurn, practice_turns
 from userturn.humans.rounds import ITEMS_SCHEMA
 from userturn.humans.task_page import page
 from userturn.judges.rubric import read_rubric
@@ -30,7 +31,9 @@ HOSTILE = [
 ]
 
 
-def write_page(folder: Path, turns: list[str], round_name: str = "first") -> str:
+def write_page(
+    folder: Path, turns: list[str], practice: Sequence[PracticeTurn] = (), round_name: str = "first"
+) -> str:
     rows = [
         {
             "id": f"{number:016x}",
@@ -39,9 +42,8 @@ def write_page(folder: Path, turns: list[str], round_name: str = "first") -> str
         }
         for number, turn in enumerate(turns)
     ]
-    html = page(
-        round_name, pl.DataFrame(rows, schema=ITEMS_SCHEMA), read_rubric(ROOT / "data/rubric.yaml")
-    )
+    rubric = read_rubric(ROOT / "data/rubric.yaml")
+    html = page(round_name, pl.DataFrame(rows, schema=ITEMS_SCHEMA), rubric, practice)
     path = folder / "task.html"
     path.write_text(html, encoding="utf-8")
     return path.as_uri()
@@ -158,6 +160,64 @@ def test_export_is_what_the_import_reads(tab: Any, tmp_path: Path) -> None:
     assert next(csv.reader(io.StringIO(written["csv"].read_text()))) == [
         "round", "annotator", "id", "label", "notes", "unsure", "seconds",
     ]  # fmt: skip
+
+
+def test_practice_says_the_known_label_and_is_in_no_file(tab: Any, tmp_path: Path) -> None:
+    practice = practice_turns(ROOT / "data/labelled/turns.jsonl", LABELS)
+    begin(tab, write_page(tmp_path, ["one", "two"], practice))
+    keys = [str(1 + LABELS.index(turn["label"])) for turn in practice]
+    tab.keyboard.press("6" if keys[0] != "6" else "1")
+    known = LABELS[int(keys[0]) - 1].replace("_", " ")
+    assert f"the known label is {known}." in tab.inner_text("#feedback")
+    for place, key in enumerate(keys[1:], start=2):
+        tab.keyboard.press("Enter")
+        assert f"turn {place} of 10" in tab.inner_text("#practice-heading")
+        tab.keyboard.press(key)
+        assert tab.inner_text("#feedback").startswith("Yes:")
+    assert "the known label in 9 of 10" in tab.inner_text("#feedback")
+    tab.keyboard.press("Enter")
+    assert not tab.is_visible("#practice")
+    assert tab.inner_text("#count") == "0 of 2 labelled"
+    tab.keyboard.press("4")
+    (row,) = json.loads(save(tab, "json"))["annotations"]
+    assert (row["id"], row["label"]) == (f"{0:016x}", LABELS[3])
+
+
+def test_practice_is_offered_once_and_can_be_ended(tab: Any, tmp_path: Path) -> None:
+    practice = practice_turns(ROOT / "data/labelled/turns.jsonl", LABELS)
+    begin(tab, write_page(tmp_path, ["one", "two"], practice))
+    tab.click("#practice-end")
+    tab.keyboard.press("?")
+    tab.click("#close-help")
+    assert not tab.is_visible("#practice")
+    tab.keyboard.press("?")
+    tab.click("#open-practice")
+    assert tab.is_visible("#practice")
+
+
+def test_seconds_are_those_for_which_a_turn_was_to_be_seen(tab: Any, tmp_path: Path) -> None:
+    def look(milliseconds: int) -> None:
+        tab.wait_for_function("() => since !== null")  # the event that a dialog was closed has come
+        tab.clock.run_for(milliseconds)
+
+    tab.clock.install(time=0)
+    tab.clock.pause_at(1000)
+    begin(tab, write_page(tmp_path, ["one", "two"]))
+    look(3000)
+    tab.keyboard.press("?")
+    tab.clock.run_for(60_000)  # the guide covers the turn
+    tab.click("#close-help")
+    look(2000)
+    tab.keyboard.press("1")
+    look(7000)
+    tab.keyboard.press("2")
+    tab.clock.run_for(500)  # all are labelled: the dialog to save covers the turn
+    tab.click("#close-file")
+    tab.keyboard.press("ArrowLeft")
+    look(1500)
+    tab.keyboard.press("3")
+    rows = json.loads(save(tab, "json"))["annotations"]
+    assert [row["seconds"] for row in rows] == [3 + 2 + 1.5, 7]
 
 
 def test_nothing_is_labelled_without_a_name(tab: Any, tmp_path: Path) -> None:
@@ -305,6 +365,9 @@ def test_phone_shows_the_page_without_scrolling_sideways(browser: Any, tmp_path:
     heights = phone.evaluate("[...document.querySelectorAll('.label')].map(e => e.offsetHeight)")
     assert min(heights) >= 44
     last = "[...document.querySelectorAll('.label')].at(-1).getBoundingClientRect().bottom"
+    (turn, *_) = practice_turns(ROOT / "data/labelled/turns.jsonl", LABELS)
+    begin(phone, write_page(tmp_path, ["one"], [{**turn, "turn": "long " * 900}]))
+    assert phone.evaluate(last) <= 740, "labels of practice are on the screen"
     for turn in ("one two three " * 30, "long " * 4000):
         begin(phone, write_page(tmp_path, [turn, turn + "."]))
         assert phone.evaluate(last) <= 740, "labels are on the screen whatever the turn's length"

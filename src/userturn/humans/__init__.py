@@ -5,6 +5,7 @@ blinding.py: removes from a user turn what could reveal its model family.
 import_labels.py: imports annotators' files; every row is checked.
 label_files.py: reads files saved by the annotation page or exported by Label Studio.
 labels.py: people's labels with their sampling weights.
+practice.py: turns to learn the labels by, which count for nothing.
 rater_pairs.py: which raters are compared with which.
 rounds.py: annotation rounds: their turns, what annotators see of them, and the key.
 sample.py: draws user turns by a keyed hash, per cell and label of a judge.

@@ -6,26 +6,39 @@ and the turn, and nothing else.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import polars as pl
 
-from userturn.html.page import embedded, policy, read_page
+from userturn.html.page import FOLDER, embedded, policy, read_page
+from userturn.humans.practice import ABOUT, PracticeTurn, practice_turns
 from userturn.judges.rubric import Rubric, described, note_on_ours, read_rubric
 from userturn.storage.atomic_files import write_text
 from userturn.storage.hashing import fingerprint
 
+# In this order: each uses definitions of those before it.
+SCRIPTS = ["work", "turn", "files", "practice", "page"]
 
-def page(round_name: str, items: pl.DataFrame, rubric: Rubric) -> str:
+
+def page(
+    round_name: str, items: pl.DataFrame, rubric: Rubric, practice: Sequence[PracticeTurn] = ()
+) -> str:
     """Return the annotation page of a round as HTML.
 
     Args:
         round_name: name of the round.
         items: `id`, `conversation` and `turn`, in the order in which they are shown.
         rubric: the rubric, word for word what judges read.
+        practice: turns to learn the labels by, which are not of the round.
     """
-    template = read_page("annotate.html")
+    parts = FOLDER.joinpath("annotate")
+    template = read_page(
+        "annotate/annotate.html",
+        style=parts.joinpath("annotate.css").read_text("utf-8"),
+        script="".join(parts.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS),
+    )
     data = {
         "round": round_name,
         "digest": fingerprint(items["id"].to_list()),
@@ -36,6 +49,7 @@ def page(round_name: str, items: pl.DataFrame, rubric: Rubric) -> str:
         "rules": rubric.rules,
         "ours": note_on_ours(rubric),
         "items": items.to_dicts(),
+        "practice": {"turns": practice, "about": ABOUT if practice else ""},
     }
     before, after = template.replace("{{policy}}", policy(template)).split("{{data}}")
     return f"{before}{embedded(data)}{after}"
@@ -88,15 +102,17 @@ def build_annotation(
     round_name: str,
     path_to_items: str,
     path_to_rubric: str,
+    path_to_labelled: str,
     path_to_page: str,
     path_to_tasks: str,
     path_to_config: str,
 ) -> None:
     """Write a round's page, and its tasks and interface for Label Studio."""
     items, rubric = pl.read_parquet(path_to_items), read_rubric(path_to_rubric)
+    practice = practice_turns(path_to_labelled, list(rubric.labels))
     tasks = json.dumps(label_studio_tasks(round_name, items), ensure_ascii=False, indent=1)
     texts = {
-        path_to_page: page(round_name, items, rubric),
+        path_to_page: page(round_name, items, rubric, practice),
         path_to_tasks: f"{tasks}\n",
         path_to_config: label_studio_config(rubric),
     }

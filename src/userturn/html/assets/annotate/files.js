@@ -1,0 +1,58 @@
+const rows = () => ids.filter((id) => id in state.labels).map((id) => ({ id, label: state.labels[id], notes: state.notes[id] || "", unsure: Boolean(state.unsure[id]), seconds: state.seconds[id] ?? null }));
+// A spreadsheet calculates a cell that begins like a formula, unless an apostrophe stands before it.
+const asCell = (text) => (/^'*[=+\-@\t\r\n]/.test(text) ? `'${text}` : String(text));
+const quoted = (text) => `"${asCell(text).replaceAll('"', '""')}"`;
+
+function asCsv() {
+  const lines = rows().map((row) => [data.round, state.annotator, row.id, row.label, row.notes, row.unsure, row.seconds ?? ""].map(quoted).join(","));
+  return ["round,annotator,id,label,notes,unsure,seconds", ...lines].join("\r\n") + "\r\n";
+}
+
+const asJson = () => JSON.stringify({ format: "userturn annotations 1", round: data.round, annotator: state.annotator, annotations: rows() }, null, 1) + "\n";
+
+function save(text, ending, kind) {
+  catchUp();
+  at("file-notice").textContent = "";
+  const link = document.createElement("a");
+  const safe = state.annotator.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+  link.href = URL.createObjectURL(new Blob([text], { type: kind }));
+  link.download = `${data.round}-${safe}.${ending}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  say("Saved.");
+}
+
+async function load(file) {
+  const notice = at("file-notice");
+  let found;
+  try { found = JSON.parse(await file.text()); } catch { found = null; }
+  if (!found || !Array.isArray(found.annotations)) notice.textContent = "That file was not saved as JSON by this page.";
+  else if (found.round !== data.round) notice.textContent = `That file is of round ${found.round}, this page of round ${data.round}.`;
+  else if (found.annotator !== state.annotator) notice.textContent = `That file has the labels of ${found.annotator}, this page those of ${state.annotator}: choose "Somebody else" first.`;
+  else {
+    catchUp();
+    const taken = found.annotations.filter((row) => known.has(row.id) && names.includes(row.label));
+    for (const row of taken) {
+      change(row.id, "labels", row.label);
+      if (row.notes) change(row.id, "notes", String(row.notes));
+      if (row.unsure === true) change(row.id, "unsure", true);
+      if (Number.isFinite(row.seconds)) state.seconds[row.id] = row.seconds;
+    }
+    remember();
+    showFile();
+    show(false);
+    notice.textContent = `${taken.length} labels loaded, ${found.annotations.length - taken.length} left out.`;
+  }
+}
+
+function showFile() {
+  const left = ids.length - nDone();
+  at("name").textContent = state.annotator;
+  at("state").textContent = left ? `${left} turns have no label yet.` : "All turns are labelled.";
+}
+
+function openFile() {
+  showFile();
+  at("file-notice").textContent = "";
+  cover("file");
+}

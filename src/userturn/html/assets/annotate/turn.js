@@ -1,0 +1,138 @@
+const nDone = () => ids.reduce((n, id) => n + (id in state.labels ? 1 : 0), 0);
+const current = () => ids[state.position];
+const words = (name) => name.replaceAll("_", " ");
+const say = (text) => { at("spoken").textContent = text; };
+
+function textBlock(text, empty) {
+  const block = document.createElement("div");
+  block.className = text ? "text" : "text nothing";
+  block.dir = "auto";
+  block.textContent = text || empty;
+  return block;
+}
+
+function messageNode(message) {
+  const part = document.createElement("article");
+  part.className = "message";
+  const heading = document.createElement("h2");
+  heading.textContent = { user: "User", assistant: "Assistant", system: "System" }[message.role] || message.role;
+  part.append(heading, textBlock(message.text, "(empty)"));
+  return part;
+}
+
+function labelButton(label, index, act) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "label";
+  button.value = label.name;
+  button.setAttribute("aria-keyshortcuts", String(index + 1));
+  const parts = [["kbd", "", String(index + 1)], ["span", "name", words(label.name)], ["span", "criterion", label.criterion]];
+  for (const [tag, kind, text] of parts) {
+    const part = document.createElement(tag);
+    part.className = kind;
+    part.textContent = text;
+    button.append(part);
+  }
+  button.addEventListener("click", () => act(label.name));
+  return button;
+}
+
+function show(moved) {
+  const item = data.items[state.position];
+  at("conversation").replaceChildren(...(item ? item.conversation : []).map(messageNode));
+  at("turn").textContent = item ? item.turn || "(the turn is empty)" : "This round has no turns.";
+  at("turn").classList.toggle("nothing", !item || !item.turn);
+  const chosen = state.labels[current()];
+  for (const button of at("labels").children) {
+    button.setAttribute("aria-pressed", String(button.value === chosen));
+    button.disabled = !item;
+  }
+  if (document.activeElement !== at("notes")) at("notes").value = state.notes[current()] || "";
+  at("unsure").checked = Boolean(state.unsure[current()]);
+  at("unsure").disabled = !item;
+  at("notes").disabled = !item;
+  const done = nDone();
+  at("number").textContent = item ? `${state.position + 1} of ${ids.length}` : "";
+  at("count").textContent = `${done} of ${ids.length} labelled`;
+  at("progress").max = Math.max(1, ids.length);
+  at("progress").value = done;
+  at("undo").disabled = state.changes.length === 0;
+  at("back").disabled = state.position === 0;
+  at("forward").disabled = state.position >= ids.length - 1;
+  at("open").disabled = done === ids.length;
+  if (moved) {
+    beginTurn();
+    window.scrollTo(0, 0);
+    at("turn-heading").focus({ preventScroll: true });
+    const turn = document.querySelector(".turn");
+    if (turn.getBoundingClientRect().bottom > window.innerHeight) turn.scrollIntoView({ block: "nearest" });
+  }
+}
+
+function go(position) {
+  if (position < 0 || position >= ids.length) return;
+  catchUp();
+  state.position = position;
+  remember();
+  show(true);
+}
+
+function put(id, kind, value) {
+  if (value === null || value === "" || value === false) delete state[kind][id];
+  else state[kind][id] = value;
+}
+
+function change(id, kind, value) {
+  state.changes.push([id, kind, state[kind][id] ?? null]);
+  state.changedAt[id] = Date.now();
+  if (state.changes.length > 500) state.changes.shift();
+  put(id, kind, value);
+}
+
+function choose(name) {
+  const id = current();
+  if (id === undefined) return;
+  catchUp();
+  change(id, "labels", name);
+  tick();
+  state.seconds[id] = Math.round(((state.seconds[id] || 0) + spent / 1000) * 10) / 10;
+  spent = 0;
+  const isLast = state.position === ids.length - 1;
+  if (!isLast) state.position += 1;
+  remember();
+  show(!isLast);
+  const done = nDone();
+  say(done === ids.length ? "All turns are labelled. Save your work as a file." : `${words(name)}. Turn ${state.position + 1} of ${ids.length}.`);
+  if (done === ids.length) openFile();
+}
+
+function markUnsure(isUnsure) {
+  const id = current();
+  if (id === undefined) return;
+  catchUp();
+  change(id, "unsure", isUnsure);
+  remember();
+  show(false);
+  say(isUnsure ? "Not sure." : "Sure.");
+}
+
+function undo() {
+  catchUp();
+  const last = state.changes.pop();
+  if (!last) return;
+  const [id, kind, before] = last;
+  state.changedAt[id] = Date.now();
+  put(id, kind, before);
+  state.position = ids.indexOf(id);
+  remember();
+  show(true);
+  say(`Undone. Turn ${state.position + 1} of ${ids.length}.`);
+}
+
+function goToOpen() {
+  for (let step = 1; step <= ids.length; step += 1) {
+    const position = (state.position + step) % ids.length;
+    if (!(ids[position] in state.labels)) return go(position);
+  }
+  return undefined;
+}

@@ -1,0 +1,89 @@
+"use strict";
+const at = (id) => document.getElementById(id);
+const data = JSON.parse(at("data").textContent);
+const names = data.labels.map((label) => label.name);
+const ids = data.items.map((item) => item.id);
+const known = new Set(ids);
+const place = `userturn annotation ${data.round} ${data.digest}`;
+const OF_A_TURN = ["labels", "notes", "unsure", "seconds"];
+const fresh = (annotator) => ({ annotator, position: 0, labels: {}, notes: {}, unsure: {}, seconds: {}, changedAt: {}, changes: [] });
+let state = fresh("");
+let spent = 0; // milliseconds for which the turn of now was to be seen
+let since = null; // since when it is to be seen; null while it is covered
+
+// Everybody's work in this browser, by name. It is read again before each change: another tab may
+// have written since.
+function kept() {
+  let found = null;
+  try { found = JSON.parse(localStorage.getItem(place)); } catch { /* nothing readable is kept */ }
+  if (found && found.labels) return { last: found.annotator, people: { [found.annotator || "?"]: found } };
+  return found && found.people ? found : { last: "", people: {} };
+}
+
+function remember() {
+  catchUp();
+  const all = kept();
+  try {
+    sessionStorage.setItem(place, JSON.stringify({ annotator: state.annotator, position: state.position }));
+    localStorage.setItem(place, JSON.stringify({ last: state.annotator, people: { ...all.people, [state.annotator]: state } }));
+    at("notice").textContent = "";
+  } catch {
+    at("notice").textContent = "This browser cannot keep your work: save it as a file before you close the page.";
+  }
+}
+
+// Of each turn the later change counts, so that no tab takes back what another has done meanwhile.
+// Returns whether this tab has something that the browser does not keep yet.
+function catchUp() {
+  const mine = kept().people[state.annotator] || fresh(state.annotator);
+  const ids = new Set([...Object.keys(mine.labels), ...Object.keys(mine.notes), ...Object.keys(mine.changedAt || {})]);
+  for (const id of ids) {
+    if ((mine.changedAt?.[id] || 0) < (state.changedAt[id] || 0)) continue;
+    for (const kind of OF_A_TURN) put(id, kind, mine[kind]?.[id] ?? null);
+    state.changedAt[id] = mine.changedAt?.[id] || 0;
+  }
+  if ((mine.changes || []).length > state.changes.length) state.changes = mine.changes;
+  return Object.entries(state.changedAt).some(([id, at]) => at > (mine.changedAt?.[id] || 0));
+}
+
+function beginAs(annotator) {
+  const mine = kept().people[annotator];
+  state = { ...fresh(annotator), ...mine, annotator };
+  const here = ofThisTab();
+  if (here?.annotator === annotator) state.position = here.position;
+  state.position = Math.min(Math.max(0, state.position | 0), Math.max(0, ids.length - 1));
+  remember();
+  show(false);
+  beginTurn();
+  if (nDone() === 0) cover("help");
+}
+
+// Who labels in this tab and at which turn: another tab of the same person may be elsewhere.
+function ofThisTab() {
+  try { return JSON.parse(sessionStorage.getItem(place)); } catch { return null; }
+}
+
+// Only the time counts in which the turn is to be seen: not under a dialog, nor in a hidden tab.
+function tick() {
+  const now = Date.now();
+  if (since !== null) spent += now - since;
+  since = document.hidden || document.querySelector("dialog[open]") ? null : now;
+}
+
+function beginTurn() {
+  tick();
+  spent = 0;
+}
+
+function cover(dialog) {
+  if (!at(dialog).open) at(dialog).showModal();
+  tick();
+}
+
+function askWho() {
+  const all = kept();
+  at("people").replaceChildren(...Object.keys(all.people).map((name) => new Option(name)));
+  at("annotator").value = state.annotator ? "" : all.last || "";
+  at("file").close();
+  cover("who");
+}
