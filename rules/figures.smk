@@ -20,6 +20,23 @@ rule draw_figures:
         "../scripts/draw_figures.py"
 
 
+rule draw_likelihood:
+    """Draw the likelihood of human follow-ups beside the rate of follow-ups."""
+    input:
+        **study.figures.inputs_of("draw_likelihood"),
+    output:
+        **{figure: figure_files(figure) for figure in figures_of("draw_likelihood")},
+    log:
+        "logs/draw_likelihood.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.figures.identity_of("draw_likelihood"),
+    script:
+        "../scripts/draw_likelihood.py"
+
+
 rule draw_confusion:
     """Draw the labels of each judge against the labels of people."""
     input:

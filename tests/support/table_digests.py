@@ -17,7 +17,7 @@ from userturn.figures.draw import draw_figures
 from userturn.tables.make_tables import Material, make_tables
 from userturn.workflow.registry import TABLES, figures_of
 
-DRAWN = figures_of("draw_figures")
+DRAWN = [*figures_of("draw_figures"), *figures_of("draw_likelihood")]
 
 
 def write_all(folder: Path, made: Path, every_format: bool) -> None:

@@ -35,7 +35,7 @@ def check_figures(
         broken: artifacts that were already reported as missing or altered.
     """
     with TemporaryDirectory(prefix="userturn-") as folder:
-        for rule in ("draw_figures", "draw_confusion"):
+        for rule in study.figures.rules:
             needed = {path for paths in study.figures.inputs_of(rule).values() for path in paths}
             if broken.isdisjoint(needed) and _is_of_this_altair(files, rule):
                 try:
@@ -61,7 +61,7 @@ def _draw(files: Files, record: StudyRecord, study: Study, rule: str, folder: Pa
     """Write the Vega-Lite of a rule's figures again."""
     paths = {name: [str(folder / f"{name}{ENDING}")] for name in figures_of(rule)}
     identity = study.figures.identity_of(rule)
-    if rule == "draw_figures":
+    if rule != "draw_confusion":
         inputs = study.figures.inputs_of(rule)
         tables = {name: str(files.at(found[0])) for name, found in inputs.items()}
         draw_figures(study.grid, identity, tables, paths)

@@ -28,7 +28,7 @@ def asked_for(study: Study) -> Identities:
 def targets(study: Study) -> list[str]:
     """Return the files that a plain run makes: each that is lost comes back."""
     tables = [path for name in study.tables.names for path in paths_of(name)]
-    figures = [path for name in FIGURES for path in paths_of_figure(name)]
+    figures = [path for name in study.figures.names for path in paths_of_figure(name)]
     artifacts = [path for path in asked_for(study) if not is_optional(path)]
     return list(dict.fromkeys(artifacts + tables + figures))
 
@@ -120,7 +120,9 @@ def _controls(study: Study) -> Identities:
 
 def _of_the_study(study: Study) -> Identities:
     tables = {f"results/tables/{name}.parquet": TABLES[name].rule for name in study.tables.names}
-    figures = {f"results/figures/{name}.vl.json": FIGURES[name].rule for name in FIGURES}
+    figures = {
+        f"results/figures/{name}.vl.json": FIGURES[name].rule for name in study.figures.names
+    }
     labels = {
         f"results/humans/{name}/annotations.parquet": study.humans.annotations_identity(name)
         for name in study.humans.rounds

@@ -1,5 +1,7 @@
 """Inputs and params of rules/figures.smk: the tables that figures are drawn from."""
 
+from operator import attrgetter
+
 from userturn.workflow.registry import FIGURES, figures_of
 from userturn.workflow.tables import Inputs, TableGrid, files_of_tables
 
@@ -21,6 +23,20 @@ class FigureGrid:
         return self.tables.identity_of(rule)
 
     @property
+    def names(self) -> list[str]:
+        """The figures that apply to this study, in the order of the registry."""
+        return [
+            name
+            for name, figure in FIGURES.items()
+            if figure.needs is None or attrgetter(figure.needs)(self.tables)
+        ]
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules that draw those figures."""
+        return list(dict.fromkeys(FIGURES[name].rule for name in self.names))
+
+    @property
     def files(self) -> list[str]:
         """Every figure, as a picture."""
-        return [f"results/figures/{name}.svg" for name in FIGURES]
+        return [f"results/figures/{name}.svg" for name in self.names]

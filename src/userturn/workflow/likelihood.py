@@ -4,6 +4,7 @@ from userturn.config.families import baselines, families
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.study.scored_turns import scored_turns, scores_identity
+from userturn.workflow.humans import HumanGrid
 
 LIKELIHOOD_VERSION = 2
 
@@ -11,9 +12,10 @@ LIKELIHOOD_VERSION = 2
 class LikelihoodGrid:
     """The scores of human follow-ups and of own turns; none if likelihood is off."""
 
-    def __init__(self, grid: Grid) -> None:
-        """Take the grid of a checked configuration."""
+    def __init__(self, grid: Grid, humans: HumanGrid) -> None:
+        """Take the grid of a checked configuration, and people's labels."""
         self.grid = grid
+        self.humans = humans
 
     @property
     def scores(self) -> list[str]:
@@ -22,8 +24,9 @@ class LikelihoodGrid:
 
     @property
     def identity(self) -> str:
-        """The identity of the tables of likelihood."""
+        """The identity of the tables made from scores, verdicts and people's labels."""
         scores = [scores_identity(self.grid, scored) for scored in scored_turns(self.grid)]
         compared = [families(self.grid.models), baselines(self.grid.models, self.grid.entries)]
         verdicts = self.grid.verdict_identities
-        return fingerprint([LIKELIHOOD_VERSION, scores, verdicts, compared])
+        made = fingerprint([LIKELIHOOD_VERSION, scores, verdicts, compared])
+        return fingerprint([made, self.humans.identity])

@@ -18,11 +18,12 @@ IDENTITIES = {
     "measure_chance_floor": "chance_floor.identity",
     "measure_judges": "card_identity",
     "tabulate_costs": "judges.identity",
-    "tabulate_likelihood": "likelihood_identity",
+    "tabulate_likelihood": "likelihood.identity",
     "compare_with_people": "humans.identity",
     "measure_training_overlap": "training.overlap_identity",
     "compare_with_paper": "shown_identity",
     "draw_figures": "shown_identity",
+    "draw_likelihood": "shown_likelihood_identity",
     "draw_confusion": "humans.identity",
 }
 
@@ -42,10 +43,11 @@ class Table(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A figure: the rule that draws it, and the tables that it is drawn from."""
+    """A figure: the rule that draws it, the tables that it is drawn from, and `Table.needs`."""
 
     rule: str
     tables: tuple[str, ...]
+    needs: str | None = None
 
 
 # In the order of the report.
@@ -88,6 +90,9 @@ FIGURES = {
     "failure_profiles": Figure("draw_figures", ("failure_profiles",)),
     "grid_overview": Figure("draw_figures", ("health",)),
     "judge_card": Figure("draw_figures", ("judge_card",)),
+    "likelihood_and_followup": Figure(
+        "draw_likelihood", ("rates", "pooled_rates", "likelihood"), needs="likelihood.scores"
+    ),
     "confusion": Figure("draw_confusion", ("confusion",)),
 }
 

@@ -55,7 +55,7 @@ class TableGrid:
         self.judges = judges
         self.humans = humans
         self.training = training
-        self.likelihood = LikelihoodGrid(grid)
+        self.likelihood = LikelihoodGrid(grid, humans)
 
     @property
     def names(self) -> list[str]:
@@ -158,11 +158,6 @@ class TableGrid:
         return fingerprint([self.analysis_identity, margins])
 
     @property
-    def likelihood_identity(self) -> str:
-        """The identity of the tables made from scores, verdicts and people's labels."""
-        return fingerprint([self.likelihood.identity, self.humans.identity])
-
-    @property
     def card_identity(self) -> str:
         """The identity of the table of judge cards."""
         known = [self.controls.identity, self.labelled.identity, self.humans.identity]
@@ -172,6 +167,11 @@ class TableGrid:
     def shown_identity(self) -> str:
         """The identity of outputs by the primary judge: figures, comparison with the paper."""
         return fingerprint([self.analysis_identity, self.grid.primary_judge])
+
+    @property
+    def shown_likelihood_identity(self) -> str:
+        """The identity of the figure of likelihood beside the primary judge's rates."""
+        return fingerprint([self.shown_identity, self.likelihood.identity])
 
 
 def files_of_tables(*names: str) -> Inputs:

@@ -1,0 +1,141 @@
+"""Figure `likelihood_and_followup`: does who writes more follow-ups also expect people's more?"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import altair as alt
+import polars as pl
+
+from userturn.figures.rows import ALL_DATASETS, plain_cells, temperature_row
+from userturn.figures.theme import INK, ceiling, families_in, models_in, note, titled, told_apart
+from userturn.tables.likelihood import CHARACTER
+
+LIMITS = ["estimate", "lower", "upper"]
+
+
+class Measure(NamedTuple):
+    """One column of panels.
+
+    Attributes:
+        name: in the table of likelihood, None for the rate of follow-ups.
+        title: what the axis says.
+        unit: of the measure in that table.
+        format: of the axis's numbers.
+    """
+
+    name: str | None
+    title: str
+    unit: str
+    format: str
+
+
+MEASURES = (
+    Measure(None, "genuine follow-ups", "share", "%"),
+    Measure("identified_answer", "human follow-ups identified", "share", "%"),
+    Measure("gain_answer", "gain, nats a character", CHARACTER, ".2~f"),
+)
+
+
+def likelihood_and_followup(
+    rates: pl.DataFrame,
+    pooled: pl.DataFrame,
+    likelihood: pl.DataFrame,
+    families: pl.DataFrame,
+    judge: str,
+) -> Any:
+    """Draw rate of follow-ups, identification and gain over model size: a row of panels a dataset.
+
+    The rate is that of unperturbed turns at the lowest temperature: of the same dataset if the
+    study has it in its grid, else of all its datasets together. The rule is what chance gives.
+    """
+    if likelihood["estimate"].count() == 0:
+        return note("no human follow-up was scored")
+    rows = [
+        alt.hconcat(*_panels(name, rates, pooled, likelihood, families), spacing=30)
+        for name in likelihood["dataset"].unique().sort()
+    ]
+    more = f"; unperturbed{temperature_row(rates)}; 95% intervals; dashed: by chance"
+    text = "Writing follow-ups, and expecting people's"
+    return alt.vconcat(*rows, spacing=30).properties(title=titled(text, judge, more))
+
+
+def _panels(
+    dataset: str,
+    rates: pl.DataFrame,
+    pooled: pl.DataFrame,
+    likelihood: pl.DataFrame,
+    families: pl.DataFrame,
+) -> Iterator[Any]:
+    """Yield the panels of one dataset of human follow-ups."""
+    of_dataset = likelihood.filter(pl.col("dataset") == dataset)
+    for measure in MEASURES:
+        if measure.name is None:
+            table, place = _rates(dataset, rates, pooled)
+        else:
+            wanted = pl.col("measure") == measure.name, pl.col("unit") == measure.unit
+            table, place = of_dataset.filter(*wanted), dataset
+        yield _panel(table.drop_nulls("estimate"), measure, place, families)
+
+
+def _rates(dataset: str, rates: pl.DataFrame, pooled: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Return the models' rates without `chance`, and of what dataset they are."""
+    of_dataset = plain_cells(rates).filter(pl.col("dataset") == dataset)
+    if of_dataset.height:
+        return _without_chance(of_dataset), dataset
+    of_models = pooled.filter(
+        pl.col("scope") == "model",
+        pl.col("average") == "micro",
+        pl.col("temperature").is_not_null(),
+    )
+    return _without_chance(plain_cells(of_models)), ALL_DATASETS
+
+
+def _without_chance(table: pl.DataFrame) -> pl.DataFrame:
+    return table.with_columns(chance=pl.lit(None, pl.Float64))
+
+
+def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataFrame) -> Any:
+    """Return one panel: an interval a model, and the line of chance where it is known."""
+    named = table.select("model", "chance", *LIMITS).join(families, on="model")
+    if named.is_empty():
+        return note("nothing was scored").properties(width=160, height=180)
+    chance = 0.0 if measure.unit == CHARACTER else named["chance"].mean()
+    told = told_apart("family", families_in(families, named))
+    base = alt.Chart(named, width=160, height=180).encode(
+        x=_over_size(named, families), color=told["color"]
+    )
+    y = alt.Y("estimate:Q", title=None, scale=_scale(named, measure))
+    y = y.axis(format=measure.format, tickCount=5)
+    lines = base.mark_line(strokeWidth=1).encode(y=y)
+    bars = base.mark_rule(strokeWidth=1.5).encode(y="lower:Q", y2="upper:Q")
+    points = base.mark_point(filled=True, size=45, opacity=1).encode(y=y, shape=told["shape"])
+    layers = [bars, points] if _unordered(named) else [lines, bars, points]
+    if chance is not None:
+        level = alt.Chart(pl.DataFrame({"chance": [chance]}))
+        layers.append(level.mark_rule(strokeDash=[4, 3], color=INK).encode(y="chance:Q"))
+    return alt.layer(*layers, data=named, title=_panel_title(measure, place))
+
+
+def _panel_title(measure: Measure, place: str) -> Any:
+    return alt.Title(measure.title, subtitle=place, fontSize=12, offset=6)
+
+
+def _scale(table: pl.DataFrame, measure: Measure) -> Any:
+    """Return the axis: from 0, and up to 1 where identification is shown beside chance."""
+    if measure.unit != "share":
+        return alt.Scale(zero=True)
+    return alt.Scale(domain=[0, 1.0 if measure.name else ceiling(table["upper"])])
+
+
+def _unordered(table: pl.DataFrame) -> bool:
+    """Return whether models stand side by side, because a size is unknown or all are one."""
+    return bool(table["size"].null_count()) or table["size"].n_unique() < 2
+
+
+def _over_size(table: pl.DataFrame, families: pl.DataFrame) -> Any:
+    if _unordered(table):
+        names = models_in(families, table)
+        return alt.X("model:N", title=None, sort=names).axis(labelAngle=-35)
+    axis = alt.Axis(format="~g", values=[0.1, 1, 10, 100, 1000], grid=False)
+    scale = alt.Scale(type="log", nice=False, padding=12)
+    return alt.X("size:Q", title="parameters, billions", axis=axis, scale=scale)

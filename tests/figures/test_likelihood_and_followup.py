@@ -1,0 +1,89 @@
+"""The figure of likelihood beside the rate of follow-ups: what stands in which panel."""
+
+from typing import Any
+
+import polars as pl
+
+from userturn.figures.likelihood_and_followup import likelihood_and_followup
+from userturn.tables.families import families_table
+
+FAMILIES = families_table({"a-7b": {}, "a-70b": {}}, {})
+SCORED = [("identified_answer", "share", 0.5, 0.9), ("gain_answer", "nats a character", None, 0.2)]
+
+
+def rates(dataset: str, *estimates: float) -> pl.DataFrame:
+    """Rates of the two models by one temperature, with limits a tenth beside them."""
+    row = {"dataset": dataset, "temperature": 0.0, "perturbation": "none"}
+    pooled = {"scope": "model", "average": "micro"}
+    return pl.DataFrame(
+        [
+            row | pooled | {"model": model, "estimate": e, "lower": e - 0.1, "upper": e + 0.1}
+            for model, e in zip(FAMILIES["model"], estimates, strict=True)
+        ]
+    )
+
+
+def likelihood(*datasets: str) -> pl.DataFrame:
+    """Identification and gain of both models, with limits a tenth beside them."""
+    return pl.DataFrame(
+        [
+            {"model": model, "dataset": dataset, "measure": measure, "unit": unit}
+            | {"chance": chance, "estimate": e, "lower": e - 0.1, "upper": e + 0.1}
+            for dataset in datasets
+            for measure, unit, chance, e in SCORED
+            for model in FAMILIES["model"]
+        ],
+        schema_overrides={"chance": pl.Float64},
+    )
+
+
+def panels(chart: Any) -> list[tuple[str, str, list[list[float]]]]:
+    """Return what each panel is of, its dataset, and lower limit, estimate and upper, by model."""
+    made = chart.to_dict()
+    found = []
+    for panel in [panel for row in made["vconcat"] for panel in row["hconcat"]]:
+        rows = made["datasets"][panel["data"]["name"]]
+        numbers = [[round(row[name], 6) for name in ("lower", "estimate", "upper")] for row in rows]
+        found.append((panel["title"]["text"], panel["title"]["subtitle"], numbers))
+    return found
+
+
+def test_each_measure_has_a_panel_with_every_interval() -> None:
+    chart = likelihood_and_followup(
+        rates("d", 0.3, 0.4), rates("all", 0.5, 0.6), likelihood("d"), FAMILIES, "h"
+    )
+    assert panels(chart) == [
+        ("genuine follow-ups", "d", [[0.2, 0.3, 0.4], [0.3, 0.4, 0.5]]),
+        ("human follow-ups identified", "d", [[0.8, 0.9, 1.0]] * 2),
+        ("gain, nats a character", "d", [[0.1, 0.2, 0.3]] * 2),
+    ]
+
+
+def test_rate_of_all_datasets_stands_beside_follow_ups_of_no_dataset_of_the_grid() -> None:
+    chart = likelihood_and_followup(
+        rates("d", 0.3, 0.4), rates("all", 0.5, 0.6), likelihood("elsewhere"), FAMILIES, "h"
+    )
+    first = ("genuine follow-ups", "all datasets", [[0.4, 0.5, 0.6], [0.5, 0.6, 0.7]])
+    assert panels(chart)[0] == first
+
+
+def test_each_dataset_of_human_follow_ups_has_a_row_of_panels() -> None:
+    chart = likelihood_and_followup(
+        rates("d", 0.3, 0.4), rates("all", 0.5, 0.6), likelihood("d", "e"), FAMILIES, "h"
+    )
+    assert [place for _, place, _ in panels(chart)] == ["d", "d", "d", "all datasets", "e", "e"]
+
+
+def test_chance_is_drawn_where_it_is_known() -> None:
+    """By chance one distractor gives an identification of 0.5, and a gain of 0; a rate has none."""
+    made = likelihood_and_followup(
+        rates("d", 0.3, 0.4), rates("all", 0.5, 0.6), likelihood("d"), FAMILIES, "h"
+    ).to_dict()
+    levels = [rows[0]["chance"] for rows in made["datasets"].values() if len(rows[0]) == 1]
+    assert sorted(levels) == [0, 0.5]
+
+
+def test_nothing_scored_is_a_sentence() -> None:
+    nothing = likelihood("d").with_columns(estimate=pl.lit(None, pl.Float64))
+    chart = likelihood_and_followup(rates("d", 0, 0), rates("all", 0, 0), nothing, FAMILIES, "h")
+    assert chart.to_dict()["mark"]["type"] == "text"
