@@ -7,7 +7,9 @@ import numpy as np
 import polars as pl
 
 from userturn.judges.judge_cell import scan_verdicts
-from userturn.stats.variance_components import Components, variance_components
+from userturn.stats.combinations import combine
+from userturn.stats.proportions import Interval
+from userturn.stats.variance_components import Components, Observed, variance_components
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
@@ -23,6 +25,8 @@ SCHEMA: Schema = {
     "n_levels": pl.Int64,
     "n_verdicts": pl.Int64,
     "variance": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
     "share": pl.Float64,
     "includes": pl.String,
     "reason": pl.String,
@@ -32,6 +36,7 @@ OF_A_JUDGE = ("models", "items", "items by models", "samples")
 OF_JUDGES = ("judges", "turns", "", "judges by turns")
 ONE_LEVEL = {"models": "one model", "items": "one item"}
 ONE_JUDGE = "no turn that several judges scored"
+NO_LIMITS = "no interval: too few items"
 TOO_FEW = "no two items were scored"
 
 
@@ -60,11 +65,13 @@ def _of_judge(group: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the components of one judge's verdicts on one dataset at one temperature."""
     seen = group.filter(pl.col("n_scored") > 0)
     n, positive = (seen[name].cast(pl.Int64).to_numpy() for name in ("n_scored", "n_genuine"))
-    found = variance_components(_codes(seen, "model"), _codes(seen, "item"), n, positive)
+    of_item = _codes(seen, "item")
+    found = variance_components(Observed(_codes(seen, "model"), of_item, of_item, n, positive))
     sizes = seen["model"].n_unique(), seen["item"].n_unique(), seen.height, int(n.sum())
-    for name, size in zip(OF_A_JUDGE, sizes, strict=True):
+    for number, (name, size) in enumerate(zip(OF_A_JUDGE, sizes, strict=True)):
         row = {"component": name, "n_levels": size, "n_verdicts": sizes[-1]}
-        yield row | _variance(name, OF_A_JUDGE, found) | _notes(name, sizes, found)
+        variance = Interval(None, None, None) if found is None else found[number]
+        yield row | _limited(variance) | _notes(name, sizes, found)
 
 
 def _notes(name: str, sizes: tuple[int, ...], found: Components | None) -> dict[str, Any]:
@@ -72,7 +79,7 @@ def _notes(name: str, sizes: tuple[int, ...], found: Components | None) -> dict[
     if found is None:
         return {"reason": TOO_FEW}
     alone = [factor for factor, n in zip(ONE_LEVEL, sizes, strict=False) if n == 1]
-    missing = [n for n, value in zip(OF_A_JUDGE, found, strict=True) if value is None]
+    missing = [n for n, value in zip(OF_A_JUDGE, found, strict=True) if value.estimate is None]
     mixed = [n for n in missing if n not in alone]
     # With one model, items and items by models are the same component; more samples separate the
     # rest.
@@ -94,17 +101,22 @@ def _of_judges(group: pl.DataFrame) -> Iterator[dict[str, Any]]:
     n = np.ones(group.height, dtype=np.int64)
     turns = _codes(group, *(name for name in TURN_KEYS if name != "dataset"))
     positive = group["genuine"].cast(pl.Int64).to_numpy()
-    found = variance_components(_codes(group, "judge"), turns, n, positive)
+    seen = Observed(_codes(group, "judge"), turns, _codes(group, "item"), n, positive)
+    found = variance_components(seen)
     sizes = group["judge"].n_unique(), len(set(turns.tolist())), 0, group.height
-    for name, size in zip(OF_JUDGES, sizes, strict=True):
+    for number, (name, size) in enumerate(zip(OF_JUDGES, sizes, strict=True)):
         row = {"component": name, "n_levels": size, "n_verdicts": group.height}
-        reason = {"reason": ONE_JUDGE} if found is None else {}
         if name:
-            yield row | _variance(name, OF_JUDGES, found) | reason
+            nothing = {"reason": ONE_JUDGE}
+            yield row | (nothing if found is None else _limited(found[number]))
 
 
-def _variance(name: str, names: Sequence[str], found: Components | None) -> dict[str, Any]:
-    return {"variance": None if found is None else found[names.index(name)]}
+def _limited(found: Interval) -> dict[str, Any]:
+    """Return a variance with its limits, or why it has none."""
+    variance, lower, upper = found
+    unlimited = variance is not None and lower is None
+    reason = NO_LIMITS if unlimited else None
+    return {"variance": variance, "lower": lower, "upper": upper, "reason": reason}
 
 
 def _over_datasets(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -116,12 +128,20 @@ def _over_datasets(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         row |= {"n_verdicts": group["n_verdicts"].sum(), "n_levels": group["n_levels"].max()}
         if names[2] in ("items", "items by models", "samples", "turns", "judges by turns"):
             row["n_levels"] = group["n_levels"].sum()
-        missing = group.drop_nulls("reason")
+        missing = group.filter(pl.col("variance").is_null())
         if missing.height:
             yield row | {"reason": missing["reason"][0]}
         else:
             held = group["includes"].drop_nulls().unique().sort().to_list()
-            yield row | {"variance": group["variance"].mean(), "includes": ", ".join(held) or None}
+            yield row | _limited(_mean_of(group)) | {"includes": ", ".join(held) or None}
+
+
+def _mean_of(group: pl.DataFrame) -> Interval:
+    """Return the mean of datasets' variances; without limits if one of them has none."""
+    parts = [Interval(*row) for row in group.select("variance", "lower", "upper").iter_rows()]
+    found = combine(parts, np.full(len(parts), 1 / len(parts)))
+    has_limits = all(part.lower is not None for part in parts)
+    return found if has_limits else Interval(found.estimate, None, None)
 
 
 def _shared(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
@@ -157,12 +177,14 @@ def components_table(items: pl.DataFrame, by_judges: pl.DataFrame) -> pl.DataFra
 
 def printed(table: pl.DataFrame) -> pl.DataFrame:
     """Return the components over all datasets."""
+    limits = [pl.col(name).round(4).cast(pl.String) for name in ("lower", "upper")]
     return table.filter(pl.col("dataset") == ALL).select(
         number_of(pl.col("temperature"), 1),
         "judge",
         "component",
         levels="n_levels",
         variance=number_of(pl.col("variance"), 4),
+        **{"95% limits": pl.format("[{}, {}]", *limits).fill_null("–")},
         **{"share, %": number_of(pl.col("share") * 100, 1)},
         includes=pl.col("includes").fill_null(""),
         reason=pl.col("reason").fill_null(""),
@@ -177,6 +199,8 @@ REPORTED = Shown(
         *texts("judge", "component"),
         column("levels", "count", "n_levels"),
         column("variance", "number", "variance"),
+        column("from", "number", "lower"),
+        column("to", "number", "upper"),
         column("share", "number", "share"),
         *texts("includes", "reason"),
     ),
