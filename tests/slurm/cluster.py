@@ -90,23 +90,26 @@ class Cluster:
         comment = f"rule_sweep_wildcards_{model}_1of1"
         return next((job for job, what, at in rows if (what, at) == (comment, str(folder))), None)
 
-    def start(self, folder: Path, *arguments: str) -> subprocess.Popen[str]:
-        """Start `snakemake --profile slurm` in a project, with all output in run.log."""
+    def start(self, folder: Path, *arguments: str, **extra: str) -> subprocess.Popen[str]:
+        """Start `snakemake --profile slurm` in a project, with all output in run.log.
+
+        `extra` is added to the environment.
+        """
         command = [SNAKEMAKE, *arguments, "--profile", "slurm", *HASTE, *CORES]
         with (folder / "run.log").open("a") as log:
             return subprocess.Popen(
                 [*command, "--configfile", "study.yaml"],
                 cwd=folder,
-                env=self.environment,
+                env=self.environment | extra,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 text=True,
                 start_new_session=True,
             )
 
-    def run(self, folder: Path, *arguments: str) -> int:
+    def run(self, folder: Path, *arguments: str, **extra: str) -> int:
         """Run the study in a project to its end and return the exit code."""
-        return self.start(folder, *arguments).wait(timeout=PATIENCE)
+        return self.start(folder, *arguments, **extra).wait(timeout=PATIENCE)
 
 
 def _free_ports() -> int:

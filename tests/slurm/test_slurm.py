@@ -27,6 +27,7 @@ from tests.slurm.cluster import (
     wait_for,
     write_study,
 )
+from tests.support.held_engine import ALLOWED, hold_engines
 from tests.support.snakemake_runs import ROOT, SNAKEMAKE, copy_project, journal_lines, n_requests
 from userturn.models.vllm import CPU_SETTINGS
 from userturn.storage.leases import held
@@ -211,24 +212,29 @@ def test_after_a_killed_driver_and_a_minute_without_slurm_nothing_is_lost_or_dou
     cluster: Cluster, tmp_path: Path
 ) -> None:
     folder = project(tmp_path / "killed", {"tiny": {}})
-    write_study(folder, {"tiny": {}}, user_turn={"max_tokens": 700})  # outlives the next driver
+    slow_engine = hold_engines(tmp_path / "held", ROOT)
+    (folder / ALLOWED).write_text("22\n")  # of a job's requests: it outlives the next driver
     marker = "results/sweeps/tiny/1of1.json"
-    driver = cluster.start(folder, marker)
+    driver = cluster.start(folder, marker, **slow_engine)
     wait_for_lines(folder, "tiny", 22)
     os.killpg(driver.pid, signal.SIGKILL)
     driver.wait()
     orphan = cluster.running(folder, "tiny")
     assert orphan is not None
-    assert cluster.run(folder, marker, "--retries", "0") == 1  # the same command, too early
+    assert (
+        cluster.run(folder, marker, "--retries", "0", **slow_engine) == 1
+    )  # the same command, too early
     (said,) = errors(folder)
     assert f"is being swept by SLURM job {orphan} of " in said
     assert f"`scancel {orphan}`" in said
     cluster.call("scancel", orphan)
     wait_for(lambda: orphan not in cluster.call("squeue", "-h", "-o", "%i").split(), "its end")
-    n_before = len(journal_lines(folder, "tiny"))
-    driver = cluster.start(folder, marker)
-    wait_for_lines(folder, "tiny", n_before + 1)
+    assert n_requests(folder) == 22
+    driver = cluster.start(folder, marker, **slow_engine)
+    wait_for_lines(folder, "tiny", 44)
     be_away(cluster)
+    assert cluster.running(folder, "tiny") is not None
+    (folder / ALLOWED).unlink()
     assert driver.wait(timeout=PATIENCE) == 0, (folder / "run.log").read_text()
     assert n_requests(folder) == N_REQUESTS
     assert sweeps(cluster, folder, "tiny")[-1]["State"] == "COMPLETED"

@@ -1,0 +1,53 @@
+"""The engine transformers, held by a file: a test says how far a sweep comes, not its speed.
+
+`hold_engines` makes a folder for PYTHONPATH. In every Python below it, a sweep stops after as many
+completions as the file `allowed` in its working folder says, and goes on when that file is gone.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from userturn.models import engine
+from userturn.models.completion import AnyRequest, Completion, Engine
+from userturn.models.transformers import load_transformers
+
+ALLOWED = Path("allowed")
+AT_START = "from tests.support import held_engine\nheld_engine.install()\n"
+
+
+def hold_engines(folder: Path, root: Path) -> dict[str, str]:
+    """Write what Python runs at its start, and return the environment that makes it do so."""
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(AT_START)
+    return {"PYTHONPATH": f"{folder}:{root}/src:{root}"}
+
+
+def install() -> None:
+    """Replace the engine in this process."""
+    engine.LOADERS["transformers"] = load
+
+
+def _n_allowed() -> float:
+    try:
+        return int(ALLOWED.read_text())
+    except (FileNotFoundError, ValueError):  # gone, or just being written
+        return float("inf")
+
+
+def load(folder: Path, settings: Mapping[str, Any]) -> Engine:
+    """Load the engine and return it, held."""
+    complete = load_transformers(folder, settings)
+    n_done = 0
+
+    def held(requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion] | None]:
+        nonlocal n_done
+        for finished in complete(requests):
+            yield finished
+            n_done += 1
+            while n_done >= _n_allowed():
+                time.sleep(0.1)
+                yield None
+
+    return held
