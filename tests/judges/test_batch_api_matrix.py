@@ -12,9 +12,9 @@ from tests.support.batch_server import BatchServer
 from tests.support.faults.batches import BATCHES
 from tests.support.judge_server import GENUINE, judge_server
 from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
+from userturn.endpoints.usage import money
 from userturn.errors import UserError
 from userturn.judges import batch_api
-from userturn.judges.usage import money
 
 pytestmark = pytest.mark.slow
 

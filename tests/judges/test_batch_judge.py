@@ -10,12 +10,12 @@ from tests.support.faults.row import chat
 from tests.support.judge_server import GENUINE, Asked, completion, http, judge_server
 from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
 from userturn.cli.rejudge import void_unscored
+from userturn.endpoints.usage import money
 from userturn.errors import UserError
 from userturn.judges import batch_api
 from userturn.judges.batch_judge import fill_journal
 from userturn.judges.batch_notes import cost_of_abandoned
 from userturn.judges.judge import CellToJudge
-from userturn.judges.usage import money
 
 pytestmark = pytest.mark.slow
 

@@ -18,10 +18,10 @@ from tests.support.judge_server import (
     judge_server,
 )
 from tests.support.judged_cell import cell, judge, spent, verdicts_of
+from userturn.endpoints import http_client as endpoint
+from userturn.endpoints.rate_limit import Pace
 from userturn.errors import UserError
 from userturn.judges import endpoint_verdicts as endpoint_judging
-from userturn.judges import http_client as endpoint
-from userturn.judges.rate_limit import Pace
 from userturn.storage.journal import read_journal
 
 pytestmark = pytest.mark.slow

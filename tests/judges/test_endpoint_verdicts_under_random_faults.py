@@ -11,17 +11,18 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.judges.test_http_client_faults import KEY
-from tests.judges.test_http_client_matrix import BODIES, DIRECT
+from tests.endpoints.test_http_client_faults import KEY
+from tests.endpoints.test_http_client_matrix import BODIES, DIRECT
 from tests.support.faults.batch_mix import RandomBatches
 from tests.support.faults.row import COUNTED, Fault
 from tests.support.judge_once import start
 from tests.support.judge_server import GENUINE, Asked, JudgeServer, completion, judge_server
 from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
+from userturn.endpoints import http_client
+from userturn.endpoints.usage import money
 from userturn.errors import UserError
-from userturn.judges import batch_api, http_client
+from userturn.judges import batch_api
 from userturn.judges.judge import CellToJudge
-from userturn.judges.usage import money
 from userturn.storage.journal import decode_line
 
 pytestmark = pytest.mark.slow

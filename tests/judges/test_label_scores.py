@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from userturn.endpoints.rate_limit import Pace
 from userturn.judges.label_scores import LetterEndpoint, probabilities, read_scores
 from userturn.judges.parse_reply import Reply, UnclearReplyError
-from userturn.judges.rate_limit import Pace
 
 LABELS = ["one", "two", "three"]
 
@@ -54,7 +54,7 @@ def test_reply_without_each_letter_in_each_order_is_unscored_and_not_repaired(or
 def endpoint() -> LetterEndpoint:
     settings: Any = {"model": "m", "settings": {}}
     prompt: Any = None
-    return LetterEndpoint("u", settings, None, None, Pace(1), prompt=prompt, letter_ids=(7, 9))
+    return LetterEndpoint("u", settings, None, Pace(1), None, prompt=prompt, letter_ids=(7, 9))
 
 
 def body(*choices: Any, **more: Any) -> bytes:

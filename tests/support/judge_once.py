@@ -7,7 +7,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from tests.support.judged_cell import judge, verdicts_of
-from userturn.judges import batch_api, http_client
+from userturn.endpoints import http_client
+from userturn.judges import batch_api
 from userturn.judges.judge import CellToJudge
 
 FORKS = multiprocessing.get_context("forkserver")  # each process has all modules from its start

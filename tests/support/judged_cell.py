@@ -7,12 +7,12 @@ from typing import Any
 import polars as pl
 
 from tests.support.snakemake_runs import ROOT
-from userturn.judges.account_files import read_accounts
+from userturn.endpoints.account_files import read_accounts
+from userturn.endpoints.usage import Spent
 from userturn.judges.endpoint_verdicts import json_format
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.judge_cell import judge_cell
 from userturn.judges.trial import note_trial
-from userturn.judges.usage import Spent
 
 PRICE = {"input": 1.0, "cached_input": 0.5, "output": 10.0}
 ANSWER = "Toast the rice in a little oil, then steam it."

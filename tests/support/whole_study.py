@@ -14,12 +14,12 @@ from tests.support.snakemake_runs import ROOT
 from tests.support.synthetic_study import GRADED, write_study
 from userturn.config.families import families
 from userturn.controls.control_turn import LABELS as CONTROLS
+from userturn.endpoints.budget import SLOT
+from userturn.endpoints.usage import Spent
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.humans.rounds import ITEMS_SCHEMA, draw, keyed
 from userturn.humans.rounds import KEY_SCHEMA as ROUND_KEY
 from userturn.humans.sample import drawn, sampling_frame, wanted
-from userturn.judges.budget import SLOT
-from userturn.judges.usage import Spent
 from userturn.likelihood.collect import SCORES_SCHEMA
 from userturn.likelihood.contexts import ASSISTANT_HEADER, OTHER_ANSWER, OTHER_CONVERSATION, OWN
 from userturn.storage.journal import encode_line

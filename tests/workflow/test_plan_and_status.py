@@ -16,9 +16,9 @@ from userturn.cli.main import main
 from userturn.cli.plan import plan, shown_prompt
 from userturn.cli.status import status
 from userturn.config.load import load_config
+from userturn.endpoints.budget import Account
+from userturn.endpoints.usage import at_most
 from userturn.generation.plan_files import PLAN_SCHEMA
-from userturn.judges.budget import Account
-from userturn.judges.usage import at_most
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA
 from userturn.prompts.examples import user
 from userturn.prompts.load_template import load_template

@@ -11,11 +11,11 @@ import polars as pl
 from userturn.audit.rerun_sample import Reruns, SampledRow, draw_rows_by, rerun_table
 from userturn.audit.trust import check_key_may_be_sent
 from userturn.datasets.prepare import read_items
+from userturn.endpoints.account_files import read_accounts
+from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
-from userturn.judges.account_files import read_accounts
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import kind_of
-from userturn.judges.usage import Spent, money
 from userturn.judges.verdict import UserTurn, Verdict
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid

@@ -16,11 +16,11 @@ from userturn.controls.labelled_turns import (
     read_labelled,
     take_labelled_turns,
 )
-from userturn.judges.account_files import read_accounts
+from userturn.endpoints.account_files import read_accounts
+from userturn.endpoints.usage import money
 from userturn.judges.judge import CellToJudge
 from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of
-from userturn.judges.usage import money
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
 from userturn.study.inputs import LABELLED_TURNS

@@ -11,8 +11,8 @@ import polars as pl
 
 from userturn.cli.arguments import chosen_grid, take_configuration
 from userturn.cli.scoring_size import ScoringSize, scoring_sizes
-from userturn.judges.account_files import AccountOnDisk, read_accounts
-from userturn.judges.usage import Spent
+from userturn.endpoints.account_files import AccountOnDisk, read_accounts
+from userturn.endpoints.usage import Spent
 from userturn.likelihood.collect import SCORED_ROW
 from userturn.likelihood.score_records import SCORE_SCHEMA
 from userturn.storage.journal import files_of_journal, read_lines

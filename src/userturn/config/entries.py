@@ -50,18 +50,23 @@ class DatasetEntry(TypedDict):
     judge: NotRequired[str]
 
 
-class EndpointEntry(ResourceEntry):
+class ServerEntry(TypedDict):
+    """How a server is asked: the model's name there, and the care that is taken."""
+
+    model: str
+    concurrency: int
+    timeout: float
+    attempts: int
+
+
+class EndpointEntry(ResourceEntry, ServerEntry):
     """The entry of a judge with an endpoint, completed by `judge_defaults`."""
 
     kind: str
-    model: str
     rubric: str
     prompt: str
     settings: Mapping[str, Any]
     reply: str
-    concurrency: int
-    timeout: float
-    attempts: int
     batch: bool
     serve: bool
     vllm: Mapping[str, Any]

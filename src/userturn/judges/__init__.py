@@ -1,7 +1,5 @@
 """Label user turns: one user turn in, one verdict out.
 
-account_files.py: accounts as they are on disk, each written by one process.
-api_keys.py: keys of endpoints, read from the environment and kept out of every file.
 ask_by_batch.py: everything out through the Batch API, then a wait for all of it.
 ask_missing.py: looks each question up in the judge's journal, or asks it.
 asked.py: what kinds that ask a model over HTTP have in common.
@@ -10,35 +8,29 @@ batch_file.py: a file of questions, as large as the API takes.
 batch_judge.py: asks about many cells through the Batch API, in batches that the cells share.
 batch_notes.py: notes on each batch, so that a job finds it again after a kill.
 batch_replies.py: the lines of a batch's output.
-budget.py: counts every request before it is sent and stops at the cap.
+chat_endpoint.py: a judge's endpoint for chat completions.
 check_entries.py: refuses judge entries that do not fit their kind or their use.
 decide.py: one question becomes one record: a usable reply, one repair, or a reason.
 decisions.py: the judge's journal: one decision per question.
 endpoint.py: `kind: endpoint`: verdicts of a language model behind an API.
 endpoint_verdicts.py: looks up a cell's verdicts in the journal and asks for the rest.
 heuristic.py: `kind: heuristic`: labels English turns by their words, without a model.
-http_client.py: one request to an OpenAI-compatible API, with retries.
-http_errors.py: what an endpoint's error means: asked again, unscored, or an error.
 judge.py: a judge of a study and the cells that it judges.
 judge_cell.py: the verdicts of one judge on the user turns of one cell.
 kinds.py: the interface of a kind of judge; finds the kind that an entry names.
 label_scores.py: label probabilities from the log-probabilities of one token.
 language.py: whether a text is English, by its script and function words.
 letter_prompt.py: prompts with a letter for each label, in both orders, as token ids.
-model_names.py: whether the model that answered is the one that was requested.
 parse_reply.py: reads a judge's reply strictly; anything unclear is unscored.
 pending_cells.py: works through all cells that a judge has yet to judge, in one job.
 phrases.py: phrases that show the heuristic judge who speaks and what a turn refers to.
 question.py: the prompt for a user turn, and the identity of that question.
-rate_limit.py: how many requests may be in flight: more while latency holds, fewer on 429.
 rubric.py: the rubric that judges and people read: labels, rules and the paper's names for them.
 reply_format.py: how a kind of judge is asked over HTTP, and how its replies are read.
-request_slots.py: how many requests are in flight over all jobs of a machine.
 session.py: the endpoint, journal and account that a job uses to ask a judge.
 scored.py: `kind: scored`: verdicts by the probability of a label's letter, of a served model.
 serve.py: serves a judge's model with vLLM on loopback for the length of a job.
 trial.py: the first question to an endpoint, asked alone.
-usage.py: tokens and cost of requests.
 verdict.py: a verdict: a label of the rubric, or the reason why there is none.
 words.py: words of a text, and how many of them another text holds.
 """

@@ -5,11 +5,11 @@ from contextlib import ExitStack, contextmanager
 
 import openai
 
+from userturn.endpoints.api_keys import without_key
+from userturn.endpoints.budget import cap_reached
 from userturn.errors import UserError
-from userturn.judges.api_keys import without_key
 from userturn.judges.batch_api import RETRIES, Batches, Refusal
 from userturn.judges.batch_notes import BatchNotes
-from userturn.judges.budget import cap_reached
 from userturn.judges.decisions import only_writer
 from userturn.judges.question import Question
 from userturn.judges.session import Session

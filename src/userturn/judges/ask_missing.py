@@ -4,15 +4,15 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from userturn.endpoints.budget import Account, CapReachedError, cap_reached
+from userturn.endpoints.http_errors import REFUSED, TOO_LONG
 from userturn.errors import UserError
-from userturn.judges.budget import Account, CapReachedError, cap_reached
+from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.decide import Read, decide, record_of
 from userturn.judges.decisions import Record, only_writer
-from userturn.judges.http_client import Endpoint
 from userturn.judges.question import Question
 from userturn.judges.session import Session
 from userturn.judges.trial import has_passed, note_trial
-from userturn.judges.verdict import REFUSED, TOO_LONG
 from userturn.logs import Progress
 from userturn.storage.journal import Writer
 
@@ -20,7 +20,7 @@ BROKEN_AFTER = 20  # questions in a row that ended without a usable reply
 
 
 async def ask_without_journal(
-    endpoint: Endpoint, read: Read, account: Account, questions: Sequence[Question]
+    endpoint: ChatEndpoint, read: Read, account: Account, questions: Sequence[Question]
 ) -> list[Record]:
     """Return the record of each question; an error for one that the hard cap forbids."""
 

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import openai
 
+from userturn.endpoints.usage import Spent, at_most
 from userturn.judges.batch_file import PATH, BatchFile, line_of
 from userturn.judges.batch_notes import BatchNotes, OpenBatch
 from userturn.judges.batch_replies import keys_collected, read_lines, record_of_reply
 from userturn.judges.decisions import Decisions, Record
 from userturn.judges.question import Question
 from userturn.judges.session import Session
-from userturn.judges.usage import Spent, at_most
 from userturn.logs import say
 from userturn.storage.journal import Writer
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from userturn.endpoints.usage import Spent
 from userturn.judges.decide import repaired
 from userturn.judges.question import Question
-from userturn.judges.usage import Spent
 
 LARGEST_BATCH = 50_000  # questions, as many as the API takes
 LARGEST_FILE = 190_000_000  # bytes; the API takes 200 MB

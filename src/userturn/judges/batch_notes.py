@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from userturn.judges.usage import Price, Spent, money
+from userturn.endpoints.usage import Price, Spent, money
 from userturn.storage.journal import Writer, read_journal
 from userturn.storage.locks import is_held
 

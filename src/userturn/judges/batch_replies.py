@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from userturn.endpoints.http_errors import error_in, why_unscored
+from userturn.endpoints.response_body import without_surrogates
+from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.decide import Read, left_open, record_of
 from userturn.judges.decisions import Record
-from userturn.judges.http_client import Endpoint
-from userturn.judges.http_errors import error_in, why_unscored
-from userturn.judges.parse_reply import read_reply, without_surrogates
+from userturn.judges.parse_reply import read_reply
 from userturn.storage.journal import decode_line
 
 KEY = re.compile(r"[0-9a-f]{64}")
@@ -53,7 +54,7 @@ def read_lines(contents: Iterable[bytes]) -> tuple[list[BatchReply], int]:
 
 
 def record_of_reply(
-    reply: BatchReply, endpoint: Endpoint, read: Read, first_reason: str | None
+    reply: BatchReply, endpoint: ChatEndpoint, read: Read, first_reason: str | None
 ) -> tuple[Record, Mapping[str, Any] | None]:
     """Return the journal's record of a reply and its usage, None if nothing was billed.
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 
+from userturn.endpoints.http_errors import EndpointError, UnscoredError
+from userturn.endpoints.response_body import without_surrogates
+from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.decisions import Outcome, Record, Said
-from userturn.judges.http_client import Endpoint
-from userturn.judges.http_errors import EndpointError, UnscoredError
-from userturn.judges.parse_reply import Reply, UnclearReplyError, without_surrogates
+from userturn.judges.parse_reply import Reply, UnclearReplyError
 from userturn.judges.question import Question
 
 Read = Callable[[Reply], Said]
@@ -28,7 +29,7 @@ def repaired(question: Question, reason: str) -> Question:
     return Question(question.key, (*before, again))
 
 
-def record_of(key: str, reply: Reply, read: Read, endpoint: Endpoint) -> Record:
+def record_of(key: str, reply: Reply, read: Read, endpoint: ChatEndpoint) -> Record:
     """Return the journal's record of a reply, without the endpoint's key in any of its texts.
 
     Its outcome is `ok`, `unscored` if asking again is useless, else `unclear`.
@@ -38,7 +39,7 @@ def record_of(key: str, reply: Reply, read: Read, endpoint: Endpoint) -> Record:
     return record if model is None else record | {"model": model}
 
 
-def _record_of(key: str, reply: Reply, read: Read, endpoint: Endpoint) -> Record:
+def _record_of(key: str, reply: Reply, read: Read, endpoint: ChatEndpoint) -> Record:
     try:
         said = read(reply)
     except UnclearReplyError as error:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
+from userturn.endpoints.usage import MILLION, TOKEN_LIMITS, most_written
 from userturn.judges.asked import judge_turns as judge_turns
 from userturn.judges.asked import verdicts as verdicts
 from userturn.judges.rubric import check_texts, read_rubric, texts_identity
-from userturn.judges.usage import MILLION, TOKEN_LIMITS, most_written
 from userturn.judges.verdict import Verdict, verdict_schema
 from userturn.models.fetch import source_identity
 from userturn.storage.hashing import fingerprint

@@ -9,17 +9,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from userturn.config.entries import EndpointEntry
+from userturn.endpoints.api_keys import read_key
+from userturn.endpoints.rate_limit import Pace
 from userturn.errors import UserError
-from userturn.judges.api_keys import read_key
 from userturn.judges.ask_missing import ask_missing, ask_without_journal
 from userturn.judges.batch_file import LARGEST_BATCH
 from userturn.judges.batch_notes import BatchNotes
+from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.decisions import Decision, Decisions, decision_of
-from userturn.judges.http_client import Endpoint
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.parse_reply import read_verdict
 from userturn.judges.question import JudgePrompt, Question, ask_about_turn, load_prompt
-from userturn.judges.rate_limit import Pace
 from userturn.judges.reply_format import ReplyFormat
 from userturn.judges.session import Session
 from userturn.judges.verdict import ERROR, UserTurn, Verdict, verdict_schema
@@ -51,7 +51,7 @@ def address_of(judge: Judge) -> str:
 
 def open_endpoint(
     judge: Judge, schema: Mapping[str, Any], n_at_once: int, url: str | None = None
-) -> Endpoint:
+) -> ChatEndpoint:
     """Return a judge's endpoint, not yet open; `url` is given if this job serves the model.
 
     Raises:
@@ -61,7 +61,7 @@ def open_endpoint(
     key = read_key(judge.name, judge.settings)
     form = response_format(judge.settings, schema)
     settings = cast(EndpointEntry, judge.settings)
-    return Endpoint(address.rstrip("/"), settings, form, key, Pace(n_at_once))
+    return ChatEndpoint(address.rstrip("/"), settings, key, Pace(n_at_once), form)
 
 
 def json_format(judge: Judge) -> ReplyFormat:
@@ -98,7 +98,7 @@ def lacks_any(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> bool:
 
 
 async def ask_about_cell(
-    judge: Judge, endpoint: Endpoint, form: ReplyFormat, cell: CellToJudge, decisions: Decisions
+    judge: Judge, endpoint: ChatEndpoint, form: ReplyFormat, cell: CellToJudge, decisions: Decisions
 ) -> None:
     """Ask a judge the missing questions about one cell, or a part of it."""
     name = cell.name(judge.results)
@@ -141,7 +141,7 @@ def endpoint_verdicts(
         UserError: the endpoint is broken, the hard cap is reached, or too many turns of the cell
             ended in an error; finished decisions are in the journal.
     """
-    endpoint: Endpoint | None = None  # one for all parts, which keeps the pace that it has found
+    endpoint: ChatEndpoint | None = None  # one for all parts: it keeps the pace that it found
     reasons: list[str | None] = []
     for part in cell.parts(LARGEST_BATCH if judge.settings["batch"] else PART):
         keys, decisions = keys_and_decisions(judge, form.prompt, part)

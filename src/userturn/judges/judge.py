@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
+from userturn.endpoints.budget import Account
+from userturn.endpoints.usage import Price
 from userturn.judges.batch_notes import cost_of_abandoned
-from userturn.judges.budget import Account
-from userturn.judges.usage import Price
 from userturn.judges.verdict import UserTurn
 from userturn.storage.parquet import PART, SLICE, slices
 

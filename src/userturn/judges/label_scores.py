@@ -13,13 +13,14 @@ from typing import Any, ClassVar, cast
 
 from userturn.config.entries import EndpointEntry
 from userturn.datasets.messages import Message
+from userturn.endpoints.http_errors import UnscoredError
+from userturn.endpoints.rate_limit import Pace
+from userturn.endpoints.response_body import read_parts
+from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.decisions import Said
-from userturn.judges.http_client import Endpoint
-from userturn.judges.http_errors import UnscoredError
 from userturn.judges.judge import Judge
 from userturn.judges.letter_prompt import LetterPrompt, letter_prompt, load_lettered_prompts
-from userturn.judges.parse_reply import Reply, UnclearReplyError, read_parts
-from userturn.judges.rate_limit import Pace
+from userturn.judges.parse_reply import Reply, UnclearReplyError
 from userturn.judges.reply_format import ReplyFormat
 from userturn.prompts.tokenize import TemplateError
 
@@ -29,7 +30,7 @@ DIGITS = 6  # of a log-probability in the journal
 
 
 @dataclass
-class LetterEndpoint(Endpoint):
+class LetterEndpoint(ChatEndpoint):
     """A vLLM server that is asked for the log-probabilities of letters.
 
     Attributes:
@@ -60,14 +61,14 @@ class LetterEndpoint(Endpoint):
         """The number of tokens in a reply: one for each order of the labels."""
         return len(self.prompt.systems)
 
-    def body(self, messages: Sequence[Message]) -> dict[str, Any]:
+    def body(self, asked: Sequence[Message]) -> dict[str, Any]:
         """Return the body of a request: the prompt with the labels in each order.
 
         Raises:
             UnscoredError: the template cannot show the conversation.
         """
         try:
-            prompts = self.prompt.token_ids(messages[-1])
+            prompts = self.prompt.token_ids(asked[-1])
         except TemplateError as error:
             raise UnscoredError(str(error), NOT_SHOWN) from None
         return {**self.fixed, "prompt": prompts}
@@ -81,10 +82,10 @@ class LetterEndpoint(Endpoint):
             names = [NAME.format(token_id) for token_id in self.letter_ids]
             scores = [[round(float(each[name]), DIGITS) for name in names] for each in found]
         except (LookupError, TypeError, ValueError):
-            return Reply(None, None, None, raw), {}
+            return Reply(None, None, None, self.redacted(raw)), {}
         model, usage = parsed.get("model"), parsed.get("usage")
         named = model if isinstance(model, str) else None
-        reply = Reply(json.dumps(scores), None, "stop", raw, named)
+        reply = Reply(json.dumps(scores), None, "stop", self.redacted(raw), named)
         return reply, usage if isinstance(usage, dict) else {}
 
 
@@ -128,11 +129,11 @@ def _in_words(mean: Mapping[str, float], on_letters: float) -> str:
 def letter_format(judge: Judge) -> ReplyFormat:
     """Return how a judge is asked for letters, and how its replies are read."""
 
-    def open_endpoint(url: str, n_at_once: int) -> Endpoint:
+    def open_endpoint(url: str, n_at_once: int) -> ChatEndpoint:
         settings = cast(EndpointEntry, judge.settings)
         prompt = letter_prompt(judge.settings)
         pace, ids = Pace(n_at_once), prompt.letter_ids
-        return LetterEndpoint(url, settings, None, None, pace, prompt=prompt, letter_ids=ids)
+        return LetterEndpoint(url, settings, None, pace, None, prompt=prompt, letter_ids=ids)
 
     prompt, _ = load_lettered_prompts(judge.settings)
     return ReplyFormat(prompt, open_endpoint, lambda reply: read_scores(reply, prompt.labels))

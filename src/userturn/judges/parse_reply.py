@@ -5,7 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from userturn.judges.verdict import REFUSED
+from userturn.endpoints.http_errors import REFUSED
+from userturn.endpoints.response_body import read_parts, without_surrogates
 
 # The whole text is one object, bare or in one code fence. A fence among other words may quote the
 # judged turn, so it never counts.
@@ -13,7 +14,6 @@ FENCED = re.compile(r"```(?:json)?[ \t\r]*\n(.*)\n?```", re.DOTALL)
 # Finish reasons, by the names of several providers; some add details after a colon.
 REFUSING = ("content_filter", "refusal", "safety", "recitation", "prohibited_content", "blocklist")
 CUT_OFF = ("length", "max_tokens", "model_length")
-SURROGATE = re.compile("[\ud800-\udfff]")
 THOUGHT = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
 
 
@@ -44,11 +44,6 @@ class Reply(NamedTuple):
     model: str | None = None
 
 
-def without_surrogates(text: str) -> str:
-    """Return a text that can be written as UTF-8: half a character becomes U+FFFD."""
-    return SURROGATE.sub("\ufffd", text)
-
-
 def read_reply(body: bytes) -> tuple[Reply, dict[str, Any]]:
     """Return the reply and the token usage in the body of a chat completion.
 
@@ -69,15 +64,6 @@ def read_reply(body: bytes) -> tuple[Reply, dict[str, Any]]:
     name = without_surrogates(model) if isinstance(model, str) and model else None
     reply = Reply(text, said, str(choice.get("finish_reason")), kept, name)
     return reply, usage if isinstance(usage, dict) else {}
-
-
-def read_parts(body: bytes) -> tuple[Any, str]:
-    """Return a body's JSON, None if it is none, and the body as text."""
-    raw = without_surrogates(body.decode(errors="replace"))
-    try:
-        return json.loads(body), raw
-    except (ValueError, RecursionError):
-        return None, raw
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.decide import Read
-from userturn.judges.http_client import Endpoint
 from userturn.judges.question import JudgePrompt
 
 
@@ -18,5 +18,5 @@ class ReplyFormat(NamedTuple):
     """
 
     prompt: JudgePrompt
-    open_endpoint: Callable[[str, int], Endpoint]
+    open_endpoint: Callable[[str, int], ChatEndpoint]
     read: Read

@@ -17,12 +17,12 @@ from typing import Any
 
 from userturn.errors import UserError
 from userturn.judges.asked import format_of
+from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.endpoint_verdicts import (
     ask_about_cell,
     keys_and_decisions,
     lacks_any,
 )
-from userturn.judges.http_client import Endpoint
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.pending_cells import judge_pending_cells
 from userturn.judges.reply_format import ReplyFormat
@@ -121,7 +121,7 @@ def _url(port: int) -> str:
 
 
 async def ask_about_cells(
-    judge: Judge, form: ReplyFormat, endpoint: Endpoint, cells: Sequence[CellToJudge]
+    judge: Judge, form: ReplyFormat, endpoint: ChatEndpoint, cells: Sequence[CellToJudge]
 ) -> None:
     """Ask a judge the missing questions about some cells."""
     for cell in cells:

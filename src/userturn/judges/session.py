@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from userturn.judges.budget import Account
+from userturn.endpoints.budget import Account
+from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.decide import Read
 from userturn.judges.decisions import Decisions
-from userturn.judges.http_client import Endpoint
 from userturn.logs import say
 
 
@@ -23,7 +23,7 @@ class Session:
         about: subject of the questions, for messages.
     """
 
-    endpoint: Endpoint
+    endpoint: ChatEndpoint
     read: Read
     decisions: Decisions
     account: Account

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 GENUINE = "genuine_followup"
-REFUSED = "the judge refused"  # as the reason of a verdict that is not there
-TOO_LONG = "the conversation is longer than the judge's context"  # the same
 ERROR = "judge error: "  # how the reason of a verdict begins that another attempt may bring
 
 

@@ -1,7 +1,7 @@
 """A judge of a study, by its name."""
 
+from userturn.endpoints.usage import Price
 from userturn.judges.judge import Judge
-from userturn.judges.usage import Price
 from userturn.study.grid import Grid
 
 

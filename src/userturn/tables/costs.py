@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.judges.account_files import read_accounts
-from userturn.judges.usage import Price, Spent, money
+from userturn.endpoints.account_files import read_accounts
+from userturn.endpoints.usage import Price, Spent, money
 from userturn.storage.parquet import Schema
 from userturn.tables.make_tables import Material
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.judges.verdict import REFUSED
+from userturn.endpoints.http_errors import REFUSED
 from userturn.stats.proportions import wilson
 from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_COLUMNS
 from userturn.storage.parquet import Schema, write_table

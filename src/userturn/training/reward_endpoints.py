@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from userturn.endpoints.http_errors import EndpointError
 from userturn.errors import UserError
+from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.endpoint_verdicts import open_endpoint
-from userturn.judges.http_client import Endpoint
-from userturn.judges.http_errors import EndpointError
 from userturn.judges.judge import Judge
 from userturn.judges.parse_reply import Reply
 from userturn.training.simulated_user import Conversation, Endpoints
@@ -20,7 +20,7 @@ INTERACTIVITY_SCHEMA = {
 }
 
 
-def _opened(judge: Judge, what: str) -> Endpoint:
+def _opened(judge: Judge, what: str) -> ChatEndpoint:
     """Return a judge's endpoint for one use, with the form of reply that this use needs."""
     n_at_once = judge.settings["concurrency"]
     endpoint = open_endpoint(judge, INTERACTIVITY_SCHEMA, n_at_once)
@@ -28,7 +28,7 @@ def _opened(judge: Judge, what: str) -> Endpoint:
 
 
 async def _all_replies(
-    endpoint: Endpoint, judge: Judge, asked: Sequence[Conversation], cell: str
+    endpoint: ChatEndpoint, judge: Judge, asked: Sequence[Conversation], cell: str
 ) -> list[Reply]:
     limit = asyncio.Semaphore(judge.settings["concurrency"])
 

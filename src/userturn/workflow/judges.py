@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from userturn.endpoints.api_keys import read_key
 from userturn.errors import UserError
-from userturn.judges.api_keys import read_key
 from userturn.slurm.resources import Resources
 from userturn.storage.atomic_files import read_identity
 from userturn.storage.hashing import fingerprint

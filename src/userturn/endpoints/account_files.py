@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from userturn.judges.usage import Price, Spent, money
+from userturn.endpoints.usage import Price, Spent, money
 from userturn.storage.journal import decode_line
 from userturn.storage.locks import is_held
 

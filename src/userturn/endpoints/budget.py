@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
+from userturn.endpoints.account_files import SLOT, read_accounts
+from userturn.endpoints.usage import Price, Spent, metered, money
 from userturn.errors import UserError
-from userturn.judges.account_files import SLOT, read_accounts
-from userturn.judges.usage import Price, Spent, metered, money
 from userturn.storage.journal import encode_line
 from userturn.storage.locks import alone
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from userturn.judges.model_names import is_other_model
+from userturn.endpoints.model_names import is_other_model
 
 SAME = [
     ("gpt-5.4-mini", "gpt-5.4-mini-2026-03-17"),

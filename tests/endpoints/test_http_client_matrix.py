@@ -21,9 +21,10 @@ from tests.support.faults.usages import USAGES
 from tests.support.faults.wrappings import WRAPPINGS
 from tests.support.judge_server import judge_server
 from tests.support.judged_cell import PRICE, cell, judge, spent, verdicts_of
+from userturn.endpoints import http_client, http_errors
+from userturn.endpoints.usage import money
 from userturn.errors import UserError
-from userturn.judges import batch_api, http_client, http_errors
-from userturn.judges.usage import money
+from userturn.judges import batch_api
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,9 @@ import pytest
 from tests.support.batch_server import BatchServer
 from tests.support.judge_server import GENUINE, USAGE, Asked, completion, http, judge_server
 from tests.support.judged_cell import cell, judge, spent, verdicts_of
+from userturn.endpoints import http_client, http_errors
 from userturn.errors import UserError
-from userturn.judges import batch_api, http_client, http_errors
+from userturn.judges import batch_api
 from userturn.judges.serve import running
 
 pytestmark = pytest.mark.slow

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from userturn.judges.verdict import REFUSED, TOO_LONG
-
+# Why a judge gives no verdict: reasons in journals and tables.
+REFUSED = "the judge refused"
+TOO_LONG = "the conversation is longer than the judge's context"
 LONGEST_RETRY_AFTER = 300.0  # seconds
 TRY_AGAIN = (408, 409, 425, 429)  # beside 5xx
 NO_MONEY = re.compile(

@@ -16,8 +16,8 @@ from tests.support.faults.providers import PROVIDERS
 from tests.support.judge_server import GENUINE, USAGE, Asked, JudgeServer, http, judge_server
 from tests.support.judged_cell import cell, judge, verdicts_of
 from userturn.judges import batch_api
+from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.endpoint_verdicts import json_format, questions_about
-from userturn.judges.http_client import Endpoint
 from userturn.judges.judge import Judge
 from userturn.judges.parse_reply import read_reply
 from userturn.judges.question import load_prompt
@@ -55,7 +55,7 @@ def one_of(results: Path, server: JudgeServer, **changes: Any) -> Judge:
     return judge(results, server.url, key_variable="JUDGE_KEY", **changes)
 
 
-def endpoint_of(one: Judge) -> Endpoint:
+def endpoint_of(one: Judge) -> ChatEndpoint:
     return json_format(one).open_endpoint(one.settings["base_url"], 1)
 
 

@@ -1,7 +1,7 @@
-"""An OpenAI-compatible endpoint: one question in, one reply out, with retries.
+"""An OpenAI-compatible endpoint: one request in, one reply out, with retries.
 
-Chat completions are posted with aiohttp and not with the openai client, which costs 4 ms of CPU
-instead of 0.3 ms and an import of 2 s, and reads a body of any size. The wire format is the same.
+Requests are posted with aiohttp and not with the openai client, which costs 4 ms of CPU instead of
+0.3 ms and an import of 2 s, and reads a body of any size. The wire format is the same.
 """
 
 import asyncio
@@ -9,18 +9,16 @@ import json
 import random
 import re
 import time
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import aiohttp
 
-from userturn.config.entries import EndpointEntry
-from userturn.datasets.messages import Message
-from userturn.judges.api_keys import without_key
-from userturn.judges.budget import Account
-from userturn.judges.http_errors import (
+from userturn.config.entries import ServerEntry
+from userturn.endpoints.api_keys import without_key
+from userturn.endpoints.budget import Account
+from userturn.endpoints.http_errors import (
     EndpointError,
     NotSentError,
     RetriableError,
@@ -29,11 +27,11 @@ from userturn.judges.http_errors import (
     error_of,
     retry_after,
 )
-from userturn.judges.model_names import is_other_model
-from userturn.judges.parse_reply import Reply, read_reply, without_surrogates
-from userturn.judges.rate_limit import Pace
-from userturn.judges.request_slots import one_slot
-from userturn.judges.usage import at_most, most_written
+from userturn.endpoints.model_names import is_other_model
+from userturn.endpoints.rate_limit import Pace
+from userturn.endpoints.request_slots import one_slot
+from userturn.endpoints.response_body import without_surrogates
+from userturn.endpoints.usage import at_most
 from userturn.logs import say
 
 LARGEST_BODY = 1_000_000  # bytes read of a reply
@@ -47,26 +45,53 @@ LONG_WAIT = 30.0  # seconds from which a wait is announced
 HERE = re.compile(r"https?://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?:[:/]|$)")
 
 
+class Named(Protocol):
+    """A reply that says which model gave it, or None."""
+
+    @property
+    def model(self) -> str | None:
+        """The endpoint's name of the model."""
+
+
+Asked = TypeVar("Asked")
+Replied = TypeVar("Replied", bound=Named)
+
+
 @dataclass
-class Endpoint:
-    """An open connection to a judge's endpoint.
+class Endpoint(ABC, Generic[Asked, Replied]):
+    """An open connection to an endpoint.
 
     Attributes:
         url: URL of its API, up to `/v1`.
-        settings: the judge's complete entry.
-        response_format: field of the request's body, or None.
+        settings: the complete entry of the judge or model.
         key: sent as a bearer token, and never shown.
-        pace: how many questions may be in flight.
+        pace: how many requests may be in flight.
     """
 
     url: str
-    settings: EndpointEntry
-    response_format: Mapping[str, Any] | None
+    settings: ServerEntry
     key: str | None
     pace: Pace
-    path: ClassVar[str] = "chat/completions"
-    _session: aiohttp.ClientSession | None = None
-    _other_models: set[str] = field(default_factory=set)
+    path: ClassVar[str]
+    _session: aiohttp.ClientSession | None = field(default=None, init=False)
+    _other_models: set[str] = field(default_factory=set, init=False)
+
+    @abstractmethod
+    def body(self, asked: Asked) -> dict[str, Any]:
+        """Return the body of a request."""
+
+    @abstractmethod
+    def read(self, received: bytes) -> tuple[Replied, dict[str, Any]]:
+        """Return the reply and the token usage in a response's body."""
+
+    @abstractmethod
+    def unread(self, received: bytes) -> Replied:
+        """Return the reply in the beginning of a body that is too large to read."""
+
+    @property
+    @abstractmethod
+    def max_output(self) -> int:
+        """The largest number of tokens in a reply."""
 
     async def __aenter__(self) -> Self:
         """Open the connection pool."""
@@ -92,32 +117,12 @@ class Endpoint:
         """Whether the endpoint is on this machine, which a proxy could not reach."""
         return HERE.match(self.url) is not None
 
-    @cached_property
-    def fixed(self) -> dict[str, Any]:
-        """The fields of every request's body except its messages."""
-        body = {"model": self.settings["model"], **self.settings["settings"]}
-        form = self.response_format
-        return body if form is None else body | {"response_format": form}
-
-    def body(self, messages: Sequence[Message]) -> dict[str, Any]:
-        """Return the body of a request."""
-        return {**self.fixed, "messages": list(messages)}
-
-    def read(self, received: bytes) -> tuple[Reply, dict[str, Any]]:
-        """Return the reply and the token usage in a response's body."""
-        return read_reply(received)
-
-    @property
-    def max_output(self) -> int:
-        """The largest number of tokens in a reply."""
-        return most_written(self.settings)
-
     def redacted(self, text: str, length: int = KEPT) -> str:
         """Return a text without the key, cut to a length."""
         text = without_key(text, self.key)
         return text if len(text) <= length else f"{text[:length]}[…]"
 
-    def other_name(self, reply: Reply) -> str | None:
+    def other_name(self, reply: Replied) -> str | None:
         """Return the name of the model that replied if it is not the requested one, else None.
 
         A different model is reported once; a snapshot of the requested model is not different.
@@ -134,14 +139,14 @@ class Endpoint:
             )
         return name
 
-    async def complete(self, messages: Sequence[Message], account: Account) -> Reply:
-        """Return the reply to a conversation, after as many attempts as the entry allows.
+    async def complete(self, asked: Asked, account: Account) -> Replied:
+        """Return the reply to a request, after as many attempts as the entry allows.
 
         Raises:
             EndpointError: no reply; a later attempt may get one.
             CapReachedError: one more request could pass the hard cap.
         """
-        body = json.dumps(self.body(messages)).encode()
+        body = json.dumps(self.body(asked)).encode()
         n_timeouts, slots = 0, account.folder / "in_flight" / account.judge
         for attempt in range(1, self.settings["attempts"] + 1):
             await self.pace.pause()
@@ -161,7 +166,7 @@ class Endpoint:
                 return reply
         raise AssertionError("an entry allows at least one attempt")
 
-    async def _attempt(self, body: bytes, account: Account) -> Reply:
+    async def _attempt(self, body: bytes, account: Account) -> Replied:
         """Send one request, counted before it is sent and settled however it ends."""
         most = at_most(len(body), self.max_output)
         while not account.send(most):
@@ -176,13 +181,13 @@ class Endpoint:
                 self._refuse(response, received)
             self.pace.answered(time.monotonic() - began)
             if not is_whole:
-                return Reply(None, None, None, self.redacted(received.decode(errors="replace")))
+                return self.unread(received)
             reply, usage = self.read(received)
             if (found := error_in(received)) is not None:
                 status, told = found
                 shown = f"an error in a reply: {self.redacted(without_surrogates(told), 300)}"
                 raise error_of(status, told, shown)
-            return reply._replace(raw=self.redacted(reply.raw))
+            return reply
         except NotSentError:
             was_sent = False
             raise

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from userturn.endpoints.api_keys import SHORTEST_KEY, read_key, without_key
 from userturn.errors import UserError
-from userturn.judges.api_keys import SHORTEST_KEY, read_key, without_key
 
 KEY = "sk-proj/Canary+7a1c90_xyz=="
 characters = st.characters(min_codepoint=33, max_codepoint=126)

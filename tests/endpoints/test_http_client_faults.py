@@ -15,8 +15,8 @@ from tests.support.judge_server import (
     judge_server,
 )
 from tests.support.judged_cell import cell, judge, verdicts_of
+from userturn.endpoints import http_client
 from userturn.errors import UserError
-from userturn.judges import http_client
 
 pytestmark = pytest.mark.slow
 

@@ -1,0 +1,51 @@
+"""A judge's endpoint for chat completions: one conversation in, one reply out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from userturn.config.entries import EndpointEntry
+from userturn.datasets.messages import Message
+from userturn.endpoints.http_client import Endpoint
+from userturn.endpoints.usage import most_written
+from userturn.judges.parse_reply import Reply, read_reply
+
+
+@dataclass
+class ChatEndpoint(Endpoint[Sequence[Message], Reply]):
+    """An open connection to a judge's endpoint.
+
+    Attributes:
+        settings: the judge's complete entry.
+        response_format: field of the request's body, or None.
+    """
+
+    settings: EndpointEntry
+    response_format: Mapping[str, Any] | None
+    path: ClassVar[str] = "chat/completions"
+
+    @cached_property
+    def fixed(self) -> dict[str, Any]:
+        """The fields of every request's body except its messages."""
+        body = {"model": self.settings["model"], **self.settings["settings"]}
+        form = self.response_format
+        return body if form is None else body | {"response_format": form}
+
+    def body(self, asked: Sequence[Message]) -> dict[str, Any]:
+        """Return the body of a request."""
+        return {**self.fixed, "messages": list(asked)}
+
+    def read(self, received: bytes) -> tuple[Reply, dict[str, Any]]:
+        """Return the reply and the token usage in a response's body."""
+        reply, usage = read_reply(received)
+        return reply._replace(raw=self.redacted(reply.raw)), usage
+
+    def unread(self, received: bytes) -> Reply:
+        """Return a reply without content."""
+        return Reply(None, None, None, self.redacted(received.decode(errors="replace")))
+
+    @property
+    def max_output(self) -> int:
+        """The largest number of tokens in a reply."""
+        return most_written(self.settings)
