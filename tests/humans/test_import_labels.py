@@ -15,7 +15,7 @@ from userturn.humans.import_labels import (
     import_annotations,
     read_annotations,
 )
-from userturn.humans.label_files import rows_of_file
+from userturn.humans.label_files import UNSURE, rows_of_file
 from userturn.humans.task_page import label_studio_tasks
 
 KEY = key_of(*study([LABELS[3]] * 4 + [LABELS[4]] * 2), per_stratum=2)
@@ -166,6 +166,14 @@ def label_studio_export(labels: list[str], completed_by: Any = 7) -> list[dict[s
                             "type": "textarea",
                             "origin": "manual",
                         },
+                        {
+                            "value": {"choices": [UNSURE]},
+                            "id": "eF5",
+                            "from_name": "unsure",
+                            "to_name": "turn",
+                            "type": "choices",
+                            "origin": "manual",
+                        },
                     ],
                     "was_cancelled": False,
                     "ground_truth": False,
@@ -211,6 +219,7 @@ def test_label_studio_round_trip_gives_back_the_labels(tmp_path: Path) -> None:
     assert reading.problems == []
     assert [row.label for row in reading.rows] == given
     assert reading.rows[0][2:6] == ("label-studio-7", IDS[0], LABELS[0], "a note\nanother")
+    assert reading.rows[0][6:] == (True, 4.288)
 
 
 def test_label_studio_export_of_several_people_is_expected(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_page_holds_every_turn_in_the_order_of_opaque_ids() -> None:
 
 def test_data_of_the_page_is_nothing_but_what_annotators_may_see() -> None:
     assert set(data_of(PAGE)) == {
-        *("round", "digest", "labels", "rules", "ours", "items", "practice"),
+        *("round", "guide", "digest", "labels", "rules", "ours", "items", "practice"),
     }
     assert data_of(PAGE)["items"][0]["conversation"][-1] == {
         "role": "assistant",
@@ -105,9 +105,20 @@ def test_label_studio_interface_names_what_its_tasks_hold() -> None:
     assert {value.removeprefix("$") for value in values} <= set(
         label_studio_tasks("first", SHOWN)[0]["data"]
     )
-    (choices,) = view.findall("Choices")
+    (choices,) = view.findall("Choices[@name='label']")
     assert [choice.get("value") for choice in choices] == LABELS
     assert choices.get("toName") in {element.get("name") for element in view}
+
+
+def test_label_studio_reads_lines_as_they_are_and_the_guide_of_the_page() -> None:
+    items = SHOWN.head(1).with_columns(
+        conversation=pl.Series([[{"role": "user", "text": "One.\n\n  Two."}]])
+    )
+    (task,) = label_studio_tasks("first", items)
+    assert task["data"]["conversation"].endswith("User\nOne.\n\n  Two.")
+    view = fromstring(label_studio_config(RUBRIC))
+    assert view.find("Paragraphs") is None  # it joins lines and shows a time at each message
+    assert set(data_of(PAGE)["guide"]) <= {header.get("value") for header in view.iter("Header")}
 
 
 def test_label_studio_tasks_hold_one_task_a_turn() -> None:

@@ -47,8 +47,10 @@ def read_on_the_page() -> tuple[str, str]:
 def read_in_label_studio() -> tuple[str, str]:
     view = fromstring(label_studio_config(RUBRIC))
     headers = [str(header.get("value")) for header in view.findall("Header")]
-    choices = [f"- {c.get('value')}: {c.get('hint')}" for c in view.iter("Choice")]
-    return headers[2], " ".join(choices)
+    names = [str(choice.get("value")) for choice in view.findall("Choices[@name='label']/Choice")]
+    criteria = [f"- {text}" for text in headers if text.partition(":")[0] in names]
+    (rules,) = [text for text in headers if text == joined(RUBRIC.rules)]
+    return rules, " ".join(criteria)
 
 
 def test_judges_people_and_label_studio_read_the_same_words() -> None:

@@ -11,13 +11,14 @@ from userturn.storage.csv_cells import as_written
 
 COLUMNS = ("round", "annotator", "id", "label", "notes")
 TRUE = ("true", "1", "yes")
+UNSURE = "Not sure about this label"  # a choice in Label Studio's interface
 
 
 class Row(NamedTuple):
     """One label in a file, and its place.
 
     `unsure` and `seconds` say whether the annotator was unsure and how long the turn was on screen;
-    files of Label Studio and of older pages lack them.
+    files of older pages lack them.
     """
 
     where: str
@@ -35,8 +36,9 @@ def _text(value: Any) -> str:
 
 
 def _row(where: str, values: Mapping[str, Any], **known: Any) -> Row:
-    texts = (_text(known.get(name, values.get(name))) for name in COLUMNS)
-    unsure, seconds = _text(values.get("unsure")).lower(), _text(values.get("seconds"))
+    found = {**values, **known}
+    texts = (_text(found.get(name)) for name in COLUMNS)
+    unsure, seconds = _text(found.get("unsure")).lower(), _text(found.get("seconds"))
     return Row._make([where, *texts, unsure in TRUE if unsure else None, _number(seconds)])
 
 
@@ -102,6 +104,8 @@ def _rows_of_label_studio(path: Path, tasks: Sequence[Mapping[str, Any]]) -> Ite
                 annotator=_annotator(annotation.get("completed_by")),
                 label=" and ".join(labels),
                 notes="\n".join(_choice(result, "notes", "text")),
+                unsure=UNSURE in _choice(result, "unsure", "choices"),
+                seconds=annotation.get("lead_time"),
             )
 
 

@@ -6,20 +6,27 @@ and the turn, and nothing else.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import polars as pl
 
 from userturn.html.page import FOLDER, embedded, policy, read_page
+from userturn.humans.label_files import UNSURE
 from userturn.humans.practice import ABOUT, PracticeTurn, practice_turns
 from userturn.judges.rubric import Rubric, described, note_on_ours, read_rubric
 from userturn.storage.atomic_files import write_text
 from userturn.storage.hashing import fingerprint
 
-# In this order: each uses definitions of those before it.
-SCRIPTS = ["work", "turn", "files", "practice", "page"]
+GUIDE = (
+    "Read the conversation, then the turn below it, which stands where the user's next message "
+    "would be. Choose one label, using the descriptions below. Who or what wrote a turn is hidden "
+    "on purpose, and the order is shuffled.",
+    "⟦mark⟧ replaces a control sequence, ⟦assistant⟧ one that opens that role, and ⟦U+…⟧ an "
+    "invisible character. Text that looks cut off was cut at a length limit.",
+)
+SCRIPTS = ["work", "turn", "files", "practice", "page"]  # each uses those before it
 
 
 def page(
@@ -41,6 +48,7 @@ def page(
     )
     data = {
         "round": round_name,
+        "guide": GUIDE,
         "digest": fingerprint(items["id"].to_list()),
         "labels": [
             {"name": name, "criterion": label["criterion"], "described": described(label)}
@@ -62,10 +70,7 @@ def label_studio_tasks(round_name: str, items: pl.DataFrame) -> list[dict[str, A
             "data": {
                 "turn_id": row["id"],
                 "round": round_name,
-                "conversation": [
-                    {"author": message["role"], "text": message["text"]}
-                    for message in row["conversation"]
-                ],
+                "conversation": "\n\n".join(map(_headed, row["conversation"])),
                 "turn": row["turn"] or "(the turn is empty)",
             }
         }
@@ -73,24 +78,32 @@ def label_studio_tasks(round_name: str, items: pl.DataFrame) -> list[dict[str, A
     ]
 
 
+def _headed(message: Mapping[str, str]) -> str:
+    """Return a message under its author; Label Studio's dialogues would join its lines."""
+    return f"──────── {message['role'].capitalize()}\n{message['text']}"
+
+
 def label_studio_config(rubric: Rubric) -> str:
-    """Return Label Studio's labelling interface: conversation, turn, rules, one choice, notes."""
+    """Return Label Studio's labelling interface: conversation, turn, one choice, notes, guide.
+
+    The criteria are text on the screen, as on the page; `Text` keeps line breaks.
+    """
     view = Element("View")
     SubElement(view, "Header", value="Conversation")
-    SubElement(
-        view, "Paragraphs", name="conversation", value="$conversation", layout="dialogue",
-        nameKey="author", textKey="text",
-    )  # fmt: skip
+    SubElement(view, "Text", name="conversation", value="$conversation")
     SubElement(view, "Header", value="The next user turn: what is it?")
     SubElement(view, "Text", name="turn", value="$turn")
-    for text in (rubric.rules, note_on_ours(rubric)):
-        if text:
-            SubElement(view, "Header", value=" ".join(text.split()), size="6")
     choices = SubElement(
         view, "Choices", name="label", toName="turn", choice="single", required="true"
     )
-    for number, (name, label) in enumerate(rubric.labels.items(), start=1):
-        SubElement(choices, "Choice", value=name, hint=described(label), hotkey=str(number))
+    for number, name in enumerate(rubric.labels, start=1):
+        SubElement(choices, "Choice", value=name, hotkey=str(number))
+    criteria = [f"{name}: {described(label)}" for name, label in rubric.labels.items()]
+    for text in (*criteria, rubric.rules, note_on_ours(rubric), *GUIDE):
+        if text:
+            SubElement(view, "Header", value=" ".join(text.split()), size="6")
+    unsure = SubElement(view, "Choices", name="unsure", toName="turn", choice="multiple")
+    SubElement(unsure, "Choice", value=UNSURE, hotkey="s")
     SubElement(
         view, "TextArea", name="notes", toName="turn", placeholder="notes, optional", rows="2"
     )

@@ -9,6 +9,11 @@ function build() {
     example.append(name, `: ${label.described}`);
     at("examples").append(example);
   });
+  at("guide").append(...data.guide.map((text) => {
+    const paragraph = document.createElement("p");
+    paragraph.textContent = text;
+    return paragraph;
+  }));
   at("rules").textContent = data.rules;
   at("ours").textContent = data.ours;
   at("undo").addEventListener("click", undo);
