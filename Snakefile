@@ -2,15 +2,17 @@
 
 from snakemake.utils import min_version
 
+from userturn.config.installation import config_files
 from userturn.workflow.artifacts import targets
 from userturn.workflow.startup import WILDCARDS, begin, open_study
 from userturn.workflow.wildcards import by_wildcards
 
 min_version("9.0")
-begin(["config.yaml", *workflow.overwrite_configfiles], workflow.is_main_process)
+begin([*config_files(), *workflow.overwrite_configfiles], workflow.is_main_process)
 
+for path in config_files():
 
-configfile: "config.yaml"
+    configfile: str(path)
 
 
 study = open_study(config)

@@ -12,7 +12,7 @@ from userturn.figures.failure_profiles import failure_profiles
 from userturn.figures.grid_overview import grid_overview
 from userturn.figures.perturbation_effects import perturbation_effects
 from userturn.figures.rates_by_temperature import rates_by_temperature
-from userturn.figures.theme import ceiling, save
+from userturn.figures.theme import ceiling, renumbered, save
 from userturn.tables.families import families_table
 
 FAMILIES = families_table({"m": {}, "a-7b": {}, "a-70b": {}}, {})
@@ -193,6 +193,12 @@ def test_drawing_twice_is_byte_equal(tmp_path: Path) -> None:
         )
     for end in (".vl.json", ".svg", ".png"):
         assert (tmp_path / f"a{end}").read_bytes() == (tmp_path / f"b{end}").read_bytes()
+
+
+def test_a_picture_does_not_tell_how_many_were_drawn_before_it() -> None:
+    drawn = '<linearGradient id="gradient_7"/><g fill="url(#gradient_7)" clip-path="url(#clip12)"/>'
+    first = '<linearGradient id="gradient_0"/><g fill="url(#gradient_0)" clip-path="url(#clip0)"/>'
+    assert renumbered(drawn) == first == renumbered(first)
 
 
 def test_floor_of_a_cell_is_drawn_at_its_rate_and_named_in_the_subtitle() -> None:

@@ -30,6 +30,12 @@ RUN_HERE = {
 }
 RUN_BY_CI = {"make setup", "make demo", "make test", "make check", "bash .ci/run"}
 RUN_ELSEWHERE = {
+    "userturn new my-study": "test_new_study.py",
+    "snakemake --cores 2": "test_new_study.py",
+    "snakemake --snakefile my-study/Snakefile --directory my-study --cores 2": "test_new_study.py",
+    "userturn remake results.zip --to remade": "tests/remake/test_remake.py",
+    "userturn remake results.zip --to anew --sweep": "tests/remake/test_sweep.py, to its dry run",
+    "userturn compare results.zip anew/results": "tests/remake/test_remake.py, with the same study",
     "make test-slurm": "CI, in a smaller form",
     "make test-fast": "a part of make test",
     "userturn doctor": "tests/slurm/test_slurm.py",

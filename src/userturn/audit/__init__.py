@@ -26,6 +26,5 @@ rerun_requests.py: runs requests of a finished study again.
 rerun_sample.py: draws the rows to run again and counts equal results.
 run.py: runs every check on a results folder or an archive.
 table_diff.py: describes how two tables differ without quoting a dataset.
-trust.py: what a record alone cannot authorise: sending a key, running a model's code.
 write_audit.py: writes an audit as text, JSON and a page.
 """

@@ -13,12 +13,13 @@ import polars as pl
 from userturn.audit.check_sources import is_at_hand
 from userturn.audit.check_verdicts import check_verdicts_in
 from userturn.audit.findings import Finding, Note
-from userturn.audit.pair import FAULTS, BrokenError, Pair, compared
+from userturn.audit.pair import BrokenError, Pair, compared
 from userturn.controls.control_turn import MADE_WITH_TEXTS
 from userturn.controls.hard_failures import parse_texts
 from userturn.controls.human_turns import human_turns
 from userturn.controls.labelled_turns import labelled_items, labelled_turns, read_labelled
 from userturn.controls.planted import other_answers, planted_turns
+from userturn.provenance.study_files import FAULTS
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.inputs import HARD_FAILURES, LABELLED_TURNS
 from userturn.study.record import StudyRecord

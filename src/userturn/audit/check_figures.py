@@ -4,20 +4,17 @@ Pictures made of it are checked by hash and chain: other versions of a font draw
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import altair
 
 from userturn.audit.findings import Finding, remake
-from userturn.audit.pair import FAULTS
-from userturn.figures.confusion import draw_confusion
-from userturn.figures.draw import draw_figures
-from userturn.provenance.study_files import Files
+from userturn.provenance.study_files import FAULTS, Files
+from userturn.remake.make_again import Remaking
 from userturn.storage.atomic_files import read_artifact
-from userturn.study.inputs import RUBRIC
 from userturn.study.record import StudyRecord
-from userturn.workflow.registry import figures_of
 from userturn.workflow.study import Study
 
 ENDING = ".vl.json"
@@ -35,14 +32,12 @@ def check_figures(
         broken: artifacts that were already reported as missing or altered.
     """
     with TemporaryDirectory(prefix="userturn-") as folder:
+        here = Remaking(files, record, study, Path(folder), from_made=False)
         for rule in study.figures.rules:
-            needed = {path for paths in study.figures.inputs_of(rule).values() for path in paths}
-            if broken.isdisjoint(needed) and _is_of_this_altair(files, rule):
-                try:
-                    _draw(files, record, study, rule, Path(folder))
-                except FAULTS:
-                    continue  # found with the tables
-        for made in sorted(Path(folder).glob(f"*{ENDING}")):
+            if broken.isdisjoint(here.needs(rule)) and _is_of_this_altair(files, rule):
+                with suppress(*FAULTS):  # found with the tables
+                    here.draw(rule, ENDING)
+        for made in sorted(Path(folder).glob(f"results/figures/*{ENDING}")):
             path = f"results/figures/{made.name}"
             there = files.at(path)
             if path in broken or read_artifact(there) != read_artifact(made):
@@ -55,18 +50,3 @@ def check_figures(
 def _is_of_this_altair(files: Files, rule: str) -> bool:
     made = (files.records.get(f"results/provenance/{rule}.json") or {}).get("made", {})
     return bool(made.get("versions", {}).get("altair") == altair.__version__)
-
-
-def _draw(files: Files, record: StudyRecord, study: Study, rule: str, folder: Path) -> None:
-    """Write the Vega-Lite of a rule's figures again."""
-    paths = {name: [str(folder / f"{name}{ENDING}")] for name in figures_of(rule)}
-    identity = study.figures.identity_of(rule)
-    if rule != "draw_confusion":
-        inputs = study.figures.inputs_of(rule)
-        tables = {name: str(files.at(found[0])) for name, found in inputs.items()}
-        draw_figures(study.grid, identity, tables, paths)
-    else:
-        rubric = folder / "rubric.yaml"
-        rubric.write_text(record.contents.texts[RUBRIC])
-        confusion = str(files.at("results/tables/confusion.parquet"))
-        draw_confusion(identity, confusion, str(rubric), paths["confusion"])

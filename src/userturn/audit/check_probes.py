@@ -11,11 +11,12 @@ from typing import Any
 import polars as pl
 
 from userturn.audit.findings import Finding, remake
-from userturn.audit.pair import FAULTS, BrokenError, Pair
+from userturn.audit.pair import BrokenError, Pair
 from userturn.datasets.prepare import read_items
 from userturn.generation.shards import next_in_hash_order
 from userturn.prompts.perturbations import Context, Donor, answer_for_readers, needs_donor, perturb
 from userturn.prompts.tokenize import TemplateError
+from userturn.provenance.study_files import FAULTS
 from userturn.storage.hashing import canonical_json
 from userturn.study.cells import Cell, files_of
 

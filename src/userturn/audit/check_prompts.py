@@ -15,9 +15,9 @@ import polars as pl
 
 from userturn.audit.check_probes import OWN_ANSWER, own_answers
 from userturn.audit.findings import Finding, Note, remake
-from userturn.audit.pair import FAULTS, place_of
+from userturn.audit.pair import place_of
 from userturn.audit.table_diff import difference
-from userturn.audit.trust import check_code_may_run
+from userturn.config.trust import check_code_may_run
 from userturn.errors import UserError
 from userturn.generation.ask_engine import to_record
 from userturn.generation.describe_model import tokenizer_identity
@@ -28,6 +28,7 @@ from userturn.models.completion import Completion
 from userturn.models.fetch import folder_at_hand
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
+from userturn.provenance.study_files import FAULTS
 from userturn.study.cells import files_of
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity

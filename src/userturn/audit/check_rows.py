@@ -10,11 +10,12 @@ from typing import Any
 import polars as pl
 
 from userturn.audit.findings import Finding, remake
-from userturn.audit.pair import FAULTS, BrokenError, Pair
+from userturn.audit.pair import BrokenError, Pair
 from userturn.audit.table_diff import Wrong
 from userturn.generation.collect import answers_of, user_turns_of
 from userturn.models.requests import request_key
 from userturn.models.seeds import derive_seed
+from userturn.provenance.study_files import FAULTS
 from userturn.storage.hashing import short_hash
 from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
 from userturn.study.cells import Cell, files_of

@@ -14,12 +14,13 @@ import polars as pl
 import yaml
 
 from userturn.audit.findings import Finding, Note
-from userturn.audit.pair import FAULTS, compared, place_of
+from userturn.audit.pair import compared, place_of
 from userturn.datasets.fetch import at_hand, complete, shaping
 from userturn.datasets.prepare import items_table
 from userturn.humans.import_labels import annotations_table, read_annotations
 from userturn.models.fetch import PACKAGE, local_path
 from userturn.models.weights import changed_weights
+from userturn.provenance.study_files import FAULTS
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.study.grid import Grid
 from userturn.study.inputs import RUBRIC

@@ -7,13 +7,14 @@ import numpy as np
 import polars as pl
 
 from userturn.audit.findings import Finding, Note, remake
-from userturn.audit.pair import FAULTS, BrokenError, Pair, place_of
+from userturn.audit.pair import BrokenError, Pair, place_of
 from userturn.audit.table_diff import difference
 from userturn.grading.verifiers import answers_to_grade, grade_answers, grades_table
 from userturn.humans.sample import human_sample
 from userturn.judges.judge import CellToJudge
 from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of
+from userturn.provenance.study_files import FAULTS
 from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
 from userturn.study.cells import Cell, files_of
 from userturn.study.judge import judge_of

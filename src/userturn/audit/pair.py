@@ -12,22 +12,13 @@ import polars as pl
 from userturn.audit.findings import Finding, remake
 from userturn.audit.table_diff import difference
 from userturn.errors import UserError
+from userturn.provenance.study_files import FAULTS
 from userturn.storage.journal_table import read_outcomes
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
 
 KEPT = 4  # tables in memory
-# What a table raises that was altered together with its hash.
-FAULTS = (
-    UserError,
-    OSError,
-    pl.exceptions.PolarsError,
-    pl.exceptions.PanicException,
-    LookupError,
-    TypeError,
-    ValueError,
-)
 
 
 class BrokenError(Exception):

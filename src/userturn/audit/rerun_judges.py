@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from userturn.audit.rerun_sample import Reruns, SampledRow, draw_rows_by, rerun_table
-from userturn.audit.trust import check_key_may_be_sent
+from userturn.config.trust import check_key_may_be_sent
 from userturn.datasets.prepare import read_items
 from userturn.endpoints.account_files import read_accounts
 from userturn.endpoints.usage import Spent, money

@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 
 from userturn.audit.rerun_sample import Reruns, SampledRow, draw_rows_by, rerun_table
-from userturn.audit.trust import check_code_may_run
 from userturn.config.entries import ModelEntry
+from userturn.config.trust import check_code_may_run
 from userturn.datasets.prepare import read_items
 from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, to_record

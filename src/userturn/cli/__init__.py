@@ -9,10 +9,12 @@ format_rates.py: the lines that `userturn rates` prints.
 judge_calls.py: how often each judge of a planned study is asked.
 likelihood.py: `userturn likelihood`: scores human follow-ups with one model.
 main.py: the argument parser, which finds each command's module.
+new.py: `userturn new`: a folder of its own for a study.
 plan.py: `userturn plan`: requests, prompts and estimated cost before a run.
 power.py: `userturn power`: items, samples and labels that a study needs.
 rates.py: `userturn rates`: rates, controls and judges of a finished study.
 rejudge.py: `userturn rejudge`: asks a judge again about unscored turns.
+remake.py: `userturn remake`: makes a finished study again from its folder or archive.
 scoring_size.py: how many requests and tokens the scores of a planned study need.
 smallest_effect.py: the smallest change that a planned study can see.
 status.py: `userturn status`: progress of a running study.

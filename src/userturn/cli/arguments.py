@@ -7,7 +7,7 @@ from typing import Any
 
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError, near_miss
-from userturn.config.load import load_config
+from userturn.config.load import load_study
 from userturn.models.fetch import local_path
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
@@ -29,7 +29,7 @@ def chosen_grid(configfiles: Sequence[str], results: Path) -> Grid:
     """Return the grid of the files given, else of the folder's own record, else of config.yaml."""
     if not configfiles and (results / RECORD).is_file():
         return read_study_record(results).grid(results)
-    config = load_config(["config.yaml", *configfiles])
+    config = load_study(configfiles)
     check_study(config)
     return Grid(config, results)
 

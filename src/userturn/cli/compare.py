@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from userturn.errors import UserError
+from userturn.export.read_archive import opened
 from userturn.stats.multiple_tests import holm
 from userturn.storage.atomic_files import read_identity
 from userturn.storage.key_columns import JUDGED_CELL_KEYS
@@ -18,13 +19,14 @@ HELP = "compare two studies item by item"
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    command.add_argument("a", type=Path, metavar="A")
+    command.add_argument("a", type=Path, metavar="A", help="results folder, or an archive of one")
     command.add_argument("b", type=Path, metavar="B")
 
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
-    return compare_studies(arguments.a, arguments.b)
+    with opened(arguments.a) as a, opened(arguments.b) as b:
+        return compare_studies(a, b, arguments.a, arguments.b)
 
 
 GRADE = ["model", "dataset"]
@@ -122,8 +124,16 @@ def _settings(a: Path, b: Path) -> str:
     return f"{len(shared)} shared cells, {same} of them made with the same settings"
 
 
-def compare_studies(a: Path, b: Path) -> str:
+def compare_studies(
+    a: Path, b: Path, name_of_a: Path | None = None, name_of_b: Path | None = None
+) -> str:
     """Return two studies side by side on shared items, as text.
+
+    Args:
+        a: a results folder.
+        b: another.
+        name_of_a: what to call the first; by default its path.
+        name_of_b: the same of the second.
 
     Raises:
         UserError: a folder without verdicts.
@@ -133,7 +143,7 @@ def compare_studies(a: Path, b: Path) -> str:
     grades = _compared(_grade_shares(a), _grade_shares(b), GRADE)
     return "\n".join(
         [
-            f"A = {a}   B = {b}",
+            f"A = {name_of_a or a}   B = {name_of_b or b}",
             _settings(a, b),
             "genuine follow-ups on shared items: A → B, B minus A with 95% interval, paired test",
             *_lines(cells, JUDGED_CELL_KEYS, "no item was scored in both"),

@@ -9,7 +9,7 @@ from tabulate import tabulate
 
 from userturn.cli.arguments import take_configuration
 from userturn.config.errors import ConfigError, near_miss
-from userturn.config.load import load_config
+from userturn.config.load import load_study
 from userturn.controls.labelled_turns import (
     labelled_items,
     labelled_turns,
@@ -40,7 +40,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
-    config = load_config(["config.yaml", *arguments.configfile])
+    config = load_study(arguments.configfile)
     if arguments.judge not in config["judges"]:
         near = near_miss(arguments.judge, config["judges"])
         raise ConfigError(f"'{arguments.judge}' is no judge of the configuration{near}")

@@ -6,7 +6,7 @@ from typing import Any
 from userturn.cli.arguments import with_model
 from userturn.config.entries import Config, likelihood_settings
 from userturn.config.errors import ConfigError, near_miss
-from userturn.config.load import load_config
+from userturn.config.load import load_study
 from userturn.generation.quick_scores import human_scores
 from userturn.likelihood.gains import turn_gains
 from userturn.tables.likelihood import measures
@@ -25,7 +25,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
-    config = load_config(["config.yaml", *arguments.configfile])
+    config = load_study(arguments.configfile)
     alone, name = with_model(with_dataset(config, arguments.dataset), arguments.model)
     turns = turn_gains(human_scores(alone, name, arguments.dataset))
     if turns.is_empty():

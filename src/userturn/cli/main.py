@@ -14,6 +14,7 @@ from userturn.errors import UserError
 from userturn.unseen import show_unseen
 
 COMMANDS = (
+    "new",
     "try",
     "likelihood",
     "judge-card",
@@ -21,6 +22,7 @@ COMMANDS = (
     "compare",
     "audit",
     "export",
+    "remake",
     "why",
     "plan",
     "power",

@@ -11,7 +11,7 @@ from userturn.cli.judge_calls import calls_of, price_of
 from userturn.cli.scoring_size import scoring_sizes
 from userturn.cli.smallest_effect import smallest_effect
 from userturn.cli.study_size import Size, dataset_size, turns_of
-from userturn.config.load import load_config
+from userturn.config.load import load_study
 from userturn.datasets.messages import Message
 from userturn.errors import UserError
 from userturn.models.fetch import folder_at_hand
@@ -39,7 +39,7 @@ LONGEST_SHOWN = 240
 
 def plan(configfiles: list[str], results: str) -> str:
     """Return a study's plan as text: grid, requests, tokens, GPUs, judge calls and prompts."""
-    config = load_config(["config.yaml", *configfiles])
+    config = load_study(configfiles)
     check_study(config)
     grid = Grid(config, results)
     sizes = {name: dataset_size(grid, name) for name in grid.datasets}

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from userturn.cli.arguments import take_configuration
-from userturn.config.load import load_config
+from userturn.config.load import load_study
 from userturn.errors import UserError
 from userturn.grading.grade import STAYED_OPEN
 from userturn.judges.kinds import kind_of
@@ -82,7 +82,7 @@ def rejudge(configfiles: list[str], results: str, name: str) -> str:
     Raises:
         UserError: no judge of that name has an endpoint.
     """
-    config = load_config(["config.yaml", *configfiles])
+    config = load_study(configfiles)
     check_study(config)
     grid = Grid(config, results)
     entry = grid.all_judges.get(name)

@@ -4,7 +4,7 @@ import argparse
 import os
 
 from userturn.cli.arguments import with_model
-from userturn.config.load import load_config
+from userturn.config.load import load_study
 from userturn.generation.quick_look import QuickLook, look
 
 KEY = "OPENAI_API_KEY"  # sent to a server if it is set
@@ -25,7 +25,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
-    config, name = with_model(load_config(["config.yaml", *arguments.configfile]), arguments.model)
+    config, name = with_model(load_study(arguments.configfile), arguments.model)
     engine = None
     if arguments.server:
         from userturn.models.server import load_server

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from userturn.config.load import load_config
+from userturn.config.load import load_study
 from userturn.errors import UserError
 from userturn.provenance.job_record import JobRecord
 from userturn.provenance.settings import differences, flat, settings_of, short
@@ -179,7 +179,7 @@ def _reasons_by_config(artifact: Artifact, configfiles: Sequence[str]) -> Iterat
     """Yield the settings of the present configuration that differ; run in its project."""
     record = artifact.record
     try:
-        study = checked_study(load_config(["config.yaml", *configfiles]))
+        study = checked_study(load_study(configfiles))
         asked = asked_for(study)
     except UserError as error:
         yield f"(the present configuration is invalid: {error})"

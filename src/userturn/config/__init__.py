@@ -4,11 +4,13 @@ check.py: checks a configuration; one sentence for the first thing that is wrong
 entries.py: the datasets, models and judges that a run selects, completed with defaults.
 errors.py: the error for a bad configuration, and the nearest valid name.
 families.py: family and size of a model, from its entry or its name.
+installation.py: where the workflow is installed, and the files of the present folder's study.
 load.py: reads configuration files and merges them as Snakemake does.
 recipes.py: training recipes of data/recipes, read and checked.
 trained_models.py: entries of trained models, completed from their bases.
 reference.py: writes docs/reference_config.md, the configuration reference.
 schema.py: the schema, with the cluster's resources and the verifiers added.
 training_exposure.py: which datasets a model has seen in training, by its recipes.
+trust.py: what a study's record alone cannot authorise.
 verifiers.py: the names of all verifiers, by the files of grading/.
 """

@@ -8,7 +8,8 @@ from jsonschema import Draft7Validator
 
 from userturn.config.entries import Config, prepared_datasets, selected
 from userturn.config.errors import ConfigError, near_miss
-from userturn.config.schema import SCHEMA, config_schema
+from userturn.config.installation import SCHEMA
+from userturn.config.schema import config_schema
 from userturn.storage.hashing import check_sha256
 
 RESERVED = {"human", "judges", "costs"}  # beside models in results/controls and results/journal

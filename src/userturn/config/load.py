@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from userturn.config.errors import ConfigError
+from userturn.config.installation import config_files
 
 MERGE = "tag:yaml.org,2002:merge"  # the key `<<`, whose mapping others may override
 
@@ -77,6 +78,15 @@ def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
     for path in map(Path, paths):
         config = _merged(config, read_config_file(path))
     return config
+
+
+def load_study(configfiles: Iterable[str | Path] = ()) -> dict[str, Any]:
+    """Read the configuration of the study in the present folder, and merge more files over it.
+
+    Raises:
+        ConfigError: a file that cannot be read.
+    """
+    return load_config([*config_files(), *configfiles])
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,15 +5,14 @@ from typing import Any
 
 import yaml
 
+from userturn.config.installation import SCHEMA, here_or_installed
 from userturn.config.verifiers import verifiers
 from userturn.slurm.resources import SETTINGS, schemas_for
-
-SCHEMA = "config.schema.yaml"
 
 
 def config_schema(path: str | Path = SCHEMA) -> dict[str, Any]:
     """Return the JSON Schema of the configuration, with cluster resources and verifiers added."""
-    schema: dict[str, Any] = yaml.safe_load(Path(path).read_text())
+    schema: dict[str, Any] = yaml.safe_load(here_or_installed(path).read_text())
     keys = schema["properties"]
     models, judges = (
         keys[key]["additionalProperties"]["properties"] for key in ("models", "judges")

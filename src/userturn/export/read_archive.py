@@ -25,11 +25,24 @@ def read_left_out(results: Path) -> dict[str, str]:
     Raises:
         UserError: the list beside the results cannot be read.
     """
+    return _listed(results, "sha256")
+
+
+def reasons_left_out(results: Path) -> dict[str, str]:
+    """Return why an export left files out, by path.
+
+    Raises:
+        UserError: the list beside the results cannot be read.
+    """
+    return _listed(results, "reason")
+
+
+def _listed(results: Path, key: str) -> dict[str, str]:
     path = results.parent / LEFT_OUT
     if not path.is_file():
         return {}
     try:
-        return {entry["path"]: entry["sha256"] for entry in json.loads(path.read_bytes())["files"]}
+        return {entry["path"]: entry[key] for entry in json.loads(path.read_bytes())["files"]}
     except (ValueError, LookupError, TypeError) as error:
         raise UserError(
             f"'{path}' is not the list that `userturn export` writes ({type(error).__name__}); "

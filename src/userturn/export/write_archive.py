@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from userturn.config.entries import Config
+from userturn.config.installation import INSTALLATION
 from userturn.errors import UserError
 from userturn.export.file_texts import texts_of
 from userturn.export.read_archive import LEFT_OUT
@@ -125,12 +126,13 @@ def project_files(results: Path, records: Mapping[str, JobRecord]) -> dict[str, 
     }
     if not (project / WORKFLOW_FILES[0]).is_file():
         return found
-    parts = [project / name for name in (*WORKFLOW_FILES, *WORKFLOW_FOLDERS)]
+    root = project if (project / WORKFLOW_FOLDERS[0]).is_dir() else INSTALLATION
+    parts = [root / name for name in (*WORKFLOW_FILES, *WORKFLOW_FOLDERS)]
     workflow = [f for part in parts for f in (part.rglob("*") if part.is_dir() else [part])]
     return found | {
-        path.relative_to(project).as_posix(): path
+        path.relative_to(root).as_posix(): path
         for path in sorted(workflow)
-        if path.is_file() and not OURS_ALONE.search(path.relative_to(project).as_posix())
+        if path.is_file() and not OURS_ALONE.search(path.relative_to(root).as_posix())
     }
 
 

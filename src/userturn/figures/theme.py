@@ -1,5 +1,6 @@
 """The one look of all figures, and how they are saved."""
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ INK, PALE = "#222222", "#E5E5E5"
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
 SUBTITLE = 90  # characters of a subtitle's line
 PIXELS = 2  # pixels of the PNG for each pixel on the screen
+DEFINED = re.compile(r"\b(gradient_|clip)(\d+)\b")  # what a picture defines and refers to
 FORMATS: dict[str, dict[str, Any]] = {
     ".json": {"format": "json"},
     ".svg": {"format": "svg"},
@@ -103,3 +105,19 @@ def save(chart: Any, identity: str, paths: Iterable[str]) -> None:
     for path in map(Path, paths):
         with written_whole(path) as temporary:
             chart.save(str(temporary), **FORMATS[path.suffix])
+            if path.suffix == ".svg":
+                temporary.write_text(renumbered(temporary.read_text("utf-8")), "utf-8")
+
+
+def renumbered(svg: str) -> str:
+    """Return a picture with its gradients and clips numbered from 0.
+
+    Vega numbers them through all pictures of a process, so that bytes would depend on the others.
+    """
+    numbers: dict[str, dict[str, int]] = {}
+
+    def numbered(found: re.Match[str]) -> str:
+        known = numbers.setdefault(found[1], {})
+        return f"{found[1]}{known.setdefault(found[2], len(known))}"
+
+    return DEFINED.sub(numbered, svg)

@@ -192,13 +192,17 @@ def code_sha256() -> str:
 
 
 def _commit() -> str | None:
-    """Return the commit of the project's folder, or None if it has none."""
-    command = ["git", "rev-parse", "HEAD"]
+    """Return the commit of this package's code, or None if no repository has it."""
+    here = Path(__file__)
+    git = ["git", "-C", str(here.parent)]
     try:
-        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        known = subprocess.run(
+            [*git, "ls-files", "--error-unmatch", here.name], capture_output=True
+        )
+        found = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True)
     except OSError:
         return None
-    return found.stdout.strip() or None
+    return (found.stdout.strip() or None) if known.returncode == 0 else None
 
 
 def _version(package: str) -> str | None:

@@ -7,6 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from userturn.errors import UserError
 from userturn.provenance.job_record import PROVENANCE, STAMP, JobRecord, code_sha256, read_record
 from userturn.storage.hashing import file_sha256, fingerprint
 
@@ -24,6 +27,17 @@ NOT_ARTIFACTS = (
 # What tells of one run and not of the study: who was at work, and how much a job found done.
 OF_A_RUN = ("results/leases/", "results/sweeps/", "results/judging/")
 OF_THE_STUDY = ("schema_version", "rule", "wildcards", "identity")  # in a record, beside its files
+
+# What reading a file raises that was altered together with its hash.
+FAULTS = (
+    UserError,
+    OSError,
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    LookupError,
+    TypeError,
+    ValueError,
+)
 
 Hashes = Mapping[str, str]
 

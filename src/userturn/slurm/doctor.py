@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from userturn.config.load import load_config
+from userturn.config.load import load_study
 from userturn.errors import UserError
 from userturn.slurm.scheduler import (
     entries_of_jobs,
@@ -57,7 +57,7 @@ def doctor(profile: str, configfiles: list[str], results: str, patience: int) ->
     Raises:
         ClusterCheckError: with the same lines, if something is wrong.
     """
-    config = load_config(["config.yaml", *configfiles])
+    config = load_study(configfiles)
     check_study(config)
     grid = Grid(config, results)
     findings = list(examine(grid, _submission(Path(profile)), patience))

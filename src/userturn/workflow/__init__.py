@@ -17,6 +17,7 @@ registry.py: every table and figure, and the rule that makes it.
 report.py: for rules/report.smk.
 snakemake_lock.py: removes Snakemake's lock if the process that held it is gone.
 startup.py: how a run begins: lock, configuration, study.
+new_study.py: `userturn new`: a folder of its own for a study.
 study.py: the object that rules ask, with one part for each rules file.
 tables.py: for rules/tables.smk.
 training.py: for rules/training.smk.

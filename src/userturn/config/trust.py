@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from userturn.config.load import load_config
+from userturn.config.installation import CONFIG
+from userturn.config.load import load_study
 from userturn.errors import UserError
 
-OWN = "config.yaml"
 SENDING = ("base_url", "key_variable")
 
 
 def _own(section: str, name: str) -> Mapping[str, Any]:
-    config = load_config([OWN]) if Path(OWN).is_file() else {}
+    config = load_study() if Path(CONFIG).is_file() else {}
     entry = config.get(section, {}).get(name)
     return entry if isinstance(entry, Mapping) else {}
 
@@ -32,7 +32,7 @@ def check_key_may_be_sent(judge: str, settings: Mapping[str, Any]) -> None:
         raise UserError(
             f"the record would send the key in {settings['key_variable']} to "
             f"'{settings.get('base_url')}'; if that is right, put the judge '{judge}' with that "
-            f"address and variable into {OWN} in the folder where you run this"
+            f"address and variable into {CONFIG} in the folder where you run this"
         )
 
 
@@ -47,5 +47,5 @@ def check_code_may_run(model: str, entry: Mapping[str, Any]) -> None:
     if entry["trust_remote_code"] and not same:
         raise UserError(
             f"the model runs its own code; if you trust '{entry['source']}', put '{model}' with "
-            f"that source and `trust_remote_code: true` into {OWN} in the folder where you run this"
+            f"that source and `trust_remote_code: true` into {CONFIG} where you run this"
         )

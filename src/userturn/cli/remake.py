@@ -1,0 +1,26 @@
+"""`userturn remake`: makes a finished study again from its folder or archive."""
+
+import argparse
+from pathlib import Path
+
+from userturn.cli.arguments import take_results
+from userturn.remake.remake import remake
+from userturn.remake.sweep import sweep_again
+
+HELP = "make a study's tables, figures and report again, without its model"
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    take_results(command)
+    command.add_argument("--to", type=Path, metavar="FOLDER", required=True, help="a new folder")
+    command.add_argument(
+        "--sweep", action="store_true", help="run the whole study again, with its model"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int | str:
+    """Run the command."""
+    if arguments.sweep:
+        return sweep_again(arguments.results, arguments.to)
+    return remake(arguments.results, arguments.to)

@@ -1,0 +1,69 @@
+"""Which of the files made again are equal to a study's own, and which were not made, in words."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from userturn.provenance.study_files import Files
+from userturn.storage.hashing import file_sha256
+
+MADE_AGAIN = ("results/tables/", "results/figures/", "results/report/")
+SHOWN = 20  # lines of one kind
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The files of a study that were made again, and those that were not.
+
+    Attributes:
+        equal: paths of files that are equal byte for byte.
+        unequal: paths of the others, each with what may explain it.
+        left_out: paths of the files that were not made, each with the reason.
+    """
+
+    equal: list[str]
+    unequal: dict[str, str]
+    left_out: dict[str, str]
+
+
+def compare(files: Files, folder: Path, reasons: Mapping[str, str]) -> Outcome:
+    """Compare the files made again with those of the study, or with their recorded hashes.
+
+    Args:
+        files: the study's files.
+        folder: where files were made again.
+        reasons: why a file was not made, by path.
+    """
+    expected = {path: files.hashes.get(path) for path in files.noted if path.startswith(MADE_AGAIN)}
+    made = {path: file_sha256(folder / path) for path in sorted(_made(folder))}
+    equal = [path for path, digest in made.items() if digest == expected.get(path)]
+    unequal = {path: _why(files, path, expected.get(path)) for path in made if path not in equal}
+    not_made = {path: reasons.get(path, "not made by this version") for path in sorted(expected)}
+    return Outcome(equal, unequal, {p: why for p, why in not_made.items() if p not in made})
+
+
+def _made(folder: Path) -> Iterator[str]:
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return (path for path in found if path.startswith(MADE_AGAIN))
+
+
+def _why(files: Files, path: str, expected: str | None) -> str:
+    if expected is None:
+        return "the study has no such file"
+    commit = files.other_code(path)
+    return f"made by another version of userturn, commit {commit}" if commit else "no known reason"
+
+
+def format_outcome(outcome: Outcome, results: Path) -> str:
+    """Return an outcome as text."""
+    n_made = len(outcome.equal) + len(outcome.unequal)
+    lines = [
+        f"{n_made} files of tables, figures and report made again in '{results}': "
+        f"{len(outcome.equal)} equal byte for byte, {len(outcome.unequal)} unequal, "
+        f"{len(outcome.left_out)} left out"
+    ]
+    for kind, paths in (("unequal", outcome.unequal), ("left out", outcome.left_out)):
+        listed = [f"{kind}: {path}: {why}" for path, why in paths.items()]
+        lines += listed[:SHOWN]
+        lines += [f"... and {len(listed) - SHOWN} more {kind}"] if len(listed) > SHOWN else []
+    return "\n".join(lines)

@@ -1,0 +1,67 @@
+"""`userturn remake --sweep`: a study run again from nothing, by its own configuration."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from userturn.config.installation import CONFIG
+from userturn.config.trust import check_code_may_run, check_key_may_be_sent
+from userturn.errors import UserError
+from userturn.export.read_archive import opened
+from userturn.study.grid import Grid
+from userturn.study.record import read_study_record
+from userturn.workflow.new_study import write_study_folder
+
+SNAKEMAKE = ("snakemake", "--cores", "all")
+
+
+def sweep_again(path: Path, folder: Path) -> str:
+    """Make a folder for a study with its own configuration and texts, and run it there.
+
+    Args:
+        path: a results folder, or an archive of one.
+        folder: a new folder.
+
+    Raises:
+        UserError: there is no finished study, the folder is not empty, the study would send a key
+            or run a model's code that the user's own configuration does not name, or the run
+            failed.
+    """
+    with opened(path) as results:
+        record = read_study_record(results)
+        check_is_trusted(record.grid(results))
+        write_study_folder(folder)
+        of_others = shutil.ignore_patterns("annotations")  # labels of turns that were others
+        shutil.copytree(
+            results.parent / "data", folder / "data", ignore=of_others, dirs_exist_ok=True
+        )
+    write_config(record.config, folder)
+    if subprocess.run([sys.executable, "-m", *SNAKEMAKE], cwd=folder).returncode:
+        raise UserError(
+            f"the study was not finished; see above, correct '{folder / CONFIG}' if it is the "
+            f"reason, and run `{' '.join(SNAKEMAKE)}` in '{folder}' to go on"
+        )
+    return f"run again; `userturn compare {path} {folder / 'results'}` shows what differs"
+
+
+def check_is_trusted(grid: Grid) -> None:
+    """Check that a study's record alone sends no key and runs no model's code.
+
+    Raises:
+        UserError: it would.
+    """
+    for name in grid.asked_judges:
+        check_key_may_be_sent(name, grid.all_judges[name])
+    for name in grid.described:
+        check_code_may_run(name, grid.entries[name])
+
+
+def write_config(config: Mapping[str, Any], folder: Path) -> None:
+    """Write a study's whole configuration."""
+    text = yaml.safe_dump(dict(config), allow_unicode=True, width=10_000)
+    (folder / CONFIG).write_text(f"# The configuration of a study that was made before.\n{text}")

@@ -1,0 +1,46 @@
+"""A folder of its own for a study; the workflow stays where it is installed.
+
+The texts that shape results (rubric, prompts, perturbations, captions) are copied: they belong to
+the study, which therefore stays the same when the installation changes.
+"""
+
+import shutil
+from pathlib import Path
+
+from userturn.config.installation import installed
+from userturn.errors import UserError
+
+TEMPLATE = "data/new_study"  # Snakefile and config.yaml of a new study
+COPIED = ("data", "profiles/default", "profiles/slurm")
+
+
+def check_is_new(folder: Path) -> None:
+    """Check that nothing in a folder would be mixed with what is made there.
+
+    Raises:
+        UserError: it is a file, or not empty.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"'{folder}' is not empty; expected a new folder: name another")
+
+
+def write_study_folder(folder: Path) -> None:
+    """Make a folder in which `snakemake` runs one study, an example.
+
+    Files keep their times, so that texts older than results remake none of them.
+
+    Args:
+        folder: a new or empty folder.
+
+    Raises:
+        UserError: the folder is not empty, or the workflow is not installed.
+    """
+    check_is_new(folder)
+    template = installed(TEMPLATE)
+    for name in COPIED:
+        ours = shutil.ignore_patterns(template.name)
+        shutil.copytree(installed(name), folder / name, ignore=ours)
+    shutil.copytree(template, folder, dirs_exist_ok=True)
+    (folder / "results").mkdir()
+    shutil.copy2(installed("results/README.md"), folder / "results")
+    (folder / "slurm").symlink_to("profiles/slurm")  # `snakemake --profile slurm` finds it there

@@ -1,0 +1,52 @@
+"""A study is run again from its archive, in a folder of its own, by its own configuration."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.slow import starting
+from tests.support.snakemake_runs import SNAKEMAKE
+from userturn.cli.main import main
+from userturn.config.load import load_config
+from userturn.errors import UserError
+from userturn.export.write_archive import export
+from userturn.remake.sweep import check_is_trusted
+from userturn.study.grid import Grid
+
+
+@pytest.mark.slow
+def test_folder_to_run_again_asks_for_the_very_same_artifacts(
+    finished_study: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The model of this study is a local folder, which no archive has: the run says so and stops.
+
+    With the model there, and the results in their place, Snakemake finds nothing to do: every
+    identity is that of the study.
+    """
+    starting("Snakemake")
+    archive, anew = tmp_path / "results.zip", tmp_path / "anew"
+    export(finished_study / "results", archive)
+    assert main(["remake", str(archive), "--to", str(anew), "--sweep"]) == 1
+    said = "".join(capfd.readouterr())
+    assert "model source './models/tiny' does not exist" in said
+    assert "run `snakemake --cores all` in" in said
+    shutil.copytree(finished_study / "models", anew / "models")
+    shutil.copytree(finished_study / "results", anew / "results", dirs_exist_ok=True)
+    done = subprocess.run([SNAKEMAKE, "-n"], cwd=anew, text=True, capture_output=True)
+    assert "Nothing to be done" in done.stdout + done.stderr
+
+
+def test_a_record_alone_sends_no_key_and_runs_no_code() -> None:
+    config = load_config(["config.yaml", "profiles/demo/study.yaml"])
+    judge = {"base_url": "https://example.org", "key_variable": "MY_KEY", "kind": "endpoint"}
+    config["judges"]["theirs"] = judge | {"model": "m"}
+    check_is_trusted(Grid(config))
+    config["run"]["judges"] = ["heuristic", "theirs"]
+    with pytest.raises(UserError, match="would send the key in MY_KEY"):
+        check_is_trusted(Grid(config))
+    config["run"]["judges"] = ["heuristic"]
+    config["models"]["smollm2-135m"] |= {"trust_remote_code": True}
+    with pytest.raises(UserError, match="the model runs its own code"):
+        check_is_trusted(Grid(config))
