@@ -186,9 +186,9 @@ def _not_asked_for(files: Files, wanted: Identities) -> Iterator[Note]:
     others = [
         name
         for _, record in files.readable
-        if not _is_current(record, wanted) and record["rule"] != "sweep"
+        if not _is_current(record, wanted)
         for name in record["outputs"]
-        if name in files.hashes
+        if name in files.hashes and not name.startswith(MARKERS)
     ]
     if others:
         text = f"{len(others)} artifacts of cells that the study's configuration leaves out"
