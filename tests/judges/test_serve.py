@@ -107,6 +107,27 @@ def test_server_that_ends_before_it_is_ready_is_one_sentence(results: Path) -> N
         serve(results, vllm={"refuse_to_start": True})
 
 
+def test_server_that_ends_is_one_sentence_and_the_next_run_asks_only_for_the_rest(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Request 0 asks whether the server is ready, so three questions have replies before the fourth.
+    with monkeypatch.context() as ending:
+        ending.setattr(serving, "SERVER", [*serving.SERVER, "--end-at", "4"])
+        with pytest.raises(UserError, match="j: vLLM's server ended with code 9 while it was"):
+            serve(results, concurrency=1)
+    assert not (results / "marker.json").exists()
+    before = decided(results)
+    assert len(before) == 3
+    assert serve(results, concurrency=1)["n_asked"] == 2
+    assert len(decided(results)) == 10 and before.items() <= decided(results).items()
+
+
+def decided(results: Path) -> dict[str, object]:
+    """Return the replies in the journal; questions to a dead server are asked again."""
+    records = read_journal(results / "journal/judges/j/d").records
+    return {key: record for key, record in records.items() if record["outcome"] == "ok"}
+
+
 def test_judge_that_was_not_served_says_what_to_do(results: Path) -> None:
     with pytest.raises(UserError, match="served by its own job"):
         verdicts_of(self_serving(results), cell(results, "Why?"))

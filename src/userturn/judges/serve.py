@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -34,6 +34,7 @@ from userturn.storage.parquet import PART
 
 SERVER = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
 PATIENCE = 1800.0  # seconds that a server may take to load its model
+GLANCE = 1.0  # seconds between two looks whether a server still runs
 
 
 def options(settings: Mapping[str, Any]) -> list[str]:
@@ -72,7 +73,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
 
 
 @contextmanager
-def running(command: Sequence[str], url: str) -> Iterator[None]:
+def running(command: Sequence[str], url: str) -> Iterator[subprocess.Popen[bytes]]:
     """Run a server until the block ends in any way; no other process is ended.
 
     Raises:
@@ -87,7 +88,7 @@ def running(command: Sequence[str], url: str) -> Iterator[None]:
         )
         try:
             _wait_until_ready(process, url)
-            yield
+            yield process
         finally:
             process.terminate()
             try:
@@ -98,7 +99,7 @@ def running(command: Sequence[str], url: str) -> Iterator[None]:
 
 
 @contextmanager
-def served(settings: Mapping[str, Any], port: int) -> Iterator[None]:
+def served(settings: Mapping[str, Any], port: int) -> Iterator[subprocess.Popen[bytes]]:
     """Serve a judge's model on a port of this machine until the block ends."""
     folder = model_folder(settings["model"], settings.get("revision"))
     placement = (
@@ -112,12 +113,38 @@ def served(settings: Mapping[str, Any], port: int) -> Iterator[None]:
         **placement,
         **settings["vllm"],
     }
-    with running([*SERVER, *options(chosen)], _url(port)):
-        yield
+    with running([*SERVER, *options(chosen)], _url(port)) as process:
+        yield process
 
 
 def _url(port: int) -> str:
     return f"http://127.0.0.1:{port}/v1"
+
+
+async def ask_while_served(
+    asking: Coroutine[Any, Any, None], process: subprocess.Popen[bytes], who: str
+) -> None:
+    """Ask until all is asked; without this, each question to a dead server would be tried again.
+
+    Raises:
+        UserError: the server ended before.
+    """
+    asked, ended = asyncio.create_task(asking), asyncio.create_task(_end_of(process))
+    await asyncio.wait({asked, ended}, return_when=asyncio.FIRST_COMPLETED)
+    if not asked.done():
+        asked.cancel()
+        raise UserError(
+            f"{who}: vLLM's server ended with code {process.returncode} while it was asked, often "
+            "for want of memory; its last lines are in this rule's log; the verdicts so far are in "
+            "the journal: run the same command again to ask for the rest"
+        )
+    ended.cancel()
+    await asked
+
+
+async def _end_of(process: subprocess.Popen[bytes]) -> None:
+    while process.poll() is None:
+        await asyncio.sleep(GLANCE)
 
 
 async def ask_about_cells(
@@ -135,7 +162,7 @@ def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
     If no question is missing, no model is loaded.
 
     Raises:
-        UserError: the server does not start, or no longer answers.
+        UserError: the server does not start, ends, or no longer answers.
     """
     form = format_of(judge)
     parts = [part for cell in cells for part in cell.parts(PART)]
@@ -145,8 +172,9 @@ def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
         # Before the model is loaded, which may take long, it is known whether it can be asked.
         endpoint = form.open_endpoint(_url(port), judge.settings["concurrency"])
         say(f"judge {judge.name}: loading the model")
-        with served(judge.settings, port):
-            asyncio.run(ask_about_cells(judge, form, endpoint, lacking))
+        with served(judge.settings, port) as process:
+            asking = ask_about_cells(judge, form, endpoint, lacking)
+            asyncio.run(ask_while_served(asking, process, f"judge {judge.name}"))
     return len({part.path_to_user_turns for part in lacking})
 
 
