@@ -95,9 +95,12 @@ def test_interval_holds_its_estimate_and_narrows_with_more_units() -> None:
 def test_bootstrap_draws_items_not_turns() -> None:
     # Each unit stands ten times under one item: that is no more knowledge than once.
     codes = of_table([[8, 2], [2, 8]])
-    once = estimate_all(rated(codes, 2), ("raw",), np.random.default_rng(0))["raw"]
+    names = ("raw", "cohen_kappa", "gwet_ac1")
+    once = estimate_all(rated(codes, 2), names, np.random.default_rng(0))
     copies = rated(np.repeat(codes, 10, axis=0), 2)._replace(clusters=np.repeat(np.arange(20), 10))
-    assert estimate_all(copies, ("raw",), np.random.default_rng(0))["raw"] == pytest.approx(once)
+    found = estimate_all(copies, names, np.random.default_rng(0))
+    for name in names:
+        assert found[name] == pytest.approx(once[name])
 
 
 def test_interval_of_raw_agreement_is_wilsons() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import logit
-from scipy.stats import mannwhitneyu, norm
+from scipy.stats import mannwhitneyu, t
 
 from userturn.stats.auc import clustered_auc
 
@@ -16,7 +16,8 @@ ALONE = [str(i) for i in range(60)]
 def standard_error(found: tuple[float | None, float | None, float | None]) -> float:
     """Return the standard error that the limits, symmetric on the logit scale, were made with."""
     area, low, high = (float(x) for x in found if x is not None)
-    return float((logit(high) - logit(low)) / 2 / norm.ppf(0.975) * area * (1 - area))
+    fewest = min(POSITIVE.sum(), (~POSITIVE).sum())
+    return float((logit(high) - logit(low)) / 2 / t.ppf(0.975, fewest - 1) * area * (1 - area))
 
 
 def test_area_is_mann_and_whitney_s_statistic_over_all_pairs() -> None:

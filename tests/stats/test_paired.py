@@ -6,7 +6,12 @@ from scipy.stats import binom
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
 from tests.support.paired_counts import mcnemar, newcombe
-from userturn.stats.paired import Shares, detectable_difference, paired_difference
+from userturn.stats.paired import (
+    Shares,
+    clustered_change,
+    detectable_difference,
+    paired_difference,
+)
 
 
 @pytest.mark.parametrize(("first", "second"), [(0, 0), (1, 0), (6, 16), (30, 30), (3, 40)])
@@ -48,6 +53,27 @@ def test_newcombe_interval_holds_the_truth_as_often_as_it_says() -> None:
     tables = np.random.default_rng(0).multinomial(100, [0.01, 0.01, 0.09, 0.89], 5000)
     _, lower, upper = newcombe(*tables.T)
     assert 0.93 <= ((lower <= 0.08) & (upper >= 0.08)).mean() <= 0.99
+
+
+def test_change_of_one_turn_a_cluster_is_newcombes() -> None:
+    # 5 both, 2 only before, 7 only after, 3 neither.
+    before = np.repeat([1.0, 1.0, 0.0, 0.0], [5, 2, 7, 3])
+    after = np.repeat([1.0, 0.0, 1.0, 0.0], [5, 2, 7, 3])
+    expected = [float(value) for value in newcombe(5, 2, 7, 3)]
+    assert list(clustered_change(np.ones(17), before, after)) == pytest.approx(expected)
+
+
+def test_change_of_turns_that_are_counted_twice_is_no_more_certain() -> None:
+    before, after = np.tile([1.0, 1.0, 0.0, 0.0], 10), np.tile([1.0, 0.0, 1.0, 1.0], 10)
+    once = clustered_change(np.ones(40), before, after)
+    twice = clustered_change(np.full(40, 2.0), 2 * before, 2 * after)
+    assert list(twice) == pytest.approx(list(once), abs=0.01)
+
+
+def test_change_where_no_turn_differs_is_not_certain() -> None:
+    found = clustered_change(np.array([1.0, 3.0, 2.0]), np.zeros(3), np.zeros(3), (1, 2))
+    assert found.lower is not None and found.upper is not None
+    assert found.lower < 0 == found.estimate < found.upper
 
 
 def test_detectable_difference_is_detected_with_the_power_asked_for() -> None:

@@ -153,7 +153,7 @@ def _write_labelled(folder: Path, verdicts: pl.DataFrame) -> None:
 def _write_round(folder: Path, turns: pl.DataFrame, verdicts: pl.DataFrame) -> None:
     """Write a round drawn by the first judge, and what a person and a half said of it."""
     first = verdicts.filter(pl.col("judge") == JUDGES[0])
-    sample = drawn(sampling_frame(turns, first, 1), wanted({"per_stratum": 1, "genuine": 2}))
+    sample = drawn(sampling_frame(turns, first, 1), wanted({"per_stratum": 1, "genuine": 3}))
     of_model: dict[str, Any] = {n: found[0] for n, *found in families(whole_grid().models)}
     key = keyed(
         draw(sample, pl.DataFrame(schema=ROUND_KEY), of_model, 10, 1), "first", JUDGES[0], 1

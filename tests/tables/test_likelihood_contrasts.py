@@ -60,6 +60,12 @@ def test_identification_is_compared_as_a_share() -> None:
     )
 
 
+def test_two_models_that_identify_the_same_follow_ups_may_still_differ() -> None:
+    made = {"small": [1.0, 1.0, 1.0, -1.0], "large": [2.0, 2.0, 2.0, -2.0]}
+    row = row_of(likelihood_contrasts(gains(made), [SIZE]), "identified_answer")
+    assert row["lower"] < row["mean_difference"] == 0 < row["upper"]
+
+
 def test_a_family_is_the_mean_of_its_models_where_all_scored() -> None:
     made = {"small": [0.0, 0.0], "middle": [20.0, None], "large": [30.0, 30.0]}
     row = row_of(likelihood_contrasts(gains(made), [FAMILY]), "gain_answer", "family")

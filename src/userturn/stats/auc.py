@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
-from scipy.stats import norm, rankdata
+from scipy.stats import rankdata, t
 
 from userturn.stats.proportions import CONFIDENCE, Array, Interval
 
@@ -21,8 +21,9 @@ def clustered_auc(
     The variance is Obuchowski's for clustered data (1997, Biometrics 53:567-578, section 3), which
     is that of DeLong et al. (1988, Biometrics 44:837-845) where every cluster has one turn. The
     limits are symmetric on the logit scale (Qin and Hotilovac 2008, Stat Methods Med Res
-    17:207-221). There are none with fewer than two clusters of either kind, nor where the
-    variance is 0, as at an area of 0 or 1.
+    17:207-221), with Student's quantile at one degree of freedom less than clusters of the rarer
+    kind: the normal one holds 91% for 60 items with a tenth of positives. There are none with fewer
+    than two clusters of either kind, nor where the variance is 0, as at an area of 0 or 1.
 
     Args:
         scores: one per turn, none missing.
@@ -36,10 +37,13 @@ def clustered_auc(
         return Interval(None, None, None)
     placements = _placements(x, is_positive)
     area = float(placements[is_positive].mean())
-    variance = _variance(placements - area, is_positive, np.asarray(clusters))
+    names = np.asarray(clusters)
+    variance = _variance(placements - area, is_positive, names)
     if variance is None or variance < NEGLIGIBLE:
         return Interval(area, None, None)
-    width = float(norm.ppf(0.5 + confidence / 2)) * variance**0.5 / (area * (1 - area))
+    fewest = min(len(np.unique(names[kind])) for kind in (is_positive, ~is_positive))
+    quantile = float(t.ppf(0.5 + confidence / 2, fewest - 1))
+    width = quantile * variance**0.5 / (area * (1 - area))
     middle = float(logit(area))
     return Interval(area, float(expit(middle - width)), float(expit(middle + width)))
 

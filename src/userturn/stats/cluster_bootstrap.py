@@ -53,14 +53,29 @@ def weighing(ratings: Ratings, generator: np.random.Generator) -> tuple[Sums, Fl
 
     In the Bayesian bootstrap (Rubin 1981, Ann Stat 9:130-134) each cluster's weight is a standard
     exponential, and each prior unit's a gamma of shape PRIOR / 2. The size of a prior unit is the
-    sum of weights over the effective number of units (Kish 1965): Σw²/Σw.
+    sum of weights over the effective number of units (Kish 1965): Σw²/Σw, times the design effect
+    of agreement over clusters.
     """
     sums = cluster_sums(ratings)
     weights = ratings.weights[(ratings.codes >= 0).sum(1) >= 2]
-    one = float((weights**2).sum() / weights.sum())
+    one = float((weights**2).sum() / weights.sum()) * _shared(ratings, sums)
     prior = {name: one * values for name, values in prior_sums(ratings).items()}
     drawn = generator.standard_exponential((N_RESAMPLES, len(sums["paired"])))
     return {name: np.vstack([values, prior[name]]) for name, values in sums.items()}, drawn
+
+
+def _shared(ratings: Ratings, sums: Sums) -> float:
+    """Return how much wider agreement is over clusters than over units: at least 1."""
+    if len(sums["paired"]) == len(ratings.codes):
+        return 1.0
+    alone = cluster_sums(ratings._replace(clusters=np.arange(len(ratings.codes))))
+    return max(1.0, _spread(sums) / _spread(alone))
+
+
+def _spread(sums: Sums) -> float:
+    seen = sums["paired"][:, 0] > 0
+    paired, agreeing = sums["paired"][seen, 0], sums["agreeing"][seen, 0]
+    return design_effect(Patterns(np.ones(len(paired)), paired, agreeing), 1e-9)
 
 
 def estimate_all(

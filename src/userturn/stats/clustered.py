@@ -55,14 +55,14 @@ def design_effect(patterns: Patterns, least: float = 1.0) -> float:
     return max(least, float(spread / (turns * rate * (1 - rate))))
 
 
-def _one_dataset(patterns: Patterns, confidence: float) -> Interval:
+def pooled_rate(patterns: Patterns, least: float = 1.0, confidence: float = CONFIDENCE) -> Interval:
     """Return a rate with Wilson's limits at the effective number of turns.
 
     The score interval at an effective sample size: Dean and Pagano 2015, J Surv Stat Methodol
-    3:484-503, doi:10.1093/jssam/smv024.
+    3:484-503, doi:10.1093/jssam/smv024. `least` is that of `design_effect`.
     """
     scored, positive = patterns.total_scored, patterns.total_positive
-    worth = scored / design_effect(patterns)
+    worth = scored / design_effect(patterns, least)
     # Share first, or rounding would make a rate of 1 slightly different.
     lower, upper = wilson_limits(positive / scored * worth, worth, confidence)
     return Interval(positive / scored, float(lower), float(upper))
@@ -130,4 +130,4 @@ def clustered_rate(
     if once:
         n_positive, n_scored = round(all_of_them.total_positive), round(all_of_them.total_scored)
         return wilson(n_positive, n_scored, confidence), "Wilson"
-    return _one_dataset(all_of_them, confidence), "Wilson over items"
+    return pooled_rate(all_of_them, confidence=confidence), "Wilson over items"

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from userturn.stats.clustered import mean_share
+from userturn.stats.clustered import Patterns, mean_share, pooled_rate
 from userturn.stats.combinations import combine
 from userturn.stats.proportions import CONFIDENCE, Array, Interval, quantile_of
 
@@ -51,6 +51,35 @@ def paired_difference(shares: Shares, confidence: float = CONFIDENCE) -> Interva
     spread = float(np.sqrt((left**2 @ n_items) * (right**2 @ n_items))) / n
     phi = covariance / spread if spread > 1e-12 else 0.0
     return combine(means, np.array([-1.0, 1.0]), np.array([[1.0, phi], [phi, 1.0]]))
+
+
+def clustered_change(
+    n_turns: Array, before: Array, after: Array, raters: tuple[int, int] = (1, 1)
+) -> Interval:
+    """Return the change of a share of turns that come in clusters, with its limits.
+
+    Newcombe's method 10 as in `paired_difference`, where clusters differ in size: limits of both
+    shares at the effective number of turns, and the correlation of the clusters' residuals. With
+    one turn a cluster it is method 10.
+
+    Args:
+        n_turns: turns of each cluster.
+        before: sum over the turns of a cluster of 0 or 1, or of a mean of several, at the baseline.
+        after: the same under the condition.
+        raters: how many values each turn's is the mean of, at the baseline and under the condition.
+    """
+    once, total = np.ones_like(n_turns, dtype=float), float(n_turns.sum())
+    sums = (before, after)
+    rates = [
+        pooled_rate(Patterns(once, n_turns, y), 1 / k) for y, k in zip(sums, raters, strict=True)
+    ]
+    left, right = (y - n_turns * float(y.sum()) / total for y in sums)
+    covariance = float(left @ right) / total
+    if covariance > 0:
+        covariance = max(covariance - 1 / (2 * total * max(raters)), 0.0)
+    spread = float(np.sqrt((left @ left) * (right @ right))) / total
+    phi = covariance / spread if spread > 1e-12 else 0.0
+    return combine(rates, np.array([-1.0, 1.0]), np.array([[1.0, phi], [phi, 1.0]]))
 
 
 def _detectable(pairs: Array, psi: Array, z1: float, z2: float) -> Array:

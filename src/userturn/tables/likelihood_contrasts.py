@@ -11,6 +11,7 @@ from userturn.config.families import FamilyMember, baselines, families
 from userturn.likelihood.gains import turn_gains
 from userturn.stats.clustered_means import clustered_mean
 from userturn.stats.multiple_tests import holm
+from userturn.stats.paired import clustered_change
 from userturn.stats.sign_flips import sign_flip_p
 from userturn.storage.parquet import Schema
 from userturn.study.scored_turns import HUMAN_TURNS
@@ -92,7 +93,8 @@ def likelihood_contrasts(gains: pl.DataFrame, pairs: Sequence[Pair]) -> pl.DataF
     """Return the difference of each pair on the follow-ups that all its models scored.
 
     A family's value of a turn is the mean over its models. Limits are those of a mean with
-    cluster-robust variance (`stats.clustered_means`); p is exact, by flipping the signs of whole
+    cluster-robust variance (`stats.clustered_means`), of shares those of Newcombe's method 10 over
+    conversations (`stats.paired`); p is exact, by flipping the signs of whole
     conversations; Holm adjusts the p-values of one factor, dataset and measure.
 
     Args:
@@ -125,8 +127,11 @@ def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[st
     if both.is_empty():
         return
     both = both.sort("item").with_columns(change=pl.col("value") - pl.col("value_before"))
-    sums = both.group_by("conversation").agg(pl.col("change").sum()).sort("conversation")
-    found = clustered_mean(both["change"], both["conversation"].to_list())
+    sums = (
+        both.group_by("conversation")
+        .agg(pl.len(), pl.col("change", "value", "value_before").sum())
+        .sort("conversation")
+    )
     yield {
         **dict(
             zip(SCHEMA, [*pair[:3], gains["dataset"][0], measure, UNITS[measure]], strict=False)
@@ -135,11 +140,21 @@ def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[st
         "n_conversations": sums.height,
         "mean_baseline": both["value_before"].mean(),
         "mean_condition": both["value"].mean(),
-        "mean_difference": found.estimate,
-        "lower": found.lower,
-        "upper": found.upper,
+        "mean_difference": both["change"].mean(),
+        **_limits(both, sums, pair, UNITS[measure]),
         "p": sign_flip_p(sums["change"].to_numpy(), np.ones(sums.height)),
     }
+
+
+def _limits(both: pl.DataFrame, sums: pl.DataFrame, pair: Pair, unit: str) -> dict[str, Any]:
+    """Return the limits of a difference: of shares, also where hardly a follow-up differs."""
+    if unit == "share":
+        columns = (sums[name].cast(pl.Float64) for name in ("len", "value_before", "value"))
+        n, before, after = (values.to_numpy() for values in columns)
+        found = clustered_change(n, before, after, (len(pair.models_before), len(pair.models)))
+    else:
+        found = clustered_mean(both["change"], both["conversation"].to_list())
+    return {"lower": found.lower, "upper": found.upper}
 
 
 def _means(seen: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:

@@ -1,0 +1,192 @@
+"""Likelihoods, judge cards, chance floors, variance components: parts of `coverage.py`."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.stats import norm
+
+from benchmarks.simulated import Array, Generator, Result, held, items
+from userturn.stats.agreement import Ratings
+from userturn.stats.auc import clustered_auc
+from userturn.stats.cluster_bootstrap import estimate_all
+from userturn.stats.clustered import Patterns, clustered_rate
+from userturn.stats.clustered_means import clustered_mean
+from userturn.stats.paired import Shares, clustered_change, paired_difference
+from userturn.stats.sign_flips import sign_flip_p
+from userturn.stats.variance_components import Observed, variance_components
+
+# Turns of each conversation: those of the demo, of `oasst_en100`, of `oasst_human`.
+CONVERSATIONS = {
+    "20 follow-ups of 20 conversations": np.full(20, 1),
+    "60 follow-ups of 36 conversations": np.repeat([1, 2, 3, 6], [21, 8, 5, 2]),
+    "400 follow-ups of 250 conversations": np.repeat([1, 2, 3, 8], [175, 48, 19, 9]),
+}
+
+
+def identified(rng: Generator, n: int) -> Iterator[Result]:
+    """Yield coverage of shares and of gains of human follow-ups, and of two models' differences."""
+    for where, sizes in CONVERSATIONS.items():
+        for rate in (0.5, 0.85, 0.97):
+            limits = []
+            for _ in range(n):
+                positive = rng.binomial(sizes, items(rng, len(sizes), rate, 0.2)).astype(float)
+                counted = Patterns(np.ones(len(sizes)), sizes.astype(float), positive)
+                found, _ = clustered_rate([counted], "micro")
+                limits.append((found.lower, rate, found.upper))
+            regime = f"{where}, {rate:.0%} identified, correlation 0.2"
+            yield Result("share of follow-ups identified", regime, 0.95, *held(limits))
+        yield from _gains(rng, n, where, sizes)
+        yield from _two_models(rng, n, where, sizes)
+
+
+def _gains(rng: Generator, n: int, where: str, sizes: Array) -> Iterator[Result]:
+    """Yield coverage of a mean gain: short follow-ups gain most, so gains are skewed."""
+    of_turn = np.repeat(np.arange(len(sizes)), sizes)
+    limits = []
+    for _ in range(n):
+        shared, own = rng.normal(0, 0.3, len(sizes)), rng.gamma(0.5, 0.8, len(of_turn))
+        found = clustered_mean(shared[of_turn] + own, list(map(str, of_turn)))
+        limits.append((found.lower, 0.4, found.upper))
+    yield Result("mean gain of follow-ups", f"{where}, skewed", 0.95, *held(limits))
+
+
+def _two_models(rng: Generator, n: int, where: str, sizes: Array) -> Iterator[Result]:
+    """Yield coverage and false rejections of the difference of two models' shares identified."""
+    for rate in (0.85, 0.97):
+        limits, false = [], 0
+        for _ in range(n):
+            chance = np.repeat(items(rng, len(sizes), rate, 0.5), sizes)
+            right = rng.random((2, len(chance))) < chance
+            ends = np.cumsum(sizes) - sizes
+            before, after = (np.add.reduceat(r.astype(float), ends) for r in right)
+            found = clustered_change(sizes.astype(float), before, after)
+            limits.append((found.lower, 0.0, found.upper))
+            false += sign_flip_p(after - before, np.ones(len(sizes))) < 0.05
+        regime = f"{where}, both {rate:.0%}, correlation 0.5"
+        yield Result("difference of shares identified", regime, 0.95, *held(limits))
+        yield Result("its test, false rejections", regime, 0.05, false / n)
+
+
+def areas(rng: Generator, n: int) -> Iterator[Result]:
+    """Yield coverage of the area under the curve of the gain: items of three turns each."""
+    for size, share, area in ((20, 0.2, 0.6), (60, 0.1, 0.8), (60, 0.3, 0.95), (400, 0.05, 0.7)):
+        shift, limits = 2**0.5 * norm.ppf(area), []
+        names = np.repeat(np.arange(size), 3).astype(str).tolist()
+        for _ in range(n):
+            genuine = rng.random((size, 3)) < items(rng, size, share, 0.3)[:, None]
+            noise = (
+                rng.normal(0, 0.5**0.5, (size, 1)) + rng.normal(0, 0.5**0.5, (size, 3))
+            ).ravel()
+            found = clustered_auc(noise + shift * genuine.ravel(), genuine.ravel(), names)
+            if found.lower is not None:
+                limits.append((found.lower, area, found.upper))
+        regime = f"{size} items of 3 turns, {share:.0%} genuine, area {area}"
+        where = f"{regime} (defined in {len(limits) / n:.0%})"
+        yield Result("area under the curve of the gain", where, 0.95, *held(limits))
+
+
+def cards(rng: Generator, n: int) -> Iterator[Result]:
+    """Yield coverage of a judge's sensitivity and kappa on turns of known kind."""
+    for size, turns, right in ((16, 1, 0.9), (30, 7, 0.95), (60, 2, 0.6)):
+        limits, kappas = [], []
+        for _ in range(n):
+            found, (genuine, said) = _judge_on(rng, size, turns, right)
+            limits.append((found[0], right, found[1]))
+            of_turn = np.repeat(np.arange(size), 2 * turns)
+            codes = np.column_stack([genuine.ravel(), said.ravel()]).astype(int)
+            ratings = Ratings(codes, np.ones(len(codes)), of_turn, 2)
+            kappa = estimate_all(ratings, ["cohen_kappa"], rng)["cohen_kappa"]
+            if kappa.lower is not None:
+                kappas.append((kappa.lower, 2 * right - 1, kappa.upper))
+        where = f"{size} conversations of {turns} turns of either kind, judge right in {right}"
+        yield Result("sensitivity of a judge", where, 0.95, *held(limits))
+        yield Result("kappa of a judge", where, 0.95, *held(kappas))
+
+
+def _judge_on(
+    rng: Generator, size: int, turns: int, right: float
+) -> tuple[tuple[float | None, float | None], tuple[Array, Array]]:
+    """Return the limits of the sensitivity, and the truth and the judge's word of every turn."""
+    chance = items(rng, size, right, 0.2)[:, None]
+    genuine = np.tile(np.repeat([True, False], turns), (size, 1))
+    said = genuine == (rng.random(genuine.shape) < chance)
+    caught = said[:, :turns].sum(1).astype(float)
+    found, _ = clustered_rate(
+        [Patterns(np.ones(size), np.full(size, float(turns)), caught)], "micro"
+    )
+    return (found.lower, found.upper), (genuine, said)
+
+
+def floors(rng: Generator, n: int) -> Iterator[Result]:
+    """Yield coverage of a rate less its chance floor: the same turns, judged after two answers."""
+    for size, samples, floor, above in (
+        (30, 1, 0.1, 0.0),
+        (70, 1, 0.2, 0.03),
+        (70, 5, 0.2, 0.1),
+        (300, 1, 0.02, 0.0),
+        (1319, 1, 0.02, 0.2),
+    ):
+        limits = []
+        for _ in range(n):
+            chance = items(rng, size, floor, 0.5)
+            fits = rng.random((samples, size)) < chance  # a turn that would fit any answer
+            reacts = rng.random((2, samples, size)) < [[[above / (1 - floor)]], [[0.0]]]
+            differs = rng.random((2, samples, size)) < 0.02  # the judge errs by itself
+            own, other = ((fits | reacts[k]) ^ differs[k] for k in (0, 1))
+            shares = Shares(other.mean(0), own.mean(0), np.ones(size), samples, samples)
+            found = paired_difference(shares)
+            limits.append((found.lower, 0.96 * above, found.upper))
+        where = f"{size} items of {samples} turns, floor {floor}, {above} above it"
+        yield Result("rate less its chance floor", where, 0.95, *held(limits))
+
+
+NAMES = ("models", "items", "items by models", "samples")
+# Items, models, samples; rate; by how much models differ; correlation of turns.
+DESIGNS = (
+    (30, 3, 3, 0.2, 0.5, 0.3),
+    (30, 11, 1, 0.05, 0.5, 0.3),
+    (100, 3, 3, 0.02, 0.0, 0.3),
+    (300, 2, 3, 0.05, 0.0, 0.3),
+    (300, 3, 3, 0.2, 0.5, 0.3),
+    (1319, 4, 1, 0.02, 0.5, 0.3),
+)
+
+
+def _chances(rng: Generator, size: int, design: tuple[float, ...]) -> Array:
+    """Return the chance of a genuine turn, models x items; the models are the same in each draw."""
+    _, n_models, _, rate, apart, alike = design
+    of_model = 1 + apart * np.linspace(-1, 1, int(n_models))[:, None]
+    own = items(rng, size * int(n_models), rate, alike).reshape(-1, size)
+    return np.asarray(np.clip((0.7 * items(rng, size, rate, alike) + 0.3 * own) * of_model, 0, 1))
+
+
+def _truth(design: tuple[float, ...]) -> list[float]:
+    """Return the components of a design, from the moments of very many items."""
+    chance = _chances(np.random.default_rng(0), 1_000_000, design)
+    covariance = np.cov(chance)
+    of_models, within = float(chance.mean(1).var(ddof=1)), float((chance * (1 - chance)).mean())
+    of_items = float(covariance[~np.eye(len(covariance), dtype=bool)].mean())
+    of_both = float(np.trace(covariance)) / len(covariance) - of_items
+    return [of_models, of_items, *((of_both, within) if design[2] > 1 else (0, of_both + within))]
+
+
+def components(rng: Generator, n: int) -> Iterator[Result]:
+    """Yield coverage of variance components over items, of models that are what they are."""
+    for design in DESIGNS:
+        size, n_models, samples, rate, apart, _ = design
+        truth = _truth(design)
+        first, second = (levels.ravel() for levels in np.indices((n_models, size)))
+        turns = np.full(len(first), samples)
+        limits: dict[str, list[tuple[float | None, float, float | None]]] = {}
+        for _ in range(n):
+            positive = rng.binomial(samples, _chances(rng, size, design)).ravel()
+            found = variance_components(Observed(first, second, second, turns, positive)) or ()
+            for name, part, true in zip(NAMES, found, truth, strict=True):
+                if part.estimate is not None:
+                    limits.setdefault(name, []).append((part.lower, true, part.upper))
+        for name, of_name in limits.items():
+            where = (
+                f"{size} items, {n_models} models that differ by {apart:.0%}, {samples} samples, "
+                f"rate {rate}"
+            )
+            yield Result(f"variance component, {name}", where, 0.95, *held(of_name))
