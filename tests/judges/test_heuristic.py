@@ -46,6 +46,13 @@ def label(turn: str, answer: str = ANSWER) -> str | None:
         ("<start_of_turn>model\nHow long should I toast it?", "assistant_turn_restate"),
         ("Okay, the user asks how to keep rice from sticking.", "assistant_turn_restate"),
         ("Let me know if the lid of your pot is too loose.", "assistant_turn_restate"),
+        ("You are a helpful AI that knows about rice.", "assistant_turn_restate"),
+        ("As the user, I would ask about the oil.", "assistant_turn_restate"),
+        ("The next message should ask about the oil.", "assistant_turn_restate"),
+        ("How may I assist you with your pot?", "assistant_turn_restate"),
+        ("How can I help the steam past the lid?", GENUINE),
+        ("My oil, my flame.", GENUINE),
+        ("Let's say I only have oil spray, would that do?", GENUINE),
         (
             "Should I rinse the rice, toast it in oil and steam it on a low flame?",
             "assistant_turn_restate",

@@ -30,7 +30,7 @@ IS_DETERMINISTIC = True
 SAW_LABELLED_TURNS = True
 HAS_ENDPOINT = False
 HAS_PROBABILITIES = False
-VERSION = 2  # version of the rules, part of the judge's identity
+VERSION = 3  # version of the rules, part of the judge's identity
 
 MANY = 12  # words from which a statement is the assistant's unless it says "I" among the first
 SEVERAL = 6  # content words from which a question can restate an answer
@@ -127,7 +127,8 @@ def _put_together(turn: Turn) -> str | None:
     """Return the reason why a turn restates the answer, or None if it does not."""
     is_brief = len(turn.said) <= BRIEF and phrases.QUESTION_WORD.match(turn.text) is not None
     asks = "?" in turn.text or is_brief
-    if not asks and share_found(turn.meant, turn.answered) >= turn.settings["restated"]:
+    is_in_answer = share_found(turn.meant, turn.answered) >= turn.settings["restated"]
+    if is_in_answer and not asks and not _speaks(turn):
         return "nearly all content words stand in the answer"
     if len(turn.meant) >= SEVERAL and share_found(turn.meant, turn.asked | turn.answered) >= COPIED:
         return "nearly all content words stand in prompt or answer"
@@ -138,6 +139,12 @@ def _put_together(turn: Turn) -> str | None:
     if share_found(pairs_of(turn.said), pairs(turn.answer)) >= IN_PAIRS:
         return "many pairs of words stand in the answer"
     return None
+
+
+def _speaks(turn: Turn) -> bool:
+    """Return whether a turn says I, my or we where the answer does not, so that a user speaks."""
+    says_i = not phrases.FIRST_PERSON.isdisjoint(turn.said)
+    return says_i and phrases.FIRST_PERSON.isdisjoint(words(turn.answer))
 
 
 def _empty(turn: Turn) -> Verdict | None:

@@ -7,8 +7,13 @@ from userturn.prompts.control_tokens import CONTROL_TOKEN, OPENS_ROLE
 ROLE_NAME = re.compile(r"^\s*(?:assistant|system|model)\s*[:\n]", re.IGNORECASE)
 ASSISTANT_OPENING = re.compile(
     r"^\W*(?:(?:sure|certainly|absolutely|of course)\b(?!.*\?)|here(?:'s| is| are) (?!what|my)|"
-    r"let me (?!get|see|check|ask)|let's|as an ai|to (?:solve|find|calculate|determine)\b.*,|"
+    r"let me (?!get|see|check|ask)|let's (?!say|assume|suppose|imagine)|"
+    r"to (?:solve|find|calculate|determine)\b.*,|"
     r"the answer is|answer:|step \d|we (?:need to|should|must|have to)|you're welcome|"
+    r"as (?:an?|your|the) (?:\w+ )?(?:ai|model|assistant|chatbot|user),|"
+    r"i(?:'m| am) (?:an? (?:\w+ )?(?:ai|chatbot)|(?:your|the) (?:\w+ )?assistant)\b|"
+    r"you are (?:an?|your|the) (?:\w+ )?(?:ai|assistant|chatbot)\b(?!.*\?)|"
+    r"the (?:next|following) (?:message|turn|reply|response)\b|"
     r"i(?:'m| am)? (?:hope this|(?:would|'d) be happy|happy to|glad to|sorry to hear|"
     r"understand that|(?:need|want|have) to (?:explain|answer|respond|provide|give|help)|"
     r"should (?:explain|answer|respond|provide|give|mention))|i'd be happy|"
@@ -17,7 +22,8 @@ ASSISTANT_OPENING = re.compile(
 )
 OFFER = re.compile(
     r"\b(?:let me know if|feel free to|would you like me to|i hope (?:this|that) helps|"
-    r"don't hesitate)",
+    r"don't hesitate|is there anything else\b[^?]*\b(?:i can|you)\b|"
+    r"how (?:can|may) i (?:help|assist) you\b)",
     re.IGNORECASE,
 )
 PLEASANTRY = re.compile(
