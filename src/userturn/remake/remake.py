@@ -55,7 +55,7 @@ def made_again(results: Path, folder: Path) -> Outcome:
 
 def in_order(here: Remaking) -> list[str]:
     """Return the rules after the verdicts, each after those that make its inputs."""
-    rules = [*here.study.tables.rules, *REPORT]
+    rules = [*here.study.tables.rules, *here.study.figures.rules, REPORT]
     makers = {path: rule for rule in rules for path in _outputs(here, rule)}
     before = {
         rule: sorted({makers[path] for path in here.needs(rule) if path in makers})
