@@ -1,9 +1,12 @@
 """`userturn export`: packs a finished study."""
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 from userturn.cli.arguments import take_results
+from userturn.export.dataset_folder import write_dataset_folder
+from userturn.export.inspect_logs import write_inspect_logs
 from userturn.export.signature import sign
 from userturn.export.write_archive import archive_of, export
 
@@ -16,12 +19,28 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--to", type=Path, metavar="FILE.zip")
     command.add_argument("--with-journals", action="store_true")
     command.add_argument("--sign", type=Path, metavar="KEY", help="SSH key that signs the archive")
+    other = "instead of an archive, a new folder of "
+    command.add_argument(
+        "--inspect", type=Path, metavar="FOLDER", help=f"{other}Inspect's logs, one for each cell"
+    )
+    command.add_argument(
+        "--datasets", type=Path, metavar="FOLDER", help=f"{other}tables for Hugging Face's datasets"
+    )
 
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
+    if arguments.inspect is not None or arguments.datasets is not None:
+        return "\n".join(_folders(arguments))
     said = export(arguments.results, arguments.to, arguments.with_journals)
     if arguments.sign is None:
         return said
     archive = archive_of(arguments.results, arguments.to)
     return f"{said}\nsigned: {sign(archive, arguments.sign)}"
+
+
+def _folders(arguments: argparse.Namespace) -> Iterator[str]:
+    if arguments.inspect is not None:
+        yield write_inspect_logs(arguments.results, arguments.inspect)
+    if arguments.datasets is not None:
+        yield write_dataset_folder(arguments.results, arguments.datasets)

@@ -1,6 +1,10 @@
 """Pack a finished study into one archive, without what must stay private.
 
+checked.py: whether a file may leave: no withheld rows in it, no secret.
+dataset_folder.py: a study's rows as a folder that Hugging Face's `datasets` reads.
 file_texts.py: every text in a file, also inside Parquet columns.
+inspect_logs.py: a study's cells as logs of Inspect.
+open_turns.py: the user turns that may leave a study.
 read_archive.py: opens an archive without trusting the names inside it.
 ro_crate.py: describes a study as a Workflow Run RO-Crate.
 secrets.py: finds keys and passwords by form or value, and never shows them.

@@ -10,17 +10,14 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
-
-import pyarrow as pa
 
 from userturn.config.entries import Config
 from userturn.config.installation import INSTALLATION
 from userturn.errors import UserError
-from userturn.export.file_texts import texts_of
+from userturn.export.checked import checked, refuse
 from userturn.export.read_archive import LEFT_OUT
 from userturn.export.ro_crate import README, Member, crate_metadata
-from userturn.export.secrets import Secret, key_values, secrets_in
+from userturn.export.secrets import Secret, key_values
 from userturn.export.withheld import Withholding
 from userturn.provenance.job_record import PROVENANCE, JobRecord
 from userturn.provenance.study_files import Files
@@ -50,13 +47,6 @@ them can still be checked:
 
 Provenance records name the machines that did the work.
 """
-
-
-class Checked(NamedTuple):
-    """The result of checking a file: why it must not be exported, and the secrets in it."""
-
-    reason: str | None
-    secrets: list[Secret]
 
 
 def archive_of(results: Path, archive: Path | None) -> Path:
@@ -149,16 +139,10 @@ def _members(
     for name, path in sorted(files.items()):
         reason = withholding.by_path(name) or _of_no_use(name, with_journals)
         if reason is None:
-            reason, found = _checked(path, withholding, values)
+            reason, found = checked(path, withholding, values)
             secrets += found if reason is None else []
         yield Member(name, path.stat().st_size, file_sha256(path), reason)
-    if secrets:
-        first = secrets[0]
-        raise UserError(
-            f"{len(secrets)} places look like a secret; the first is '{first.path}', "
-            f"{first.place} ({first.kind}); nothing was written: revoke that key and remove it "
-            "from the file, or mark its dataset `export: false`"
-        )
+    refuse(secrets)
 
 
 def _of_no_use(name: str, with_journals: bool) -> str | None:
@@ -169,23 +153,6 @@ def _of_no_use(name: str, with_journals: bool) -> str | None:
     if parts[:2] == ("results", "journal") and parts[-1] != "rejudged.json" and not with_journals:
         return "journals were not requested (`--with-journals`)"
     return None
-
-
-def _checked(path: Path, withholding: Withholding, values: Mapping[str, str]) -> Checked:
-    secrets = []
-    try:
-        for texts in texts_of(path):
-            reason = withholding.by_text(texts)
-            if reason is not None:
-                return Checked(reason, [])
-            found = secrets_in(texts, values)
-            secrets += [Secret(path, f"{texts.place} {number}", kind) for number, kind in found]
-    except (OSError, pa.ArrowException) as error:
-        raise UserError(
-            f"'{path}' cannot be read to its end ({type(error).__name__}); `userturn audit` says "
-            "how to fix it"
-        ) from error
-    return Checked(None, secrets)
 
 
 def _member_of(name: str, text: str) -> Member:

@@ -1,0 +1,104 @@
+"""Write a study's rows as a folder that `datasets.load_dataset` reads, with a data card."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import yaml
+
+from userturn.export.checked import write_checked
+from userturn.export.open_turns import open_cells, read_turns, read_verdicts
+from userturn.storage.atomic_files import write_text
+from userturn.study.cells import Cell
+from userturn.study.grid import Grid
+from userturn.study.record import read_study_record
+
+PARTS = {  # of the folder, each a configuration of `load_dataset`
+    "user_turns": "one row for each user turn that a model wrote: `messages` is the conversation, "
+    "`answer` the model's answer as it was shown, `prompt_text` the whole prompt, `text` the turn",
+    "verdicts": "one row for each user turn and judge: its label, whether that is a genuine "
+    "follow-up, the rationale; `label` is null where nothing could be read, with the reason",
+    "rates": "the rate of genuine follow-ups of each cell and judge, `estimate` with its 95% "
+    "limits `lower` and `upper`",
+}
+CARD = """---
+{head}---
+# User turns of language models
+
+Language models answered and then wrote the *user* turn after their own answer; judges said whether
+it is a genuine follow-up. Made with userturn; the study's archive has every step.
+
+{parts}
+
+A turn is named by `model`, `dataset`, `temperature`, `perturbation`, `item` and `sample` in all of
+them. Judges: {judges}. Models: {models}.
+
+Rows of {n_datasets} datasets are here: {datasets}.
+Rows of private datasets are not; their rates are.
+
+Licence: texts of a dataset and of a model are under the licence of that dataset or model.
+"""
+
+
+def write_dataset_folder(results: Path, folder: Path) -> str:
+    """Write the rows that may be exported as Parquet files, with a data card, and say what.
+
+    Raises:
+        UserError: there is no finished study, the folder is not empty, or there is a secret.
+    """
+    grid = read_study_record(results).grid(results)
+    cells = list(open_cells(grid))
+    names = list(dict.fromkeys(cell.dataset for cell in cells))
+
+    def write(where: Path) -> None:
+        for name in names:
+            of_dataset = [cell for cell in cells if cell.dataset == name]
+            _write(where / "user_turns" / f"{name}.parquet", _turns(grid, of_dataset))
+            _write(where / "verdicts" / f"{name}.parquet", _verdicts(grid, of_dataset))
+        rates = pl.read_parquet(results / "tables" / "rates.parquet")
+        _write(where / "rates" / "rates.parquet", iter([rates]))
+        write_text(data_card(grid, names), where / "README.md")
+
+    left_out = write_checked(folder, results, grid.config, write)
+    why = "".join(f"; left out {path}: {reason}" for path, reason in left_out.items())
+    return (
+        f"{folder}: user turns and verdicts of {len(names)} of {len(grid.datasets)} datasets{why}; "
+        f'`datasets.load_dataset("{folder}", "user_turns")` reads them'
+    )
+
+
+def _turns(grid: Grid, cells: list[Cell]) -> Iterator[pl.DataFrame]:
+    return (read_turns(grid, cell) for cell in cells)
+
+
+def _verdicts(grid: Grid, cells: list[Cell]) -> Iterator[pl.DataFrame]:
+    return (table for cell in cells for table in read_verdicts(grid, cell).values())
+
+
+def _write(path: Path, parts: Iterator[pl.DataFrame]) -> None:
+    """Write a table given in parts, with one part in memory at a time."""
+    import pyarrow.parquet as pq
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    first = next(parts).to_arrow()
+    with pq.ParquetWriter(path, first.schema, compression="zstd") as writer:
+        writer.write_table(first)
+        for part in parts:
+            writer.write_table(part.to_arrow().cast(first.schema))
+
+
+def data_card(grid: Grid, datasets: list[str]) -> str:
+    """Return the folder's README, whose head says which files belong together."""
+    configs = [
+        {"config_name": part, "data_files": f"{part}/*.parquet", "default": part == "user_turns"}
+        for part in PARTS
+    ]
+    head = {"license": "other", "tags": ["userturn"], "configs": configs}
+    return CARD.format(
+        head=yaml.safe_dump(head, sort_keys=False),
+        parts="\n".join(f"- `{part}`: {what}." for part, what in PARTS.items()),
+        judges=", ".join(grid.judges),
+        models=", ".join(grid.models),
+        n_datasets=len(datasets),
+        datasets=", ".join(datasets) or "none",
+    )

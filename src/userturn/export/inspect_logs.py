@@ -1,0 +1,190 @@
+"""Write a study as logs of Inspect: a cell is an eval, a turn is a sample.
+
+The form is that of `EvalLog`, version 2, in inspect_ai 0.3.285
+(https://inspect.aisi.org.uk/eval-logs.html). Inspect knows no user turn as a model's output, so a
+turn stands there as the completion, after the conversation as the input.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.export.checked import write_checked
+from userturn.export.open_turns import open_cells, read_summary, read_turns, read_verdicts
+from userturn.provenance.job_record import PROVENANCE, read_record
+from userturn.storage.atomic_files import write_text
+from userturn.storage.hashing import fingerprint
+from userturn.study.cells import Cell
+from userturn.study.grid import Grid
+from userturn.study.model_description import read_description
+from userturn.study.record import read_study_record
+
+VERSION = 2  # of Inspect's log format
+BEFORE_ALL = "1970-01-01T00:00:00+00:00"  # where no record says when
+STOPS = {"length": "max_tokens", "stop": "stop"}
+SAMPLING = ("top_p", "top_k", "presence_penalty", "max_tokens")
+
+
+def write_inspect_logs(results: Path, folder: Path) -> str:
+    """Write one log for each cell whose rows may be exported, and say how many.
+
+    Raises:
+        UserError: there is no finished study, the folder is not empty, or there is a secret.
+    """
+    grid = read_study_record(results).grid(results)
+    cells = list(open_cells(grid))
+
+    def write(where: Path) -> None:
+        for cell in cells:
+            log = eval_log(grid, cell)
+            created = log["eval"]["created"].replace(":", "-")
+            name = f"{created}_{cell.dataset}_{log['eval']['task_id']}.json"
+            write_text(json.dumps(log, indent=1, ensure_ascii=False) + "\n", where / name)
+
+    left_out = write_checked(folder, results, grid.config, write)
+    n_private = len(grid.cells) - len(cells) + len(left_out)
+    return (
+        f"{folder}: {len(cells) - len(left_out)} logs, one for each cell, {n_private} cells left "
+        f"out; `inspect view --log-dir {folder}` shows them"
+    )
+
+
+def eval_log(grid: Grid, cell: Cell) -> dict[str, Any]:
+    """Return the log of a cell."""
+    turns = read_turns(grid, cell)
+    record = read_record(grid.results / _record_of(cell)) or {}
+    times = {key: record.get("made", {}).get(key, BEFORE_ALL) for key in ("began", "ended")}
+    samples = [_sample(row, times["ended"]) for row in turns.iter_rows(named=True)]
+    for judge, verdicts in read_verdicts(grid, cell).items():
+        for sample, verdict in zip(samples, verdicts.iter_rows(named=True), strict=True):
+            sample["scores"] |= {judge: score} if (score := _score(verdict)) else {}
+    return {
+        "version": VERSION,
+        "status": "success",
+        "eval": _spec(grid, cell, turns, times["began"]),
+        "plan": {"name": "user_turn", "steps": [{"solver": cell.perturbation, "params": {}}]},
+        "results": _results(grid, cell, turns.height),
+        "stats": {"started_at": times["began"], "completed_at": times["ended"]},
+        "samples": samples,
+    }
+
+
+def _record_of(cell: Cell) -> Path:
+    return PROVENANCE.relative_to("results") / "collect_user_turns" / f"{cell.folder}.json"
+
+
+def _spec(grid: Grid, cell: Cell, turns: pl.DataFrame, created: str) -> dict[str, Any]:
+    """Return what identifies an eval: task, dataset, model, settings."""
+    identity = grid.cell_identity(cell)
+    description = read_description(grid, cell.model)
+    temperature = grid.temperatures[cell.temperature]
+    settings = grid.config["user_turn"]
+    items = turns["item"].unique(maintain_order=True).to_list()
+    return {
+        "eval_id": fingerprint([identity, "eval"])[:22],
+        "run_id": fingerprint([grid.config, "run"])[:22],
+        "task_id": fingerprint([identity, "task"])[:22],
+        "created": created,
+        "task": f"userturn/{cell.dataset}",
+        "task_args": cell._asdict(),
+        "dataset": {"name": cell.dataset, "samples": len(items), "sample_ids": items},
+        "model": cell.model,
+        "model_generate_config": {
+            "temperature": temperature,
+            **{key: settings[key] for key in SAMPLING if key in settings},
+        },
+        "model_args": {key: description.get(key) for key in ("source", "revision", "user_header")},
+        "config": {"epochs": grid.n_samples(cell.temperature)},
+        "metadata": {"identity": identity, "seed": grid.config["seed"]},
+    }
+
+
+def _sample(row: Mapping[str, Any], when: str) -> dict[str, Any]:
+    """Return a user turn that was collected at some time as a sample, without scores."""
+    name = fingerprint([row["key"], row["sample"]])[:22]
+    said = [(m["role"], m["content"]) for m in row["messages"] or []]
+    said += [("assistant", row["answer"])] if row["answer"] is not None else []
+    messages = [
+        {"id": f"{name}-{number}", "role": role, "content": text}
+        for number, (role, text) in enumerate([*said, ("user", row["text"] or "")])
+    ]
+    output = _output(row, f"{name}-output")
+    sample = {
+        "id": row["item"],
+        "epoch": row["sample"] + 1,
+        "input": messages[:-1],
+        "target": row["reference_answer"] or "",
+        "messages": messages,
+        "output": output,
+        "model_usage": {row["model"]: output["usage"]},
+        "events": [_call(output, messages[:-1], when)],
+        "scores": {},
+        "metadata": {key: row[key] for key in ("key", "prompt_text", "outcome", "error")},
+        "uuid": name,
+    }
+    if row["outcome"] == "error":
+        failure = dict.fromkeys(("traceback", "traceback_ansi"), "")
+        sample["error"] = {"message": row["error"] or "", **failure}
+    return sample
+
+
+def _output(row: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a user turn as a model's output."""
+    text, n_tokens = row["text"] or "", row["n_tokens"] or 0
+    message = {"id": name, "role": "assistant", "content": text, "source": "generate"}
+    stop = STOPS.get(row["finish_reason"] or "", "unknown")
+    return {
+        "model": row["model"],
+        "choices": [{"message": message, "stop_reason": stop}],
+        "completion": text,
+        "usage": {"output_tokens": n_tokens, "total_tokens": n_tokens},
+    }
+
+
+def _call(output: Mapping[str, Any], before: list[dict[str, str]], when: str) -> dict[str, Any]:
+    """Return the event from which Inspect takes a sample's messages: the call of the model."""
+    return {
+        "event": "model",
+        "uuid": f"{output['choices'][0]['message']['id']}-call",
+        "timestamp": when,
+        "working_start": 0,
+        "model": output["model"],
+        "input": before,
+        "tools": [],
+        "tool_choice": "none",
+        "config": {},
+        "output": output,
+    }
+
+
+def _score(verdict: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a verdict as a score: 1 for a genuine follow-up, 0 for any other label."""
+    if verdict["label"] is None:
+        return None
+    return {
+        "value": int(verdict["genuine"]),
+        "answer": verdict["label"],
+        "explanation": verdict["rationale"],
+    }
+
+
+def _results(grid: Grid, cell: Cell, n_turns: int) -> dict[str, Any]:
+    """Return the rate of genuine follow-ups by each judge, with its 95% limits."""
+    scores = [
+        {
+            "name": row["judge"],
+            "scorer": row["judge"],
+            "scored_samples": row["n_scored"],
+            "unscored_samples": row["n_unscored"],
+            "metrics": {
+                name: {"name": name, "value": row[column]}
+                for name, column in (("mean", "estimate"), ("lower", "lower"), ("upper", "upper"))
+                if row[column] is not None
+            },
+        }
+        for row in read_summary(grid, cell)
+    ]
+    return {"total_samples": n_turns, "completed_samples": n_turns, "scores": scores}
