@@ -46,7 +46,7 @@ def test_each_turn_is_a_sample_with_its_conversation_and_verdict(
     finished_study: Path, logs: list[dict[str, Any]]
 ) -> None:
     cell = finished_study / CELL
-    wanted = {"temperature": "0", "perturbation": "none"}
+    wanted = {"temperature": "1", "perturbation": "none"}
     log = next(log for log in logs if wanted.items() <= log["eval"]["task_args"].items())
     turns = pl.read_parquet(cell / "user_turns.parquet").to_dicts()
     verdicts = pl.read_parquet(cell / "verdicts" / "heuristic.parquet").to_dicts()
@@ -72,7 +72,7 @@ def test_private_rows_are_in_no_log(study: Path, tmp_path: Path) -> None:
 
 
 def test_a_secret_is_refused_and_nothing_is_written(study: Path, tmp_path: Path) -> None:
-    change_row(study, "user_turns", text=f"my key is {KEY}")
-    with pytest.raises(UserError, match="looks like a secret|look like a secret"):
+    change_row(study / CELL / "user_turns.parquet", 0, text=f"my key is {KEY}")
+    with pytest.raises(UserError, match="look like a secret"):
         write_inspect_logs(study / "results", tmp_path / "logs")
     assert list(tmp_path.glob("logs*")) == []

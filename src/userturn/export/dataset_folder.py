@@ -91,7 +91,7 @@ def data_card(grid: Grid, datasets: list[str]) -> str:
     """Return the folder's README, whose head says which files belong together."""
     configs = [
         {"config_name": part, "data_files": f"{part}/*.parquet", "default": part == "user_turns"}
-        for part in PARTS
+        for part in (PARTS if datasets else ("rates",))
     ]
     head = {"license": "other", "tags": ["userturn"], "configs": configs}
     return CARD.format(
