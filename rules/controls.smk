@@ -30,7 +30,7 @@ rule plant_failures:
     log:
         "logs/plant_failures/{model}/{dataset}.log",
     wildcard_constraints:
-        model=r"(?!human/)[a-z0-9][a-z0-9._-]*",
+        model=r"(?!human/)[a-z0-9][a-z0-9._+-]*",
     localrule: True
     conda:
         "../envs/analysis.yaml"

@@ -25,6 +25,7 @@ rule describe_model:
     """Fetch a model once and record its revision, template hashes, user header and stops."""
     input:
         by_wildcards(study.training.folder_of),
+        by_wildcards(study.data.described_first),
     output:
         description="results/models/{model}.json",
     log:

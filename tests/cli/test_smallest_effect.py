@@ -21,7 +21,15 @@ def grid(n_models: int, temperatures: list[float], *perturbations: str) -> Any:
 
 def test_tests_are_one_a_model_and_condition_and_controls_are_none_of_them() -> None:
     planned = grid(11, [0, 0.3, 0.5, 0.7, 1.0], "truncate", "generic_question", "header_only")
-    assert confirmatory_tests(planned) == {"perturbation": 22, "temperature": 44, "model": 0}
+    expected = {"perturbation": 22, "temperature": 44, "model": 0, "format": 0}
+    assert confirmatory_tests(planned) == expected
+
+
+def test_format_is_a_test_of_its_own_and_no_model_more() -> None:
+    planned = grid(2, [0, 1.0], "truncate")
+    planned.models["m-1b+no_system"] = {}  # the second model is left out of it
+    expected = {"perturbation": 2, "temperature": 2, "model": 0, "format": 1}
+    assert confirmatory_tests(planned) == expected
 
 
 def test_line_names_the_change_at_the_strictest_level_of_the_largest_set() -> None:

@@ -18,7 +18,7 @@ from userturn.study.inputs import SHAPES_OUTPUT
 
 # `source` counts by the model's files, `recipe` and `base` by the training that they make.
 MODEL = {
-    "shapes": {*SHAPES_OUTPUT, "source", "revision", "chat_template", "answer"},
+    "shapes": {*SHAPES_OUTPUT, "source", "revision", "chat_template", "answer", "system"},
     "does not": {*SETTINGS, "family", "size", "training", "base", "recipe"},
 }
 # The content of a file shapes, not its name; `hub` and `revision` say whose content, unless pinned.
@@ -78,6 +78,8 @@ OTHER: dict[str, Any] = {
     "gpu_model": "h100",
     "family": "f",
     "size": "7b",
+    "header": "bare",
+    "system": "none",
     "base": "glm-4.7",
     "training": {"gpus": 1},
 }

@@ -8,6 +8,7 @@ import polars as pl
 
 from userturn.audit.check_held_out import held_out_findings
 from userturn.audit.findings import Finding, Note, remake
+from userturn.config.formats import model_of
 from userturn.export.withheld import Withholding
 from userturn.models.fetch import COMMIT, local_path
 from userturn.provenance.study_files import Files
@@ -15,6 +16,7 @@ from userturn.storage.atomic_files import SCHEMA_VERSION, read_artifact
 from userturn.storage.hashing import short_hash
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
+from userturn.tables.format_columns import read_joined
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.study import Study
 
@@ -73,7 +75,7 @@ def _models(files: Files, grid: Grid) -> Iterator[Finding | Note]:
         # The folder of a model that was trained here moves with the results.
         if "recipe" not in line:
             yield from _not_as_asked(path, description, line)
-        yield from _pin(files, name, description)
+        yield from _pin(files, model_of(name), description)
         if not description.get("proofs"):
             yield Finding("proofs", path, "proofs of its prompts", "none", remake(path))
         if line["trust_remote_code"]:
@@ -155,7 +157,7 @@ def _limits(files: Files, grid: Grid) -> Iterator[Finding]:
     if not files.at(path).is_file():
         return
     try:
-        health = pl.read_parquet(files.at(path))
+        health = read_joined(files.at(path))
     except pl.exceptions.PolarsError:
         return  # found altered
     limit = grid.config["max_error_share"]

@@ -7,6 +7,13 @@ from typing import Any
 
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError, near_miss
+from userturn.config.formats import (
+    DEFAULT,
+    check_formats,
+    format_of,
+    model_of,
+    models_in_formats,
+)
 from userturn.config.load import load_study
 from userturn.models.fetch import local_path
 from userturn.study.check import check_study
@@ -39,12 +46,15 @@ def with_model(config: Config, model: str) -> tuple[dict[str, Any], str]:
 
     Args:
         config: the merged configuration.
-        model: a name in it, or a source from which to make an entry.
+        model: a name in it, also with a format as in `name+format`, or a source from which to make
+            an entry.
 
     Raises:
         ConfigError: it is neither.
     """
     known = model in config["models"]
+    if not known and model_of(model) in config["models"]:
+        return _in_format(config, model)
     if not known and "/" not in model and local_path(model) is None:
         raise ConfigError(
             f"'{model}' is neither a hub id such as org/name, nor a folder, a GGUF file or a model "
@@ -53,4 +63,17 @@ def with_model(config: Config, model: str) -> tuple[dict[str, Any], str]:
     name = model if known else "model"
     entry = config["models"][model] if known else {"source": model}
     models = dict(config["models"]) | {name: entry}
-    return dict(config) | {"models": models, "run": dict(config["run"]) | {"models": [name]}}, name
+    run = dict(config["run"]) | {"models": [name], "formats": [DEFAULT]}
+    return dict(config) | {"models": models, "run": run}, name
+
+
+def _in_format(config: Config, name: str) -> tuple[dict[str, Any], str]:
+    """Return a configuration that runs one model in one of its formats, and its name there."""
+    run = dict(config["run"]) | {"models": [model_of(name)], "formats": [DEFAULT, format_of(name)]}
+    chosen = dict(config) | {"run": run}
+    check_formats(chosen)
+    if name not in models_in_formats(chosen):
+        raise ConfigError(
+            f"'{name}': formats.{format_of(name)}.models does not name '{model_of(name)}'; add it"
+        )
+    return chosen, name

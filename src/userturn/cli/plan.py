@@ -11,6 +11,7 @@ from userturn.cli.judge_calls import calls_of, price_of
 from userturn.cli.scoring_size import scoring_sizes
 from userturn.cli.smallest_effect import smallest_effect
 from userturn.cli.study_size import Size, dataset_size, turns_of
+from userturn.config.formats import in_default
 from userturn.config.load import load_study
 from userturn.datasets.messages import Message
 from userturn.errors import UserError
@@ -50,8 +51,9 @@ def plan(configfiles: list[str], results: str) -> str:
 
 
 def _grid(grid: Grid) -> str:
+    n_models = len(in_default(grid.models))
     counts = {
-        "models": len(grid.models),
+        "models" if n_models == len(grid.models) else "models in formats": len(grid.models),
         "datasets": len(grid.datasets),
         "temperatures": len(grid.temperatures),
         "perturbations": len(grid.perturbations),

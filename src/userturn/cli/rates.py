@@ -20,6 +20,7 @@ from userturn.cli.format_rates import (
 from userturn.errors import UserError
 from userturn.study.cells import ALL
 from userturn.study.record import read_study_record
+from userturn.tables.format_columns import read_joined
 from userturn.tables.judge_validity import warning
 
 HELP = "print the rates of a finished study"
@@ -95,7 +96,7 @@ def _read_tables(folder: Path, chosen: Mapping[str, str | None]) -> dict[str, pl
         )
     paths = {name: folder / f"{name}.parquet" for name in SHOWN}
     tables = {
-        name: pl.read_parquet(path) if path.is_file() else pl.DataFrame()
+        name: read_joined(path) if path.is_file() else pl.DataFrame()
         for name, path in paths.items()
     }
     _check_chosen(tables["rates"], chosen)

@@ -1,6 +1,7 @@
 """The smallest change that a planned study can detect, under its own multiplicity."""
 
 from userturn.config.families import baselines
+from userturn.config.formats import beside_default, in_default
 from userturn.prompts.perturbations import controls_of
 from userturn.stats.paired import POWER, detectable_difference
 from userturn.stats.sample_size import level_of
@@ -17,11 +18,12 @@ def confirmatory_tests(grid: Grid) -> dict[str, int]:
     """
     n_controls = len(controls_of(grid.perturbations))
     n_perturbations = len([name for name in grid.perturbations if name != PLAIN])
-    n_models = len(grid.models)
+    n_models = len(in_default(grid.models))
     return {
         "perturbation": n_models * (n_perturbations - n_controls),
         "temperature": n_models * (len(grid.temperatures) - 1),
-        "model": len(baselines(grid.models, grid.entries)),
+        "model": len(baselines(in_default(grid.models), grid.entries)),
+        "format": len(beside_default(grid.models)),
     }
 
 

@@ -4,6 +4,7 @@ check.py: checks a configuration; one sentence for the first thing that is wrong
 entries.py: the datasets, models and judges that a run selects, completed with defaults.
 errors.py: the error for a bad configuration, and the nearest valid name.
 families.py: family and size of a model, from its entry or its name.
+formats.py: prompt formats, in which a model is a line of its own in the grid.
 installation.py: where the workflow is installed, and the files of the present folder's study.
 load.py: reads configuration files and merges them as Snakemake does.
 recipes.py: training recipes of data/recipes, read and checked.

@@ -8,6 +8,7 @@ from jsonschema import Draft7Validator
 
 from userturn.config.entries import Config, prepared_datasets, selected
 from userturn.config.errors import ConfigError, near_miss
+from userturn.config.formats import check_formats
 from userturn.config.installation import SCHEMA
 from userturn.config.schema import config_schema
 from userturn.storage.hashing import check_sha256
@@ -54,6 +55,8 @@ def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = 
 
 def _check_selection(config: Config) -> None:
     for key, names in config.get("run", {}).items():
+        if key == "formats":  # `default` is there without a definition
+            continue
         known = [str(name) for name in config[key]]
         for name in names:
             if str(name) not in known and name not in config[key]:
@@ -125,6 +128,7 @@ def check(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
     """
     validate(config, path_to_schema)
     _check_selection(config)
+    check_formats(config)
     _check_controls(config)
     _check_likelihood(config)
     _check_files(config)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from userturn.config.entries import ModelEntry
+from userturn.config.formats import format_of, in_format, model_of
 
 FAMILY = re.compile(r"(.+?)-\d")
 SIZE = re.compile(r"(?:^|-)(\d+(?:\.\d+)?)([bm])(?:-a(\d+(?:\.\d+)?)b)?(?=-|$)")
@@ -45,14 +46,18 @@ def size(name: str) -> Size | None:
 def families(models: Mapping[str, ModelEntry]) -> list[FamilyMember]:
     """Return the families' members in the order of family, size and name; unknown sizes last.
 
+    Models in another format than the default are of a family of their own, `family+format`.
+
     Args:
         models: model entries by name; the keys `family` and `size` win over the name.
     """
     members = []
     for name, entry in models.items():
-        found = size(str(entry.get("size", name)))
+        model = model_of(name)
+        found = size(str(entry.get("size", model)))
         sizes = (None, None) if found is None else found
-        members.append(FamilyMember(name, entry.get("family", family(name)), *sizes))
+        of = in_format(entry.get("family", family(model)), format_of(name))
+        members.append(FamilyMember(name, of, *sizes))
     return sorted(members, key=lambda m: (m.family, m.size is None, m.size or 0, m.model))
 
 

@@ -7,6 +7,7 @@ from typing import Any, cast
 from userturn.config.entries import Config, ModelEntry, selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.families import family
+from userturn.config.formats import entry_in_format, formats, in_format, models_in_formats
 from userturn.config.recipes import check_recipe
 
 
@@ -35,15 +36,25 @@ def chain(entries: Mapping[str, Any], model: str) -> list[str]:
 
 
 def described(config: Config) -> list[str]:
-    """Return the models of a run and those that they were trained from, sorted."""
+    """Return the models of a run in its formats, and those that they were trained from, sorted."""
     entries = config["models"]
-    return sorted({name for model in selected(config, "models") for name in chain(entries, model)})
+    bases = {name for model in selected(config, "models") for name in chain(entries, model)}
+    return sorted(bases.union(models_in_formats(config)))
 
 
 def complete_entries(config: Config, results: str | Path) -> dict[str, ModelEntry]:
-    """Return every model's complete entry; a trained one inherits what it does not set."""
+    """Return every model's complete entry, in each format of the run.
+
+    A trained one inherits what it does not set.
+    """
     entries = config["models"]
-    return {name: _complete(config, results, chain(entries, name)) for name in sorted(entries)}
+    found = {name: _complete(config, results, chain(entries, name)) for name in entries}
+    others = {
+        in_format(model, name): entry_in_format(entry, name, choices)
+        for name, choices in formats(config).items()
+        for model, entry in found.items()
+    }
+    return dict(sorted((found | others).items()))
 
 
 def _complete(config: Config, results: str | Path, names: list[str]) -> ModelEntry:

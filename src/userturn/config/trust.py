@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from userturn.config.formats import model_of
 from userturn.config.installation import CONFIG
 from userturn.config.load import load_study
 from userturn.errors import UserError
@@ -42,7 +43,7 @@ def check_code_may_run(model: str, entry: Mapping[str, Any]) -> None:
     Raises:
         UserError: the model brings code, and the user's own entry does not trust it.
     """
-    own = _own("models", model)
+    own = _own("models", model_of(model))
     same = own.get("source") == entry["source"] and own.get("trust_remote_code") is True
     if entry["trust_remote_code"] and not same:
         raise UserError(

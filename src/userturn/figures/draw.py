@@ -10,6 +10,7 @@ import polars as pl
 
 from userturn.figures.theme import save, warned
 from userturn.study.grid import Grid
+from userturn.tables.format_columns import read_joined
 from userturn.tables.judge_validity import warning
 from userturn.workflow.registry import FIGURES
 
@@ -29,7 +30,7 @@ def draw_figures(
         paths_to_figures: by the figure's name, paths of Vega-Lite, SVG and PNG.
     """
     judge = grid.primary_judge
-    tables = {name: pl.read_parquet(path) for name, path in paths_to_tables.items()}
+    tables = {name: read_joined(path) for name, path in paths_to_tables.items()}
     shown = {
         name: table.filter(pl.col("judge") == judge) if "judge" in table.columns else table
         for name, table in tables.items()

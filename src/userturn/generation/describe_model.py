@@ -4,11 +4,13 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from userturn.config.formats import DEFAULT, format_of, model_of
 from userturn.models.fetch import model_folder, source_identity
 from userturn.models.revision import pinned_revision, resolved_revision
 from userturn.models.weights import weights_sha256
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
+from userturn.prompts.format_checks import prove_format
 from userturn.prompts.load_template import load_template
 from userturn.prompts.template_checks import prove
 from userturn.storage.atomic_files import write_json
@@ -23,7 +25,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
         UserError: the model is not available, or its prompts fail the checks.
     """
     entry = grid.entries[model]
-    path_to_pin = grid.results / "revisions" / f"{model}.json"
+    path_to_pin = grid.results / "revisions" / f"{model_of(model)}.json"
     wanted = pinned_revision(path_to_pin, entry["source"], entry["revision"])
     revision = resolved_revision(entry["source"], wanted)
     folder = model_folder(entry["source"], revision)
@@ -39,12 +41,25 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
         },
         "weights_sha256": weights_sha256(entry["source"]),
         **_prompts(template),
-        "proofs": prove(template),
+        "proofs": [*prove(template), *_proof_of_format(grid, model, folder, template)],
     }
     pin = {"source": entry["source"], "asked_for": entry["revision"], "revision": revision}
     identity = grid.model_fingerprint(model)
-    write_json(pin, path_to_pin, identity)
+    if format_of(model) == DEFAULT:
+        write_json(pin, path_to_pin, identity)
     write_json(description, path_to_description, identity)
+
+
+def _proof_of_format(grid: Grid, model: str, folder: Path, template: Template) -> list[str]:
+    """Return the sentence on a model's format; nothing for the default one.
+
+    Raises:
+        TemplateError: the format changes no prompt of the model.
+    """
+    if format_of(model) == DEFAULT:
+        return []
+    default = load_template(folder, grid.entries[model_of(model)], grid.config["today"])
+    return [prove_format(template, default)]
 
 
 def tokenizer_identity(template: Template) -> dict[str, str]:
@@ -70,6 +85,7 @@ def _prompts(template: Template) -> dict[str, Any]:
         "end_of_answer_texts": template.end_texts,
         "answer_form": template.answer_form.to_json(),
         "template_options": dict(template.options),
+        **({} if template.system is None else {"system": template.system}),
         "example_prompt": template.probe_prompt(EXAMPLE[:1], EXAMPLE[1]["content"]).text,
     }
 

@@ -2,20 +2,24 @@
 
 answer_beginning.py: where an answer begins without reasoning.
 answer_form.py: the wrapping and reasoning markers around a model's answer.
+bare_header.py: cuts the user header after the name of the role.
 bounds.py: limits of time and memory for running a chat template.
 chat_template.py: derives prompts from a model's own chat template.
 context_length.py: refuses prompts that are too long for a model's context.
 control_tokens.py: control tokens of model families by their form.
 examples.py: small conversations that every template is tested on.
+format_checks.py: checks that a prompt format changes a model's prompts.
 header.py: derives the user header, and proves it for every conversation.
 load_template.py: reads a model folder's tokenizer and chat template.
 missing_answer.py: what a template writes in place of a removed answer.
+own_system.py: the system prompt that a template writes itself, and how to leave it out.
 perturbations.py: operators on the answer, or on its context, before the probe.
 render.py: renders conversations, and checks that the template leaves messages unchanged.
 stop_texts.py: the texts that end a turn if no token does.
 stop_tokens.py: the tokens that end a turn.
-system_message.py: writes a system message into the first user message.
+system_message.py: adds a system message to a conversation, or merges it into the user's.
 template_checks.py: checks a template and tokenizer before a study uses them.
 tokenize.py: encodes text so that no message can contain a control token.
+trimmed.py: finds contents whose white space a template has trimmed.
 true_prefix.py: checks that the probe's tokens begin those of every real conversation.
 """

@@ -3,8 +3,11 @@
 import json
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from userturn.config.entries import ModelEntry
+from userturn.config.formats import NO_SYSTEM, system_file
+from userturn.prompts.bare_header import with_bare_header
 from userturn.prompts.chat_template import Template
 from userturn.prompts.tokenize import TemplateError
 
@@ -32,14 +35,13 @@ def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
             f"model folder '{folder}' has no tokenizer that transformers can load "
             f"({str(error).splitlines()[0]}); expected tokenizer.json beside config.json"
         ) from error
-    if "chat_template" in entry:
-        tokenizer.chat_template = Path(entry["chat_template"]).read_text()
-    if not getattr(tokenizer, "chat_template", None):
+    tokenizer.chat_template = _own_template(entry, tokenizer)
+    if not tokenizer.chat_template:
         raise TemplateError(
             f"model folder '{folder}' has no chat template, so it has no user header; expected "
             "chat_template.jinja, or `chat_template` in the model's entry: a file with one"
         )
-    return Template(
+    template = Template(
         tokenizer,
         date.fromisoformat(today),
         {"enable_thinking": entry["enable_thinking"], **entry.get("template_options", {})},
@@ -47,7 +49,25 @@ def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
         tuple(entry.get("stop", ())),
         _end_of_sequence(folder),
         merge_system_message=entry.get("merge_system_message", False),
+        system=_system(entry),
     )
+    return with_bare_header(template) if entry.get("header") == "bare" else template
+
+
+def _own_template(entry: ModelEntry, tokenizer: Any) -> str | None:
+    """Return the chat template of an entry, else of the tokenizer, if either has one."""
+    if "chat_template" in entry:
+        return Path(entry["chat_template"]).read_text()
+    template: str | None = getattr(tokenizer, "chat_template", None)
+    return template
+
+
+def _system(entry: ModelEntry) -> str | None:
+    """Return the system prompt of an entry: its file's text, "" for none, None where unchanged."""
+    path = system_file(entry)
+    if path is not None:
+        return Path(path).read_text(encoding="utf-8").strip()
+    return "" if entry.get("system") == NO_SYSTEM else None
 
 
 def _end_of_sequence(folder: Path) -> tuple[int, ...]:

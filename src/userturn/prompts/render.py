@@ -7,7 +7,7 @@ unchanged contents, except for white space at their ends.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from typing import Any
@@ -15,8 +15,10 @@ from typing import Any
 from userturn.datasets.messages import Message
 from userturn.prompts.bounds import N_BYTES, bounded
 from userturn.prompts.examples import EXAMPLE
-from userturn.prompts.system_message import ADVICE, begins_with_system, merge_system_message
+from userturn.prompts.own_system import OwnSystem, own_system
+from userturn.prompts.system_message import ADVICE, as_written, begins_with_system
 from userturn.prompts.tokenize import Encoder, TemplateError, find_control_tokens, interleave
+from userturn.prompts.trimmed import find_trimmed
 
 WRITTEN_LIST = re.compile(r"""["']type["']:""")
 
@@ -34,12 +36,15 @@ class Renderer:
         today: the date given to templates that print one.
         options: keyword arguments of the template, such as enable_thinking.
         merge_system_message: whether a system message is written into the first user message.
+        system: system prompt of conversations that bring none; "" for none, None for the template's
+            own.
     """
 
     tokenizer: Any
     today: date
     options: Mapping[str, Any] = field(default_factory=dict)
     merge_system_message: bool = field(default=False, kw_only=True)
+    system: str | None = field(default=None, kw_only=True)
     _shapes: dict[Any, list[str]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -55,7 +60,7 @@ class Renderer:
     def _rendered(
         self, messages: Sequence[Message], add_generation_prompt: bool, in_parts: bool
     ) -> str:
-        spoken = merge_system_message(messages) if self.merge_system_message else messages
+        spoken = as_written(messages, self.system, merge=self.merge_system_message)
         shown: list[dict[str, Any]] = [dict(message) for message in spoken]
         if in_parts:
             shown = [m | {"content": [{"type": "text", "text": m["content"]}]} for m in shown]
@@ -77,7 +82,14 @@ class Renderer:
             raise TemplateError(
                 f"the chat template refuses a conversation of {roles}: {reason}{advice}"
             ) from error
-        return str(text)
+        has_own = any(message["role"] == "system" for message in spoken[:1])
+        is_kept = self.system != "" or has_own
+        return str(text) if is_kept else self._own_system.left_out(str(text))
+
+    @cached_property
+    def _own_system(self) -> OwnSystem:
+        """The template's own system prompt, which is left out if `system` is empty."""
+        return own_system(replace(self, system=None))
 
     @cached_property
     def takes_parts(self) -> bool:
@@ -149,7 +161,7 @@ class Renderer:
         for shown in (spoken, [content.strip() for content in spoken]):  # as nearly all show them
             if interleave(literals, shown) == text:
                 return literals, shown
-        trimmed = _find_trimmed(text, literals, spoken)
+        trimmed = find_trimmed(text, literals, spoken)
         if trimmed is None:
             raise TemplateError(
                 "the chat template alters the text of a message, or writes other text around it "
@@ -209,38 +221,3 @@ def _check_order(text: str, spoken: Sequence[tuple[int, str]]) -> None:
         f"message {before[0] + 1}, the {before[1]}'s, so that history would change with each turn"
         + (ADVICE if role == "system" else "; leave that item out")
     )
-
-
-def _find_trimmed(
-    text: str, literals: Sequence[str], contents: Sequence[str], start: int = 0
-) -> list[str] | None:
-    """Return contents as a text shows them: with all, some or none of the space at their ends.
-
-    Args:
-        text: literals and contents in alternation, from `start` on.
-        literals: the template's texts, one more than there are contents.
-        contents: the original contents, none of only white space.
-        start: position in the text where the first literal begins.
-
-    Returns:
-        The contents, or None if the text has any other form.
-    """
-    begin = start + len(literals[0])
-    if not text.startswith(literals[0], start):
-        return None
-    if not contents:
-        return [] if begin == len(text) else None
-    stripped = contents[0].strip()
-    before, _, after = contents[0].partition(stripped)
-    said = text.find(stripped[0], begin)  # what is trimmed holds no such character
-    end = said + len(stripped)
-    if not before.endswith(text[begin:said]) or not text.startswith(stripped, max(said, begin)):
-        return None
-    shown = text[end : end + len(after)]
-    pairs = enumerate(zip(after, shown, strict=False))
-    longest = next((n for n, (one, other) in pairs if one != other), len(shown))
-    for n in range(longest, -1, -1):
-        rest = _find_trimmed(text, literals[1:], contents[1:], end + n)
-        if rest is not None:
-            return [text[begin : end + n], *rest]
-    return None

@@ -1,4 +1,4 @@
-"""Write a system message into the first user message, for templates that move or refuse it."""
+"""The system message of a conversation: its own, else one of a text; merged into the user's."""
 
 from collections.abc import Sequence
 
@@ -26,3 +26,19 @@ def merge_system_message(messages: Sequence[Message]) -> list[Message]:
     system, question, *rest = messages
     text = system["content"] + BETWEEN + question["content"]
     return [{"role": "user", "content": text}, *rest]
+
+
+def as_written(
+    messages: Sequence[Message], system: str | None, *, merge: bool
+) -> Sequence[Message]:
+    """Return a conversation as a template is given it.
+
+    Args:
+        messages: the conversation.
+        system: text of a system message, if the conversation brings none; None or empty for none.
+        merge: whether the system message is then written into the first user message.
+    """
+    has_own = any(message["role"] == "system" for message in messages[:1])
+    if system and not has_own:
+        messages = [{"role": "system", "content": system}, *messages]
+    return merge_system_message(messages) if merge else messages

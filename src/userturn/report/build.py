@@ -26,6 +26,7 @@ from userturn.storage.parquet import read_tables
 from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
 from userturn.tables.decoupling import LIMITS
+from userturn.tables.format_columns import read_joined
 from userturn.tables.judge_validity import warning
 from userturn.tables.make_tables import Tables
 
@@ -182,7 +183,7 @@ def build_report(
         folder_of_data: output folder of the data files, beside the page.
     """
     annotations = read_tables(paths_to_annotations, ANNOTATIONS_SCHEMA)
-    read = {Path(path).stem: pl.read_parquet(path) for path in paths_to_tables}
+    read = {Path(path).stem: read_joined(path) for path in paths_to_tables}
     tables = without_names(read, annotations)
     rubric = read_rubric(path_to_rubric)
     descriptions = read_descriptions(paths_to_descriptions)

@@ -20,6 +20,7 @@ from userturn.config.entries import (
     private_mark,
     selected,
 )
+from userturn.config.formats import in_default, models_in_formats
 from userturn.config.trained_models import complete_entries, described
 from userturn.datasets.fetch import complete
 from userturn.judges.kinds import complete_judges
@@ -51,7 +52,7 @@ class Grid:
         self.contents = contents or FileContents(config)
         self.entries = complete_entries(config, results)
         self.models: dict[str, ModelEntry] = {
-            name: self.entries[name] for name in selected(config, "models")
+            name: self.entries[name] for name in models_in_formats(config)
         }
         self.datasets: dict[str, DatasetEntry] = selected(config, "datasets")
         self.human_datasets = human_datasets(config)
@@ -89,8 +90,9 @@ class Grid:
 
     @cached_property
     def trained(self) -> list[str]:
-        """Those of `described` that a recipe trains here, sorted."""
-        return [name for name in self.described if "recipe" in self.entries[name]]
+        """Those of `described` that a recipe trains here, sorted; none in another format."""
+        known = in_default({name: self.entries[name] for name in self.described})
+        return [name for name, entry in known.items() if "recipe" in entry]
 
     def dataset_settings(self, dataset: str) -> dict[str, Any]:
         """Return a dataset's entry, complete with the text of its instruction and its seed."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from userturn.config.entries import Config, ModelEntry, asked_judges, prepared_datasets, selected
 from userturn.config.errors import ConfigError
+from userturn.config.formats import TEMPLATES_OWN, model_of, system_file
 from userturn.config.recipes import (
     Recipe,
     data_identity,
@@ -27,7 +28,7 @@ from userturn.models.fetch import source_identity
 from userturn.storage.hashing import file_sha256, fingerprint
 
 # What of a model's entry shapes its output as it stands. `source` and `revision` count by the files
-# they lead to, `chat_template` by its content, `answer` where answers are identified.
+# they lead to, `chat_template` and `system` by content, `answer` where answers are identified.
 SHAPES_OUTPUT = (
     "dtype",
     "max_model_len",
@@ -37,6 +38,7 @@ SHAPES_OUTPUT = (
     "stop",
     "merge_system_message",
     "template_options",
+    "header",
 )
 
 RUBRIC = "data/rubric.yaml"
@@ -97,6 +99,14 @@ def _operator(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
+def _system(entry: ModelEntry) -> dict[str, str]:
+    """Return an entry's system prompt by its content; nothing for the template's own."""
+    path, system = system_file(entry), entry.get("system", TEMPLATES_OWN)
+    if system == TEMPLATES_OWN:
+        return {}
+    return {"system": system if path is None else file_sha256(path)}
+
+
 class FileContents:
     """The present contents of a configuration's files; each file is read when needed."""
 
@@ -118,7 +128,8 @@ class FileContents:
         template = entry.get("chat_template")
         return {
             **{key: value for key, value in entry.items() if key in SHAPES_OUTPUT},
-            "source": f"trained:{self.training(name)}"
+            **_system(entry),
+            "source": f"trained:{self.training(model_of(name))}"
             if "recipe" in entry
             else source_identity(entry["source"], entry["revision"]),
             "engine": self._config["engine"],

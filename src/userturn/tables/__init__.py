@@ -19,6 +19,7 @@ equivalence.py: whether the claims of claims.py hold.
 failure_profiles.py: share of each label.
 families.py: family, size and base of each model.
 file_formats.py: a table as Parquet, CSV, Markdown and LaTeX.
+format_columns.py: the column `format`, split from names and joined again.
 health.py: empty, cut, failed and unscored turns of each cell.
 held_out.py: marks the datasets that a trained model has seen.
 interactions.py: whether conditions change families equally.

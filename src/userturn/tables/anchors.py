@@ -3,6 +3,7 @@
 import polars as pl
 
 from userturn.storage.parquet import Schema
+from userturn.tables.format_columns import in_default_format
 from userturn.tables.judge_validity import not_validated
 from userturn.tables.make_tables import Material, Tables
 from userturn.tables.published_results import ANCHORS
@@ -23,7 +24,7 @@ PAPERS_JUDGE = "gpt-5.4-mini"
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table, by the study's primary judge."""
-    tables = {name: material.table(name) for name in COMPARED_WITH_PAPER}
+    tables = {name: in_default_format(material.table(name)) for name in COMPARED_WITH_PAPER}
     grid, judge = material.grid, material.grid.primary_judge
     card = material.table("judge_card")
     return anchors(

@@ -84,9 +84,10 @@ def _changes(
 def no_change(
     items: pl.DataFrame, controls: Sequence[str], margin: float
 ) -> Iterator[dict[str, Any]]:
-    """Yield whether perturbations and temperatures leave rates of models and families unchanged.
+    """Yield whether conditions leave rates of models and families unchanged.
 
-    Perturbations at the lowest temperature, without controls; temperatures without a perturbation.
+    Perturbations at the lowest temperature, without controls; temperatures without a perturbation;
+    formats at the lowest temperature without a perturbation.
 
     Args:
         items: one row per item of a cell and judge, with `family`.
@@ -95,10 +96,11 @@ def no_change(
     """
     seen = shares(items)
     coolest = items["temperature"].min()
-    perturbed, warmer = paired_items(seen, seen, coolest, [])
+    perturbed, warmer, *in_formats = paired_items(seen, seen, coolest, [])
     name = pl.col("perturbation").cast(pl.String)
     perturbed = perturbed.filter(pl.col("temperature") == coolest, ~name.is_in(list(controls)))
-    main = [perturbed, warmer.filter(name == PLAIN)]
+    unperturbed = [part.filter(pl.col("temperature") == coolest) for part in in_formats]
+    main = [perturbed, *(part.filter(name == PLAIN) for part in (warmer, *unperturbed))]
     paired = [part for part in main if part.height]
     for scope in ("model", "family"):
         fixed = {"claim": NO_CHANGE, "quantity": f"change of a {scope}'s rate"}

@@ -11,6 +11,7 @@ from userturn.stats.paired import detectable_difference
 from userturn.stats.proportions import CONFIDENCE
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
+from userturn.tables.format_columns import FORMAT, is_default
 from userturn.tables.item_pairs import (
     PAIRED,
     SHARED,
@@ -106,14 +107,16 @@ def in_sets(contrasts: pl.DataFrame, controls: Sequence[str], confirming: pl.Exp
         .otherwise(plain & coolest)
     )
     is_control = pl.col("perturbation").is_in(list(controls))
-    confirmatory = main & confirming
+    is_usual = (pl.col("factor") == FORMAT) | is_default("family")
+    confirmatory = main & confirming & is_usual
     kind = pl.when(confirmatory).then(pl.lit("confirmatory")).otherwise(pl.lit("exploratory"))
     what = pl.when(is_control).then(pl.lit("control")).otherwise("factor")
+    where = pl.when(is_usual).then(pl.lit("")).otherwise(pl.lit(" in another format"))
     return contrasts.with_columns(
         correction=pl.when(confirmatory)
         .then(pl.lit("Holm"))
         .otherwise(pl.lit("Benjamini-Hochberg")),
-        tests=pl.format("{} {} by {}", kind, what, "judge"),
+        tests=pl.format("{} {}{} by {}", kind, what, where, "judge"),
     )
 
 
@@ -121,9 +124,10 @@ def adjusted(contrasts: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
     """Return contrasts with the p-values of each set of tests adjusted.
 
     Confirmatory are the contrasts of models over all datasets: perturbations at the lowest
-    temperature, temperatures without a perturbation, and models against their bases. Holm's
-    step-down controls the family-wise error of each such set, one per factor, judge and kind. All
-    other contrasts are exploratory and have Benjamini and Hochberg's false discovery rate instead.
+    temperature, temperatures without a perturbation, models against their bases, and formats
+    against the default one. Holm's step-down controls the family-wise error of each such set, one
+    per factor, judge and kind. All other contrasts, as those within another format, are exploratory
+    and have Benjamini and Hochberg's false discovery rate instead.
 
     The detectable difference is the one at `detectable_level`: for confirmatory tests 0.05 over the
     number of tests in the set, Holm's first and strictest step; for exploratory tests 0.05.
@@ -148,7 +152,7 @@ def adjusted(contrasts: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
 def contrasts(
     items: pl.DataFrame, baselines: Sequence[tuple[str, str]], controls: Sequence[str]
 ) -> pl.DataFrame:
-    """Return every contrast on shared items: perturbations, temperatures, post-trained models.
+    """Return every contrast on shared items, of `item_pairs.paired_items`.
 
     Args:
         items: one row per item of a cell and judge, with `family`.

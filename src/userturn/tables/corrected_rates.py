@@ -1,15 +1,18 @@
 """Corrected rates of cells, pools of cells and contrasts, beside the judges' plain rates."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
+from userturn.config.families import families
+from userturn.config.formats import DEFAULT, model_of
 from userturn.humans.labels import NO_LABELS, drawn_turns, people
 from userturn.stats.prediction_powered import contrast
 from userturn.storage.key_columns import CELL_KEYS, ITEM_KEYS, TURN_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
+from userturn.tables.format_columns import FORMAT, is_default
 from userturn.tables.label_domain import Domain, correlation
 from userturn.tables.make_tables import Material
 from userturn.tables.report_layout import (
@@ -57,8 +60,8 @@ SCHEMA: Schema = {
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
     annotations, keys = material.annotations_and_keys
-    turns, families = material.user_turns, material.humans.families
-    return corrected_rates(turns, material.verdicts, annotations, keys, families)
+    of_models = {member.model: member.family for member in families(material.grid.models)}
+    return corrected_rates(material.user_turns, material.verdicts, annotations, keys, of_models)
 
 
 def _rate(domain: Domain) -> dict[str, Any]:
@@ -74,6 +77,11 @@ def _drawn_cells(domain: Domain) -> Domain:
     """Return the part of a domain that can be pooled: the cells from which turns were drawn."""
     turns = domain.turns.join(domain.drawn, on=CELL_KEYS, how="semi", maintain_order="left")
     return domain.part(turns, domain.drawn)
+
+
+def _in_default_format(domain: Domain) -> Domain:
+    """Return the part of a domain that shows each model once."""
+    return domain.part(domain.turns.filter(is_default()), domain.drawn.filter(is_default()))
 
 
 def _rates(groups: Groups, scope: str) -> list[dict[str, Any]]:
@@ -104,19 +112,26 @@ def _contrast(condition: Domain, base: Domain) -> dict[str, Any]:
 
 
 def _contrasts(groups: Groups, scope: str) -> list[dict[str, Any]]:
-    """Return a row for each group against the unperturbed and against the coolest one."""
+    """Return a row for each group against each of its baselines."""
     by = SCOPES[CONTRASTS[scope]]
     coolest = min((values[by.index("temperature")] for values in groups), default=0.0)
     rows = []
     for values, part in groups.items():
         group = dict(zip(by, values, strict=True))
-        for name, value in (("perturbation", PLAIN), ("temperature", coolest)):
-            base = groups.get(tuple((group | {name: value}).values()))
-            if base is not None and group[name] != value:
-                against = f"{name} {value}" if isinstance(value, str) else f"{name} {value:g}"
+        for against, other in _baselines(group, coolest):
+            base = groups.get(tuple(other.values()))
+            if base is not None and other != group:
                 found = _contrast(part, base)
                 rows.append({"scope": scope, **group, "against": against, **found})
     return rows
+
+
+def _baselines(group: Mapping[str, Any], coolest: float) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the name of each baseline of a group, and the group under it."""
+    yield f"perturbation {PLAIN}", {**group, "perturbation": PLAIN}
+    yield f"temperature {coolest:g}", {**group, "temperature": coolest}
+    default = {name: model_of(group[name]) for name in ("family", "model")}
+    yield f"{FORMAT} {DEFAULT}", {**group, **default}
 
 
 def _of_judge(domain: Domain) -> list[dict[str, Any]]:
@@ -125,6 +140,7 @@ def _of_judge(domain: Domain) -> list[dict[str, Any]]:
     groups = {
         scope: (domain if scope == "cell" else pools).parts(by) for scope, by in SCOPES.items()
     }
+    groups[ALL] = _in_default_format(pools).parts(SCOPES[ALL])
     rows = [row for scope in SCOPES for row in _rates(groups[scope], scope)]
     return rows + [row for name, of in CONTRASTS.items() for row in _contrasts(groups[of], name)]
 
@@ -134,7 +150,7 @@ def corrected_rates(
     verdicts: pl.DataFrame,
     annotations: pl.DataFrame,
     keys: pl.DataFrame,
-    families: Mapping[str, str],
+    family_by_model: Mapping[str, str],
 ) -> pl.DataFrame:
     """Return plain and corrected rates of all cells, pools and contrasts, by each judge.
 
@@ -143,9 +159,9 @@ def corrected_rates(
         verdicts: verdicts of all judges on them.
         annotations: people's labels of all rounds.
         keys: the keys of all rounds.
-        families: model family by model.
+        family_by_model: family of each model, one of its own for another format.
     """
-    family = pl.col("model").replace_strict(families, return_dtype=pl.String)
+    family = pl.col("model").replace_strict(family_by_model, return_dtype=pl.String)
     frame = turns.filter(pl.col("outcome") != "error").with_columns(family=family)
     drawn = drawn_turns(keys, frame).unique(TURN_KEYS, keep="first", maintain_order=True)
     labelled = people(annotations).filter(pl.col("id").is_in(drawn["id"].to_list()))

@@ -18,6 +18,7 @@ from userturn.tables.decoupling import (
     of_graded_items,
     with_adjusted,
 )
+from userturn.tables.format_columns import in_default_format
 from userturn.tables.make_tables import Material
 from userturn.tables.print_layout import number, p_value
 from userturn.tables.report_layout import (
@@ -60,8 +61,8 @@ PAIRS = [
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    beside = material.table("decoupling")
-    items = of_graded_items(material.items, material.grades)
+    beside = in_default_format(material.table("decoupling"))
+    items = of_graded_items(in_default_format(material.items), material.grades)
     return correlations(beside, items, material.seed, material.n_resamples)
 
 

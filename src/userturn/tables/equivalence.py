@@ -22,6 +22,7 @@ from userturn.tables.claims import (
     near_zero,
     no_change,
 )
+from userturn.tables.format_columns import in_default_format, is_default
 from userturn.tables.make_tables import Material
 from userturn.tables.post_training import graded_shares
 from userturn.tables.print_layout import number_of, p_value
@@ -51,7 +52,7 @@ def table(material: Material) -> pl.DataFrame:
     if margins is None:
         return adjusted([{"reason": "the record of this study is older than the margins"}])
     members = material.table("families")
-    beside = material.table("decoupling").filter(pl.col("base").is_null())
+    beside = in_default_format(material.table("decoupling")).filter(pl.col("base").is_null())
     before = baselines(grid.models, grid.entries)
     rows = [
         *near_zero(material.items, margins["near_zero"]),
@@ -66,14 +67,21 @@ def table(material: Material) -> pl.DataFrame:
 def adjusted(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Return claims with p adjusted by Holm for each quantity and judge, and the outcome.
 
+    Claims about other formats than the default are adjusted apart.
+
     A claim holds if its adjusted p is below 0.05. It does not hold if the interval lies wholly
     outside the margins. Otherwise it is undecided.
     """
     table = pl.DataFrame(rows, schema=SCHEMA).with_row_index("place")
     parts = [table.filter(pl.col("p").is_null())]
     tested = table.filter(pl.col("p").is_not_null())
-    for part in tested.partition_by("quantity", "judge", maintain_order=True):
-        parts.append(part.with_columns(p_adjusted=holm(part["p"].to_numpy())))
+    is_usual = is_default("family").fill_null(value=True)
+    sets = tested.with_columns(is_usual=is_usual).partition_by(
+        "quantity", "judge", "is_usual", maintain_order=True
+    )
+    for part in sets:
+        p_adjusted = holm(part["p"].to_numpy())
+        parts.append(part.drop("is_usual").with_columns(p_adjusted=p_adjusted))
     holds = pl.when(pl.col("p_adjusted") < LEVEL).then(pl.lit("yes")).otherwise("holds")
     return pl.concat(parts).sort("place").with_columns(holds=holds).drop("place")
 

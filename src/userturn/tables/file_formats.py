@@ -11,6 +11,7 @@ from tabulate import tabulate
 from userturn.storage.atomic_files import write_text
 from userturn.storage.csv_cells import csv_of
 from userturn.storage.parquet import write_table
+from userturn.tables.format_columns import join_formats
 
 LATEX = re.compile(r"[%&_#$]")  # characters that LaTeX takes for commands
 
@@ -55,7 +56,8 @@ def write_all(
         elif ending == "csv":
             write_csv(table, path)
         else:
-            {"md": write_markdown, "tex": write_latex}[ending](printed(table), path, note)
+            shown = printed(join_formats(table))
+            {"md": write_markdown, "tex": write_latex}[ending](shown, path, note)
 
 
 def _printed(table: pl.DataFrame, layout: str) -> str:

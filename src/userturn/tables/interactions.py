@@ -14,6 +14,7 @@ from userturn.stats.paired import Shares
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.tables.contrasts import in_sets
+from userturn.tables.format_columns import in_default_format
 from userturn.tables.item_pairs import UNEQUAL, paired_items, shares
 from userturn.tables.make_tables import Material
 from userturn.tables.print_layout import p_value, percent
@@ -47,7 +48,7 @@ SCHEMA: Schema = {
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    members = material.table("families").filter(pl.col("base").is_null())
+    members = in_default_format(material.table("families")).filter(pl.col("base").is_null())
     original = pl.col("model").cast(pl.String).is_in(members["model"].to_list())
     return interactions(material.items.filter(original), controls_of(material.grid.perturbations))
 

@@ -6,6 +6,7 @@ from userturn.stats.association import mantel_haenszel
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.decoupling import with_adjusted
+from userturn.tables.format_columns import is_default
 from userturn.tables.make_tables import Material
 
 SCHEMA: Schema = {
@@ -65,4 +66,5 @@ def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
             row = dict(zip(keys, names, strict=True)) | counts.sum().row(0, named=True)
             rows.append(row | {"n_items": counts.sum().sum_horizontal()[0], **found._asdict()})
     table = pl.DataFrame(rows, schema=SCHEMA)
-    return with_adjusted(table, ["judge"]).sort(*keys)
+    table = table.with_columns(in_default=is_default())
+    return with_adjusted(table, ["judge", "in_default"]).drop("in_default").sort(*keys)

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from userturn.config.formats import DEFAULT, beside_default, format_of
 from userturn.stats.paired import Shares, paired_difference
 from userturn.stats.sign_flips import sign_flip_p
 from userturn.storage.key_columns import JUDGED_ITEM_KEYS
 from userturn.study.cells import PLAIN
+from userturn.tables.format_columns import FORMAT
 
 SHARED = [
     "factor", "condition", "baseline", "scope", "family", "model", "dataset",
@@ -86,7 +88,10 @@ def paired_items(
     coolest: Any,
     baselines: Sequence[tuple[str, str]],
 ) -> list[pl.DataFrame]:
-    """Return the pairs of items under each condition and its baseline, one table per factor.
+    """Return the pairs of items under each condition and its baseline.
+
+    There is one table for perturbations, one for temperatures, and one for each model beside a
+    base and beside itself in the default format.
 
     Args:
         after: shares of items, from which those under a condition are taken.
@@ -103,7 +108,19 @@ def paired_items(
         under("model", base, pl.col("model").cast(pl.String).is_in([name, base]))
         for name, base in baselines
     ]
-    return [under("perturbation", PLAIN), under("temperature", coolest), *models]
+    names = after["model"].cast(pl.String).unique().to_list()
+    formats = [_in_format(after, before, *pair) for pair in beside_default(names)]
+    return [under("perturbation", PLAIN), under("temperature", coolest), *models, *formats]
+
+
+def _in_format(after: pl.DataFrame, before: pl.DataFrame, name: str, model: str) -> pl.DataFrame:
+    """Return the pairs of items of a model in another format and in the default one."""
+    condition = after.filter(pl.col("model") == name)
+    base = before.filter(pl.col("model") == model)
+    keys = [key for key in JUDGED_ITEM_KEYS if key != "model"]
+    return beside(condition, base, keys).with_columns(
+        factor=pl.lit(FORMAT), condition=pl.lit(format_of(name)), baseline=pl.lit(DEFAULT)
+    )
 
 
 def counted(paired: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

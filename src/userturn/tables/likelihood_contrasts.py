@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from userturn.config.families import FamilyMember, baselines, families
+from userturn.config.formats import beside_default, in_default
 from userturn.likelihood.gains import turn_gains
 from userturn.stats.clustered_means import clustered_mean
 from userturn.stats.multiple_tests import holm
@@ -15,6 +16,7 @@ from userturn.stats.paired import clustered_change
 from userturn.stats.sign_flips import sign_flip_p
 from userturn.storage.parquet import Schema
 from userturn.study.scored_turns import HUMAN_TURNS
+from userturn.tables.format_columns import FORMAT
 from userturn.tables.likelihood import CHARACTER, IDENTIFIED
 from userturn.tables.make_tables import Material
 from userturn.tables.report_layout import INTERVAL, P, Shown, column, texts
@@ -42,7 +44,7 @@ class Pair(NamedTuple):
     """Two groups of models that are compared.
 
     Attributes:
-        factor: `size`, `family` or `post-training`.
+        factor: `size`, `family`, `post-training` or `format`.
         condition: name of the model or family.
         baseline: name of the other one.
         models: models of the condition.
@@ -63,7 +65,11 @@ def table(material: Material) -> pl.DataFrame:
     gains = [turn_gains(pl.read_parquet(path)) for path in sorted(paths)]
     if not gains:
         return pl.DataFrame(schema=SCHEMA)
-    found = list(pairs(families(grid.models), baselines(grid.models, grid.entries)))
+    models = in_default(grid.models)
+    found = [
+        *pairs(families(models), baselines(models, grid.entries)),
+        *(Pair(FORMAT, *pair, *([name] for name in pair)) for pair in beside_default(grid.models)),
+    ]
     return likelihood_contrasts(pl.concat(gains), found)
 
 

@@ -14,6 +14,7 @@ from userturn.provenance.job_record import recorded
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid
 from userturn.tables.file_formats import write_all
+from userturn.tables.format_columns import read_joined, split_formats
 from userturn.tables.item_counts import count_items
 from userturn.tables.judge_validity import warning
 from userturn.workflow.humans import HumanGrid
@@ -36,7 +37,7 @@ class Material:
         """Return a table of the study: read if it is an input, otherwise made once."""
         if name not in self._tables:
             self._tables[name] = (
-                pl.read_parquet(self.paths[name][0]) if name in self.paths else self._make(name)
+                read_joined(self.paths[name][0]) if name in self.paths else self._make(name)
             )
         return self._tables[name]
 
@@ -124,7 +125,8 @@ def make_tables(
     """
     for name, paths in paths_to_tables.items():
         printed = getattr(import_module(f"userturn.tables.{name}"), "printed", None)
-        write_all(material.table(name), paths, identity, printed, material.warning)
+        made = split_formats(material.table(name))
+        write_all(made, paths, identity, printed, material.warning)
 
 
 def make_tables_of_job(job: Any) -> None:

@@ -11,6 +11,7 @@ from userturn.errors import UserError
 from userturn.humans.labels import PEOPLE
 from userturn.judges.verdict import GENUINE
 from userturn.study.cells import ALL, PLAIN
+from userturn.tables.format_columns import in_default_format, read_joined
 
 TABLES = ("pooled_rates", "contrasts", "variance_components", "confusion")
 ONE_EACH = "McNemar exact, Newcombe 10"  # the test of items of one turn under either condition
@@ -63,7 +64,7 @@ def _read(results: Path, name: str) -> pl.DataFrame:
             f"'{path}' does not exist; expected the results folder of a finished study: "
             "run `snakemake` first"
         )
-    return pl.read_parquet(path)
+    return in_default_format(read_joined(path))
 
 
 def _rate(pooled: pl.DataFrame) -> dict[str, Assumption]:

@@ -35,6 +35,10 @@ In CSV, a text that begins with `=`, `+`, `-`, `@`, a tab or a line end has an a
 so that no spreadsheet calculates it, and a character that a reader cannot see is written as
 `⟦U+XXXX⟧`. Parquet has every text as it is.
 
+A model in another prompt format than the default (docs/models.md) is `model+format` in paths and in
+the files of cells. Tables name the two in `model` and in a column `format` after it, which is there
+if any row has another format than `default`.
+
 `outcome` is `ok`, `empty` (no text but special tokens) or `error` (no reply, because a machine
 failed or the prompt was too long, with the reason). An error is never graded or judged, and a
 missing verdict is never a negative one: both are counted as unscored. A cell with a larger

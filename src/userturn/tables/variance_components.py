@@ -13,6 +13,7 @@ from userturn.stats.variance_components import Components, Observed, variance_co
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
+from userturn.tables.format_columns import in_default_format
 from userturn.tables.make_tables import Material
 from userturn.tables.print_layout import number_of
 from userturn.tables.report_layout import TEMPERATURE, Shown, column, texts
@@ -42,7 +43,7 @@ TOO_FEW = "no two items were scored"
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    members = material.table("families").filter(pl.col("base").is_null())
+    members = in_default_format(material.table("families")).filter(pl.col("base").is_null())
     original = pl.col("model").cast(pl.String).is_in(members["model"].to_list())
     by_judges = _turns_by_judges(material.paths["verdicts"]).filter(original)
     return components_table(material.items.filter(original), by_judges)

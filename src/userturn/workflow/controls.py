@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from userturn.config.formats import in_default
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 
@@ -32,7 +33,7 @@ class ControlGrid:
 
     def _other(self, model: str) -> list[str]:
         """Return the next model, the first after the last; nothing if there is only one."""
-        models = list(self.grid.models)
+        models = list(in_default(self.grid.models))
         place = models.index(model) + 1
         return (models[place:] + models[: place - 1])[:1]
 
@@ -47,9 +48,9 @@ class ControlGrid:
 
     @property
     def sources(self) -> list[tuple[str, str]]:
-        """Model (or `human`) and dataset of all controls."""
+        """Model (or `human`) and dataset of all controls; other formats would not test a judge."""
         human = [(HUMAN, dataset) for dataset in self.grid.human_datasets]
-        models = self.grid.models if self.n_planted else []
+        models = in_default(self.grid.models) if self.n_planted else []
         return human + [(model, dataset) for model in models for dataset in self.grid.datasets]
 
     def human_turns_identity(self, dataset: str) -> str:

@@ -1,5 +1,6 @@
 """Inputs and params of rules/data.smk: datasets and models before any GPU is used."""
 
+from userturn.config.formats import model_of
 from userturn.study.grid import Grid
 
 
@@ -20,6 +21,11 @@ class DataGrid:
         n: int | None = self.grid.config["datasets"][dataset].get("rows")
         return n
 
+    def described_first(self, model: str) -> list[str]:
+        """Return the description that fixes the revision of a model in another format."""
+        name = model_of(model)
+        return [f"results/models/{name}.json"] if name != model else []
+
     @property
     def prepared(self) -> list[str]:
         """The items of all datasets, those of controls and likelihood included."""
@@ -33,5 +39,6 @@ class DataGrid:
     @property
     def descriptions_of_sources(self) -> list[str]:
         """The descriptions of the fetched models: those of the run, and bases of trained ones."""
-        sources = set(self.grid.described) - set(self.grid.trained)
-        return [f"results/models/{model}.json" for model in sorted(sources)]
+        trained = set(self.grid.trained)
+        sources = [name for name in self.grid.described if model_of(name) not in trained]
+        return [f"results/models/{model}.json" for model in sources]

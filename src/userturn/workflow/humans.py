@@ -1,9 +1,12 @@
 """Inputs and params of rules/humans.smk: rounds of annotation, and the cells they draw from."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.families import families
+from userturn.config.formats import DEFAULT, format_of, model_of
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, files_of, temperature_name
 from userturn.study.grid import Grid
@@ -11,6 +14,13 @@ from userturn.study.inputs import annotation_files
 
 HUMANS_VERSION = 1
 TABLES_VERSION = 3  # of the tables made from people's labels
+
+
+def _coordinate(cell: Cell, name: str) -> str:
+    """Return a cell's model, format, dataset, temperature or perturbation."""
+    if name == "format":
+        return format_of(cell.model)
+    return model_of(cell.model) if name == "model" else str(getattr(cell, name))
 
 
 class HumanGrid:
@@ -29,7 +39,8 @@ class HumanGrid:
             near = near_miss(self.judge, grid.judges)
             raise ConfigError(f"humans.judge: '{self.judge}' is not a judge of this run{near}")
         self.rounds: list[str] = self.settings["rounds"]
-        self.families = {member.model: member.family for member in families(grid.models)}
+        members = families(grid.models)
+        self.families = {member.model: model_of(member.family) for member in members}
         self.private = grid.private_datasets
         chosen = [cell for cell in grid.cells if self._is_chosen(cell)]
         self.n_turns: int | None = self.settings.get("turns")
@@ -59,15 +70,20 @@ class HumanGrid:
             ConfigError: humans.from names something that is not defined.
         """
         for key, names in self.settings.get("from", {}).items():
-            known = [str(name) for name in self.grid.config[key]]
+            known = [str(name) for name in self._defined(key)]
             named = [temperature_name(n) if key == "temperatures" else str(n) for n in names]
             for name in named:
                 if key != "temperatures" and name not in known:
                     near = near_miss(name, known)
                     raise ConfigError(f"humans.from.{key}: '{name}' is not defined{near}")
-            if getattr(cell, key.removesuffix("s")) not in named:
+            if _coordinate(cell, key.removesuffix("s")) not in named:
                 return False
         return True
+
+    def _defined(self, key: str) -> Iterable[Any]:
+        return (
+            [DEFAULT, *self.grid.config.get(key, [])] if key == "formats" else self.grid.config[key]
+        )
 
     def sample_identity(self, cell: Cell) -> str:
         """Return the identity of one cell's human sample."""

@@ -17,10 +17,11 @@ from userturn.study.scored_turns import HUMAN_TURNS, OWN_TURNS
 from userturn.workflow.snakemake_lock import release_abandoned_lock
 from userturn.workflow.study import Study
 
-NAMED = ("model", "dataset", "perturbation", "judge", "round")
+NAMED = ("dataset", "perturbation", "judge", "round")
 OBJECTS_BETWEEN_COLLECTIONS = 20_000  # Python's own threshold is 700
 DEFAULT_GC = "USERTURN_DEFAULT_GC"  # set to 1, it keeps Python's garbage collection as it is
 WILDCARDS = dict.fromkeys(NAMED, r"[a-z0-9][a-z0-9._-]*") | {
+    "model": r"[a-z0-9][a-z0-9._+-]*",  # also in another format, model+format
     "temperature": r"[0-9.]+",
     "shard": r"\d+of\d+",
     "turns": f"{HUMAN_TURNS}|{OWN_TURNS}",

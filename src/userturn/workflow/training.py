@@ -1,5 +1,6 @@
 """Inputs and params of rules/training.smk: models that are trained here, and their bases."""
 
+from userturn.config.formats import model_of
 from userturn.config.trained_models import training_entry
 from userturn.config.training_exposure import trained_on
 from userturn.slurm.resources import Resources
@@ -22,7 +23,8 @@ class TrainingGrid:
 
     def folder_of(self, model: str) -> list[str]:
         """Return the folder of a model that is trained here; nothing for any other."""
-        return [f"results/training/{model}/model"] if model in self.models else []
+        name = model_of(model)
+        return [f"results/training/{name}/model"] if name in self.models else []
 
     def base(self, model: str) -> list[str]:
         """Return the files of a model's base: its description, and its folder if it is trained."""
