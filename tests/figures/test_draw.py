@@ -12,7 +12,7 @@ from userturn.figures.failure_profiles import failure_profiles
 from userturn.figures.grid_overview import grid_overview
 from userturn.figures.perturbation_effects import perturbation_effects
 from userturn.figures.rates_by_temperature import rates_by_temperature
-from userturn.figures.theme import ceiling, renumbered, save
+from userturn.figures.theme import COLOURS, renumbered, save
 from userturn.tables.families import families_table
 
 FAMILIES = families_table({"m": {}, "a-7b": {}, "a-70b": {}}, {})
@@ -20,7 +20,8 @@ NUMBERS = {"estimate": pl.Float64, "lower": pl.Float64, "upper": pl.Float64}
 
 
 def accuracy(*models: str) -> pl.DataFrame:
-    row = {"dataset": "d", "estimate": 0.5, "lower": 0.3, "upper": 0.7}
+    limits = {"estimate": 0.5, "lower": 0.3, "upper": 0.7}
+    row = {"dataset": "d", "n_graded": 9, "n_items": 10} | limits
     return pl.DataFrame([{"model": model} | row for model in models])
 
 
@@ -32,6 +33,8 @@ def rates(*rows: tuple[float, str, float | None], model: str = "m") -> pl.DataFr
                 "dataset": "d",
                 "temperature": temperature,
                 "perturbation": perturbation,
+                "n_scored": 9,
+                "n_turns": 10,
                 "estimate": estimate,
                 "lower": None if estimate is None else estimate / 2,
                 "upper": None if estimate is None else (1 + estimate) / 2,
@@ -52,7 +55,7 @@ def floors(*rows: tuple[float, str, float | None]) -> pl.DataFrame:
 def health(share_unscored: float, share_empty: float) -> pl.DataFrame:
     row = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
     shares = {f"share_{kind}": 0.0 for kind in ("truncated", "refused", "error")}
-    row |= shares | {"share_unscored": share_unscored, "share_empty": share_empty}
+    row |= shares | {"share_unscored": share_unscored, "share_empty": share_empty, "n_turns": 10}
     return pl.DataFrame([row])
 
 
@@ -65,6 +68,8 @@ def contrast(p: float) -> pl.DataFrame:
             "model": "m",
             "dataset": "d",
             "temperature": 0.0,
+            "perturbation": "truncate",
+            "n_items": 10,
             "difference": 0.1,
             "lower": -0.1,
             "upper": 0.3,
@@ -78,8 +83,11 @@ def profile() -> pl.DataFrame:
         "scope": "model",
         "model": "m",
         "family": "m",
+        "dataset": "all",
         "temperature": 0.0,
         "perturbation": "none",
+        "n_positive": 4,
+        "n_scored": 10,
     }
     limits = {"lower": 0.3, "upper": 0.7}
     shares = {"generic": 0.6, "genuine_followup": 0.4}
@@ -116,8 +124,11 @@ def test_cell_without_a_rate_is_left_out() -> None:
 
 def test_accuracy_stands_beside_the_plain_rate_of_the_lowest_temperature() -> None:
     table = rates((0.3, "none", 0.2), (0.3, "truncate", 0.9), (1.0, "none", 0.8))
-    points = drawn(accuracy_and_followup(table, accuracy("m"), FAMILIES, "h"))
-    assert {(p["measure"], p["estimate"]) for p in points} == {
+    chart = accuracy_and_followup(table, accuracy("m"), FAMILIES, "h")
+    held = {param["name"]: param["value"] for param in chart.to_dict()["params"]}
+    assert held == {"temperature": 0.3, "perturbation": "none"}
+    shown = [p for p in drawn(chart) if all(p[name] in (None, held[name]) for name in held)]
+    assert {(p["measure"], p["estimate"]) for p in shown} == {
         ("task accuracy", 0.5),
         ("genuine follow-up", 0.2),
     }
@@ -149,16 +160,42 @@ def test_every_label_is_drawn_with_its_interval() -> None:
     }
 
 
-@pytest.mark.parametrize(("share", "marks"), [(0.05, ""), (0.06, "E")])
-def test_cell_is_marked_where_much_of_it_is_empty(share: float, marks: str) -> None:
-    (row,) = drawn(grid_overview(health(share, share), FAMILIES, "h"))
-    assert row["marks"] == marks
+@pytest.mark.parametrize(("share", "troubles"), [(0.05, ""), (0.06, "EU")])
+def test_cell_is_marked_where_much_of_it_is_empty(share: float, troubles: str) -> None:
+    (row,) = drawn(grid_overview(rates((0.0, "none", 0.2)), health(share, share), FAMILIES, "h"))
+    assert row["troubles"] == troubles
 
 
-def test_axis_ends_at_the_tenth_above_all_limits() -> None:
-    assert ceiling(pl.Series([0.31, 0.02]), pl.Series([0.4, None])) == 0.4
-    assert ceiling(pl.Series([], dtype=pl.Float64)) == 0.1
-    assert ceiling(pl.Series([1.0])) == 1.0
+def test_every_cell_has_its_rate_as_a_number_and_its_interval() -> None:
+    table = rates((0.0, "none", 0.246))
+    (row,) = drawn(grid_overview(table, health(0, 0), FAMILIES, "h"))
+    assert (row["number"], row["lower"], row["upper"]) == ("25", 0.123, 0.623)
+    (row,) = drawn(grid_overview(table.clear(), health(0, 0), FAMILIES, "h"))
+    assert (row["number"], row["estimate"]) == ("–", None)
+
+
+def test_hovering_tells_the_interval_and_the_denominator() -> None:
+    (row,) = drawn(rates_by_temperature(rates((0.0, "none", 0.2)), floors(), FAMILIES, "h"))
+    assert (row["genuine"], row["scored"]) == ("20.0% [10.0, 60.0]", "9 of 10 turns")
+
+
+def test_ticks_are_at_the_temperatures() -> None:
+    table = rates((0.0, "none", 0.2), (0.3, "none", 0.4), (1.0, "none", 0.4))
+    chart = rates_by_temperature(table, floors(), FAMILIES, "h").to_dict()
+    assert chart["spec"]["layer"][0]["encoding"]["x"]["axis"]["values"] == [0.0, 0.3, 1.0]
+
+
+def contrast_on_white(colour: str) -> float:
+    """WCAG 2.2: (1 + 0.05) / (luminance + 0.05)."""
+    shares = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
+    red, green, blue = linear
+    return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05)
+
+
+def test_every_colour_stands_out_from_white() -> None:
+    assert contrast_on_white("#777777") == pytest.approx(4.48, abs=0.005)  # as WCAG tools have it
+    assert min(map(contrast_on_white, COLOURS)) >= 4.5
 
 
 @pytest.mark.parametrize("n_rows", [0, 1])
@@ -176,7 +213,7 @@ def test_figures_without_any_row_are_a_sentence() -> None:
         accuracy_and_followup(rates((0.0, "none", None)), accuracy("m").clear(), FAMILIES, "h"),
         perturbation_effects(contrast(1).clear(), FAMILIES, "h"),
         failure_profiles(profile().clear(), FAMILIES, "h"),
-        grid_overview(health(0, 0).clear(), FAMILIES, "h"),
+        grid_overview(rates((0.0, "none", None)), health(0, 0).clear(), FAMILIES, "h"),
     ):
         assert chart.to_dict()["mark"]["type"] == "text"
 
@@ -208,9 +245,3 @@ def test_floor_of_a_cell_is_drawn_at_its_rate_and_named_in_the_subtitle() -> Non
     assert "chance floor" in str(chart.to_dict()["title"])
     without = rates_by_temperature(table, floors(), FAMILIES, "h")
     assert "chance floor" not in str(without.to_dict()["title"])
-
-
-def test_axis_reaches_above_a_floor_that_is_higher_than_its_rate() -> None:
-    low, high = rates((0.0, "none", 0.05)), floors((0.0, "none", 0.8))
-    with_floor = rates_by_temperature(low.with_columns(upper=0.1), high, FAMILIES, "h")
-    assert "'domain': [0, 0.9]" in str(with_floor.to_dict())

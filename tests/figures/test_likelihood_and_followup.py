@@ -13,7 +13,7 @@ SCORED = [("identified_answer", "share", 0.5, 0.9), ("gain_answer", "nats a char
 
 def rates(dataset: str, *estimates: float) -> pl.DataFrame:
     """Rates of the two models by one temperature, with limits a tenth beside them."""
-    row = {"dataset": dataset, "temperature": 0.0, "perturbation": "none"}
+    row = {"dataset": dataset, "n_scored": 9, "temperature": 0.0, "perturbation": "none"}
     pooled = {"scope": "model", "average": "micro"}
     return pl.DataFrame(
         [
@@ -28,7 +28,7 @@ def likelihood(*datasets: str) -> pl.DataFrame:
     return pl.DataFrame(
         [
             {"model": model, "dataset": dataset, "measure": measure, "unit": unit}
-            | {"chance": chance, "estimate": e, "lower": e - 0.1, "upper": e + 0.1}
+            | {"n_scored": 9, "chance": chance, "estimate": e, "lower": e - 0.1, "upper": e + 0.1}
             for dataset in datasets
             for measure, unit, chance, e in SCORED
             for model in FAMILIES["model"]

@@ -11,6 +11,7 @@ import pytest
 from tests.support.made_up_results import build, made_up_config, save, write_results
 from userturn.html.page import embedded
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
+from userturn.report.charts import picture, write_charts
 from userturn.report.headline import FLOOR, headline
 from userturn.report.prompt_segments import prompt_parts
 from userturn.report.table_layout import shown_table
@@ -51,6 +52,31 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
 @pytest.fixture(scope="module")
 def page(grid: Grid) -> Path:
     return build(grid)
+
+
+def test_charts_are_data_files_and_their_library_is_written_once_with_equal_bytes(
+    grid: Grid, tmp_path: Path
+) -> None:
+    paths = [tmp_path / f"{name}.vl.json" for name in ("one", "two")]
+    for path in paths:
+        path.write_text(json.dumps({"title": {"text": "</script>"}, "datasets": {}}))
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        folder.mkdir()
+        pictures = [str(tmp_path / f"{name}.svg") for name in ("one", "two")]
+        assert write_charts(pictures, folder) == ["one", "two"]
+    files = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
+    assert files[0] == files[1]
+    assert set(files[0]) == {"charts.js", "figure-one.js", "figure-two.js"}
+    assert b"</script>" not in files[0]["figure-one.js"]
+
+
+def test_picture_has_its_size_and_its_caption_as_text(tmp_path: Path) -> None:
+    path = tmp_path / "a_b.svg"
+    path.write_text('<svg xmlns="x" width="20.4" height="10">')
+    html = picture(path, {"a_b": "<b>"})
+    assert 'width="20" height="10"' in html
+    assert '<figure id="figure-a_b">' in html and "&lt;b&gt; <code>figures/a_b.svg" in html
 
 
 MESSAGES = [("system", "Be brief."), ("user", "user"), ("assistant", " An answer. ")]

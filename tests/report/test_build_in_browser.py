@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.support.browser import needs_chromium
-from tests.support.made_up_results import build, made_up_config, write_results
+from tests.support.made_up_results import build, draw_rates, made_up_config, write_results
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.unseen import show_codes
@@ -44,6 +44,7 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
     config = made_up_config(models, ["healthbench", "open"], perturbations=kinds)
     grid = Grid(config, tmp_path_factory.mktemp("report"))
     write_results(grid, 60, write_turn)
+    draw_rates(grid)
     build(grid)
     return grid
 
@@ -123,6 +124,70 @@ def test_turn_leads_to_the_same_item_at_another_temperature_and_of_another_model
     tab.click(".switch:has-text('at temperature') a:has-text('1')")
     tab.get_by_text("b-7b · open · t 1 · truncate").first.wait_for()
     assert tab.noted == []
+
+
+def draw_chart(tab: Any, uri: str) -> Any:
+    """Open the report and return its chart of rates by temperature, once it is drawn."""
+    tab.goto(uri)
+    tab.locator("#figure-rates_by_temperature").scroll_into_view_if_needed()
+    chart = tab.locator("#figure-rates_by_temperature .chart svg")
+    chart.wait_for()
+    tab.locator("#figure-rates_by_temperature [role=link]").first.wait_for(state="attached")
+    return chart
+
+
+def test_chart_is_drawn_under_the_policy_and_fills_its_card(tab: Any, uri: str) -> None:
+    chart = draw_chart(tab, uri)
+    widths = chart.evaluate("s => [s.clientWidth, s.closest('figure').clientWidth]")
+    assert 0.9 * widths[1] < widths[0] <= widths[1]
+    assert tab.locator("#figure-rates_by_temperature img").is_hidden()
+    assert tab.noted == []
+
+
+def test_mark_tells_rate_interval_and_denominator_and_leads_to_its_cell(
+    tab: Any, grid: Grid, uri: str
+) -> None:
+    rates = pl.read_parquet(grid.results / "tables" / "rates.parquet")
+    wanted = ("a-1b", "open", 0.0, "truncate", "heuristic")
+    (row,) = [row for row in rates.iter_rows(named=True) if tuple(row.values())[:5] == wanted]
+    draw_chart(tab, uri)
+    told = "model: a-1b; dataset: open; temperature: 0; perturbation: truncate"
+    mark = tab.locator(f"[role=link][aria-label^='{told}']")
+    mark.hover()
+    share, low, high = (f"{100 * row[name]:.1f}" for name in ("estimate", "lower", "upper"))
+    shown = tab.inner_text("#hover")
+    assert f"{share}% [{low}, {high}]" in shown
+    assert f"{row['n_scored']} of {row['n_turns']} turns" in shown
+    mark.click()
+    listed(tab, 60)
+    assert tab.evaluate("location.hash") == "#/cell/a-1b/open/t0/truncate"
+    assert tab.noted == []
+
+
+def test_marks_are_walked_by_arrow_keys(tab: Any, uri: str) -> None:
+    draw_chart(tab, uri)
+    tab.focus("#figure-rates_by_temperature [role=link][tabindex='0']")
+    first = tab.evaluate("document.activeElement.getAttribute('aria-label')")
+    tab.keyboard.press("ArrowRight")
+    told = tab.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert told != first
+    assert tab.locator("#figure-rates_by_temperature [role=link][tabindex='0']").count() == 1
+    assert tab.is_visible("#hover")
+    tab.keyboard.press("Enter")
+    tab.wait_for_function("location.hash.startsWith('#/cell/')")
+
+
+def test_paper_and_a_page_without_javascript_have_the_picture(
+    browser: Any, tab: Any, uri: str
+) -> None:
+    chart = draw_chart(tab, uri)
+    tab.emulate_media(media="print")
+    assert not chart.is_visible()
+    assert tab.locator("#figure-rates_by_temperature img").is_visible()
+    plain = browser.new_context(java_script_enabled=False).new_page()
+    plain.goto(uri)
+    assert plain.locator("#figure-rates_by_temperature img").is_visible()
+    plain.context.close()
 
 
 def test_injected_script_would_be_refused_by_the_policy(tab: Any, uri: str) -> None:
@@ -319,6 +384,8 @@ def test_axe_core_finds_no_violation_in_any_view(browser: Any, uri: str, scheme:
     for route in ("", "grid", "search", f"cell/{CELL}", f"turn/{CELL}/open-9/0"):
         page.goto(f"{uri}#/{route}")
         page.wait_for_selector({"": ".example"}.get(route, "h1:visible"))
+        if not route:
+            draw_chart(page, uri)
         for violation in Axe().run(page).response["violations"]:
             nodes = [node["html"][:120] for node in violation["nodes"]]
             found[route, violation["id"]] = (len(nodes), nodes[:3])
@@ -327,7 +394,7 @@ def test_axe_core_finds_no_violation_in_any_view(browser: Any, uri: str, scheme:
 
 
 def test_what_a_study_lacks_is_said(tab: Any, grid: Grid, uri: str, tmp_path: Path) -> None:
-    page = build(Grid(grid.config, grid.results), paths_to_tables=[])
+    page = build(Grid(grid.config, grid.results), paths_to_tables=[], paths_to_figures=[])
     tab.goto(page.as_uri())
     text = tab.inner_text("main")
     build(grid)

@@ -10,8 +10,10 @@ import polars as pl
 
 from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
+from userturn.figures.rates_by_temperature import rates_by_temperature
+from userturn.figures.theme import save as draw_figure
 from userturn.report.build import build_report
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.key_columns import CELL_KEYS, TURN_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.tables import rates
@@ -160,6 +162,20 @@ def write_results(
         path = grid.results / "models" / f"{model}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"user_header": HEADER, "source": "made/up", "revision": "f0"}))
+
+
+def draw_rates(grid: Grid) -> None:
+    """Draw the figure of rates by temperature from the table of rates, without chance floors."""
+    rates_of = pl.read_parquet(grid.results / "tables" / "rates.parquet")
+    table = rates_of.filter(pl.col("judge") == grid.primary_judge)
+    floors = table.clear().select(
+        *CELL_KEYS, floor="estimate", floor_lower="lower", floor_upper="upper"
+    )
+    families = pl.DataFrame({"model": list(grid.models), "family": list(grid.models)})
+    chart = rates_by_temperature(table, floors, families, grid.primary_judge)
+    (grid.results / "figures").mkdir()
+    paths = [f"{grid.results}/figures/rates_by_temperature{end}" for end in (".vl.json", ".svg")]
+    draw_figure(chart, "made up", paths)
 
 
 def save(table: pl.DataFrame, path: Path) -> None:

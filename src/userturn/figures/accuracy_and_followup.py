@@ -1,42 +1,65 @@
-"""Figure `accuracy_and_followup`: task accuracy beside the follow-up rate, over model size."""
+"""Figure `accuracy_and_followup`: task accuracy over the follow-up rate, by model size."""
 
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-from userturn.figures.rows import plain_cells, temperature_row
-from userturn.figures.theme import (
-    families_in,
-    models_in,
-    note,
-    titled,
-    told_apart,
-)
+from userturn.figures.hover import hover, in_percent, out_of
+from userturn.figures.rows import held, plain_cells, temperature_row
+from userturn.figures.theme import families_in, models_in, note, titled, told_apart
+from userturn.study.cells import PLAIN
 
 MEASURES = ["task accuracy", "genuine follow-up"]
+SHOWN = ["model", "dataset", "temperature", "perturbation", "measure", "estimate", "lower", "upper"]
 
 
 def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
-    """Return accuracy and unperturbed follow-up rate of each model and dataset, in rows."""
-    columns = ["model", "dataset", "measure", "estimate", "lower", "upper"]
+    """Return accuracy and follow-up rates of each model and dataset, in rows with hover texts.
+
+    Accuracy has neither temperature nor perturbation: answers are drawn once.
+    """
+    nothing = {"temperature": pl.lit(None, pl.Float64), "perturbation": pl.lit(None, pl.String)}
+    counted = [("n_graded", "n_items", "items graded"), ("n_scored", "n_turns", "turns scored")]
     tables = [
-        table.with_columns(measure=pl.lit(measure)).select(columns)
-        for measure, table in zip(MEASURES, (accuracy, plain_cells(rates)), strict=True)
+        table.with_columns(measure=pl.lit(measure)).select(
+            *SHOWN, share=in_percent(), of=out_of(*count)
+        )
+        for measure, table, count in zip(
+            MEASURES, (accuracy.with_columns(**nothing), rates), counted, strict=True
+        )
     ]
     seen = pl.concat(tables).drop_nulls("estimate")
     return seen.join(families, on="model", maintain_order="left")
 
 
-def _over_size(table: pl.DataFrame, families: pl.DataFrame) -> tuple[dict[str, Any], int]:
-    """Return the encoding of the axis and its width: by size if all are known, else by model."""
+def _over_size(table: pl.DataFrame, families: pl.DataFrame) -> tuple[alt.X, int]:
+    """Return the axis and its width: by size if all are known, else by model."""
     if table["size"].null_count() or table["size"].n_unique() < 2:
         names = alt.X("model:N", title=None, sort=models_in(families, table)).axis(labelAngle=-35)
-        offset = alt.XOffset("measure:N", sort=MEASURES)
-        return {"x": names, "xOffset": offset}, max(120, 40 * table["model"].n_unique())
+        return names, max(120, 34 * table["model"].n_unique())
     axis = alt.Axis(format="~g", values=[0.1, 1, 10, 100, 1000], grid=False)
     x = alt.X("size:Q", title="parameters, billions", axis=axis)
-    return {"x": x.scale(type="log", nice=False, padding=12)}, 160
+    return x.scale(type="log", nice=False, padding=12), 160
+
+
+def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
+    """Return the lines, intervals and points of one panel, up to the top of its measure."""
+    x, width = _over_size(table, families)
+    told = told_apart("family", families_in(families, table))
+    shown = hover("model", "dataset", "temperature", "perturbation", "measure", "share", "of")
+    base = alt.Chart(table, width=width, height=130).encode(color=told["color"], x=x)
+    y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=4)
+    # Models side by side have no order, so no line joins them.
+    lines = base.mark_line(strokeWidth=1.3, opacity=0 if x.shorthand == "model:N" else 1).encode(
+        y=y
+    )
+    bars = base.mark_rule(strokeWidth=1.5).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
+    points = base.mark_point(filled=True, size=50, opacity=1).encode(
+        y="estimate:Q", shape=told["shape"], tooltip=shown
+    )
+    top = base.mark_rule(opacity=0).encode(y="top:Q")
+    return alt.layer(lines, bars, points, top, data=table)
 
 
 def accuracy_and_followup(
@@ -44,30 +67,21 @@ def accuracy_and_followup(
 ) -> Any:
     """Draw task accuracy and follow-up rate of each model over its size, one panel per dataset.
 
-    The follow-up rate is that of the unperturbed cell at the lowest temperature. If the size of a
-    model is unknown, models are side by side instead.
+    The follow-up rate is that of the unperturbed cell at the lowest temperature; each measure has
+    its own scale. If the size of a model is unknown, models are side by side instead.
     """
     table = _measures(rates, accuracy, families)
-    if table.is_empty():
+    if table.is_empty() or (plain_cells(rates).is_empty() and accuracy.is_empty()):
         return note("nothing was graded or scored")
-    place, width = _over_size(table, families)
-    told = told_apart("family", families_in(families, table))
-    y = alt.Y("estimate:Q", title="share of items, 95% interval")
-    y = y.scale(domain=[0, 1]).axis(format="%")
-    dash = alt.StrokeDash("measure:N").scale(domain=MEASURES)
-    base = alt.Chart(table, width=width, height=210).encode(color=told["color"], **place)
-    # Models side by side have no order, so no line joins them.
-    opacity = 0 if "xOffset" in place else 1
-    lines = base.mark_line(strokeWidth=1.3, opacity=opacity).encode(y=y, strokeDash=dash)
-    bars = base.mark_rule(strokeWidth=1.5).encode(y="lower:Q", y2="upper:Q")
-    points = [
-        base.mark_point(filled=filled, size=45, opacity=1, strokeWidth=1.5)
-        .transform_filter(alt.datum.measure == measure)
-        .encode(y="estimate:Q", shape=told["shape"])
-        for measure, filled in zip(MEASURES, (True, False), strict=True)
-    ]
-    chart = alt.layer(lines, bars, *points, data=table).facet(
-        column=alt.Column("dataset:N", title=None)
+    chart = _layers(table, families).facet(
+        row=alt.Row("measure:N", title=None, sort=MEASURES),
+        column=alt.Column("dataset:N", title=None),
     )
-    more = f"; unperturbed{temperature_row(rates)}; filled: accuracy, open: follow-up"
-    return chart.properties(title=titled("Task accuracy and genuine follow-ups", judge, more))
+    chart = held(chart, temperature=rates["temperature"].min(), perturbation=PLAIN)
+    # All panels of a measure end where its highest interval ends, and accuracy at 100%.
+    accurate = f"datum.measure === '{MEASURES[0]}'"
+    chart = chart.transform_joinaggregate(highest="max(upper)", groupby=["measure"])
+    chart = chart.transform_calculate(top=f"{accurate} ? 1 : datum.highest")
+    more = f"; unperturbed{temperature_row(rates)}; 95% intervals; a scale for each measure"
+    title = titled("Task accuracy and genuine follow-ups", judge, more)
+    return chart.resolve_scale(y="independent").properties(title=title)

@@ -6,6 +6,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from userturn.figures.hover import hover
 from userturn.figures.theme import COLOURS, INK, note, save
 from userturn.humans.labels import PEOPLE
 from userturn.judges.rubric import read_rubric
@@ -20,10 +21,17 @@ def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
     table = confusion.filter(pl.col("comparison") == "judge-human", pl.col("first") == PEOPLE)
     if table.is_empty():
         return note("no annotations yet: see docs/annotation.md")
-    named = table.with_columns(judge=pl.col("second"))
+    named = table.with_columns(
+        judge=pl.col("second"),
+        people=pl.col("label_first"),
+        label=pl.col("label_second"),
+        turns=pl.col("n"),
+        share=pl.format("{}%", (100 * pl.col("share_of_first")).round(1)),
+    )
     base = alt.Chart(named, width=SIDE * len(labels), height=SIDE * len(labels)).encode(
         x=alt.X("label_second:N", title="label of the judge", sort=[*labels], axis=_axis(-35)),
         y=alt.Y("label_first:N", title="label of people", sort=[*labels], axis=_axis(0)),
+        tooltip=hover("judge", "people", "label", "turns", "share"),
     )
     share = alt.Color(
         "share_of_first:Q",

@@ -1,44 +1,86 @@
-"""The figure of the whole grid: how every cell fared."""
+"""Figure `grid_overview`: the rate of every cell with its interval, and its troubles."""
 
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-from userturn.figures.theme import INK, conditions_in, models_in, note, titled
+from userturn.figures.hover import hover, in_percent, out_of
+from userturn.figures.theme import INK, conditions_in, models_in, note
+from userturn.storage.key_columns import CELL_KEYS
 
 OVER = 0.05  # share of a cell's turns from which its trouble is marked
-MARKS = {"E": "share_empty", "T": "share_truncated", "R": "share_refused", "X": "share_error"}
+MARKS = {
+    "E": "share_empty",
+    "T": "share_truncated",
+    "R": "share_refused",
+    "U": "share_unscored",
+    "X": "share_error",
+}
+COLOURS = ["#F3F7FB", "#6FB2DC"]  # ink keeps a contrast of at least 6.5 on all of them
+HEIGHT, LEAST_WIDTH = 26, 30  # pixels of a square
 
 
-def grid_overview(health: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
-    """Draw the share of unscored turns of every cell, and mark its problems."""
-    if health.is_empty():
-        return note("the grid has no cell")
+def _cells(rates: pl.DataFrame, health: pl.DataFrame) -> pl.DataFrame:
+    """Return each cell with its rate, its number as text, its troubles, and hover texts."""
     letters = [
         pl.when(pl.col(share) > OVER).then(pl.lit(letter)).otherwise(pl.lit(""))
         for letter, share in MARKS.items()
     ]
-    table = health.with_columns(marks=pl.concat_str(letters))
-    n = table["temperature"].n_unique()
-    y = alt.Y("model:N", title=None, sort=models_in(families, table)).axis(
-        domain=False, ticks=False
+    rated = rates.select(*CELL_KEYS, "estimate", "lower", "upper", "n_scored")
+    table = health.join(rated, on=CELL_KEYS, how="left", maintain_order="left")
+    number = (100 * pl.col("estimate")).round(0).cast(pl.Int64).cast(pl.String)
+    return table.with_columns(
+        number=number.fill_null("–"),
+        troubles=pl.concat_str(letters),
+        genuine=in_percent(),
+        scored=out_of("n_scored", "n_turns", "turns"),
     )
+
+
+def _squares(table: pl.DataFrame, families: pl.DataFrame) -> Any:
+    """Return the squares of one perturbation and dataset: rate by colour and number, interval."""
+    y = alt.Y("model:N", title=None, sort=models_in(families, table))
     x = alt.X("temperature:O", title="temperature").axis(labelAngle=0, domain=False, ticks=False)
-    size = max(24, 110 // n)
-    base = alt.Chart(table, width=alt.Step(size), height=alt.Step(17)).encode(x=x, y=y)
-    colour = alt.Color("share_unscored:Q", title="share of turns without a verdict").scale(
-        domain=[0, 1], range=["#EDF3F8", "#F0B35B", "#8C2D04"], interpolate="rgb"
+    width = max(LEAST_WIDTH, 110 // table["temperature"].n_unique())
+    base = alt.Chart(table, width=alt.Step(width), height=alt.Step(HEIGHT)).encode(
+        x=x, y=y.axis(domain=False, ticks=False)
     )
+    scale = alt.Scale(range=COLOURS, interpolate="rgb", zero=True)
     legend = alt.Legend(format="%", gradientLength=200, titleLimit=300, tickCount=2)
-    squares = base.mark_rect(stroke="white").encode(color=colour.legend(legend))
-    ink = alt.condition(alt.datum.share_unscored > 0.6, alt.value("white"), alt.value(INK))
-    marks = base.mark_text(fontSize=9).encode(text="marks:N", color=ink)
-    chart = (squares + marks).facet(
+    colour = alt.Color("estimate:Q", title="genuine follow-ups", scale=scale, legend=legend)
+    # From edge to edge: beside marks with an offset, a rectangle would have a width of its own.
+    squares = base.mark_rect(stroke="white").encode(
+        x=x.bandPosition(0),
+        x2=alt.X2("temperature:O", bandPosition=1),
+        color=colour,
+        tooltip=hover(*CELL_KEYS, "genuine", "scored", "troubles"),
+    )
+    numbers = base.mark_text(fontSize=10, dy=-4, color=INK).encode(text="number:N")
+    corner: dict[str, Any] = {"align": "right", "dx": width / 2 - 2, "dy": -8}
+    troubles = base.mark_text(fontSize=7, color=INK, **corner).encode(text="troubles:N")
+    interval = base.transform_fold(["lower", "upper"], as_=["end", "limit"]).mark_line(
+        strokeWidth=2.5, yOffset=8, color=INK
+    )
+    offset = alt.XOffset("limit:Q", scale=alt.Scale(zero=True, nice=False))
+    return squares + numbers + troubles + interval.encode(xOffset=offset, detail=[*CELL_KEYS])
+
+
+def grid_overview(
+    rates: pl.DataFrame, health: pl.DataFrame, families: pl.DataFrame, judge: str
+) -> Any:
+    """Draw the rate of every cell with its 95% interval as a line, and mark its troubles."""
+    if health.is_empty():
+        return note("the grid has no cell")
+    table = _cells(rates, health)
+    chart = _squares(table, families).facet(
         row=alt.Row("perturbation:N", title=None, sort=conditions_in(table, "perturbation")).header(
             labelAngle=0, labelAlign="left", labelBaseline="middle"
         ),
         column=alt.Column("dataset:N", title=None),
     )
-    more = f"; over {OVER:.0%} of turns: E empty, T cut at the length limit, R refused, X error"
-    return chart.properties(title=titled("Every cell of the grid", judge, more))
+    more = [
+        f"judge: {judge}; percent of turns; line: 95% interval, a square is as wide as the highest",
+        f"over {OVER:.0%} of turns: E empty, T cut at the limit, R refused, U unscored, X error",
+    ]
+    return chart.properties(title=alt.Title("Every cell of the grid", subtitle=more))

@@ -5,6 +5,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from userturn.figures.hover import INTERVAL, hover, out_of
 from userturn.figures.theme import INK, note, titled, told_apart
 from userturn.humans.labels import PEOPLE
 from userturn.study.cells import ALL
@@ -25,7 +26,9 @@ def judge_card(card: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     """Draw each measure of a judge's card with its interval, one mark per source of turns."""
     over_all = pl.col("by") == ALL
     table = card.filter(over_all, pl.col("estimate").is_not_null()).with_columns(
-        pl.col("source").replace(SHOWN)
+        pl.col("source").replace(SHOWN),
+        value=pl.format("{} [{}, {}]", *(pl.col(name).round(3) for name in INTERVAL)),
+        scored=out_of("n_scored", "n_turns", "turns"),
     )
     if table.is_empty():
         return note("no turn of a known kind has a verdict")
@@ -33,7 +36,9 @@ def judge_card(card: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     told = told_apart("source", sources)
     y = alt.Y("measure:N", title=None, sort=MEASURES).axis(grid=True)
     base = alt.Chart(table, width=420, height=alt.Step(14)).encode(
-        y=y.scale(paddingInner=0.3), yOffset=alt.YOffset("source:N", sort=sources)
+        y=y.scale(paddingInner=0.3),
+        yOffset=alt.YOffset("source:N", sort=sources),
+        tooltip=hover("source", "measure", "value", "scored"),
     )
     scale = alt.Scale(domain=[min(0.0, float(str(table["lower"].min() or 0))), 1.0])
     x = alt.X("estimate:Q", title="share, or kappa", scale=scale)

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import altair as alt
 import polars as pl
 
+from userturn.figures.hover import hover
 from userturn.figures.rows import ALL_DATASETS, plain_cells, temperature_row
-from userturn.figures.theme import INK, ceiling, families_in, models_in, note, titled, told_apart
+from userturn.figures.theme import INK, families_in, models_in, note, titled, told_apart
 from userturn.tables.likelihood import CHARACTER
 
 LIMITS = ["estimate", "lower", "upper"]
@@ -96,7 +97,10 @@ def _without_chance(table: pl.DataFrame) -> pl.DataFrame:
 
 def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataFrame) -> Any:
     """Return one panel: an interval a model, and the line of chance where it is known."""
-    named = table.select("model", "chance", *LIMITS).join(families, on="model")
+    value = pl.format("{} [{}, {}]", *(pl.col(name).round(3) for name in LIMITS))
+    named = table.select(
+        "model", "chance", *LIMITS, value=value, scored=pl.format("{} turns", "n_scored")
+    ).join(families, on="model", maintain_order="left")
     if named.is_empty():
         return note("nothing was scored").properties(width=160, height=180)
     chance = 0.0 if measure.unit == CHARACTER else named["chance"].mean()
@@ -104,11 +108,14 @@ def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataF
     base = alt.Chart(named, width=160, height=180).encode(
         x=_over_size(named, families), color=told["color"]
     )
-    y = alt.Y("estimate:Q", title=None, scale=_scale(named, measure))
+    shown = hover("model", "value", "scored", "chance")
+    y = alt.Y("estimate:Q", title=None, scale=_scale(measure))
     y = y.axis(format=measure.format, tickCount=5)
     lines = base.mark_line(strokeWidth=1).encode(y=y)
-    bars = base.mark_rule(strokeWidth=1.5).encode(y="lower:Q", y2="upper:Q")
-    points = base.mark_point(filled=True, size=45, opacity=1).encode(y=y, shape=told["shape"])
+    bars = base.mark_rule(strokeWidth=1.5).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
+    points = base.mark_point(filled=True, size=45, opacity=1).encode(
+        y=y, shape=told["shape"], tooltip=shown
+    )
     layers = [bars, points] if _unordered(named) else [lines, bars, points]
     if chance is not None:
         level = alt.Chart(pl.DataFrame({"chance": [chance]}))
@@ -120,11 +127,10 @@ def _panel_title(measure: Measure, place: str) -> Any:
     return alt.Title(measure.title, subtitle=place, fontSize=12, offset=6)
 
 
-def _scale(table: pl.DataFrame, measure: Measure) -> Any:
+def _scale(measure: Measure) -> Any:
     """Return the axis: from 0, and up to 1 where identification is shown beside chance."""
-    if measure.unit != "share":
-        return alt.Scale(zero=True)
-    return alt.Scale(domain=[0, 1.0 if measure.name else ceiling(table["upper"])])
+    whole = measure.unit == "share" and measure.name
+    return alt.Scale(domain=[0, 1]) if whole else alt.Scale(zero=True)
 
 
 def _unordered(table: pl.DataFrame) -> bool:

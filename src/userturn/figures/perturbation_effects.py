@@ -5,7 +5,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.rows import ALL_DATASETS, SPACED
+from userturn.figures.hover import hover, in_percent
+from userturn.figures.rows import ALL_DATASETS, SPACED, held, temperature_row
 from userturn.figures.theme import (
     INK,
     conditions_in,
@@ -15,6 +16,9 @@ from userturn.figures.theme import (
     told_apart,
 )
 from userturn.study.cells import ALL
+
+SHOWN = ("model", "dataset", "temperature", "perturbation", "change", "items", "adjusted_p")
+CHANGE = ("difference", "lower", "upper")
 
 
 def _datasets(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
@@ -30,33 +34,46 @@ def perturbation_effects(contrasts: pl.DataFrame, families: pl.DataFrame, judge:
 
     A filled mark has an adjusted p below 0.05.
     """
-    table, datasets = _datasets(
-        contrasts.filter(
-            pl.col("factor") == "perturbation",
-            pl.col("scope") != "family",
-            pl.col("temperature") == pl.col("temperature").min(),
-        ).with_columns(detected=pl.col("p_adjusted") < 0.05)
-    )
+    table, datasets = _datasets(_changes(contrasts))
     if table.is_empty():
         return note("no perturbation shares an item with the plain answer")
+    chart = _layers(table, families).facet(
+        column=alt.Column("dataset:N", title=None, sort=datasets), spacing=SPACED
+    )
+    chart = held(chart, temperature=table["temperature"].min())
+    more = f"{temperature_row(table)}; 95% intervals; filled: adjusted p < 0.05"
+    return chart.properties(title=titled("Change by perturbations, same items", judge, more))
+
+
+def _changes(contrasts: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of perturbations with hover texts."""
+    return contrasts.filter(
+        pl.col("factor") == "perturbation", pl.col("scope") != "family"
+    ).with_columns(
+        detected=pl.col("p_adjusted") < 0.05,
+        change=in_percent(CHANGE, " points"),
+        items=pl.format("{} of both", "n_items"),
+        adjusted_p=pl.col("p_adjusted").round(3),
+    )
+
+
+def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
+    """Return the zero line, intervals and points of one dataset."""
     told = told_apart("condition", conditions_in(table, "condition"))
     y = alt.Y("model:N", title=None, sort=models_in(families, table)).axis(grid=True)
     base = alt.Chart(table, width=125, height=alt.Step(12)).encode(
         y=y.scale(paddingInner=0.25), yOffset="condition:N", color=told["color"]
     )
+    shown = hover(*SHOWN)
     x = alt.X("difference:Q", title="change, points")
     in_points = "format(100 * datum.value, '.0f')"
     x = x.axis(labelExpr=in_points, tickCount=2, grid=False, labelFlush=False)
-    bars = base.mark_rule(strokeWidth=1.6).encode(x="lower:Q", x2="upper:Q")
+    bars = base.mark_rule(strokeWidth=1.6).encode(x="lower:Q", x2="upper:Q", tooltip=shown)
     points = [
         base.mark_point(filled=filled, size=34, opacity=1, strokeWidth=1.4)
         .transform_filter(alt.datum.detected == filled)
-        .encode(x=x, shape=told["shape"])
+        .encode(x=x, shape=told["shape"], tooltip=shown)
         for filled in (True, False)
     ]
     zero = alt.Chart().mark_rule(color=INK, strokeDash=[2, 2]).encode(x=alt.datum(0))
-    chart = alt.layer(zero, bars, *points, data=table).facet(
-        column=alt.Column("dataset:N", title=None, sort=datasets), spacing=SPACED
-    )
-    more = f"; temperature {table['temperature'][0]:g}; 95% intervals; filled: adjusted p < 0.05"
-    return chart.properties(title=titled("Change by perturbations, same items", judge, more))
+    return alt.layer(zero, bars, *points, data=table)

@@ -5,16 +5,12 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from userturn.figures.hover import hover, in_percent, out_of
 from userturn.figures.rows import NOTHING, SMALL
-from userturn.figures.theme import (
-    ceiling,
-    conditions_in,
-    models_in,
-    note,
-    titled,
-    told_apart,
-)
+from userturn.figures.theme import conditions_in, models_in, note, titled, told_apart
 from userturn.storage.key_columns import CELL_KEYS
+
+FLOOR = ("floor", "floor_lower", "floor_upper")
 
 
 def _beside_each_other(rates: pl.DataFrame) -> pl.DataFrame:
@@ -29,8 +25,10 @@ def _beside_each_other(rates: pl.DataFrame) -> pl.DataFrame:
 
 def _with_floors(rates: pl.DataFrame, floors: pl.DataFrame) -> pl.DataFrame:
     """Return the rates with `floor` and its limits, null if a cell has no chance floor."""
-    shown = floors.select(*CELL_KEYS, "floor", "floor_lower", "floor_upper")
-    return rates.join(shown, on=CELL_KEYS, how="left", maintain_order="left")
+    shown = floors.select(*CELL_KEYS, *FLOOR)
+    table = rates.join(shown, on=CELL_KEYS, how="left", maintain_order="left")
+    told = {"genuine": in_percent(), "scored": out_of("n_scored", "n_turns", "turns")}
+    return table.with_columns(chance_floor=in_percent(FLOOR), **told)
 
 
 def _subtitle(table: pl.DataFrame) -> str:
@@ -38,6 +36,29 @@ def _subtitle(table: pl.DataFrame) -> str:
     if table["floor"].count() == 0:
         return "; 95% intervals"
     return "; 95% intervals; pale bar: chance floor, the same turns after another item's answer"
+
+
+def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
+    """Return the lines, intervals, points and floors of one panel."""
+    temperatures = table["temperature"].unique().sort().to_list()
+    x = alt.X("place:Q", title="temperature")
+    x = x.axis(values=temperatures, format="~g", grid=False, labelOverlap=True)
+    y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=3)
+    names = conditions_in(table, "perturbation")
+    told = told_apart("perturbation", names)
+    shown = hover(*CELL_KEYS, "genuine", "scored", "chance_floor")
+    base = alt.Chart(table, width=width, height=height).encode(x=x, color=told["color"])
+    # Not quite the domain of the colours, or their legends merge, with dashes around its symbols.
+    dash = alt.StrokeDash("perturbation:N", legend=None).scale(domain=[*names, ""])
+    lines = base.mark_line(strokeWidth=1.2).encode(y=y, strokeDash=dash)
+    bars = base.mark_rule(strokeWidth=1.2).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
+    points = base.mark_point(filled=True, size=30, opacity=1).encode(
+        y="estimate:Q", shape=told["shape"], tooltip=shown
+    )
+    floor = base.mark_tick(thickness=2.5, width=11, opacity=0.45, orient="horizontal").encode(
+        y="floor:Q"
+    )
+    return lines + bars + points + floor
 
 
 def rates_by_temperature(
@@ -49,23 +70,8 @@ def rates_by_temperature(
         return note(NOTHING)
     models = models_in(families, table)
     width, height = (260, 180) if len(models) <= SMALL else (130, 62)
-    x = alt.X("place:Q", title="temperature").axis(tickCount=5, format=".1f", grid=False)
-    y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=3)
-    y = y.scale(domain=[0, ceiling(table["upper"], table["floor_upper"])])
-    names = conditions_in(table, "perturbation")
-    told = told_apart("perturbation", names)
-    base = alt.Chart(table, width=width, height=height).encode(x=x, color=told["color"])
-    dash = alt.StrokeDash("perturbation:N").scale(domain=names)
-    lines = base.mark_line(strokeWidth=1.2).encode(y=y, strokeDash=dash)
-    bars = base.mark_rule(strokeWidth=1.2).encode(y="lower:Q", y2="upper:Q")
-    points = base.mark_point(filled=True, size=26, opacity=1).encode(
-        y="estimate:Q", shape=told["shape"]
-    )
-    floor = base.mark_tick(thickness=2.5, width=11, opacity=0.45, orient="horizontal").encode(
-        y="floor:Q"
-    )
     header = alt.Header(labelAngle=0, labelAlign="left", labelBaseline="middle")
-    chart = (lines + bars + points + floor).facet(
+    chart = _layers(table, width, height).facet(
         row=alt.Row("model:N", title=None, sort=models, header=header),
         column=alt.Column("dataset:N", title=None),
     )

@@ -12,13 +12,15 @@ import polars as pl
 from userturn.storage.atomic_files import artifact, written_whole
 from userturn.study.cells import PLAIN
 
-# Okabe and Ito (2008): colours that all kinds of colour vision keep apart.
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999"]
+# Okabe and Ito (2008), whose colours all kinds of colour vision keep apart, darkened until each has
+# a contrast of at least 4.5 on white.
+COLOURS = ["#0072B2", "#B85000", "#007A59", "#A8527F", "#8A6000", "#3A7CA5", "#000000", "#6B6B6B"]
 # For grey print: what has a colour has a shape too.
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke"]
 INK, PALE = "#222222", "#E5E5E5"
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
 SUBTITLE = 90  # characters of a subtitle's line
+IN_WORDS = "join(split(datum.label, '_'), ' ')"  # names of labels and perturbations, as in the page
 PIXELS = 2  # pixels of the PNG for each pixel on the screen
 DEFINED = re.compile(r"\b(gradient_|clip)(\d+)\b")  # what a picture defines and refers to
 FORMATS: dict[str, dict[str, Any]] = {
@@ -58,19 +60,15 @@ def titled(text: str, judge: str, more: str = "") -> Any:
 def warned(chart: Any, said: str | None) -> Any:
     """Return a chart with a warning, if any, under its title."""
     if said is not None and isinstance(chart.title, alt.TitleParams):
-        chart.title.subtitle = [*textwrap.wrap(said, SUBTITLE), chart.title.subtitle]
+        told = chart.title.subtitle
+        lines = [told] if isinstance(told, str) else told
+        chart.title.subtitle = [*textwrap.wrap(said, SUBTITLE), *lines]
     return chart
 
 
 def note(text: str) -> Any:
     """Draw one sentence instead of an empty figure."""
     return alt.Chart(pl.DataFrame({"note": [text]})).mark_text(fontSize=14).encode(text="note:N")
-
-
-def ceiling(*columns: pl.Series) -> float:
-    """Return the top of an axis: the next tenth above all shares of some columns, at least 0.1."""
-    tops = [float(top) for column in columns if isinstance(top := column.max(), int | float)]
-    return min(1.0, max([0.1, *(-(-top * 10 // 1) / 10 for top in tops)]))
 
 
 def models_in(families: pl.DataFrame, table: pl.DataFrame) -> list[str]:
@@ -87,10 +85,11 @@ def families_in(families: pl.DataFrame, table: pl.DataFrame) -> list[str]:
 
 def told_apart(field: str, names: Sequence[str]) -> dict[str, Any]:
     """Return encodings of one field by colour and shape, with one legend."""
+    legend = alt.Legend(labelExpr=IN_WORDS)
     return {
         # Legends with equal domains are merged; those with only equal orders are not.
-        "color": alt.Color(f"{field}:N").scale(domain=list(names)),
-        "shape": alt.Shape(f"{field}:N").scale(domain=list(names)),
+        "color": alt.Color(f"{field}:N", legend=legend).scale(domain=list(names)),
+        "shape": alt.Shape(f"{field}:N", legend=legend).scale(domain=list(names)),
     }
 
 

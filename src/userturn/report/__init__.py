@@ -2,6 +2,7 @@
 
 build.py: writes the page with headline, figures and tables.
 examples.py: draws the two user turns on the first screen.
+charts.py: the figures: static pictures, and the charts that take their place.
 explorer.py: the data files of the explorer: all cells and their user turns.
 explorer_prompts.py: the items and prompts that the explorer shows.
 headline.py: the main numbers of a study, by one judge.

@@ -4,9 +4,7 @@ All text by models, people and datasets enters the page as JSON and is shown as 
 page's policy allows only its own script and the data files beside it to run.
 """
 
-import base64
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import polars as pl
 from userturn.html.page import FOLDER, embedded, policy, read_page
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.judges.rubric import Rubric, note_on_ours, read_rubric
+from userturn.report.charts import picture, write_charts
 from userturn.report.explorer import OUTCOMES, people_without_names, write_explorer
 from userturn.report.explorer_prompts import ROWS_PER_FILE, WRITERS, write_script
 from userturn.report.headline import headline
@@ -32,10 +31,9 @@ from userturn.tables.make_tables import Tables
 
 # In this order: each uses definitions of those before it.
 SCRIPTS = [
-    "page", "data", "difference", "summary", "tables", "grid", "filters", "cell", "turn",
+    "page", "data", "difference", "summary", "charts", "tables", "grid", "filters", "cell", "turn",
     "examples", "search", "routes",
 ]  # fmt: skip
-SIZE = re.compile(rb'<svg[^>]*? width="([\d.]+)"[^>]*? height="([\d.]+)"')
 
 
 def read_captions(paths: Iterable[str]) -> dict[str, str]:
@@ -46,17 +44,6 @@ def read_captions(paths: Iterable[str]) -> dict[str, str]:
 def read_descriptions(paths: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return the description of each model."""
     return {Path(p).stem: json.loads(Path(p).read_text("utf-8")) for p in paths}
-
-
-def read_figure(path: str | Path, captions: Mapping[str, str]) -> dict[str, Any]:
-    """Return a picture for the page, with its size, so that the layout does not jump."""
-    name = Path(path).stem
-    content = Path(path).read_bytes()
-    size = SIZE.search(content)
-    width, height = (round(float(number)) for number in size.groups()) if size else (None, None)
-    source = f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}"
-    place = {"name": name, "caption": captions.get(name, ""), "width": width, "height": height}
-    return place | {"source": source}
 
 
 def write_tables(
@@ -101,12 +88,12 @@ def rates_of_cells(grid: Grid, tables: Tables) -> list[list[list[float | None] |
     ]
 
 
-def assembled(study: dict[str, Any]) -> str:
-    """Return the page as HTML, with the study's data inside."""
+def assembled(study: dict[str, Any], pictures: Iterable[str]) -> str:
+    """Return the page as HTML, with the study's data and static figures inside."""
     parts = FOLDER.joinpath("report")
     style = parts.joinpath("report.css").read_text("utf-8")
     script = "".join(parts.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS)
-    page = read_page("report/report.html", style=style, script=script)
+    page = read_page("report/report.html", style=style, script=script, figures="\n".join(pictures))
     rules = policy(page, script_src="'self' file:", img_src="data:")
     before, after = page.replace("{{policy}}", rules).split("{{study}}")
     return f"{before}{embedded(study)}{after}"
@@ -176,7 +163,7 @@ def build_report(
         path_to_rubric: the rubric, whose labels are the legend.
         paths_to_descriptions: descriptions of the models.
         paths_to_tables: Parquet files of the report's tables; some may be missing.
-        paths_to_figures: SVG files, in the order in which they are shown.
+        paths_to_figures: SVG files in the order of the page, each beside its Vega-Lite file.
         paths_to_captions: captions of figures and tables, named like them.
         paths_to_annotations: people's labels of all rounds.
         path_to_report: output file of the page.
@@ -193,6 +180,6 @@ def build_report(
         **write_explorer(grid, judge, rubric.labels, descriptions, annotations, folder),
         "made": how_made(grid, descriptions),
         "tables": write_tables(tables, captions, judge, folder),
-        "figures": [read_figure(path, captions) for path in paths_to_figures],
+        "charts": write_charts(paths_to_figures, folder),
     }
-    write_text(assembled(study), path_to_report)
+    write_text(assembled(study, (picture(p, captions) for p in paths_to_figures)), path_to_report)

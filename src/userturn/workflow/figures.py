@@ -40,3 +40,8 @@ class FigureGrid:
     def files(self) -> list[str]:
         """Every figure, as a picture."""
         return [f"results/figures/{name}.svg" for name in self.names]
+
+    @property
+    def charts(self) -> list[str]:
+        """Every figure, as Vega-Lite."""
+        return [f"results/figures/{name}.vl.json" for name in self.names]

@@ -88,7 +88,7 @@ FIGURES = {
     "rates_by_temperature": Figure("draw_figures", ("rates", "chance_floor")),
     "perturbation_effects": Figure("draw_figures", ("contrasts",)),
     "failure_profiles": Figure("draw_figures", ("failure_profiles",)),
-    "grid_overview": Figure("draw_figures", ("health",)),
+    "grid_overview": Figure("draw_figures", ("rates", "health")),
     "judge_card": Figure("draw_figures", ("judge_card",)),
     "likelihood_and_followup": Figure(
         "draw_likelihood", ("rates", "pooled_rates", "likelihood"), needs="likelihood.scores"

@@ -6,7 +6,7 @@ from userturn.workflow.data import DataGrid
 from userturn.workflow.figures import FigureGrid
 from userturn.workflow.tables import Inputs, TableGrid
 
-REPORT_VERSION = 1
+REPORT_VERSION = 2
 
 
 class ReportGrid:
@@ -32,6 +32,7 @@ class ReportGrid:
             "annotations": self.tables.humans.annotations,
             "tables": self.tables.files,
             "figures": self.figures.files,
+            "charts": self.figures.charts,
         }
 
     @property

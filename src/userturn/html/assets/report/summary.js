@@ -152,16 +152,6 @@ function showWorth() {
   at("worth").append(...texts.map((text) => make("p", null, text)));
 }
 
-function showFigures() {
-  if (!study.figures.length) at("figures").append(make("p", { class: "soft" }, "This study has no figures."));
-  for (const { name, source, width, height, caption } of study.figures) {
-    const picture = make("img", { src: source, alt: caption || words(name), width, height, decoding: "async", "--width": `${width}px` });
-    at("figures").append(make("figure", null,
-      make("div", { class: "scroll picture", tabindex: "0", role: "region", "aria-label": words(name) }, picture),
-      make("figcaption", null, caption, " ", make("code", null, `figures/${name}.svg`))));
-  }
-}
-
 function showLabels() {
   const told = study.labels.map((label, number) => make("div", null, make("dt", null, badge(number)), make("dd", null, study.criteria[label] ?? "Not a label of the rubric.")));
   at("labels").append(...told);
@@ -174,4 +164,4 @@ function showMade() {
   at("made").append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Models, datasets and judges, as a table" }, make("table", { class: "data" }, make("thead", null, head), make("tbody", null, rows))));
 }
 
-for (const show of [showWarning, showSentence, showCounts, showModels, showWorth, showFigures, showMade, showLabels]) show();
+for (const show of [showWarning, showSentence, showCounts, showModels, showWorth, showMade, showLabels]) show();

@@ -1,0 +1,171 @@
+// Charts: Vega-Lite draws the figures without eval. The picture of each is for paper, and for a page without JavaScript.
+const LEAST_PANEL = 110; // pixels; panels that would be narrower are put below each other
+const BETWEEN = 30; // pixels between panels, with the numbers of an axis
+const LETTER = 7; // pixels of a letter on an axis
+const WIDEST_SQUARE = 96; // pixels
+
+const rowsOf = (chart) => Object.values(chart.datasets).flat();
+const valuesIn = (rows, field) => [...new Set(rows.map((row) => row[field]))];
+
+// How many panels of a chart fit beside each other.
+function fitting(chart, width) {
+  const labels = [chart.facet.row?.field, "model"].filter(Boolean).map((field) => Math.max(0, ...valuesIn(rowsOf(chart), field).map((name) => String(name ?? "").length)));
+  const beside = chart.facet.row && chart.facet.row.field !== "model" ? total(labels) : labels.at(-1);
+  return Math.max(1, Math.floor((width - LETTER * beside) / (LEAST_PANEL + BETWEEN)));
+}
+
+// Panels in rows and columns that do not fit become panels in reading order, each with both names.
+function wrapped(chart, width) {
+  const { row, column } = chart.facet;
+  const rows = rowsOf(chart);
+  if (row) {
+    const place = (names, value) => (names?.includes(value) ? names.indexOf(value) : 1e6);
+    const inOrder = [...rows].sort((a, b) => place(row.sort, a[row.field]) - place(row.sort, b[row.field]));
+    for (const one of rows) one.panel = `${one[row.field]} · ${one[column.field]}`;
+    chart.facet = { field: "panel", type: "nominal", title: null, sort: valuesIn(inOrder, "panel") };
+    chart.columns = Math.max(1, Math.floor(width / (LEAST_PANEL + BETWEEN + 20)));
+  } else {
+    chart.facet = { ...column };
+    chart.columns = fitting({ ...chart, facet: {} }, width);
+  }
+  return chart.columns;
+}
+
+const panelsOf = (chart) => (chart.vconcat ?? chart.hconcat ?? []).flatMap((part) => (part.vconcat || part.hconcat ? panelsOf(part) : [part]));
+
+// Panels of different measures: as many beside each other as fit, all of one width.
+function besideEachOther({ vconcat, hconcat, ...chart }, width) {
+  const panels = panelsOf({ vconcat, hconcat });
+  const columns = Math.min(vconcat?.[0].hconcat?.length ?? panels.length, Math.max(1, Math.floor(width / (1.5 * LEAST_PANEL))));
+  for (const panel of panels) panel.width = Math.floor(width / columns) - 2 * BETWEEN;
+  return { ...chart, concat: panels, columns };
+}
+
+// The chart as the page shows it: without a title, and with as many panels beside each other as fit.
+function laidOut(chart, width) {
+  delete chart.title;
+  Object.assign(chart, { background: null, padding: 0 });
+  if (panelsOf(chart).length > 1) return [besideEachOther(chart, width), 1];
+  const column = chart.facet?.column;
+  if (!column) return [chart, 1];
+  const nPanels = valuesIn(rowsOf(chart), column.field).length;
+  return [chart, fitting(chart, width) >= nPanels ? nPanels : Math.min(nPanels, wrapped(chart, width))];
+}
+
+// Makes the panels as wide as the card has room for.
+async function fill(view, place, width, nPanels) {
+  const missing = Math.floor((width - place.querySelector("svg").width.baseVal.value) / nPanels);
+  const { signals } = view.getState({ signals: (name) => ["x_step", "child_width", "width"].includes(name), data: () => false });
+  const panel = signals.child_width ?? signals.width;
+  if (panel === undefined) return;
+  if ("x_step" in signals) view.signal("x_step", Math.min(WIDEST_SQUARE, signals.x_step * Math.max(0.5, 1 + missing / panel)));
+  else view.signal("child_width" in signals ? "child_width" : "width", Math.max(60, panel + missing));
+  await view.resize().runAsync();
+}
+
+// Where a mark leads: to its cell, or to the cells of its model.
+function placeOf({ model, dataset, temperature, perturbation, judge }) {
+  const cell = cellByPath.get([model, dataset, `t${temperature}`, perturbation].join("/"));
+  if (cell) return address(["cell", ...cell.path], judge && judge !== study.judge ? { judge } : {});
+  return study.models.includes(model) ? address(["grid"], { model, p: perturbation, t: temperature }) : null;
+}
+
+const hoverBox = make("dl", { id: "hover", role: "tooltip", hidden: true });
+document.body.append(hoverBox);
+
+function showHover(told, x, y) {
+  hoverBox.hidden = !told;
+  if (!told) return;
+  hoverBox.replaceChildren(...Object.entries(told).flatMap(([name, value]) => (value === null || value === "" || value === "null" ? [] : [make("dt", null, name), make("dd", null, words(value))])));
+  const { width, height } = hoverBox.getBoundingClientRect();
+  hoverBox.style.setProperty("left", `${Math.max(4, Math.min(x + 14, innerWidth - width - 8))}px`);
+  hoverBox.style.setProperty("top", `${y + height + 18 > innerHeight ? y - height - 10 : y + 14}px`);
+}
+
+// One mark of a chart is a stop of the Tab key; the arrows lead to the others, Enter opens.
+function walkable(place) {
+  const drawnMarks = [...place.querySelectorAll(".role-mark [aria-roledescription]")].filter((node) => node.__data__?.tooltip);
+  const kind = drawnMarks.some((node) => node.__data__.mark.marktype === "symbol") ? "symbol" : "rect";
+  const marks = drawnMarks.filter((node) => node.__data__.mark.marktype === kind);
+  for (const group of place.querySelectorAll("g.role-mark")) for (const name of ["role", "aria-roledescription"]) group.removeAttribute(name);
+  for (const node of drawnMarks) if (placeOf(node.__data__.datum)) node.classList.add("opens");
+  marks.forEach((node, i) => {
+    const { tooltip, datum } = node.__data__;
+    node.setAttribute("role", placeOf(datum) ? "link" : "img");
+    node.removeAttribute("aria-roledescription");
+    node.setAttribute("aria-label", Object.entries(tooltip).map(([name, value]) => `${name}: ${words(value)}`).join("; "));
+    node.setAttribute("tabindex", i ? "-1" : "0");
+    node.addEventListener("focus", () => { const box = node.getBoundingClientRect(); showHover(tooltip, box.right, box.bottom); });
+    node.addEventListener("blur", () => showHover(null));
+    node.addEventListener("keydown", (event) => walk(event, marks, i));
+  });
+}
+
+function walk(event, marks, i) {
+  const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -i, End: marks.length - 1 - i }[event.key];
+  if (event.altKey || event.ctrlKey || event.metaKey) return;
+  if (event.key === "Enter") open(marks[i].__data__.datum);
+  if (step === undefined) return;
+  event.preventDefault();
+  const next = marks[Math.min(marks.length - 1, Math.max(0, i + step))];
+  marks[i].setAttribute("tabindex", "-1");
+  next.setAttribute("tabindex", "0");
+  next.focus();
+}
+
+function open(datum) {
+  const place = placeOf(datum);
+  if (!place) return;
+  showHover(null);
+  location.hash = place;
+}
+
+const OPTIONS = { ast: true, actions: false, renderer: "svg", defaultStyle: false, logLevel: 1, config: { axis: { labelFontSize: 12 }, header: { labelFontSize: 12 }, legend: { labelFontSize: 12 } } };
+
+async function drawChart(figure, name) {
+  const place = figure.querySelector(".chart");
+  const [embed, original] = await Promise.all([readFile("charts"), readFile(`figure-${name}`)]);
+  figure.classList.add("drawn");
+  place.hidden = false;
+  if (!original.title) { // a sentence instead of a figure
+    place.replaceChildren(make("p", { class: "soft" }, rowsOf(original)[0].note));
+    return;
+  }
+  figure.querySelector("h3").textContent = original.title.text;
+  const style = getComputedStyle(place);
+  const width = place.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  const [chart, nPanels] = laidOut(structuredClone(original), width);
+  const { view } = await embed(place, chart, { ...OPTIONS, tooltip: (handler, event, item, told) => showHover(told || null, event.clientX, event.clientY) });
+  await fill(view, place, width, nPanels);
+  view.addEventListener("click", (event, item) => { if (item?.datum) open(item.datum); });
+  place.querySelector("svg").setAttribute("aria-label", original.title.text);
+  walkable(place);
+}
+
+async function tryToDraw(figure, name) {
+  try {
+    await drawChart(figure, name);
+  } catch (error) {
+    figure.classList.remove("drawn");
+    figure.querySelector(".chart").hidden = true;
+    figure.append(make("p", { class: "notice" }, `The chart could not be drawn, so this is its picture: ${error.message}`));
+  }
+}
+
+function showFigures() {
+  if (!document.querySelector("#figures figure")) at("figures").append(make("p", { class: "soft" }, "This study has no figures."));
+  const seen = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      seen.unobserve(target);
+      tryToDraw(target, target.id.slice("figure-".length));
+    }
+  }, { rootMargin: "400px" });
+  for (const name of study.charts) {
+    const figure = at(`figure-${name}`);
+    figure.prepend(make("h3", null), make("div", { class: "chart", hidden: true }));
+    seen.observe(figure);
+  }
+}
+
+showFigures();

@@ -1,0 +1,55 @@
+"""The figures of the page: static pictures, and the Vega-Lite charts that take their place.
+
+Vega's own bundle compiles its expressions by `eval`, which the page's policy refuses. Vega-Embed,
+which is in the bundle, interprets them where it is asked to (`ast`).
+"""
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from vl_convert import javascript_bundle
+
+from userturn.report.explorer_prompts import write_script
+from userturn.storage.atomic_files import write_text
+
+SIZE = re.compile(rb'<svg[^>]*? width="([\d.]+)"[^>]*? height="([\d.]+)"')
+NOTICE = "/* Vega, Vega-Lite, Vega-Embed: BSD-3-Clause, github.com/vega; D3: ISC, github.com/d3 */"
+TAKE = 'userturn.take("charts", (place, chart, options) => vegaEmbed(place, chart, options));'
+
+
+def picture(path: str | Path, captions: Mapping[str, str]) -> str:
+    """Return a static figure as HTML, with its size, so that the layout does not jump."""
+    name = Path(path).stem
+    content = Path(path).read_bytes()
+    found = SIZE.search(content)
+    width, height = (round(float(number)) for number in found.groups()) if found else (0, 0)
+    size = f' width="{width}" height="{height}"' if found else ""
+    source = f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}"
+    words, caption = escape(name.replace("_", " ")), escape(captions.get(name, ""))
+    return (
+        f'<figure id="figure-{escape(name)}">'
+        f'<div class="scroll picture" tabindex="0" role="region" aria-label="{words}">'
+        f'<img src="{source}" alt="{caption or words}"{size} decoding="async"></div>'
+        f"<figcaption>{caption} <code>figures/{escape(name)}.svg</code></figcaption></figure>"
+    )
+
+
+def write_charts(paths_to_figures: Sequence[str], folder: Path) -> list[str]:
+    """Write each figure's chart as a data file, and once the library that draws them.
+
+    Returns:
+        The names of the charts: their Vega-Lite files are beside the SVG files.
+    """
+    names = [Path(path).stem for path in paths_to_figures]
+    for name, path in zip(names, paths_to_figures, strict=True):
+        chart = Path(path).with_suffix(".vl.json").read_text("utf-8")
+        write_script(folder, f"figure-{name}", json.loads(chart))
+    if names:
+        write_text(
+            f"{NOTICE}\n(() => {{\n{javascript_bundle(TAKE)}\n}})();\n", folder / "charts.js"
+        )
+    return names
