@@ -1,0 +1,63 @@
+"""Numbers in the docs are those that the commands beside them print."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks import labellings
+from tests.support.snakemake_runs import ROOT
+from userturn.cli.judge_card import verdicts_of
+from userturn.config.load import load_config
+from userturn.controls.labelled_turns import labelled_items, labelled_turns, read_labelled
+from userturn.study.grid import Grid
+from userturn.study.inputs import LABELLED_TURNS
+from userturn.tables.judge_card import beside_labels, judge_card
+
+
+@pytest.fixture(autouse=True)
+def in_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def row_of(path: str, label: str) -> list[str]:
+    """Return the cells of the row of a Markdown table that begins with a label."""
+    row = next(line for line in Path(path).read_text().splitlines() if line.startswith(label))
+    return [cell.strip() for cell in row.strip("| ").split("|")][1:]
+
+
+def test_card_of_the_heuristic_in_the_docs_is_what_the_command_prints(tmp_path: Path) -> None:
+    grid = Grid(load_config(["config.yaml"]), tmp_path)
+    rows = read_labelled(LABELLED_TURNS)
+    said = labelled_turns(rows).select("item", "text")
+    turns = beside_labels(verdicts_of(grid, "heuristic"), labelled_items(rows), said)
+    card = {row["measure"]: row for row in judge_card(turns, grid.config["seed"]).to_dicts()[:5]}
+    shown = {
+        "sensitivity": "| genuine turns called genuine",
+        "specificity": "| failures not called genuine",
+        "right label": "| right label of six",
+        "kappa": "| Cohen's kappa",
+    }
+    for measure, label in shown.items():
+        estimate, limits = row_of("docs/judges.md", label)
+        scale = 100 if "%" in estimate else 1
+        digits = [re.findall(r"[\d.]+", text) for text in (estimate, limits)]
+        for text, value in zip(
+            [*digits[0], *digits[1]],
+            [card[measure][name] for name in ("estimate", "lower", "upper")],
+            strict=True,
+        ):
+            n_decimals = len(text.partition(".")[2])
+            assert float(text) == pytest.approx(scale * value, abs=0.5001 * 10**-n_decimals)
+
+
+@pytest.mark.parametrize("pair", [("first", "second"), ("first", "third"), ("second", "third")])
+def test_agreement_in_the_readme_is_what_the_benchmark_prints(pair: tuple[str, str]) -> None:
+    rows = labellings.labelled_turns()
+    shown = row_of("data/labelled/README.md", "| " + ", ".join(pair))
+    for is_binary, (raw, kappa) in zip((False, True), (shown[:2], shown[2:]), strict=True):
+        line = labellings.agreement(rows, *(f"{name}_label" for name in pair), is_binary)
+        found = re.search(r"raw (\S+) .*kappa (\S+ \[.*?\])", line)
+        assert found is not None
+        assert f"{float(found[1]):.1%}" == raw
+        assert found[2].replace("0.", ".") == kappa
