@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -28,22 +29,29 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().err
 
 
+def write_pilot(folder: Path, models: dict[str, Any], **shape: Any) -> Path:
+    """Write the tables of a study that nobody labelled."""
+    verdicts, grades = write_study(folder, models=list(models), **shape)
+    material = Material(grid(models), {"verdicts": verdicts, "grades": grades})
+    (folder / "tables").mkdir()
+    for name in ("pooled_rates", "contrasts", "variance_components"):
+        material.table(name).write_parquet(folder / "tables" / f"{name}.parquet")
+    pl.DataFrame(schema=SCHEMA).write_parquet(folder / "tables" / "confusion.parquet")
+    (folder / "study.json").write_text(json.dumps({"config": {"run": {"judges": ["heuristic"]}}}))
+    return folder
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished study; by its labels the judge is right in 4 of 5 and 9 of 10 turns."""
-    folder = tmp_path_factory.mktemp("pilot")
-    verdicts, grades = write_study(
-        folder,
-        models=list(MODELS),
+    folder = write_pilot(
+        tmp_path_factory.mktemp("pilot"),
+        MODELS,
         datasets={"gsm8k": 300, "coval": 100},
         temperatures=(0.0, 1.0),
         perturbations=("none", "truncate"),
         n_samples=3,
     )
-    material = Material(grid(MODELS), {"verdicts": verdicts, "grades": grades})
-    (folder / "tables").mkdir()
-    for name in ("pooled_rates", "contrasts", "variance_components"):
-        material.table(name).write_parquet(folder / "tables" / f"{name}.parquet")
     pairs = {
         ("genuine_followup", "genuine_followup"): 80.0,
         ("genuine_followup", "generic"): 20.0,
@@ -57,7 +65,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for (first, second), weight in pairs.items()
     ]
     pl.DataFrame(rows, schema=SCHEMA).write_parquet(folder / "tables" / "confusion.parquet")
-    (folder / "study.json").write_text(json.dumps({"config": {"run": {"judges": ["heuristic"]}}}))
     return folder
 
 
@@ -97,10 +104,17 @@ def test_what_is_not_known_is_taken_at_its_most_cautious(
         (("--rate", ".2"), "nothing to compute; expected --half-width, --difference or both"),
         (("--rate", ".2", "--difference", ".9"), "no change to another rate"),
         (("--rate", "20", "--half-width", ".1"), "rate: 20 is no share"),
-        (("--rate", ".2", "--difference", ".1", "--power", "1"), "no study has a power of 0 or 1"),
-        (
-            ("--rate", ".2", "--half-width", "0"),
-            "half-width: 0 is too small; expected a number above 0",
+        (("--rate", ".2", "--difference", ".1", "--power", "1"), "no study is planned for 1;"),
+        (("--rate", ".2", "--difference", ".1", "--power", "nan"), "planned for nan;"),
+        (("--rate", ".2", "--difference", "nan"), "no change to another rate"),
+        (("--rate", "nan", "--half-width", ".1"), "rate: nan is no share"),
+        (("--rate", ".2", "--difference", ".1", "--tests", "0.5"), "tests: 0.5 is no count"),
+        (("--rate", ".2", "--difference", ".1", "--tests", "inf"), "tests: inf is no count"),
+        (("--rate", ".2", "--half-width", ".1", "--turns", "nan"), "turns: nan is no count"),
+        (("--rate", ".2", "--half-width", ".1", "--samples", "3", "0"), "samples: 0 is no count"),
+        *(
+            (("--rate", ".2", "--half-width", width), f"half-width: {width} is half of no interval")
+            for width in ("-1", "0", "0.5", "nan", "inf")
         ),
     ],
 )
@@ -108,6 +122,13 @@ def test_what_makes_no_sense_is_refused(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     assert message in refused(capsys, *arguments)
+
+
+@pytest.mark.parametrize("wish", [("--half-width", "1e-9"), ("--difference", "1e-12")])
+def test_what_no_study_attains_is_said(
+    capsys: pytest.CaptureFixture[str], wish: tuple[str, str]
+) -> None:
+    assert said(capsys, "--rate", ".2", *wish).count("more items than any study has") == 3
 
 
 def test_pilot_says_where_each_assumption_is_from(results: Path) -> None:
@@ -138,3 +159,31 @@ def test_pilot_that_is_no_study_or_has_no_such_judge_says_what_to_do(
     pair = "--pilot", str(results)
     other = refused(capsys, *pair, "--judge", "gpt", "--half-width", ".05")
     assert "'gpt' is not a judge" in other and "expected one of heuristic" in other
+
+
+@pytest.mark.parametrize("n_items", [1, 30])
+def test_pilot_of_one_model_and_condition_leaves_the_rest_to_the_most_cautious_values(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], n_items: int
+) -> None:
+    only = {"qwen3.5-2b": MODELS["qwen3.5-2b"]}
+    shape: dict[str, Any] = {"temperatures": (0.0,), "perturbations": ("none",)}
+    folder = write_pilot(tmp_path, only, datasets={"gsm8k": n_items}, **shape)
+    text = said(capsys, "--pilot", str(folder), "--half-width", ".05", "--rate", ".2")
+    assert "the pilot has no contrast: one test alone" in text
+    assert "the pilot has one sample an item: the most cautious value" in text
+    assert "nobody labelled such turns" in text
+
+
+def test_pilot_without_verdicts_says_that_it_has_no_rate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_pilot(tmp_path, MODELS, datasets={"gsm8k": 3})
+    path = folder / "tables" / "pooled_rates.parquet"
+    rates = pl.read_parquet(path).with_columns(estimate=pl.lit(None, pl.Float64))
+    rates.write_parquet(path)
+    nothing = refused(capsys, "--pilot", str(folder), "--half-width", ".05")
+    assert "rate: the pilot has no unperturbed rate; give --rate" in nothing
+    rates.clear().write_parquet(path)
+    assert "expected one of (none)" in refused(
+        capsys, "--pilot", str(folder), "--half-width", ".05"
+    )

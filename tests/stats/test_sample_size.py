@@ -48,6 +48,13 @@ def test_mean_square_change_by_hand() -> None:
     assert mean_square_change(turns, 0.1, 2) == pytest.approx(0.195)
 
 
+def test_items_change_at_least_as_much_as_their_samples_vary() -> None:
+    # Samples that are all alike make shares of 0 and 1, so a change of .05 needs .05 of the items.
+    assert mean_square_change(Turns(0.2, 1, 1), 0.05, 5) == pytest.approx(0.05)
+    # Five samples alike by .4 vary by .6 (.16 + .1875) / 5, however related the conditions.
+    assert mean_square_change(Turns(0.2, 0.4, 1), 0.05, 5) == pytest.approx(0.0417 + 0.0025)
+
+
 def test_change_of_all_items_one_way_differs_in_no_fewer_items_than_it_is_large() -> None:
     assert mean_square_change(Turns(0.2, 1.0, 1.0), 0.1, 1) == pytest.approx(0.1)
 

@@ -194,7 +194,7 @@ def _asked_once(turns: pl.DataFrame) -> pl.DataFrame:
 
 def _scores(turns: pl.DataFrame) -> pl.DataFrame:
     """Return a score of each turn after each kind of context; every ninth turn has an error."""
-    contexts = [OWN, OTHER_ANSWER, OTHER_ANSWER, OTHER_CONVERSATION, ASSISTANT_HEADER]
+    contexts = [OWN, *[OTHER_ANSWER] * 3, OTHER_CONVERSATION, ASSISTANT_HEADER]
     rows = turns.with_row_index().with_columns(
         conversation=pl.col("item").str.slice(-1),
         context=pl.lit(contexts),

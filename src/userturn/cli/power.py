@@ -7,6 +7,7 @@ from pathlib import Path
 from userturn.errors import UserError
 from userturn.stats.paired import POWER
 from userturn.stats.sample_size import (
+    MOST,
     Judge,
     Turns,
     items_for_difference,
@@ -90,23 +91,31 @@ def _check(arguments: argparse.Namespace, assumed: Mapping[str, Assumption]) -> 
     if rate is None:
         raise UserError(f"rate: {assumed['rate'].source}; give --rate, or --pilot with a study")
     shares = {name: assumed[name].value for name in MEANT if name not in ("tests", "turns")}
-    shares |= {"half-width": arguments.half_width, "power": arguments.power}
     for name, value in shares.items():
         if value is not None and not 0 <= value <= 1:
             raise UserError(f"{name}: {value:g} is no share; expected a number from 0 to 1")
-    difference = arguments.difference
-    if difference is not None and (difference == 0 or not 0 <= rate + difference <= 1):
+    _check_wishes(arguments, rate)
+    sizes = [("tests", assumed["tests"].value), ("turns", assumed["turns"].value)]
+    for name, size in [*sizes, *(("samples", float(k)) for k in arguments.samples)]:
+        if size is not None and not (1 <= size <= MOST and size == int(size)):
+            raise UserError(f"{name}: {size:g} is no count; expected a whole number from 1 to 1e9")
+
+
+def _check_wishes(arguments: argparse.Namespace, rate: float) -> None:
+    """Check what is wished for: the half-width, the change and the power."""
+    width, change, power = arguments.half_width, arguments.difference, arguments.power
+    if width is not None and not 0 < width < 0.5:
         raise UserError(
-            f"difference: {difference:g} from a rate of {rate:g} is no change to another rate; "
+            f"half-width: {width:g} is half of no interval of a share; expected a number above 0 "
+            "and below 0.5"
+        )
+    if change is not None and (change == 0 or not 0 <= rate + change <= 1):
+        raise UserError(
+            f"difference: {change:g} from a rate of {rate:g} is no change to another rate; "
             "expected a share, not 0, that leaves the rate between 0 and 1"
         )
-    sizes = {"tests": assumed["tests"].value, "turns": assumed["turns"].value}
-    sizes |= {"half-width": arguments.half_width, "samples": min(arguments.samples)}
-    for name, value in sizes.items():
-        if value is not None and value <= 0:
-            raise UserError(f"{name}: {value:g} is too small; expected a number above 0")
-    if arguments.power in (0, 1):
-        raise UserError("power: no study has a power of 0 or 1; expected a share between")
+    if not 0.5 <= power < 1:
+        raise UserError(f"power: no study is planned for {power:g}; expected a share from 0.5 to 1")
 
 
 def _turns(assumed: Mapping[str, Assumption]) -> Turns:
@@ -126,9 +135,14 @@ def _of_rates(assumed: Mapping[str, Assumption], wished: float, samples: list[in
     lines = [f"a rate with a 95% interval of ± {100 * wished:g} points on average"]
     for k in samples:
         n = items_for_half_width(turns, wished, k)
-        needed = "more items than any study has" if n is None else f"{n:,} items"
-        lines.append(f"  {_samples(k)}: {needed}")
+        lines.append(f"  {_samples(k)}: {_items(n)}")
     return "\n".join(lines)
+
+
+def _items(n: int | None) -> str:
+    if n is None or n > MOST:
+        return "more items than any study has"
+    return "1 item" if n == 1 else f"{n:,} items"
 
 
 def _samples(k: int) -> str:
@@ -157,12 +171,12 @@ def _of_changes(
     """Return how many items a change needs, under the study's own multiplicity."""
     n_tests = int(assumed["tests"].value or 1)
     head = (
-        f"a change of {100 * difference:+g} points detected with a power of {power:.0%}, "
+        f"a change of {100 * difference:+g} points detected with a power of {100 * power:g}%, "
         f"at {level_of(n_tests):.2g}: Holm's first step of {n_tests} tests"
     )
     lines = [
         f"  {_samples(k)} under either condition: "
-        f"{items_for_difference(_turns(assumed), difference, k, n_tests, power):,} items"
+        + _items(items_for_difference(_turns(assumed), difference, k, n_tests, power))
         for k in samples
     ]
     return "\n".join([head, *lines])

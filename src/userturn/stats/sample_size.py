@@ -77,14 +77,17 @@ def items_for_half_width(turns: Turns, wished: float, n_samples: int) -> int | N
 def mean_square_change(turns: Turns, difference: float, n_samples: int) -> float:
     """Return ψ, the mean square of the change of an item's share of n_samples turns.
 
-    With one sample it is the share of items that differ. It is at least the square of the
-    difference, and with one sample at least the difference itself.
+    With one sample it is the share of items that differ: at least the difference itself, also with
+    several that are all alike. Else it is at least the square of the difference and the variance
+    of the samples, which are independent given their item.
     """
     before = turns.rate * (1 - turns.rate)
     after = (turns.rate + difference) * (1 - turns.rate - difference)
     within = (before + after) * (turns.alike + (1 - turns.alike) / n_samples)
     shared = 2 * turns.related * (before * after) ** 0.5
-    least = abs(difference) if n_samples == 1 else difference**2
+    apart = (before + after) * (1 - turns.alike) / n_samples
+    is_one = n_samples == 1 or turns.alike == 1
+    least = abs(difference) if is_one else difference**2 + apart
     return float(max(within - shared + difference**2, least))
 
 

@@ -35,13 +35,11 @@ def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
         UserError: the folder is not that of a finished study, or the study lacks the judge.
     """
     tables = {name: _read(results, name) for name in TABLES}
-    judges = tables["contrasts"]["judge"].unique().sort().to_list()
-    if judge is None:
-        record = json.loads((results / "study.json").read_text())
-        judge = str(record["config"]["run"]["judges"][0])
+    judge = judge or _first_judge(results)
+    judges = tables["pooled_rates"]["judge"].unique().sort().to_list()
     if judge not in judges:
         raise UserError(
-            f"'{judge}' is not a judge of the contrasts in '{results}'; expected one of "
+            f"'{judge}' is not a judge of the rates in '{results}'; expected one of "
             f"{', '.join(judges) or '(none)'}: name one with --judge"
         )
     kept = {
@@ -55,6 +53,13 @@ def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
         "tests": _tests(kept["contrasts"]),
         **_judge(kept["confusion"], judge),
     }
+
+
+def _first_judge(results: Path) -> str:
+    path = results / "study.json"
+    if not path.is_file():
+        raise UserError(f"'{path}' does not exist; expected the record of a study: use --judge")
+    return str(json.loads(path.read_text())["config"]["run"]["judges"][0])
 
 
 def _read(results: Path, name: str) -> pl.DataFrame:
@@ -88,7 +93,8 @@ def _rate(pooled: pl.DataFrame) -> dict[str, Assumption]:
 
 def _related(contrasts: pl.DataFrame) -> Assumption:
     """Return the mean correlation of an item's two turns, over contrasts with one turn each."""
-    rows = contrasts.filter(pl.col("correction") == "Holm", pl.col("test") == ONE_EACH)
+    tested = contrasts.filter(pl.col("correction") == "Holm", pl.col("test") == ONE_EACH)
+    rows = tested.drop_nulls(["rate_baseline", "rate_condition"])
     found = [phi for row in rows.to_dicts() if (phi := _phi(row)) is not None]
     if not found:
         return Assumption(None, "the pilot has no contrast of one turn an item")
@@ -123,9 +129,9 @@ def _alike(components: pl.DataFrame) -> Assumption:
 def _tests(contrasts: pl.DataFrame) -> Assumption:
     sets = contrasts.filter(pl.col("correction") == "Holm").group_by("factor", "tests").len()
     largest = sets["len"].max()
-    return Assumption(
-        float(largest) if isinstance(largest, int) else 1.0, "the pilot's largest set of contrasts"
-    )
+    if not isinstance(largest, int):
+        return Assumption(None, "the pilot has no contrast")
+    return Assumption(float(largest), "the pilot's largest set of contrasts")
 
 
 def _judge(confusion: pl.DataFrame, judge: str) -> dict[str, Assumption]:
