@@ -9,6 +9,7 @@ from userturn.export.dataset_folder import write_dataset_folder
 from userturn.export.inspect_logs import write_inspect_logs
 from userturn.export.signature import sign
 from userturn.export.write_archive import archive_of, export
+from userturn.remake.claims import SHEET, claims_sheet
 
 HELP = "pack a finished study into one archive"
 
@@ -32,7 +33,8 @@ def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
     if arguments.inspect is not None or arguments.datasets is not None:
         return "\n".join(_folders(arguments))
-    said = export(arguments.results, arguments.to, arguments.with_journals)
+    more = {SHEET: claims_sheet(arguments.results)}
+    said = export(arguments.results, arguments.to, arguments.with_journals, more)
     if arguments.sign is None:
         return said
     archive = archive_of(arguments.results, arguments.to)

@@ -30,6 +30,7 @@ METADATA = "ro-crate-metadata.json"
 WORKFLOW_FILES = ("Snakefile", "config.yaml", "config.schema.yaml", "pyproject.toml", "LICENSE")
 WORKFLOW_FOLDERS = ("rules", "scripts", "envs", "src", "profiles/default")
 OURS_ALONE = re.compile(r"__pycache__|\.egg-info/|(^|/)\.")  # not part of the workflow
+NOTHING: Mapping[str, str] = {}
 COMPRESSED = (".parquet", ".png", ".gz")
 TEXT = """# A study of userturn
 
@@ -55,13 +56,19 @@ def archive_of(results: Path, archive: Path | None) -> Path:
     return archive or whole.with_name(f"{whole.name}.zip")
 
 
-def export(results: Path, archive: Path | None = None, with_journals: bool = False) -> str:
+def export(
+    results: Path,
+    archive: Path | None = None,
+    with_journals: bool = False,
+    more: Mapping[str, str] = NOTHING,
+) -> str:
     """Write the archive of a study and return a sentence on its content.
 
     Args:
         results: the results folder of a finished study; its project's files are beside it.
         archive: path of the archive; by default the folder's name with `.zip`.
         with_journals: also include the journals and the accounts of judges.
+        more: texts to include, by their names.
 
     Raises:
         UserError: there is no finished study, or it contains a secret, or the archive would be
@@ -77,7 +84,7 @@ def export(results: Path, archive: Path | None = None, with_journals: bool = Fal
     files = project_files(results, records) | results_files(results)
     members = list(_members(files, results, config, with_journals))
     kept = {m.path: files[m.path] for m in members if m.reason is None}
-    texts = {LEFT_OUT: _left_out(members), README: _readme(members)}
+    texts = {**more, LEFT_OUT: _left_out(members), README: _readme(members)}
     ours = [_member_of(name, text) for name, text in texts.items()]
     crate = crate_metadata([*members, *ours], records)
     texts[METADATA] = json.dumps(crate, indent=1, sort_keys=True, ensure_ascii=False) + "\n"

@@ -1,5 +1,6 @@
 """Makes a finished study again, from its folder or archive alone.
 
+claims.py: each main number, table and figure, with what makes it again.
 make_again.py: makes tables, figures and the report again from what a study holds.
 outcome.py: which of the files made again are equal to the study's own, in words.
 remake.py: `userturn remake`: everything after the verdicts, in order.

@@ -1,0 +1,196 @@
+"""The claims sheet of a study: each main number, table and figure, with what makes it again.
+
+Artifact reviews (ACM's badges, NeurIPS' checklist) ask for such a list.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from userturn.provenance.study_files import Files
+from userturn.report.table_layout import shown_tables
+from userturn.study.cells import ALL, PLAIN
+from userturn.study.grid import Grid
+from userturn.study.record import read_study_record
+from userturn.tables.judge_validity import warning
+from userturn.workflow.registry import FIGURES
+
+SHEET = "CLAIMS.md"
+TEXT = """# Claims
+
+What this study says, where each number is, and what makes it again. In an archive of the study:
+
+    userturn audit results.zip
+    userturn remake results.zip --to remade
+    userturn remake results.zip --to anew --sweep
+
+The first checks that every number follows from what models and judges replied, the second makes
+each file below again from the archive, in seconds, without a model, the third runs the study again,
+with its models and judges. In the project's folder, the command of each row makes that file alone.
+
+## Numbers
+
+{warning}Times 100, with 95% limits; n is what they are out of.
+
+| what | number | n | row | of file |
+|---|---|---|---|---|
+{numbers}
+
+## Tables and figures
+
+| what | file | command |
+|---|---|---|
+{files}
+
+## What it took
+
+| job | runs | hours | devices |
+|---|---|---|---|
+{jobs}
+
+Seed {seed}. Licences are those of the models and datasets:
+
+{sources}
+"""
+
+
+class Number(NamedTuple):
+    """The main numbers in a table: rows with the wanted values, named by some columns."""
+
+    table: str
+    what: str
+    wanted: Mapping[str, Any]
+    named: tuple[str, ...]
+    columns: tuple[str, str, str, str]  # number, limits, n
+
+
+RATE = ("estimate", "lower", "upper", "n_scored")
+NUMBERS = (
+    Number(
+        "pooled_rates",
+        "genuine follow-ups",
+        {"scope": "model", "average": "micro", "perturbation": PLAIN},
+        ("scope", "average", "perturbation", "model", "temperature", "judge"),
+        RATE,
+    ),
+    Number(
+        "chance_floor",
+        "genuine follow-ups by chance",
+        {"dataset": ALL, "perturbation": PLAIN},
+        ("dataset", "perturbation", "model", "temperature", "judge"),
+        ("floor", "floor_lower", "floor_upper", "n_scored"),
+    ),
+    Number(
+        "corrected_rates",
+        "genuine follow-ups, corrected by people's labels",
+        {"scope": "model and temperature", "perturbation": PLAIN},
+        ("scope", "perturbation", "model", "temperature", "judge"),
+        ("estimate", "lower", "upper", "n_labelled"),
+    ),
+    Number(
+        "likelihood",
+        "human follow-ups found likelier after their own answer",
+        {"measure": "identified_answer"},
+        ("measure", "model", "dataset"),
+        RATE,
+    ),
+    Number(
+        "accuracy",
+        "right answers",
+        {},
+        ("model", "dataset"),
+        ("estimate", "lower", "upper", "n_graded"),
+    ),
+    Number(
+        "judge_card",
+        "judge beside known turns",
+        {"by": ALL},
+        ("by", "judge", "source", "measure"),
+        RATE,
+    ),
+)
+MODEL_JOBS = ("sweep", "train", "serve_judge", "batch_judge")
+
+
+def claims_sheet(results: Path) -> str:
+    """Return the claims sheet of a finished study, in Markdown.
+
+    Raises:
+        UserError: there is no finished study.
+    """
+    record = read_study_record(results)
+    config = record.config
+    chosen = config.get("run", {})
+    sources = [
+        f"- {kind[:-1]} {name}: {_source(config[kind][name])}"
+        for kind in ("models", "datasets")
+        for name in chosen.get(kind, sorted(config[kind]))
+    ]
+    return TEXT.format(
+        warning=_warning(results, record.grid(results)),
+        numbers="\n".join(line for number in NUMBERS for line in _lines(results, number)),
+        files="\n".join(_files(results)),
+        jobs="\n".join(_jobs(Files(results, {}))),
+        seed=config["seed"],
+        sources="\n".join(sources),
+    )
+
+
+def _lines(results: Path, number: Number) -> Iterator[str]:
+    path = results / "tables" / f"{number.table}.parquet"
+    if not path.is_file():
+        return
+    table = pl.read_parquet(path)
+    value, lower, upper, n = number.columns
+    rows = table.filter(pl.lit(True), *(pl.col(k) == v for k, v in number.wanted.items()))
+    for row in rows.filter(pl.col(value).is_not_null()).iter_rows(named=True):
+        place = ", ".join(f"{k} {row[k]}" for k in number.named if row[k] is not None)
+        limits = [f"{100 * row[column]:.1f}" for column in (value, lower, upper)]
+        shown = f"{limits[0]} [{limits[1]}, {limits[2]}]"
+        file = f"results/tables/{number.table}.csv"
+        yield f"| {number.what} | {shown} | {row[n]} | {place} | {file} |"
+
+
+def _files(results: Path) -> Iterator[str]:
+    """Yield a row for each table that the report shows and each figure, if it is there."""
+    titled = {f"tables/{name}.csv": shown.title for name, shown in shown_tables().items()}
+    drawn = {f"figures/{name}.svg": f"figure {name.replace('_', ' ')}" for name in FIGURES}
+    for path, what in {**titled, **drawn}.items():
+        if (results / path).is_file():
+            yield f"| {what} | results/{path} | `snakemake --cores 2 --force results/{path}` |"
+
+
+def _jobs(files: Files) -> Iterator[str]:
+    """Yield a row for each kind of job that runs a model: how many, how long, on what."""
+    for rule in MODEL_JOBS:
+        made = [record["made"] for _, record in files.readable if record["rule"] == rule]
+        times = [
+            (datetime.fromisoformat(m["began"]), datetime.fromisoformat(m["ended"])) for m in made
+        ]
+        spent = sum((ended - began for began, ended in times), timedelta())
+        devices = sorted({device for m in made for device in m.get("devices", [])})
+        if made:
+            hours = spent.total_seconds() / 3600
+            yield f"| {rule} | {len(made)} | {hours:.2f} | {', '.join(devices) or 'CPU'} |"
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def _warning(results: Path, grid: Grid) -> str:
+    """Return the warning that the judges are not validated, as a paragraph, or nothing."""
+    path = results / "tables" / "judge_card.parquet"
+    said = warning(pl.read_parquet(path), grid) if path.is_file() else None
+    return f"**{said}**\n\n" if said else ""
+
+
+def _source(entry: Any) -> str:
+    """Return where a model or dataset is from."""
+    if isinstance(entry, str):
+        return entry
+    named = (str(entry[key]) for key in ("source", "base", "hub", "file") if key in entry)
+    return " ".join(named)
