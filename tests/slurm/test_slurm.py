@@ -116,8 +116,10 @@ def check_job(job: dict[str, str], comment: str, n_gpus: int) -> None:
 def add_served_judge(folder: Path) -> None:
     """Put the demo's judge, which serves itself, before two of the demo's cells."""
     study = yaml.safe_load((folder / "study.yaml").read_text())
-    study["judges"] = yaml.safe_load((ROOT / "profiles/demo/judge.yaml").read_text())["judges"]
-    ((name, line),) = study["judges"].items()
+    judges = yaml.safe_load((ROOT / "profiles/demo/judge.yaml").read_text())["judges"]
+    name = "smollm2-135m"
+    line = judges[name]
+    study["judges"] = {name: line}
     # One GPU for SLURM, which vLLM does not find.
     line |= {"gpus": 1, "mem_mb": 12000, "rationale_characters": 60}
     line["vllm"] |= CPU_SETTINGS
