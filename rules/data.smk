@@ -40,7 +40,7 @@ rule describe_model:
 
 
 rule download:
-    """Fetch all models and datasets, for nodes without a network: `snakemake download`."""
+    """Fetch all models and datasets, for nodes without a network: `snakemake --profile slurm download`."""
     input:
         study.data.descriptions_of_sources,
         study.data.prepared,

@@ -1,5 +1,6 @@
 """Measure whether a language model knows what its user says next.
 
+disk_space.py: which disk is full, and what moves the files on it.
 errors.py: the one exception whose message tells the user what to do.
 logs.py: where output goes: all of it to a log file, progress and errors to the terminal too.
 signals.py: SIGTERM and SIGUSR1 as a request to stop.

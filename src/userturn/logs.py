@@ -8,10 +8,12 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
+from userturn.disk_space import full_folders, is_full_disk
 from userturn.errors import UserError
 from userturn.unseen import show_unseen
 
 terminal = 2
+NOWHERE = "no folder that a run uses, so it is a quota or another disk: see `quota` and `df`"
 
 
 def log_to(path: str | Path) -> None:
@@ -36,10 +38,16 @@ def sentence(error: BaseException) -> str | None:
     """Return an error that the user can fix as one sentence, or None for any other."""
     if isinstance(error, UserError):
         return str(error)
-    if os.strerror(errno.ENOSPC) in str(error) or os.strerror(errno.EDQUOT) in str(error):
+    if is_full_disk(error):
+        where = full_folders() or NOWHERE
         return (
-            f"the disk is full ({error}): free some space and run the same command again; finished "
-            "requests are kept in the journal"
+            f"the disk is full ({error}) in {where}: free some space and run the same "
+            "command again; finished requests are kept in the journal"
+        )
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return (
+            f"too many files are open ({error}): raise the limit in the shell that starts this, "
+            "`ulimit -n 4096`, and run the same command again"
         )
     if isinstance(error, PermissionError):
         return f"'{error.filename}' cannot be written: change its owner or mode and run again"

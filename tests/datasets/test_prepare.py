@@ -117,7 +117,7 @@ def test_an_id_seen_before_is_refused_with_both_places(tmp_path: Path) -> None:
     [
         (b'{"question": "What', "not JSON"),
         (b'{"question": "\xff"}', "not UTF-8"),
-        (b'["a"]', "found a list, expected an object"),
+        (b'["a"]', "found a list, expected one object in each line"),
         (b'{"question": NaN, "answer": "1"}', "not JSON"),
         (b'{"question": null, "answer": "1"}', "the prompt is NoneType, expected text"),
         (b'{"question": " ", "answer": "1"}', "expected a user message with text"),
@@ -278,7 +278,10 @@ def test_the_shipped_datasets_are_a_valid_configuration(monkeypatch: pytest.Monk
         ({"file": "f", "fields": {"prompt": "q"}, "verifyer": "none"}, "did you mean 'verifier'"),
         (hub_entry() | {"verifier": "none", "revision": "main"}, r"found 'main', expected pattern"),
         ({"hub": "a/b", **QUESTIONS, "file": "f", "verifier": "none"}, "'revision' is missing"),
-        ({"file": "f", "fields": {"id": "i"}, "verifier": "none"}, "expected oneOf"),
+        (
+            {"file": "f", "fields": {"id": "i"}, "verifier": "none"},
+            "expected exactly one of: prompt, messages, tree",
+        ),
     ],
 )
 def test_a_misspelt_entry_is_refused_in_one_sentence(
@@ -287,3 +290,30 @@ def test_a_misspelt_entry_is_refused_in_one_sentence(
     monkeypatch.chdir(ROOT)
     with pytest.raises(ConfigError, match=sentence):
         check(CONFIG | {"datasets": CONFIG["datasets"] | {"mine": entry}})
+
+
+PACKED = gzip.compress(b"".join(b'{"question": "What is %d?"}\n' % n for n in range(9999)), mtime=0)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (PACKED[: len(PACKED) // 2], "the gzipped file is cut short or damaged"),
+        (PACKED[:5], "after line 0: the gzipped file is cut short or damaged"),
+        (PACKED[:99] + b"xxxx" + PACKED[103:], "the gzipped file is cut short or damaged"),
+        (PACKED + b"garbage", "the gzipped file is cut short or damaged"),
+        (b"PK\x03\x04" + bytes(9), "is a zip archive, expected JSON lines"),
+        (b"\x28\xb5\x2f\xfd" + bytes(9), "is packed by zstd, expected JSON lines"),
+        (b"\n \n", "has no rows"),
+        (b"<!DOCTYPE html>", "line 1: not JSON .*, expected one object in each line"),
+        (b"PAR1" + bytes(99), "the Parquet file is damaged"),
+    ],
+)
+def test_a_file_that_is_damaged_or_of_another_kind_is_refused_in_a_sentence(
+    tmp_path: Path, content: bytes, said: str
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=said) as refused:
+        read_dataset(path, {"fields": {"prompt": "question"}})
+    assert "\n" not in str(refused.value)

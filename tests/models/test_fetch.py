@@ -152,3 +152,36 @@ def test_commit_in_the_cache_is_taken_without_asking_the_network(
     (folder / "config.json").write_text("{}")
     assert model_folder("org/name", commit) == folder
     assert calls == []
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("C:\\models\\mine", "is no path and no hub id"),
+        ("D:/models/mine", "is no path and no hub id"),
+        ("https://huggingface.co/org/name", "is no path and no hub id"),
+        ("org/name/more", "is no path and no hub id"),
+        ("a model", "is no path and no hub id"),
+        ("./nowhere", "does not exist"),
+        ("./fake.gguf", "is no GGUF file"),
+    ],
+)
+def test_source_that_cannot_be_one_is_refused_in_a_sentence(
+    source: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("fake.gguf").write_text("<html>")
+    with pytest.raises(UserError) as refused:
+        source_identity(source, None)
+    assert str(refused.value).startswith(f"model source '{source}' {said}; expected a hub id")
+
+
+def test_cut_gguf_file_is_refused_and_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("USERTURN_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "cut.gguf"
+    path.write_bytes(b"GGUF\x03\x00\x00\x00\x05\x00")
+    with pytest.raises(UserError, match="a file is damaged or not of that kind"):
+        model_folder(str(path))
+    assert list((tmp_path / "cache" / "gguf").iterdir()) == []

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -281,33 +282,66 @@ def test_doctor_names_what_a_cluster_would_refuse(cluster: Cluster, tmp_path: Pa
     )
     assert done.returncode == 1
     lines = done.stderr.splitlines()
-    assert lines[0] == "error: 1 of 4 things would fail"
-    assert lines[2] == "ok   preempted jobs are run again"
-    assert "job of model greedy" in lines[3]
-    assert "Requested node configuration is not available" in lines[3]
-    assert lines[4].startswith("ok   job of model modest")
+    assert lines[0] == "error: 1 of 6 things would fail"
+    assert "ok   preempted jobs are run again" in lines
+    assert "ok   ended jobs stay in the queue until they are seen" in lines
+    (refused,) = [line for line in lines if line.startswith("FAIL")]
+    assert "job of model greedy" in refused
+    assert "Requested node configuration is not available" in refused
+    assert lines[-1].startswith("ok   job of model modest")
 
 
-@pytest.mark.parametrize("partition", ["gpu", "cpu"])  # the profile's; the default without one
-def test_doctor_names_a_partition_whose_preempted_jobs_are_ended_for_good(
-    cluster: Cluster, tmp_path: Path, partition: str
-) -> None:
-    folder = project(tmp_path / "sick", {"greedy": {"gpus": 9}})
-    profile = yaml.safe_load((folder / "slurm/config.yaml").read_text())
-    if partition == "cpu":
+SICK = {  # what is wrong, and what the doctor says of it
+    "preempted": "FAIL preempted jobs are run again: PreemptMode is CANCEL in gpu,",
+    "preempted in the default": "FAIL preempted jobs are run again: PreemptMode is CANCEL in cpu,",
+    "time": "--time=20 is beyond 5, the limit of gpu",
+    "time of the third attempt": "job of model modest, attempt 3 ",
+    "account": "FAIL account nolab: nolab is none of yours",
+    "qos": "job of model modest (--partition=gpu --qos=none-such ",  # not enforced here
+}
+
+
+def make_sick(cluster: Cluster, profile: dict[str, Any], what: str) -> tuple[str, str] | None:
+    """Spoil a profile or a partition, and return the change of a partition, if any."""
+    if what == "account":
+        profile["default-resources"]["slurm_account"] = "nolab"
+    elif what == "qos":
+        profile["set-resources"]["sweep"]["qos"] = "none-such"
+    elif what == "preempted in the default":
         del profile["default-resources"]["slurm_partition"]
+        return "cpu", "PreemptMode"
+    elif what == "preempted":
+        return "gpu", "PreemptMode"
+    elif what.startswith("time"):
+        return "gpu", "MaxTime"
+    return None
+
+
+@pytest.mark.parametrize("what", SICK)
+def test_doctor_names_what_would_make_jobs_fail_or_wait_for_ever(
+    cluster: Cluster, tmp_path: Path, what: str
+) -> None:
+    runtime = 20 if what == "time" else 2
+    folder = project(tmp_path / "sick", {"greedy": {"gpus": 9}, "modest": {"runtime": runtime}})
+    profile = yaml.safe_load((folder / "slurm/config.yaml").read_text())
+    change = make_sick(cluster, profile, what)
     (folder / "slurm/config.yaml").write_text(yaml.safe_dump(profile))
     command = [SNAKEMAKE.with_name("userturn"), "doctor", "--configfile", "study.yaml"]
-    cluster.call("scontrol", "update", f"PartitionName={partition}", "PreemptMode=CANCEL")
+    sick, well = {
+        "PreemptMode": ("CANCEL", "REQUEUE"),
+        "MaxTime": ("5", "UNLIMITED"),
+        "": ("", ""),
+    }[change[1] if change else ""]
+    if change:
+        cluster.call("scontrol", "update", f"PartitionName={change[0]}", f"{change[1]}={sick}")
     try:
         done = subprocess.run(
             command, cwd=folder, text=True, capture_output=True, env=cluster.environment
         )
     finally:
-        cluster.call("scontrol", "update", f"PartitionName={partition}", "PreemptMode=REQUEUE")
-    assert (
-        f"FAIL preempted jobs are run again: PreemptMode is CANCEL in {partition}," in done.stderr
-    )
+        if change:
+            cluster.call("scontrol", "update", f"PartitionName={change[0]}", f"{change[1]}={well}")
+    assert SICK[what] in done.stderr
 
 
 def test_doctor_sees_a_node_through_a_job_of_its_own(cluster: Cluster, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ RUN_ELSEWHERE = {
     "userturn rates": "with a folder, here",
     "userturn judge-card": "with a judge, test_judge_card_command.py",
     "userturn judge-card heuristic": "test_judge_card_command.py",
-    "snakemake download": "needs the hub; its dry run is here",
+    "snakemake --profile slurm download": "needs the hub; its dry run is here",
     "snakemake --cores all": "make demo, with a profile",
     "userturn compare A B": "test_a_study_is_compared_with_itself, in tests/tables",
     "userturn power --pilot results --half-width .05 --difference .05": "tests/cli/test_power.py",
@@ -68,7 +68,7 @@ RUN_ELSEWHERE = {
     "make demo-judge": "loads vLLM's server for minutes; tests/judges/test_serve.py runs its like",
     "make demo-posttrain": "trains for minutes; tests/workflow/test_training_run.py runs its like",
     "userturn rejudge gpt-5.4-mini": "tests/workflow/test_judges_run.py runs its like",
-    "snakemake results/datasets/riddles.parquet": "tests/workflow/test_bad_input.py runs its like",
+    "snakemake --cores 1 results/datasets/riddles.parquet": "test_bad_input.py runs its like",
 }
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from userturn.errors import UserError
+from userturn.logs import sentence
 from userturn.unseen import show_unseen
 
 COMMANDS = (
@@ -60,7 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of the pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except UserError as error:
-        print(f"error: {show_unseen(str(error))}", file=sys.stderr)
+    except Exception as error:
+        message = sentence(error)
+        if message is None:
+            raise
+        print(f"error: {show_unseen(message)}", file=sys.stderr)
         return int(chosen.code_of_errors)
     return 0

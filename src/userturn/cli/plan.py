@@ -15,7 +15,7 @@ from userturn.config.formats import in_default
 from userturn.config.load import load_study
 from userturn.datasets.messages import Message
 from userturn.errors import UserError
-from userturn.models.fetch import folder_at_hand
+from userturn.models.fetch import check_source, folder_at_hand
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
@@ -140,6 +140,8 @@ def _short(number: float) -> str:
 def _first_prompt(grid: Grid, model: str) -> str:
     """Return a model's first probe prompt, or why it cannot be shown."""
     entry = grid.models[model]
+    if "recipe" not in entry:  # its folder is made by its training
+        check_source(entry["source"])
     folder = folder_at_hand(entry["source"], entry["revision"])
     if folder is None:
         return f"{model}: its tokenizer is not downloaded yet, so its prompt cannot be shown"

@@ -1,11 +1,13 @@
 """How large a planned study is: items, tokens and user turns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from userturn.datasets.messages import Message
+from userturn.datasets.prepare import items_table
 from userturn.study.grid import Grid
 
 CHARACTERS_PER_TOKEN = 4
@@ -22,20 +24,28 @@ class Size:
 
 
 def dataset_size(grid: Grid, dataset: str) -> Size:
-    """Return a dataset's size: counted if it is here, else from its config entry."""
+    """Return a dataset's size: counted if it is here, else from its config entry.
+
+    Raises:
+        UserError: its local file cannot be prepared.
+    """
     settings, path = grid.prepared_datasets[dataset], grid.dataset_path(dataset)
     if path.is_file():
-        messages = pl.read_parquet(path, columns=["messages"])["messages"].to_list()
-        n_items = len(messages)
-        n_characters = sum(len(m["content"]) for conversation in messages for m in conversation)
+        conversations = pl.read_parquet(path, columns=["messages"])["messages"].to_list()
+        n_items, n_characters = _lengths(conversations)
     elif "hub" not in settings:
-        lines = Path(settings["file"]).read_text().splitlines()
-        n_items = min(len(lines), settings.get("limit", len(lines)))
-        n_characters = sum(map(len, lines[:n_items]))
+        found = items_table(grid.dataset_settings(dataset), Path(settings["file"]))
+        conversations = found["messages"].to_list()
+        n_items, n_characters = _lengths(conversations)
     else:
         n_items = min(settings.get("rows", 0), settings.get("limit", settings.get("rows", 0)))
         return Size(n_items, TOKENS_OF_AN_UNSEEN_ITEM, False)
     return Size(n_items, n_characters / CHARACTERS_PER_TOKEN / max(1, n_items), True)
+
+
+def _lengths(conversations: Sequence[Sequence[Message]]) -> tuple[int, int]:
+    """Return the number of conversations, and of characters in all of them."""
+    return len(conversations), sum(len(m["content"]) for each in conversations for m in each)
 
 
 def turns_of(grid: Grid, sizes: Mapping[str, Size], model: str) -> dict[str, int]:

@@ -10,6 +10,7 @@ from userturn.config.entries import Config, prepared_datasets, selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.formats import check_formats
 from userturn.config.installation import SCHEMA
+from userturn.config.numbers import take_plain_numbers
 from userturn.config.schema import config_schema
 from userturn.storage.hashing import check_sha256
 
@@ -28,16 +29,32 @@ def _sentence(error: Any) -> str:
         return f"{where}: the key '{missing}' is missing"
     if "propertyNames" in error.absolute_schema_path:
         return f"{where}: the name '{error.instance}' may only contain a-z, 0-9, '.', '_' and '-'"
+    if error.validator == "oneOf":
+        return _sentence_on_choice(where, error)
+    if error.validator == "uniqueItems":
+        return f"{where}: found {error.instance!r}, expected each value once"
     return f"{where}: found {error.instance!r}, expected {error.validator} {error.validator_value}"
 
 
+def _sentence_on_choice(where: str, error: Any) -> str:
+    """Return an error of `oneOf` as one sentence: the fault within the form that was meant."""
+    within = [inner for inner in error.context if len(inner.path)]
+    if within:
+        return _sentence(within[0])
+    forms = [form.get("required") or form.get("const") for form in error.validator_value]
+    listed = ", ".join("off" if form is False else "+".join(form) for form in forms)
+    return f"{where}: found {error.instance!r}, expected exactly one of: {listed}"
+
+
 def validate(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
-    """Check a configuration against the schema.
+    """Check a configuration against the schema; numbers written as text become numbers in place.
 
     Raises:
         ConfigError: the error nearest to the top, as one sentence.
     """
-    check_values(config, config_schema(path_to_schema))
+    schema = config_schema(path_to_schema)
+    take_plain_numbers(config, schema)
+    check_values(config, schema)
 
 
 def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = ()) -> None:

@@ -19,6 +19,10 @@ class _StrictLoader(yaml.SafeLoader):
         seen = set()
         for key_node, _ in node.value:
             key = None if key_node.tag == MERGE else self.construct_object(key_node, deep=True)
+            if isinstance(key, list | dict):
+                raise yaml.constructor.ConstructorError(
+                    problem="a key is a list or mapping", problem_mark=key_node.start_mark
+                )
             if key is not None and key in seen:
                 raise yaml.constructor.ConstructorError(
                     problem=f"the key '{key}' is given twice", problem_mark=key_node.start_mark
@@ -35,8 +39,8 @@ def read_config_file(path: Path) -> dict[str, Any]:
     """
     if not path.is_file():
         raise ConfigError(
-            f"configuration file '{path}' does not exist; run this in the project's folder, "
-            "or correct the path"
+            f"configuration file '{path}' does not exist or is a folder; run this in the "
+            "project's folder, or correct the path"
         )
     try:
         content = yaml.load(path.read_text("utf-8-sig"), _StrictLoader) or {}
@@ -44,6 +48,8 @@ def read_config_file(path: Path) -> dict[str, Any]:
         raise ConfigError(
             f"{path}: byte {error.start} is not UTF-8; save the file in UTF-8"
         ) from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: its lists are nested too deeply; fix it") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""

@@ -9,6 +9,7 @@ import yaml
 from userturn.config.check import check_values
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError, near_miss
+from userturn.storage.given_files import given_text
 from userturn.storage.hashing import file_sha256, fingerprint
 
 RECIPES = Path("data/recipes")
@@ -38,7 +39,7 @@ def load_recipe(name: str) -> dict[str, Any]:
         near = near_miss(name, (found.stem for found in RECIPES.glob("*.yaml")))
         raise ConfigError(f"recipe '{name}': there is no file '{path}'{near}")
     try:
-        recipe: dict[str, Any] = yaml.safe_load(path.read_text())
+        recipe: dict[str, Any] = yaml.safe_load(given_text(path))
     except yaml.YAMLError as error:
         raise ConfigError(
             f"'{path}' is not YAML ({str(error).splitlines()[0]}); correct it"

@@ -5,15 +5,24 @@ Only `fetch` uses the network, and only for files that are not in the hub's cach
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from userturn.disk_space import is_full_disk
 from userturn.errors import UserError
+from userturn.storage.given_files import given_text
 from userturn.storage.hashing import check_sha256, file_sha256
 
 PARQUET = b"PAR1"
 GZIP = b"\x1f\x8b"
+PACKED = {  # how files begin that have to be unpacked first
+    b"PK\x03\x04": "a zip archive",
+    b"\xfd7zXZ": "packed by xz",
+    b"\x28\xb5\x2f\xfd": "packed by zstd",
+    b"BZh": "packed by bzip2",
+}
 BATCH = 1000  # rows of a Parquet file in memory at once
 
 # The keys of a dataset's entry that affect its items, besides the content of its file.
@@ -26,7 +35,7 @@ def complete(entry: Mapping[str, Any], study_seed: int) -> dict[str, Any]:
     """Return a dataset's entry with the text of its instruction and the seed of its subsample."""
     settings = dict(entry)
     if "instruction" in settings:
-        text = Path(settings["instruction"]).read_text(encoding="utf-8").strip()
+        text = given_text(settings["instruction"]).strip()
         settings["instruction"] = f"\n\n{text}"
     if "limit" in settings:
         settings.setdefault("seed", study_seed)
@@ -94,6 +103,8 @@ def _from_hub(settings: Mapping[str, Any]) -> Path:
             "once with a network, or give a local `file` without `hub`"
         ) from error
     except (EntryNotFoundError, HfHubHTTPError, OSError, ValueError) as error:
+        if is_full_disk(error):
+            raise
         raise UserError(
             f"{what} could not be downloaded ({type(error).__name__}); check hub, revision and "
             "file in the dataset's entry, and the access of your hub token"
@@ -112,8 +123,16 @@ def read_rows(path: Path) -> Iterator[tuple[str, Row]]:
         UserError: a row that cannot be read, named by its place and never shown.
     """
     with path.open("rb") as file:
-        is_parquet = file.read(len(PARQUET)) == PARQUET
-    return _parquet_rows(path) if is_parquet else _json_rows(path)
+        head = file.read(8)
+    for begin, what in PACKED.items():
+        if head.startswith(begin):
+            raise UserError(
+                f"'{path}' is {what}, expected JSON lines, these packed by gzip, or Parquet; "
+                "unpack it and give the file inside"
+            )
+    if head.startswith(PARQUET):
+        return _parquet_rows(path)
+    return _json_rows(path, gzip.open if head.startswith(GZIP) else open)
 
 
 def _refuse_constant(name: str) -> None:
@@ -131,23 +150,30 @@ def _parse(line: str, where: str) -> Row:
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
         raise UserError(
-            f"{where}: not JSON ({reason}); correct that line, or download the file again"
+            f"{where}: not JSON ({reason}), expected one object in each line; correct that line, "
+            "or download the file again"
         ) from error
     if not isinstance(row, dict):
         raise UserError(
-            f"{where}: found a {type(row).__name__}, expected an object; correct that line"
+            f"{where}: found a {type(row).__name__}, expected one object in each line; correct "
+            "that line, and write each row of a list on a line of its own"
         )
     return row
 
 
-def _json_rows(path: Path) -> Iterator[tuple[str, Row]]:
-    with path.open("rb") as file:
-        unpack = gzip.open if file.read(len(GZIP)) == GZIP else open
-    with unpack(path, "rt", encoding="utf-8-sig", errors="surrogateescape") as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                where = f"{path}, line {number}"
-                yield where, _parse(line, where)
+def _json_rows(path: Path, unpack: Any) -> Iterator[tuple[str, Row]]:
+    number = 0
+    try:
+        with unpack(path, "rt", encoding="utf-8-sig", errors="surrogateescape") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    where = f"{path}, line {number}"
+                    yield where, _parse(line, where)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise UserError(
+            f"{path}, after line {number}: the gzipped file is cut short or damaged ({error}); "
+            "fetch it again"
+        ) from error
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[str, Row]]:

@@ -96,13 +96,14 @@ def read_dataset(path: Path, settings: Mapping[str, Any]) -> list[Row]:
             f"'{path}': found {n_rows} rows, expected {settings['rows']}; download the pinned file "
             "again, or correct `rows` in the dataset's entry"
         )
+    if not n_rows:
+        raise UserError(f"'{path}' has no rows; fetch it again, or correct `file` in its entry")
     selected = select(items, settings)
     if not selected:
         raise UserError(
             f"'{path}': none of the {n_rows} rows gives an item; correct `file`, `language` or "
             "`condition` in the dataset's entry"
         )
-    print(f"{path}: {n_rows} rows, {len(items)} items, {len(selected)} selected")
     return selected
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from userturn.config.formats import DEFAULT, format_of, model_of
 from userturn.models.fetch import model_folder, source_identity
 from userturn.models.revision import pinned_revision, resolved_revision
+from userturn.models.weight_files import check_weight_files
 from userturn.models.weights import weights_sha256
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
@@ -29,6 +30,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     wanted = pinned_revision(path_to_pin, entry["source"], entry["revision"])
     revision = resolved_revision(entry["source"], wanted)
     folder = model_folder(entry["source"], revision)
+    check_weight_files(folder)
     template = load_template(folder, entry, grid.config["today"])
     description = {
         "source": entry["source"],

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
@@ -17,6 +16,7 @@ from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
 from userturn.prompts.tokenize import TemplateError
+from userturn.storage.given_files import given_text
 
 DATE = "2026-04-02"  # for templates that print one: a verdict does not depend on the day
 
@@ -47,7 +47,7 @@ def lettered_prompts(
 
 def load_lettered_prompts(settings: Mapping[str, Any]) -> tuple[JudgePrompt, JudgePrompt]:
     """Read the rubric and the prompt of a judge's entry."""
-    rubric, prompt = (Path(settings[key]).read_text() for key in ("rubric", "prompt"))
+    rubric, prompt = (given_text(settings[key]) for key in ("rubric", "prompt"))
     return lettered_prompts(rubric, prompt, judge_identity(settings))
 
 

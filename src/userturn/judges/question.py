@@ -8,7 +8,6 @@ written as escapes.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -17,6 +16,7 @@ from userturn.judges.kinds import judge_identity
 from userturn.judges.rubric import Rubric, described, parse_rubric, with_rules
 from userturn.judges.verdict import UserTurn
 from userturn.prompts.control_tokens import MAY_OPEN_TOKEN
+from userturn.storage.given_files import given_text
 from userturn.storage.hashing import fingerprint
 from userturn.unseen import UNSEEN
 
@@ -53,7 +53,7 @@ class JudgePrompt:
 
 def load_prompt(settings: Mapping[str, Any]) -> JudgePrompt:
     """Read the rubric and the prompt that a judge's entry names."""
-    rubric, prompt = (Path(settings[key]).read_text() for key in ("rubric", "prompt"))
+    rubric, prompt = (given_text(settings[key]) for key in ("rubric", "prompt"))
     return judge_prompt(rubric, prompt, judge_identity(settings))
 
 

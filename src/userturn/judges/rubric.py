@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from userturn.config.errors import ConfigError
+from userturn.storage.given_files import given_text
 
 LABELS_END = "\nrules:"  # in a rubric's file
 RULES = "$rules"  # in a prompt
@@ -40,14 +41,26 @@ class Rubric(NamedTuple):
 
 
 def parse_rubric(text: str) -> Rubric:
-    """Return a rubric from the text of its file."""
-    content = yaml.safe_load(text)
+    """Return a rubric from the text of its file.
+
+    Raises:
+        ConfigError: it is not YAML, or has no labels with a criterion and an example each.
+    """
+    try:
+        content = yaml.safe_load(text)
+        for label in content["labels"].values():
+            described(label)
+    except (yaml.YAMLError, TypeError, LookupError, AttributeError) as error:
+        raise ConfigError(
+            f"a rubric cannot be read ({type(error).__name__}: {' '.join(str(error).split())}); "
+            "expected `labels:` with a `criterion` and an `example` each, as in data/rubric.yaml"
+        ) from error
     return Rubric(content["labels"], content.get("rules", "").strip(), content.get("paper", {}))
 
 
 def read_rubric(path: str | Path) -> Rubric:
     """Return the rubric in a file."""
-    return parse_rubric(Path(path).read_text(encoding="utf-8"))
+    return parse_rubric(given_text(path))
 
 
 def described(label: Mapping[str, str]) -> str:
@@ -96,7 +109,7 @@ def check_texts(where: str, entry: Mapping[str, Any]) -> None:
     for path in (entry["rubric"], entry["prompt"]):
         if not Path(path).is_file():
             raise ConfigError(f"{where}: the file '{path}' does not exist; correct the path")
-    if RULES in Path(entry["prompt"]).read_text() and not read_rubric(entry["rubric"]).rules:
+    if RULES in given_text(entry["prompt"]) and not read_rubric(entry["rubric"]).rules:
         raise ConfigError(
             f"{where}.rubric: '{entry['rubric']}' has no `rules`, which the prompt "
             f"'{entry['prompt']}' quotes as {RULES}; expected a text: add it after the labels"

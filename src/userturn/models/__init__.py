@@ -16,5 +16,6 @@ stop_texts.py: finds the texts that end a continuation.
 transformers.py: the engine `transformers`, one request at a time.
 vllm.py: the engine `vllm`, on GPUs and on a CPU.
 vllm_scoring.py: how vLLM scores a text, sharing prefixes.
+weight_files.py: whether weights are whole, from their headers.
 weights.py: the whole hashes of a local model's large files.
 """

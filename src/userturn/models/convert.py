@@ -1,33 +1,50 @@
 """Convert GGUF files and LoRA adapters to ordinary model folders, once each."""
 
-import json
-import os
 import shutil
+import struct
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from userturn.disk_space import cache_folder, is_full_disk
 from userturn.errors import UserError
+from userturn.storage.given_files import given_object
 from userturn.storage.hashing import file_sha256
 
 ADAPTER = "adapter_config.json"
-
-
-def cache_folder() -> Path:
-    """Return the folder of converted models: $USERTURN_CACHE, else the user's cache folder."""
-    root = os.environ.get("USERTURN_CACHE")
-    return Path(root) if root else Path.home() / ".cache" / "userturn"
+UNREADABLE = (
+    OSError,
+    ValueError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    AttributeError,
+    struct.error,
+)
 
 
 def made_once(folder: Path, make: Callable[[Path], None], notice: str) -> Path:
-    """Return a folder of the cache; the first time, `make` fills it completely or not at all."""
+    """Return a folder of the cache; the first time, `make` fills it completely or not at all.
+
+    Raises:
+        UserError: the files that it is made from cannot be read.
+    """
     if folder.is_dir():
         return folder
     print(notice, flush=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
         half = Path(temporary) / "model"
-        make(half)
+        try:
+            make(half)
+        except UNREADABLE as error:
+            if is_full_disk(error):
+                raise
+            said = next(iter(str(error).splitlines()), "")
+            raise UserError(
+                f"{notice}: failed ({type(error).__name__}: {said}); a file is damaged or not of "
+                "that kind: fetch it again, or name the original model in the config"
+            ) from error
         if not folder.is_dir():
             shutil.move(half, folder)
     return folder
@@ -78,7 +95,7 @@ def adapter_base(folder: Path) -> tuple[str, str | None] | None:
     path = folder / ADAPTER
     if not path.is_file():
         return None
-    settings = json.loads(path.read_text())
+    settings = given_object(path)
     base = settings.get("base_model_name_or_path")
     if not base:
         raise UserError(

@@ -13,6 +13,7 @@ from userturn.errors import UserError
 from userturn.models.completion import Engine
 from userturn.models.transformers import load_transformers
 from userturn.models.vllm import load_vllm
+from userturn.models.weight_files import check_weight_files
 
 LOADERS = {"vllm": load_vllm, "transformers": load_transformers}
 
@@ -21,8 +22,9 @@ def load_engine(name: str, folder: Path, settings: Mapping[str, Any]) -> Engine:
     """Return the engine of that name with one model loaded.
 
     Raises:
-        UserError: the engine is not installed.
+        UserError: the engine is not installed, or the weights are damaged.
     """
+    check_weight_files(folder)
     try:
         return LOADERS[name](folder, settings)
     except ModuleNotFoundError as error:

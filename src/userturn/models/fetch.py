@@ -10,12 +10,19 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from userturn.disk_space import is_full_disk
 from userturn.errors import UserError
 from userturn.models.convert import adapter_base, converted_gguf, gguf_folder, merged_adapter
 from userturn.storage.hashing import files_fingerprint, fingerprint
 
 PACKAGE = "package:"
 COMMIT = re.compile("[0-9a-f]{40}")
+HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+GGUF = b"GGUF"  # how such a file begins
+EXPECTED = (
+    "expected a hub id such as Qwen/Qwen3.5-0.8B, a model folder such as ./models/mine or a .gguf "
+    "file, written with forward slashes: correct the model's entry in the config"
+)
 # Second copies of the weights in some repositories, which are never read.
 NEEDLESS_FILES = ["original/*", "metal/*", "*.pth", "*.gguf", "*.onnx", "*.h5", "*.msgpack"]
 
@@ -40,25 +47,39 @@ def local_path(source: str) -> Path | None:
     return None
 
 
+def check_source(source: str) -> Path | None:
+    """Return the local path of a source, or None for a hub id, after a look at its form.
+
+    Raises:
+        UserError: it is neither a path nor a hub id, does not exist, or is no GGUF file.
+    """
+    path = local_path(source)
+    if path is None:
+        if not HUB_ID.fullmatch(source):
+            raise UserError(f"model source '{source}' is no path and no hub id; {EXPECTED}")
+    elif not path.exists():
+        raise UserError(f"model source '{source}' does not exist; {EXPECTED}")
+    elif path.is_file():
+        with path.open("rb") as file:
+            if file.read(len(GGUF)) != GGUF:
+                raise UserError(f"model source '{source}' is no GGUF file; {EXPECTED}")
+    return path
+
+
 def source_identity(source: str, revision: str | None) -> str:
     """Return the identity of a model's files: `id@revision`, or a hash of local content.
 
     Raises:
-        UserError: a local source that does not exist.
+        UserError: as `check_source`.
     """
-    path = local_path(source)
+    path = check_source(source)
     if path is None:
         return f"{source}@{revision or 'main'}"
     if path.is_file():
         return f"file:{files_fingerprint([path])}"
-    if path.is_dir():
-        identity = f"folder:{files_fingerprint(p for p in path.iterdir() if p.is_file())}"
-        base = adapter_base(path)
-        return identity if base is None else f"{identity} on {source_identity(*base)}"
-    raise UserError(
-        f"model source '{source}' does not exist; expected a hub id such as Qwen/Qwen3.5-0.8B, "
-        "a model folder or a .gguf file: correct the model's entry in the config"
-    )
+    identity = f"folder:{files_fingerprint(p for p in path.iterdir() if p.is_file())}"
+    base = adapter_base(path)
+    return identity if base is None else f"{identity} on {source_identity(*base)}"
 
 
 def _downloaded(source: str, revision: str | None) -> Path:
@@ -77,10 +98,13 @@ def _downloaded(source: str, revision: str | None) -> Path:
     try:
         return Path(fetch())
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        if is_full_disk(error):
+            raise
         raise UserError(
             f"model '{source}' at revision '{revision or 'main'}' could not be downloaded: "
             f"{type(error).__name__}; check its name and the network (nodes without one need "
-            "`snakemake download` on a node that has it), or name a local folder"
+            "`snakemake --cores 1 download` on a node that has it), or name a local folder"
+            + (f" (a folder of this name is here: './{source}')" if Path(source).is_dir() else "")
         ) from error
 
 
@@ -98,7 +122,7 @@ def folder_at_hand(source: str, revision: str) -> Path | None:
 
 def source_folder(source: str, revision: str | None = None) -> Path:
     """Return the local folder of a source's own files, before any adapter is merged."""
-    path = local_path(source)
+    path = check_source(source)
     if path is None:
         return _downloaded(source, revision)
     return converted_gguf(path) if path.is_file() else path

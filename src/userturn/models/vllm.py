@@ -1,6 +1,5 @@
 """The engine vLLM: its settings on GPUs and on a CPU, and requests fed to it in a fixed order."""
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from userturn.models.multi_node import settings_of_nodes, start_workers
 from userturn.models.sampling import Sampling
 from userturn.models.scoring import ScoringRequest
 from userturn.models.vllm_scoring import scored, scoring_parameters
+from userturn.storage.given_files import given_object
 
 # Everything in one process: it starts faster, and the schedule is the same in every run.
 VLLM_ENVIRONMENT = {
@@ -65,7 +65,7 @@ def _vllm_parameters(sampling: Sampling) -> Any:
 
 def _for_architecture(folder: Path, is_cpu: bool) -> dict[str, Any]:
     """Return the settings that a model's architecture needs."""
-    config = json.loads((folder / "config.json").read_text())
+    config = given_object(folder / "config.json")
     settings: dict[str, Any] = {}
     if "vision_config" in config:  # only text is sent to it
         settings["limit_mm_per_prompt"] = {"image": 0, "video": 0}

@@ -7,8 +7,8 @@ that a model that was trained further cannot take over the journals of the earli
 from collections.abc import Mapping
 from pathlib import Path
 
+from userturn.disk_space import cache_folder
 from userturn.errors import UserError
-from userturn.models.convert import cache_folder
 from userturn.models.fetch import local_path
 from userturn.storage.atomic_files import write_text
 from userturn.storage.hashing import WHOLE_FILE_LIMIT, file_sha256, fingerprint, short_hash

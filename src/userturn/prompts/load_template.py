@@ -1,6 +1,5 @@
 """Load a model folder's tokenizer and chat template, with the choices of the model's entry."""
 
-import json
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from userturn.config.formats import NO_SYSTEM, system_file
 from userturn.prompts.bare_header import with_bare_header
 from userturn.prompts.chat_template import Template
 from userturn.prompts.tokenize import TemplateError
+from userturn.storage.given_files import given_object, given_text
 
 
 def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
@@ -57,7 +57,7 @@ def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
 def _own_template(entry: ModelEntry, tokenizer: Any) -> str | None:
     """Return the chat template of an entry, else of the tokenizer, if either has one."""
     if "chat_template" in entry:
-        return Path(entry["chat_template"]).read_text()
+        return given_text(entry["chat_template"])
     template: str | None = getattr(tokenizer, "chat_template", None)
     return template
 
@@ -66,12 +66,12 @@ def _system(entry: ModelEntry) -> str | None:
     """Return the system prompt of an entry: its file's text, "" for none, None where unchanged."""
     path = system_file(entry)
     if path is not None:
-        return Path(path).read_text(encoding="utf-8").strip()
+        return given_text(path).strip()
     return "" if entry.get("system") == NO_SYSTEM else None
 
 
 def _end_of_sequence(folder: Path) -> tuple[int, ...]:
     """Return the ids of the end tokens in a model folder's generation config."""
     path = folder / "generation_config.json"
-    ends = json.loads(path.read_text()).get("eos_token_id") if path.is_file() else None
+    ends = given_object(path).get("eos_token_id") if path.is_file() else None
     return tuple(ends) if isinstance(ends, list) else () if ends is None else (ends,)

@@ -15,22 +15,28 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from userturn.config.load import load_study
+from userturn.disk_space import full_folders
 from userturn.errors import UserError
 from userturn.slurm.scheduler import (
+    attempts_of,
     entries_of_jobs,
+    look_at_accounts,
+    look_at_job_age,
     look_at_preemption,
     look_at_requests,
+    partitions,
     reason,
     run,
 )
+from userturn.slurm.submission import Options, Profile, as_words, read_profile
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
 
 COMMANDS = ("sbatch", "squeue", "scancel", "scontrol")
 FOLDER = Path("logs", "doctor")
+ROOM = 1_000_000_000  # bytes that should be free on each disk
+SIZED = ("--gpus", "--gres", "--nodes", "--mem", "--time", "--cpus-per-task")
 NODE_CHECK = ["--nodes=1", "--mem=8000", "--time=5", "--cpus-per-task=2", "--export=ALL"]
 
 
@@ -60,7 +66,7 @@ def doctor(profile: str, configfiles: list[str], results: str, patience: int) ->
     config = load_study(configfiles)
     check_study(config)
     grid = Grid(config, results)
-    findings = list(examine(grid, _submission(Path(profile)), patience))
+    findings = list(examine(grid, read_profile(Path(profile)), patience))
     lines = [f"{'FAIL' if f.trouble else 'ok  '} {f.what}" + _tail(f) for f in findings]
     n_bad = sum(finding.trouble is not None for finding in findings)
     text = "\n".join(lines)
@@ -73,19 +79,10 @@ def _tail(finding: CheckResult) -> str:
     return f": {finding.trouble}" if finding.trouble else ""
 
 
-def _submission(profile: Path) -> list[str]:
-    """Return the account and partition that a profile gives every job, as sbatch options."""
-    path = profile / "config.yaml"
-    if not path.is_file():
-        raise UserError(f"profile '{path}' does not exist; run this in the project's folder")
-    resources = (yaml.safe_load(path.read_text()) or {}).get("default-resources", {})
-    options = {"slurm_account": "--account", "slurm_partition": "--partition"}
-    return [f"{option}={resources[key]}" for key, option in options.items() if key in resources]
-
-
-def examine(grid: Grid, submission: list[str], patience: int) -> Iterator[CheckResult]:
+def examine(grid: Grid, profile: Profile, patience: int) -> Iterator[CheckResult]:
     """Check keys, the scheduler, every model's resources, and one compute node."""
     yield from _keys(grid)
+    yield _space(grid)
     missing = [name for name in COMMANDS if shutil.which(name) is None]
     if missing:
         yield CheckResult(
@@ -95,13 +92,24 @@ def examine(grid: Grid, submission: list[str], patience: int) -> Iterator[CheckR
         )
         return
     yield CheckResult("SLURM's commands")
-    yield CheckResult(*look_at_preemption(submission))
+    attempts, found = attempts_of(grid, profile), partitions()
+    yield CheckResult(*look_at_preemption(attempts, found))
+    for look in (look_at_job_age(profile), look_at_accounts(attempts)):
+        if look is not None:
+            yield CheckResult(*look)
     refused = False
-    for finding in (CheckResult(*look) for look in look_at_requests(grid, submission)):
+    for finding in (CheckResult(*look) for look in look_at_requests(attempts, found)):
         refused = refused or finding.trouble is not None
         yield finding
-    if not refused:
-        yield from _node(grid, submission, patience)
+    if not refused and attempts:
+        yield from _node(grid, attempts[0].options, patience)
+
+
+def _space(grid: Grid) -> CheckResult:
+    """Check that the disks which a run fills have room."""
+    full = full_folders(grid.results, ROOM)
+    what = f"at least {ROOM / 1e9:.0f} GB are free for results, models and temporary files"
+    return CheckResult(what, full and f"not in {full}; free some space there")
 
 
 def _keys(grid: Grid) -> Iterator[CheckResult]:
@@ -114,17 +122,19 @@ def _keys(grid: Grid) -> Iterator[CheckResult]:
             yield CheckResult(f"key of judge {name}", None if here else fix)
 
 
-def _node(grid: Grid, submission: list[str], patience: int) -> Iterator[CheckResult]:
+def _node(grid: Grid, options: Options, patience: int) -> Iterator[CheckResult]:
     """Check from a compute node that project, models, data, engine and GPUs can be used."""
     name = uuid.uuid4().hex[:8]
     FOLDER.mkdir(parents=True, exist_ok=True)
     question, answer = FOLDER / f"{name}.question.json", FOLDER / f"{name}.answer.json"
     question.write_text(json.dumps(_question(grid)))
-    gpus = ["--gpus=1"] if any(entry["gpus"] for entry in entries_of_jobs(grid).values()) else []
+    place = {name: value for name, value in options.items() if name not in SIZED}
+    needs_gpu = any(entry["gpus"] for entry in entries_of_jobs(grid).values())
+    gpus = ["--gres=gpu:1" if "--gres" in options else "--gpus=1"] if needs_gpu else []
     command = [sys.executable, "-m", "userturn.slurm.node_check", str(question), str(answer)]
     called = [f"--job-name=userturn-doctor-{name}", f"--output={FOLDER / name}.log"]
     wrapped = ["--wrap", shlex.join(command)]
-    job = run(["sbatch", "--parsable", *submission, *gpus, *NODE_CHECK, *called, *wrapped])
+    job = run(["sbatch", "--parsable", *as_words(place), *gpus, *NODE_CHECK, *called, *wrapped])
     if job.returncode:
         yield CheckResult("a job on a compute node", f"sbatch says '{reason(job.stderr)}'")
         return

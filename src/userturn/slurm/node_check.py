@@ -28,7 +28,11 @@ def look(question: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     for model, entry in question["models"].items():
         yield f"{node} has {model}", _model(entry["source"], entry["revision"])
     for dataset, path in question["datasets"].items():
-        missing = None if Path(path).is_file() else "run `snakemake download` on the login node"
+        missing = (
+            None
+            if Path(path).is_file()
+            else "run `snakemake --profile slurm download` on the login node"
+        )
         yield f"{node} has dataset {dataset}", missing
     yield f"{node} has a free port on 127.0.0.1", _port()
 
@@ -77,7 +81,10 @@ def _model(source: str, revision: str | None) -> str | None:
     try:
         model_folder(source, revision)
     except UserError as error:
-        return f"{error}; run `snakemake download`, with HF_HOME on a file system that nodes share"
+        return (
+            f"{error}; run `snakemake --profile slurm download`, with HF_HOME on a file system "
+            "that nodes share"
+        )
     return None
 
 

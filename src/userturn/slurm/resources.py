@@ -148,11 +148,11 @@ def schemas_for(rule: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def sbatch_options(entry: ResourceEntry) -> Iterator[str]:
-    """Yield the sbatch options of a job's first attempt, such as --mem=64000."""
+def sbatch_options(entry: ResourceEntry, attempt: int = 1) -> Iterator[str]:
+    """Yield the sbatch options of an attempt at a job, such as --mem=64000."""
     for setting in SETTINGS.values():
         for name, value_of in setting.options.items():
-            if value := value_of(entry, 1):
+            if value := value_of(entry, attempt):
                 yield f"{name}={value}"
 
 

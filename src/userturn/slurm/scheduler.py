@@ -2,12 +2,24 @@
 
 import re
 import subprocess
-from collections.abc import Iterator
-from typing import cast
+from collections.abc import Iterator, Mapping, Sequence
+from getpass import getuser
+from typing import NamedTuple, cast
 
 from userturn.config.entries import ModelEntry
 from userturn.config.trained_models import training_entry
-from userturn.slurm.resources import SETTINGS, sbatch_options
+from userturn.errors import UserError
+from userturn.slurm.partitions import Partition, never_starts, read_partitions
+from userturn.slurm.resources import SETTINGS
+from userturn.slurm.submission import (
+    RULES,
+    Options,
+    Profile,
+    as_words,
+    job_options,
+    n_attempts,
+    partitions_of,
+)
 from userturn.study.grid import Grid
 
 Look = tuple[str, str | None]  # what was checked; the fault and its fix, or None
@@ -36,48 +48,79 @@ def entries_of_jobs(grid: Grid) -> dict[str, ModelEntry]:
     return entries
 
 
-def look_at_requests(grid: Grid, submission: list[str]) -> Iterator[Look]:
-    """Ask the scheduler whether it would accept each job; equal requests once."""
-    entries = entries_of_jobs(grid)
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for name, entry in entries.items():
-        wishes = [*submission, *sbatch_options(entry)]
-        alike.setdefault(tuple(wishes), []).append(name)
-    for options, names in alike.items():
-        done = run(["sbatch", "--test-only", *options, "--wrap", "true"])
-        wish = " ".join(options)
-        yield (
-            f"job of {', '.join(names)} ({wish})",
-            None
-            if done.returncode == 0
-            else f"sbatch says '{reason(done.stderr)}'; correct account and partition in the "
-            f"profile, or {', '.join(SETTINGS)} in the model's entry "
-            "(cores: `set-threads` in the profile)",
-        )
+class Attempt(NamedTuple):
+    """One attempt at the job of an entry such as `model x`, and what it asks sbatch for."""
+
+    job: str
+    number: int
+    options: Options
 
 
-def look_at_preemption(submission: list[str]) -> Look:
-    """Check whether the partition of the jobs requeues preempted ones or cancels them.
+def attempts_of(grid: Grid, profile: Profile) -> list[Attempt]:
+    """Return every attempt at every job that loads a model."""
+    return [
+        Attempt(name, number, job_options(profile, RULES[name.split()[0]], entry, number))
+        for name, entry in entries_of_jobs(grid).items()
+        for number in range(1, n_attempts(profile) + 1)
+    ]
+
+
+def look_at_requests(attempts: Sequence[Attempt], found: Mapping[str, Partition]) -> Iterator[Look]:
+    """Check whether the scheduler would accept and start each job; equal requests once.
+
+    Of several attempts at a job only the first is named, and the first that would fail.
+    """
+    alike: dict[tuple[str, ...], list[Attempt]] = {}
+    for attempt in attempts:
+        alike.setdefault(tuple(as_words(attempt.options)), []).append(attempt)
+    failed: set[str] = set()
+    for words, same in alike.items():
+        trouble = _refusal(words) or _endless_wait(same[0].options, found)
+        named = [a for a in same if a.number == 1 or (trouble and a.job not in failed)]
+        failed |= {attempt.job for attempt in same} if trouble else set()
+        if named:
+            names = [a.job + (f", attempt {a.number}" if a.number > 1 else "") for a in named]
+            yield f"job of {', '.join(names)} ({' '.join(words)})", trouble
+
+
+def _refusal(words: Sequence[str]) -> str | None:
+    done = run(["sbatch", "--test-only", *words, "--wrap", "true"])
+    if done.returncode == 0:
+        return None
+    return (
+        f"sbatch says '{reason(done.stderr)}'; correct account and partition in the "
+        f"profile, or {', '.join(SETTINGS)} in the model's entry "
+        "(cores: `set-threads` in the profile)"
+    )
+
+
+def _endless_wait(options: Options, found: Mapping[str, Partition]) -> str | None:
+    """Return why none of a job's partitions would ever start it, or None."""
+    here = jobs_partitions(options, found)
+    reasons = [never_starts(partition, options) for partition in here]
+    if not reasons or None in reasons:
+        return None
+    return (
+        f"the job would wait for ever: {'; '.join(filter(None, reasons))}; set runtime, "
+        "max_runtime, mem_mb, max_mem_mb or nodes in the model's entry, or name another partition"
+    )
+
+
+def jobs_partitions(options: Options, found: Mapping[str, Partition]) -> list[Partition]:
+    """Return the partitions that a job may start in, as far as the cluster has them."""
+    named = partitions_of(options)
+    return [p for p in found.values() if (p.name in named if named else p.is_default)]
+
+
+def look_at_preemption(attempts: Sequence[Attempt], found: Mapping[str, Partition]) -> Look:
+    """Check whether the partitions of the jobs requeue preempted ones or cancel them.
 
     Snakemake's executor plugin (2.8.0) counts a cancelled job as neither finished nor failed, and
     waits for it forever.
     """
     what = "preempted jobs are run again"
-    done = run(["scontrol", "show", "partition", "--oneliner"])
-    if done.returncode:
-        return what, f"scontrol says '{reason(done.stderr)}'; run this where slurmctld answers"
-    given = {
-        name
-        for option in submission
-        if option.startswith("--partition=")
-        for name in option.removeprefix("--partition=").split(",")
-    }
-    partitions = re.findall(r"PartitionName=(\S+).* Default=(\S+).* PreemptMode=(\S+)", done.stdout)
-    ended = [
-        name
-        for name, is_default, mode in partitions
-        if mode == "CANCEL" and (name in given if given else is_default == "YES")
-    ]
+    used = {p.name: p for a in attempts for p in jobs_partitions(a.options, found)}
+    ended = [name for name, partition in used.items() if partition.preempt_mode == "CANCEL"]
     if not ended:
         return what, None
     return what, (
@@ -85,3 +128,52 @@ def look_at_preemption(submission: list[str]) -> Look:
         "ever; give another slurm_partition in the profile, or a QOS that is not preempted, or "
         "stop Snakemake with Ctrl-C then and run the same command again"
     )
+
+
+def look_at_accounts(attempts: Sequence[Attempt]) -> Look | None:
+    """Check whether the accounts that the profile names are the user's; None if it names none."""
+    given = {name for a in attempts for name in a.options.get("--account", "").split(",") if name}
+    if not given:
+        return None
+    what = f"account {', '.join(sorted(given))}"
+    done = run(["sacctmgr", "-n", "-s", "-P", "list", "user", getuser(), "format=account"])
+    known = {line.strip().lower() for line in done.stdout.splitlines() if line.strip()}
+    wrong = sorted(name for name in given if name.lower() not in known)
+    if done.returncode or not known or not wrong:
+        return what, None
+    return what, (
+        f"{', '.join(wrong)} is none of yours, so every submission would be refused; expected one "
+        f"of {', '.join(sorted(known))} as slurm_account in the profile"
+    )
+
+
+def look_at_job_age(profile: Profile) -> Look | None:
+    """Check whether ended jobs stay in the queue until Snakemake looks; None if nobody can tell.
+
+    With less than three of its intervals the executor plugin (2.8.0) asks sacct instead of squeue,
+    and waits forever for a job that was cancelled there.
+    """
+    age = re.search(r"^MinJobAge\s*=\s*(\d+)", run(["scontrol", "show", "config"]).stdout, re.M)
+    if age is None:
+        return None
+    needed = 3 * int(profile.get("slurm-init-seconds-before-status-checks") or 40)
+    what = "ended jobs stay in the queue until they are seen"
+    if int(age[1]) >= needed:
+        return what, None
+    return what, (
+        f"MinJobAge is {age[1]} s, expected {needed} or more: Snakemake would never notice a "
+        "cancelled job; ask your administrator for more, or set "
+        f"slurm-init-seconds-before-status-checks to {int(age[1]) // 3} in the profile"
+    )
+
+
+def partitions() -> dict[str, Partition]:
+    """Return the cluster's partitions, by name.
+
+    Raises:
+        UserError: its controller does not answer.
+    """
+    done = run(["scontrol", "show", "partition", "--oneliner"])
+    if done.returncode:
+        raise UserError(f"scontrol says '{reason(done.stderr)}'; run this where slurmctld answers")
+    return read_partitions(done.stdout)

@@ -2,6 +2,7 @@
 
 atomic_files.py: files that are written whole or not at all, with their identity.
 csv_cells.py: texts in CSV files that no spreadsheet takes for a formula.
+given_files.py: text and JSON files that a user gave.
 hashing.py: content hashes: equal content has equal fingerprints.
 journal.py: append-only JSON lines with a checksum, one line per finished request.
 journal_table.py: journals read as tables, one row per key.

@@ -25,6 +25,7 @@ from userturn.datasets.fetch import complete, shaping
 from userturn.judges.kinds import complete_judges, judge_identity
 from userturn.judges.rubric import rubric_sha256
 from userturn.models.fetch import source_identity
+from userturn.storage.given_files import given_text
 from userturn.storage.hashing import file_sha256, fingerprint
 
 # What of a model's entry shapes its output as it stands. `source` and `revision` count by the files
@@ -89,7 +90,7 @@ def _operator(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     settings = dict(entry)
     path = settings.pop("texts", None)
     if path is not None:
-        texts = Path(path).read_text().splitlines()
+        texts = given_text(path).splitlines()
         choice = settings.pop("choice", 1)
         if choice > len(texts):
             raise ConfigError(

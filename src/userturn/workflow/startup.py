@@ -9,7 +9,7 @@ from pathlib import Path
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
 from userturn.config.load import read_config_file
-from userturn.errors import UserError
+from userturn.logs import sentence
 from userturn.signals import let_early_warning_pass
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
@@ -84,6 +84,9 @@ def open_study(config: Config) -> Study:
         study = checked_study(config)
         _check_results(study.grid.results)
         study.pending.cells  # noqa: B018  this finds missing sources
-    except UserError as error:
-        sys.exit(f"error: {error}")
+    except Exception as error:
+        message = sentence(error)
+        if message is None:
+            raise
+        sys.exit(f"error: {message}")
     return study

@@ -1,0 +1,46 @@
+"""Which disk is full, and what moves the files that are on it."""
+
+import errno
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+ENOUGH = 50_000_000  # bytes free, above which a disk is not called full
+
+
+def cache_folder() -> Path:
+    """Return the folder of converted models: $USERTURN_CACHE, else the user's cache folder."""
+    root = os.environ.get("USERTURN_CACHE")
+    return Path(root) if root else Path.home() / ".cache" / "userturn"
+
+
+def _hub_cache() -> Path:
+    root = os.environ.get("HF_HOME")
+    return Path(root) if root else Path.home() / ".cache" / "huggingface"
+
+
+def is_full_disk(error: BaseException) -> bool:
+    """Return whether an error says that a disk or a quota is full, whoever raised it."""
+    said = str(error)
+    return os.strerror(errno.ENOSPC) in said or os.strerror(errno.EDQUOT) in said
+
+
+def _is_full(folder: Path, enough: float) -> bool:
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    return shutil.disk_usage(there).free < enough
+
+
+def full_folders(results: Path = Path("results"), enough: float = ENOUGH) -> str | None:
+    """Return the folders that a run fills and that have too few bytes left, with what moves each.
+
+    None if every disk has room, as where a quota is full.
+    """
+    candidates = {
+        results: "the study's own; link it to a larger disk",
+        cache_folder(): "USERTURN_CACHE moves it",
+        _hub_cache(): "HF_HOME moves it",
+        Path(tempfile.gettempdir()): "TMPDIR moves it",
+    }
+    full = [f"'{folder}' ({how})" for folder, how in candidates.items() if _is_full(folder, enough)]
+    return ", ".join(full) or None

@@ -1,0 +1,51 @@
+"""Whether a model folder's weights are whole, from their headers: nothing is loaded."""
+
+import json
+from pathlib import Path
+
+from userturn.errors import UserError
+from userturn.storage.given_files import given_object
+
+INDEX = "model.safetensors.index.json"
+LENGTH = 8  # bytes at the beginning of a safetensors file: the length of its header
+LONGEST = 100_000_000  # bytes of a header, by the format
+AGAIN = "fetch the model again, or correct its source in the config"
+
+
+def check_weight_files(folder: Path) -> None:
+    """Refuse a model folder whose weights were cut short or did not all arrive.
+
+    Raises:
+        UserError: a file of the index is missing, one is damaged, or there are no weights at all.
+    """
+    index = folder / INDEX
+    named = set(given_object(index).get("weight_map", {}).values()) if index.is_file() else set()
+    missing = sorted(name for name in named if not (folder / name).is_file())
+    if missing:
+        raise UserError(
+            f"model folder '{folder}' lacks {len(missing)} of the {len(named)} files with weights "
+            f"that {INDEX} names, such as '{missing[0]}'; {AGAIN}"
+        )
+    files = sorted(folder.glob("*.safetensors"))
+    for file in files:
+        _check_safetensors(file)
+    if not files and not [*folder.glob("*.bin"), *folder.glob("*.pt")]:
+        raise UserError(f"model folder '{folder}' has no weights (*.safetensors); {AGAIN}")
+
+
+def _check_safetensors(file: Path) -> None:
+    """Compare a file's size with what its header says."""
+    found = file.stat().st_size
+    with file.open("rb") as content:
+        n = int.from_bytes(content.read(LENGTH), "little")
+        header = content.read(n) if n <= min(found, LONGEST) else b""
+    try:
+        tensors = json.loads(header)
+        ends = [tensor["data_offsets"][1] for name, tensor in tensors.items() if name[:2] != "__"]
+        expected = LENGTH + n + max(ends, default=0)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"'{file}' is no safetensors file ({found} bytes, its header cannot be read); {AGAIN}"
+        ) from error
+    if found != expected:
+        raise UserError(f"'{file}' has {found} bytes, expected {expected} by its header; {AGAIN}")

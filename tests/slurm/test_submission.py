@@ -1,0 +1,68 @@
+"""What the doctor asks sbatch is what Snakemake will ask, with everything that the profile sets."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from userturn.errors import UserError
+from userturn.slurm.submission import as_words, job_options, n_attempts, read_profile
+
+ENTRY: Any = {
+    "gpus": 1,
+    "nodes": 1,
+    "mem_mb": 1000,
+    "max_mem_mb": 9000,
+    "runtime": 60,
+    "max_runtime": 90,
+}
+DEFAULTS = {"default-resources": {"slurm_partition": "cpu", "slurm_account": "lab"}}
+
+
+def options(attempt: int = 1, **profile: Any) -> dict[str, str]:
+    named = {key.replace("_", "-"): value for key, value in profile.items()}
+    return job_options(DEFAULTS | named, "sweep", ENTRY, attempt)
+
+
+def test_defaults_and_entry_are_asked_for_and_grow_by_attempt() -> None:
+    assert as_words(options()) == [
+        *("--account=lab", "--partition=cpu", "--gpus=1", "--cpus-per-task=8"),
+        *("--nodes=1", "--mem=1000", "--time=60"),
+    ]
+    # Half of the first memory more, and as much time again up to the ceiling.
+    assert [options(2)[name] for name in ("--mem", "--time")] == ["1500", "90"]
+
+
+@pytest.mark.parametrize(
+    ("profile", "name", "expected"),
+    [
+        ({"set_resources": {"sweep": {"slurm_partition": "gpu"}}}, "--partition", "gpu"),
+        ({"set_resources": {"train": {"slurm_partition": "gpu"}}}, "--partition", "cpu"),
+        ({"set_resources": {"sweep": {"runtime": 30}}}, "--time", "30"),
+        ({"set_resources": {"sweep": {"gpu": 0, "gres": "'gpu:h100:1'"}}}, "--gres", "gpu:h100:1"),
+        ({"set_resources": {"sweep": {"gpu": 0, "gres": "'gpu:h100:1'"}}}, "--gpus", None),
+        (
+            {"set_resources": {"sweep": {"slurm_extra": "'--signal=USR1@120'"}}},
+            "--signal",
+            "USR1@120",
+        ),
+        ({"set_resources": {"sweep": {"qos": "long"}}}, "--qos", "long"),
+        ({"slurm_qos": "short"}, "--qos", "short"),
+        ({"slurm_reservation": "mine"}, "--reservation", "mine"),
+        ({"set_threads": {"sweep": 4}}, "--cpus-per-task", "4"),
+        ({"default_resources": ["slurm_partition=gpu"]}, "--partition", "gpu"),
+    ],
+)
+def test_what_the_profile_sets_is_asked_for(
+    profile: dict[str, Any], name: str, expected: str | None
+) -> None:
+    assert options(**profile).get(name) == expected
+
+
+def test_every_retry_is_an_attempt() -> None:
+    assert [n_attempts(profile) for profile in ({}, {"retries": 2})] == [1, 3]
+
+
+def test_profile_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="does not exist"):
+        read_profile(tmp_path)

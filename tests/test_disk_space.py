@@ -1,0 +1,42 @@
+"""A full disk is told with its folder and the variable that moves what is on it."""
+
+import errno
+import os
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from userturn import disk_space
+from userturn.logs import sentence
+
+Usage = namedtuple("Usage", "free")
+
+
+def test_folder_on_a_full_disk_is_named_with_what_moves_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("USERTURN_CACHE", str(cache / "not" / "there" / "yet"))
+    cache.mkdir()
+    # The nearest folder that exists is asked: only that of the cache is full.
+    monkeypatch.setattr(
+        disk_space.shutil, "disk_usage", lambda path: Usage(0 if path == cache else 10**12)
+    )
+    said = sentence(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    assert said is not None
+    assert f"in '{cache}/not/there/yet' (USERTURN_CACHE moves it): free some space" in said
+    assert "HF_HOME" not in said
+
+
+def test_a_library_s_own_words_for_a_full_disk_are_known() -> None:
+    error = RuntimeError(
+        "Error while serializing: I/O error: No space left on device (os error 28)"
+    )
+    assert disk_space.is_full_disk(error)
+    assert not disk_space.is_full_disk(RuntimeError("out of memory"))
+
+
+def test_too_many_open_files_are_told_with_the_limit() -> None:
+    said = sentence(OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+    assert said is not None and "`ulimit -n 4096`" in said
