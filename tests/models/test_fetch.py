@@ -185,3 +185,10 @@ def test_cut_gguf_file_is_refused_and_leaves_no_folder(
     with pytest.raises(UserError, match="a file is damaged or not of that kind"):
         model_folder(str(path))
     assert list((tmp_path / "cache" / "gguf").iterdir()) == []
+
+
+def test_adapter_that_names_itself_as_its_base_is_refused(tmp_path: Path) -> None:
+    settings = {"base_model_name_or_path": str(tmp_path)}
+    (tmp_path / "adapter_config.json").write_text(json.dumps(settings))
+    with pytest.raises(UserError, match="names its own folder as the base model"):
+        source_identity(str(tmp_path), None)

@@ -13,6 +13,11 @@ HEADER = json.dumps({"__metadata__": {}, "a": {"data_offsets": [0, 8]}}).encode(
 WHOLE = len(HEADER).to_bytes(8, "little") + HEADER + bytes(8)
 
 
+@pytest.fixture(autouse=True)
+def described(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -44,3 +49,13 @@ def test_folder_without_weights_is_refused_and_whole_ones_pass(tmp_path: Path) -
         check_weight_files(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(WHOLE)
     check_weight_files(tmp_path)
+
+
+@pytest.mark.parametrize(("config", "said"), [("[]", "holds a list"), ('{"a": ', "is not JSON")])
+def test_config_that_was_cut_or_is_another_is_refused(
+    config: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "model.safetensors").write_bytes(WHOLE)
+    (tmp_path / "config.json").write_text(config)
+    with pytest.raises(UserError, match=f"config.json' {said}"):
+        check_weight_files(tmp_path)

@@ -97,6 +97,11 @@ def adapter_base(folder: Path) -> tuple[str, str | None] | None:
         return None
     settings = given_object(path)
     base = settings.get("base_model_name_or_path")
+    if base and Path(base).expanduser().resolve() == folder.resolve():
+        raise UserError(
+            f"'{path}' names its own folder as the base model; write the base's folder or hub id "
+            "into that file"
+        )
     if not base:
         raise UserError(
             f"'{path}' names no base model, expected base_model_name_or_path: a hub id or a "

@@ -13,11 +13,13 @@ AGAIN = "fetch the model again, or correct its source in the config"
 
 
 def check_weight_files(folder: Path) -> None:
-    """Refuse a model folder whose weights were cut short or did not all arrive.
+    """Refuse a model folder whose config or weights were cut short or did not all arrive.
 
     Raises:
-        UserError: a file of the index is missing, one is damaged, or there are no weights at all.
+        UserError: config.json is no object, a file of the index is missing, one is damaged, or
+            there are no weights at all.
     """
+    given_object(folder / "config.json")
     index = folder / INDEX
     named = set(given_object(index).get("weight_map", {}).values()) if index.is_file() else set()
     missing = sorted(name for name in named if not (folder / name).is_file())

@@ -73,5 +73,11 @@ def _system(entry: ModelEntry) -> str | None:
 def _end_of_sequence(folder: Path) -> tuple[int, ...]:
     """Return the ids of the end tokens in a model folder's generation config."""
     path = folder / "generation_config.json"
-    ends = given_object(path).get("eos_token_id") if path.is_file() else None
-    return tuple(ends) if isinstance(ends, list) else () if ends is None else (ends,)
+    found = given_object(path).get("eos_token_id") if path.is_file() else None
+    ends = found if isinstance(found, list) else [] if found is None else [found]
+    if not all(isinstance(end, int) for end in ends):
+        raise TemplateError(
+            f"'{path}': eos_token_id is {found!r}, expected a token's id or a list of them; "
+            "correct it, or fetch the model again"
+        )
+    return tuple(ends)
