@@ -270,9 +270,27 @@ def test_two_tabs_keep_the_labels_of_both(tab: Any, tmp_path: Path) -> None:
     labels = {row["id"][-1]: row["label"] for row in json.loads(save(other, "json"))["annotations"]}
     assert labels == {"0": LABELS[0], "1": LABELS[1], "2": LABELS[2]}
     tab.get_by_text("3 of 4 labelled").wait_for()  # without a reload
-    tab.reload()
-    assert tab.inner_text("#count") == "3 of 4 labelled"
-    assert tab.input_value("#notes") == "of the first tab"
+    begin(tab, uri)
+    tab.get_by_text("3 of 4 labelled").wait_for()
+    notes = [row["notes"] for row in json.loads(save(tab, "json"))["annotations"]]
+    assert notes == ["", "", "of the first tab"]
+
+
+def test_two_tabs_keep_the_labels_of_both_where_the_browser_keeps_nothing(
+    tab: Any, tmp_path: Path
+) -> None:
+    tab.context.add_init_script(
+        "Storage.prototype.getItem = () => null; Storage.prototype.setItem = () => {}"
+    )
+    uri = write_page(tmp_path, ["one", "two", "three"])
+    begin(tab, uri)
+    tab.keyboard.press("1")
+    other = tab.context.new_page()
+    begin(other, uri)
+    other.get_by_text("1 of 3 labelled").wait_for()
+    other.keyboard.press("o")
+    other.keyboard.press("2")
+    tab.get_by_text("2 of 3 labelled").wait_for()
 
 
 def test_label_that_another_tab_overwrote_with_older_work_comes_back(
@@ -291,6 +309,24 @@ def test_label_that_another_tab_overwrote_with_older_work_comes_back(
     )
     tab.keyboard.press("u")
     assert tab.inner_text("#count") == "1 of 3 labelled"
+
+
+def test_label_of_one_tab_and_note_of_another_on_the_same_turn_are_both_kept(
+    tab: Any, tmp_path: Path
+) -> None:
+    begin(tab, write_page(tmp_path, ["one", "two"]))
+    tab.keyboard.press("n")
+    tab.keyboard.type("a note")
+    # What a tab wrote that labelled the turn before, and that has not yet heard of the note.
+    tab.evaluate(
+        """() => { const all = JSON.parse(localStorage.getItem(place)), mine = all.people.Ann;
+        Object.assign(mine, { notes: {}, labels: { [ids[0]]: names[3] },
+        changedAt: { [`${ids[0]} labels`]: 1 } });
+        localStorage.setItem(place, JSON.stringify(all));
+        window.dispatchEvent(new StorageEvent('storage')); }"""
+    )
+    (row,) = json.loads(save(tab, "json"))["annotations"]
+    assert (row["label"], row["notes"]) == (LABELS[3], "a note")
 
 
 def test_held_key_labels_one_turn(tab: Any, tmp_path: Path) -> None:

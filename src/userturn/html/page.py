@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 FOLDER = files("userturn").joinpath("html", "assets")
+CSV_SCRIPT = FOLDER.joinpath("csv.js")  # of every page that saves CSV
 PARTS = {"script-src": "script", "style-src": "style"}
 
 

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import polars as pl
 
-from userturn.html.page import FOLDER, embedded, policy, read_page
+from userturn.html.page import CSV_SCRIPT, FOLDER, embedded, policy, read_page
 from userturn.humans.label_files import UNSURE
 from userturn.humans.practice import ABOUT, PracticeTurn, practice_turns
 from userturn.judges.rubric import Rubric, described, note_on_ours, read_rubric
@@ -44,7 +44,8 @@ def page(
     template = read_page(
         "annotate/annotate.html",
         style=parts.joinpath("annotate.css").read_text("utf-8"),
-        script="".join(parts.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS),
+        script=CSV_SCRIPT.read_text("utf-8")
+        + "".join(parts.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS),
     )
     data = {
         "round": round_name,

@@ -1,24 +1,12 @@
 const rows = () => ids.filter((id) => id in state.labels).map((id) => ({ id, label: state.labels[id], notes: state.notes[id] || "", unsure: Boolean(state.unsure[id]), seconds: state.seconds[id] ?? null }));
-// A spreadsheet calculates a cell that begins like a formula, unless an apostrophe stands before it.
-const asCell = (text) => (/^'*[=+\-@\t\r\n]/.test(text) ? `'${text}` : String(text));
-const quoted = (text) => `"${asCell(text).replaceAll('"', '""')}"`;
-
-function asCsv() {
-  const lines = rows().map((row) => [data.round, state.annotator, row.id, row.label, row.notes, row.unsure, row.seconds ?? ""].map(quoted).join(","));
-  return ["round,annotator,id,label,notes,unsure,seconds", ...lines].join("\r\n") + "\r\n";
-}
-
+const asCsv = () => csvOf([["round", "annotator", "id", "label", "notes", "unsure", "seconds"], ...rows().map((row) => [data.round, state.annotator, row.id, row.label, row.notes, row.unsure, row.seconds])]);
 const asJson = () => JSON.stringify({ format: "userturn annotations 1", round: data.round, annotator: state.annotator, annotations: rows() }, null, 1) + "\n";
 
 function save(text, ending, kind) {
   catchUp();
   at("file-notice").textContent = "";
-  const link = document.createElement("a");
   const safe = state.annotator.toLowerCase().replace(/[^a-z0-9]+/g, "-");
-  link.href = URL.createObjectURL(new Blob([text], { type: kind }));
-  link.download = `${data.round}-${safe}.${ending}`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  download(text, `${data.round}-${safe}.${ending}`, kind);
   say("Saved.");
 }
 

@@ -37,7 +37,7 @@ function build() {
   window.addEventListener("storage", () => { if (catchUp()) remember(); show(false); });
   let before = null;
   at("notes").addEventListener("focus", () => { before = state.notes[current()] ?? null; });
-  at("notes").addEventListener("input", (event) => { put(current(), "notes", event.target.value.trim()); state.changedAt[current()] = Date.now(); remember(); });
+  at("notes").addEventListener("input", (event) => { put(current(), "notes", event.target.value.trim()); touch(current(), "notes"); remember(); });
   at("notes").addEventListener("change", () => { state.changes.push([current(), "notes", before]); remember(); });
   document.addEventListener("keydown", (event) => {
     const isWriting = event.target.matches("input:not([type=checkbox]), textarea");

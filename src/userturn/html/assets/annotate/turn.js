@@ -84,7 +84,7 @@ function put(id, kind, value) {
 
 function change(id, kind, value) {
   state.changes.push([id, kind, state[kind][id] ?? null]);
-  state.changedAt[id] = Date.now();
+  touch(id, kind);
   if (state.changes.length > 500) state.changes.shift();
   put(id, kind, value);
 }
@@ -121,7 +121,7 @@ function undo() {
   const last = state.changes.pop();
   if (!last) return;
   const [id, kind, before] = last;
-  state.changedAt[id] = Date.now();
+  touch(id, kind);
   put(id, kind, before);
   state.position = ids.indexOf(id);
   remember();

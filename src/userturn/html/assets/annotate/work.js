@@ -1,4 +1,3 @@
-"use strict";
 const at = (id) => document.getElementById(id);
 const data = JSON.parse(at("data").textContent);
 const names = data.labels.map((label) => label.name);
@@ -30,21 +29,42 @@ function remember() {
   } catch {
     at("notice").textContent = "This browser cannot keep your work: save it as a file before you close the page.";
   }
+  tabs.postMessage({ annotator: state.annotator, work: state });
 }
 
-// Of each turn the later change counts, so that no tab takes back what another has done meanwhile.
-// Returns whether this tab has something that the browser does not keep yet.
-function catchUp() {
-  const mine = kept().people[state.annotator] || fresh(state.annotator);
-  const ids = new Set([...Object.keys(mine.labels), ...Object.keys(mine.notes), ...Object.keys(mine.changedAt || {})]);
-  for (const id of ids) {
-    if ((mine.changedAt?.[id] || 0) < (state.changedAt[id] || 0)) continue;
-    for (const kind of OF_A_TURN) put(id, kind, mine[kind]?.[id] ?? null);
-    state.changedAt[id] = mine.changedAt?.[id] || 0;
+// Tabs also tell each other: a browser's storage may be late, or lose what it had. A tab that begins asks.
+const tabs = new BroadcastChannel(place);
+tabs.addEventListener("message", ({ data: { annotator, work } }) => {
+  if (!annotator || annotator !== state.annotator) return;
+  if (!work) tabs.postMessage({ annotator, work: state });
+  else if (take(work)) remember();
+  show(false);
+});
+
+// Of each turn's label, note and mark the later change counts, so that no tab takes back what another
+// has done meanwhile. Returns whether this tab has something that the given work lacks.
+function take(work) {
+  const mine = { ...fresh(state.annotator), ...work };
+  const found = new Set([mine, state].flatMap((work) => OF_A_TURN.flatMap((kind) => Object.keys(work[kind]))));
+  for (const id of found) {
+    for (const kind of OF_A_TURN) {
+      if (stamp(mine, id, kind) < stamp(state, id, kind)) continue;
+      const at = stamp(mine, id, kind);
+      if (!at && !(id in mine[kind])) continue; // a page of before this kept no times: nothing says it was taken back
+      put(id, kind, mine[kind][id] ?? null);
+      if (at) state.changedAt[stampName(id, kind)] = at;
+    }
   }
-  if ((mine.changes || []).length > state.changes.length) state.changes = mine.changes;
-  return Object.entries(state.changedAt).some(([id, at]) => at > (mine.changedAt?.[id] || 0));
+  if (mine.changes.length > state.changes.length) state.changes = mine.changes;
+  return Object.entries(state.changedAt).some(([name, at]) => at > (mine.changedAt[name] || 0));
 }
+
+const catchUp = () => take(kept().people[state.annotator]);
+
+// When something of a turn was last changed; its seconds change with its label.
+const stampName = (id, kind) => `${id} ${kind === "seconds" ? "labels" : kind}`;
+const stamp = (work, id, kind) => work.changedAt[stampName(id, kind)] || 0;
+const touch = (id, kind) => { state.changedAt[stampName(id, kind)] = Date.now(); };
 
 function beginAs(annotator) {
   const mine = kept().people[annotator];
@@ -53,6 +73,7 @@ function beginAs(annotator) {
   if (here?.annotator === annotator) state.position = here.position;
   state.position = Math.min(Math.max(0, state.position | 0), Math.max(0, ids.length - 1));
   remember();
+  tabs.postMessage({ annotator });
   show(false);
   beginTurn();
   if (nDone() === 0) cover("help");

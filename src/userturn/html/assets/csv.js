@@ -1,0 +1,13 @@
+"use strict";
+// CSV whose texts no spreadsheet calculates: an apostrophe stands before what begins like a formula.
+const asCell = (text) => (/^'*[=+\-@\t\r\n]/.test(text) ? `'${text}` : String(text));
+const quoted = (text) => `"${asCell(text).replaceAll('"', '""')}"`;
+const csvOf = (rows) => rows.map((row) => row.map((value) => quoted(value ?? "")).join(",") + "\r\n").join("");
+
+function download(text, name, kind) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: kind }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
