@@ -1,5 +1,8 @@
 """The report in a real browser, from the file system: nothing in it acts, all of it works."""
 
+import csv
+import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,7 @@ HOSTILE = [
 NEEDLE = "one needle in the whole study"
 CELL = "a-1b/open/t0/truncate"
 HELD_BACK = "zebra"
+FORMULA = 11  # number of the turn that a spreadsheet would calculate
 
 
 def write_turn(cell: Cell, i: int) -> str:
@@ -35,7 +39,7 @@ def write_turn(cell: Cell, i: int) -> str:
         return HELD_BACK
     if cell == ("b-7b", "open", "1", "none") and i == 57:
         return NEEDLE
-    return HOSTILE[i] if i < len(HOSTILE) else f"turn {i}"
+    return HOSTILE[i] if i < len(HOSTILE) else "=1+1" if i == FORMULA else f"turn {i}"
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +115,7 @@ def test_back_leads_to_the_place_in_the_list_that_was_left(tab: Any, uri: str) -
     tab.evaluate("document.querySelectorAll('.turn-row')[40].click()")
     tab.wait_for_selector("#turn-text")
     tab.go_back()
-    tab.wait_for_function("window.scrollY === 1500")
+    tab.wait_for_function("() => window.scrollY === 1500")
 
 
 def test_turn_leads_to_the_same_item_at_another_temperature_and_of_another_model(
@@ -273,6 +277,111 @@ def test_disagreement_is_a_filter(tab: Any, grid: Grid, uri: str) -> None:
     listed(tab, n)
 
 
+def test_square_of_the_labels_of_two_judges_opens_its_turns(tab: Any, grid: Grid, uri: str) -> None:
+    both = [
+        rows_of(grid, f"{model}/open/t{t}/none", "heuristic").select("label", "item").hstack(
+            rows_of(grid, f"{model}/open/t{t}/none", "second").select(second="label")
+        )
+        for model in ("a-1b", "b-7b")
+        for t in (0, 1)
+    ]  # fmt: skip
+    pair = (pl.col("label") == "prompt_restate") & (pl.col("second") == "generic")
+    n = pl.concat(both).filter(pair).height
+    assert n > 0
+    tab.goto(f"{uri}#/differ?dataset=open&p=none")
+    tab.click("a[aria-label^='heuristic prompt restate, second generic:']")
+    tab.get_by_text(f"{n} turn").first.wait_for()
+    tab.get_by_text("Done.").wait_for()
+    for row in tab.locator(".turn-row").all()[:5]:
+        assert row.locator(".badge").all_text_contents() == ["prompt restate", "generic"]
+    assert tab.locator(".turn-row").count() == n
+    tab.select_option("[name=pair]", "")  # the pair can be taken back
+    tab.fill("[name=q]", NEEDLE)
+    tab.click("button.main")
+    tab.get_by_text("1 turn found").wait_for()
+    assert tab.noted == []
+
+
+def test_list_shows_question_and_answer_and_previews_a_turn(tab: Any, grid: Grid, uri: str) -> None:
+    turn = rows_of(grid, CELL).row(9, named=True)
+    tab.goto(f"{uri}#/cell/{CELL}")
+    listed(tab, 60)
+    row = tab.locator(".turns > li").nth(9)
+    row.scroll_into_view_if_needed()
+    row.get_by_text("Question 9 of open").wait_for()
+    assert turn["answer"][:20] in row.locator(".context").inner_text()
+    row.locator("summary").click()
+    row.get_by_text("The user turn it wrote").wait_for()
+    assert row.locator(".prompt").count() == 1
+    assert tab.noted == []
+
+
+def test_list_is_sorted_and_shuffled_and_the_address_keeps_it(tab: Any, uri: str) -> None:
+    first = ".turn-row .excerpt >> nth=0"
+    tab.goto(f"{uri}#/cell/{CELL}?sort=long")
+    listed(tab, 60)
+    assert tab.inner_text(first).startswith("xxxx")
+    orders = set()
+    for seed in (2, 3, 3):
+        tab.goto("about:blank")
+        tab.goto(f"{uri}#/cell/{CELL}?sort=shuffle&seed={seed}")
+        listed(tab, 60)
+        orders.add(tuple(tab.locator(".turn-row .where").all_inner_texts()))
+    assert len(orders) == 2
+    tab.click("button:has-text('Shuffle')")
+    tab.wait_for_function("() => location.hash.includes('seed=4')")
+
+
+def test_search_counts_all_and_draws_a_sample_that_the_seed_decides(tab: Any, uri: str) -> None:
+    shown = []
+    for seed in (1, 1, 2):
+        tab.goto("about:blank")
+        tab.goto(f"{uri}#/search?outcome=ok&seed={seed}")
+        tab.get_by_text("Below are 300 of them").wait_for()
+        # 24 cells of 60 turns, one of which failed
+        assert "1,416 turns found in 24 of 24 cells." in tab.inner_text(".progress .state")
+        shown.append(
+            tab.locator(".turn-row").evaluate_all("rows => rows.map(r => r.hash.split('?')[0])")
+        )
+    assert len(set(shown[0])) == 300
+    assert shown[0] == shown[1]
+    assert set(shown[0]) != set(shown[2])
+    assert {place.split("/")[2] for place in shown[0]} == {"a-1b", "b-7b"}  # not the first cells
+
+
+def test_listed_turns_are_saved_without_formulas_and_copied_as_latex(
+    tab: Any, grid: Grid, uri: str
+) -> None:
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.goto(f"{uri}#/cell/{CELL}")
+    listed(tab, 60)
+    saved = {}
+    for kind in ("CSV", "JSONL"):
+        with tab.expect_download() as download:
+            tab.click(f"button:text-is('{kind}')")
+        saved[kind] = Path(download.value.path()).read_text("utf-8")
+    rows = list(csv.DictReader(io.StringIO(saved["CSV"])))
+    lines = [json.loads(line) for line in saved["JSONL"].splitlines()]
+    texts = rows_of(grid, CELL)["text"].to_list()
+    assert [line["turn"] for line in lines] == [text and show_codes(text) for text in texts]
+    assert texts[FORMULA].startswith("=")
+    assert rows[FORMULA]["turn"] == f"'{texts[FORMULA]}"
+    assert [row["label by second"] for row in rows] == [
+        label or "" for label in rows_of(grid, CELL, "second")["label"]
+    ]
+    tab.click("text=Copy as LaTeX")
+    tab.get_by_text("60 rows copied").wait_for()
+    copied = tab.evaluate("() => navigator.clipboard.readText()")
+    assert "open-7 & \\_\\_proto\\_\\_ constructor \\{\\{study\\}\\}" in copied
+    tab.goto(f"{uri}#/cell/b-7b/healthbench/t0/none")
+    listed(tab, 60)
+    with tab.expect_download() as download:
+        tab.click("button:text-is('JSONL')")
+    private = Path(download.value.path()).read_text("utf-8")
+    assert HELD_BACK not in private
+    assert {json.loads(line)["turn"] for line in private.splitlines()} == {None}
+
+
 def test_search_in_a_cell_can_look_into_prompts(tab: Any, uri: str) -> None:
     tab.goto(f"{uri}#/cell/{CELL}")
     listed(tab, 60)
@@ -381,7 +490,7 @@ def test_axe_core_finds_no_violation_in_any_view(browser: Any, uri: str, scheme:
     context = browser.new_context(color_scheme=scheme)
     page = context.new_page()
     found = {}
-    for route in ("", "grid", "search", f"cell/{CELL}", f"turn/{CELL}/open-9/0"):
+    for route in ("", "grid", "search", "differ", f"cell/{CELL}", f"turn/{CELL}/open-9/0"):
         page.goto(f"{uri}#/{route}")
         page.wait_for_selector({"": ".example"}.get(route, "h1:visible"))
         if not route:
@@ -418,7 +527,7 @@ def test_unknown_addresses_and_lost_data_are_named(tab: Any, uri: str, grid: Gri
 
 
 def test_everything_has_a_name_for_a_screen_reader(tab: Any, uri: str) -> None:
-    for route in ("", f"cell/{CELL}", f"turn/{CELL}/open-9/0", "search", "grid"):
+    for route in ("", f"cell/{CELL}", f"turn/{CELL}/open-9/0", "search", "grid", "differ"):
         tab.goto(f"{uri}#/{route}")
         tab.wait_for_selector("h1:visible")
         nameless = tab.evaluate(
@@ -431,7 +540,15 @@ def test_everything_has_a_name_for_a_screen_reader(tab: Any, uri: str) -> None:
 
 def test_phone_shows_every_view_without_scrolling_sideways(browser: Any, uri: str) -> None:
     phone = browser.new_context(viewport={"width": 360, "height": 740}, is_mobile=True).new_page()
-    views = ("", "grid", "search", f"cell/{CELL}", f"turn/{CELL}/open-6/0", f"turn/{CELL}/open-9/0")
+    views = (
+        "",
+        "grid",
+        "search",
+        "differ",
+        f"cell/{CELL}",
+        f"turn/{CELL}/open-6/0",
+        f"turn/{CELL}/open-9/0",
+    )
     for route in views:
         phone.goto(f"{uri}#/{route}")
         phone.wait_for_selector("#turn-text" if route.startswith("turn") else "h1:visible")

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.html.page import FOLDER, embedded, policy, read_page
+from userturn.html.page import CSV_SCRIPT, FOLDER, embedded, policy, read_page
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.judges.rubric import Rubric, note_on_ours, read_rubric
 from userturn.report.charts import picture, write_charts
@@ -31,9 +31,10 @@ from userturn.tables.make_tables import Tables
 
 # In this order: each uses definitions of those before it.
 SCRIPTS = [
-    "page", "data", "difference", "summary", "charts", "tables", "grid", "filters", "cell", "turn",
-    "examples", "search", "routes",
+    "page", "data", "difference", "summary", "charts", "tables", "grid", "filters", "pairs",
+    "reading", "cell", "turn", "examples", "search", "routes",
 ]  # fmt: skip
+STYLES = ["report.css", "reading.css"]
 
 
 def read_captions(paths: Iterable[str]) -> dict[str, str]:
@@ -91,8 +92,10 @@ def rates_of_cells(grid: Grid, tables: Tables) -> list[list[list[float | None] |
 def assembled(study: dict[str, Any], pictures: Iterable[str]) -> str:
     """Return the page as HTML, with the study's data and static figures inside."""
     parts = FOLDER.joinpath("report")
-    style = parts.joinpath("report.css").read_text("utf-8")
-    script = "".join(parts.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS)
+    style = "".join(parts.joinpath(name).read_text("utf-8") for name in STYLES)
+    script = CSV_SCRIPT.read_text("utf-8") + "".join(
+        parts.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS
+    )
     page = read_page("report/report.html", style=style, script=script, figures="\n".join(pictures))
     rules = policy(page, script_src="'self' file:", img_src="data:")
     before, after = page.replace("{{policy}}", rules).split("{{study}}")

@@ -1,12 +1,13 @@
 """The explorer's data: an index of all cells, and data files that are loaded on demand.
 
 A data file is a script that passes one value to the page, since a page that was opened from a file
-may load scripts beside it and nothing else. There are two kinds:
+may load scripts beside it and nothing else. There are three kinds:
 
 - `cell-{number}-{part}.js` has the turns of a cell, `ROWS_PER_FILE` of them;
 - `prompts-{group}-{part}.js` has `ROWS_PER_FILE` items of a model and dataset with the prompts of
   all their cells: temperatures share prompts, perturbations share messages, and each text is
-  written once.
+  written once;
+- `pairs.js` has how often two raters give which pair of labels in each cell.
 
 A row is a list in which each text is an index into the file's `texts`, or -1 for none.
 """
@@ -28,6 +29,7 @@ from userturn.report.explorer_prompts import (
     read_group,
     write_script,
 )
+from userturn.report.pairs import label_pairs
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.cells import PLAIN, Cell
 from userturn.study.grid import Grid
@@ -161,12 +163,13 @@ def indexed(cell: Cell, turns: pl.DataFrame, rows: Sequence[list[Any]], n_judges
     ]
 
 
-def write_cell(rows: Sequence[list[Any]], number: int, folder: Path) -> None:
-    """Write a cell's turns in files of `ROWS_PER_FILE`."""
+def write_cell(rows: Sequence[list[Any]], number: int, folder: Path) -> list[list[int]]:
+    """Write a cell's turns in files of `ROWS_PER_FILE`; return its pairs of labels."""
     for part, start in enumerate(range(0, max(1, len(rows)), ROWS_PER_FILE)):
         write_script(
             folder, f"cell-{number}-{part}", cell_file(rows[start : start + ROWS_PER_FILE])
         )
+    return label_pairs(rows)
 
 
 def _shown_group(
@@ -197,12 +200,11 @@ def write_explorer(
         folder: output folder of the data files.
 
     Returns:
-        `cells`, in order of their numbers, as `indexed` returns them; `groups`: the numbering of
-        the prompts of each `model/dataset`, without private datasets; `labels`; `examples`.
+        `cells` as `indexed` returns them; numbered `groups` of prompts; `labels`; `examples`.
     """
     numbers: Texts = {label: i for i, label in enumerate(labels)}
     people, judges = people_by_turn(annotations), list(grid.judges)
-    index: list[list[Any]] = []
+    index, pairs = list[list[Any]](), list[list[list[int]]]()
     examples: list[Example] = []
     groups: dict[str, int] = {}
     for (model, dataset), cells in groupby(grid.cells, lambda cell: (cell.model, cell.dataset)):
@@ -210,11 +212,12 @@ def write_explorer(
         for cell in cells:
             turns = read_turns(grid.results / "cells" / cell.folder, judges)
             rows = list(turn_rows(turns, len(judges), group, numbers, people))
-            write_cell(rows, len(index), folder)
+            pairs.append(write_cell(rows, len(index), folder))
             if group and cell.perturbation == PLAIN:
                 examples += examples_of_cell(len(index), turns, judges.index(judge))
             index.append(indexed(cell, turns, rows, len(judges)))
         if group:
             group.write(folder, groups.setdefault(f"{model}/{dataset}", len(groups)))
+    write_script(folder, "pairs", pairs)
     found = {"cells": index, "groups": groups, "labels": list(numbers)}
     return found | {"examples": first_of_each_kind(examples)}

@@ -47,7 +47,7 @@ function cellView(cell) {
   const state = make("p", { class: "state", role: "status" });
   const pages = make("nav", { class: "pages", "aria-label": "Pages of turns" });
   const path = ["cell", ...cell.path];
-  const refine = (more) => go(path, { ...formValues(form), ...more });
+  const refine = (more) => go(path, { seed: parsed()[1].get("seed"), ...formValues(form), ...more });
   const form = make("form", { class: "controls", "aria-label": "Which turns are shown", input: later(() => refine({})), submit: (event) => event.preventDefault() }, turnControls(false));
   const chooseLabel = (label, judge) => refine({ label, judge: judge === study.judge ? "" : judge });
 
@@ -55,7 +55,7 @@ function cellView(cell) {
     const sought = wantedBy(query).text;
     const page = Math.min(Math.max(0, Number(query.get("page") ?? 1) - 1 || 0), Math.max(0, Math.ceil(chosen.length / PAGE) - 1));
     list.start = page * PAGE + 1;
-    list.replaceChildren(...chosen.slice(page * PAGE, (page + 1) * PAGE).map((turn) => turnRow(turn, query, sought, false)));
+    list.replaceChildren(...chosen.slice(page * PAGE, (page + 1) * PAGE).map((turn) => readingRow(turn, query, sought, false)));
     const step = (text, to, enabled) => make("button", { type: "button", disabled: !enabled, click: () => { refine({ page: to ? to + 1 : "" }); list.scrollIntoView({ block: "start" }); } }, text);
     const last = Math.ceil(chosen.length / PAGE) - 1;
     pages.replaceChildren(...(last > 0 ? [step("Previous", page - 1, page > 0), make("span", null, `${page + 1} of ${last + 1}`), step("Next", page + 1, page < last)] : []));
@@ -65,14 +65,14 @@ function cellView(cell) {
   return {
     title: nameOf(cell),
     node: make("section", null, crumbs(["Grid", address(["grid"])], [nameOf(cell)]), make("h1", { tabindex: "-1" }, cell.model, make("small", null, `${cell.dataset} · temperature ${cell.temperature} · ${words(cell.perturbation)}`)),
-      make("div", { class: "switches" }, neighbours(cell)), make("div", { class: "judges" }, labelBars(cell, chooseLabel)), cell.isPrivate ? privateNote() : null, form, state, list, pages),
+      make("div", { class: "switches" }, neighbours(cell)), make("div", { class: "judges" }, labelBars(cell, chooseLabel)), cell.isPrivate ? privateNote() : null, form, make("div", { class: "buttons" }, shuffleButton(form, refine)), state, list, pages, exportBar()),
     async update(query) {
       const mine = ++generation;
       const isStale = () => mine !== generation;
       setForm(form, query);
       try {
         turns ??= await readCell(cell, (n) => { state.textContent = `Reading, ${n} of ${cell.nParts} files`; }, () => false);
-        const chosen = await chosenOf(turns, wantedBy(query));
+        const chosen = await readingList(turns, query);
         if (isStale()) return;
         listed = { cell, turns: chosen, query: query.toString() };
         showPage(chosen, query);

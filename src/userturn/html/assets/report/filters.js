@@ -3,11 +3,12 @@ const DEFAULTS = { p: study.perturbations[0], by: "genuine", judge: study.judge 
 
 function formValues(form) {
   const values = Object.fromEntries(new FormData(form));
-  for (const [name, value] of Object.entries(DEFAULTS)) if (values[name] === value) delete values[name];
+  for (const [name, value] of Object.entries(DEFAULTS)) if (values[name] === value && !form.elements[name].closest("[data-any]")) delete values[name];
   return values;
 }
 
 function setForm(form, query) {
+  if (form.elements.pair) setPair(form, query);
   for (const control of form.elements) {
     if (!control.name || control === document.activeElement) continue;
     if (control.type === "checkbox") control.checked = query.has(control.name);
@@ -27,25 +28,38 @@ function turnControls(everywhere) {
     make("label", { class: "choice wide" }, make("span", null, "text"), make("input", { type: "search", name: "q", autocomplete: "off", spellcheck: "false", placeholder: "words or a part of one" })),
     choice("in", "in", [["", "turns, rationales, ids"], ["all", "prompts and answers too"]]),
     choice("label", "label", LABELS),
+    ...(raters.length > 1 ? [pairControl()] : []),
     ...(study.judges.length > 1 ? [choice("judge", "by", study.judges.map((j) => [j, j]), study.judge)] : []),
     choice("outcome", "outcome", OUTCOMES),
     ...(study.judges.length > 1 ? [check("differ", "judges differ")] : []),
     ...(cells.some((cell) => cell.nPeople) ? [check("people", "people labelled it")] : []),
-    ...(everywhere ? [choice("model", "model", anyOf("all models", study.models)), choice("dataset", "dataset", anyOf("all datasets", study.datasets)), choice("t", "temperature", anyOf("all temperatures", study.temperatures))] : []),
+    choice("sort", "order", ORDERS),
+    ...(everywhere ? placeControls() : []),
   ];
 }
 
+// Where to look, over all cells: unlike inside a cell, no perturbation means all of them.
+function placeControls() {
+  const controls = [choice("model", "model", anyOf("all models", study.models)), choice("dataset", "dataset", anyOf("all datasets", study.datasets)), choice("t", "temperature", anyOf("all temperatures", study.temperatures)), choice("p", "perturbation", anyOf("all perturbations", study.perturbations))];
+  controls.at(-1).dataset.any = "";
+  return controls;
+}
+
+const isIn = (cell, query) => [["model", cell.model], ["dataset", cell.dataset], ["t", cell.temperature], ["p", cell.perturbation]].every(([name, value]) => !query.get(name) || query.get(name) === value);
+
 function wantedBy(query) {
   return {
+    pair: pairOf(query.get("pair")),
     text: (query.get("q") ?? "").trim().toLowerCase(), everything: query.get("in") === "all", label: query.get("label") ?? "", outcome: query.get("outcome") ?? "",
     judge: Math.max(0, study.judges.indexOf(query.get("judge") ?? study.judge)), differ: query.has("differ"), people: query.has("people"),
   };
 }
 
-const nothingWanted = (wanted) => !wanted.text && !wanted.label && !wanted.outcome && !wanted.differ && !wanted.people;
+const nothingWanted = (wanted) => !wanted.pair && !wanted.text && !wanted.label && !wanted.outcome && !wanted.differ && !wanted.people;
 
 // Whether a cell can hold a wanted turn, by the index alone.
 function mayHold(cell, wanted) {
+  if (!mayHoldPair(cell, wanted.pair)) return false;
   if (wanted.differ && !cell.nDiffer) return false;
   if (wanted.people && !cell.nPeople) return false;
   const counts = cell.counts[wanted.judge];
@@ -54,6 +68,7 @@ function mayHold(cell, wanted) {
 }
 
 function fits(turn, wanted) {
+  if (!fitsPair(turn, wanted.pair)) return false;
   if (wanted.differ && !judgesDiffer(turn)) return false;
   if (wanted.people && !turn.people.length) return false;
   if (wanted.outcome === "cut" ? !turn.isCut : wanted.outcome && study.outcomes[turn.outcome] !== wanted.outcome) return false;

@@ -1,4 +1,3 @@
-"use strict";
 // The one place where elements are made: every text goes in as text, and no attribute is markup.
 const study = JSON.parse(document.getElementById("study").textContent);
 const at = (id) => document.getElementById(id);

@@ -113,7 +113,7 @@ function turnView(cell, item, sample) {
         }
         const isOther = listed.cell !== null && (listed.cell !== cell || listed.query !== query.toString());
         if (isOther || !listed.turns.length) {
-          listed = { cell, turns: await chosenOf(await readCell(cell, () => {}, () => false), wantedBy(query)), query: query.toString() };
+          listed = { cell, turns: await readingList(await readCell(cell, () => {}, () => false), query), query: query.toString() };
         }
         const parts = await turnParts(turn, query);
         top.replaceChildren(back, steps(turn, values));
