@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from tests.support.synthetic_study import RUBRIC, write_study
-from userturn.cli.compare import compare_studies
+from userturn.cli.compare import compare_studies, formatted
 from userturn.cli.format_rates import format_correlations
 from userturn.errors import UserError
 from userturn.tables import correlations
@@ -375,8 +375,10 @@ def test_two_studies_are_compared_item_by_item(results: Path, tmp_path: Path) ->
     write_study(
         tmp_path, ["glm-4.7"], {"gsm8k": 60}, (0.0,), ("none", "truncate"), ("heuristic",), seed=9
     )
-    text = compare_studies(results, tmp_path)
-    lines = [line for line in text.splitlines() if line.startswith("  glm-4.7 gsm8k t=0 truncate")]
+    text = formatted(compare_studies(results, tmp_path))
+    name = "  glm-4.7 gsm8k t=0 truncate"
+    pairs = zip(text.splitlines(), text.splitlines()[1:], strict=False)
+    lines = [f"{line}{more}" for line, more in pairs if line.startswith(name)]
     a, b = (
         {
             row["item"]: row["genuine"]

@@ -59,6 +59,7 @@ RUN_ELSEWHERE = {
     "snakemake --profile slurm download": "needs the hub; its dry run is here",
     "snakemake --cores all": "make demo, with a profile",
     "userturn compare A B": "test_a_study_is_compared_with_itself, in tests/tables",
+    "userturn compare A B --html both.html": "test_a_study_is_compared_with_itself",
     "userturn power --pilot results --half-width .05 --difference .05": "tests/cli/test_power.py",
     "userturn power --rate .2 --difference .05 --tests 22": "tests/cli/test_power.py",
     "userturn power --rate .85 --difference .05": "tests/cli/test_power.py runs its like",
@@ -176,9 +177,12 @@ def test_a_study_is_audited_and_a_deleted_figure_fails_it(study: Path) -> None:
     assert done.returncode == 1 and "results/figures/confusion.svg" in done.stdout + done.stderr
 
 
-def test_a_study_is_compared_with_itself(finished_study: Path) -> None:
+def test_a_study_is_compared_with_itself(finished_study: Path, tmp_path: Path) -> None:
     text = output_of(finished_study, "userturn", "compare", "results", "results")
     assert "4 shared cells, 4 of them made with the same settings" in text
+    page = tmp_path / "page.html"
+    output_of(finished_study, "userturn", "compare", "results", "results", "--html", str(page))
+    assert "0 turns are genuine in B and not in A, 0 in A" in page.read_text()
 
 
 def test_snakemakes_own_report_has_every_figure_and_the_main_tables(study: Path) -> None:

@@ -8,9 +8,12 @@ import polars as pl
 
 from userturn.errors import UserError
 from userturn.export.read_archive import opened
+from userturn.report.comparison_page import Comparison, comparison_page
+from userturn.report.flips import drawn, flipped, with_texts
 from userturn.stats.multiple_tests import holm
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.atomic_files import read_identity, write_text
 from userturn.storage.key_columns import JUDGED_CELL_KEYS
+from userturn.study.record import read_study_record
 from userturn.tables.item_counts import count_items
 from userturn.tables.item_pairs import beside, compared, counted
 
@@ -21,12 +24,19 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     command.add_argument("a", type=Path, metavar="A", help="results folder, or an archive of one")
     command.add_argument("b", type=Path, metavar="B")
+    command.add_argument(
+        "--html", type=Path, metavar="FILE", help="also write a page with the turns that flipped"
+    )
 
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
     with opened(arguments.a) as a, opened(arguments.b) as b:
-        return compare_studies(a, b, arguments.a, arguments.b)
+        found = compare_studies(a, b, (str(arguments.a), str(arguments.b)))
+        if not arguments.html:
+            return formatted(found)
+        write_page(found, a, b, arguments.html)
+    return f"{formatted(found)}\npage: {arguments.html}"
 
 
 GRADE = ["model", "dataset"]
@@ -96,15 +106,15 @@ def _lines(table: pl.DataFrame, keys: list[str], nothing: str) -> list[str]:
     for row in table.iter_rows(named=True):
         name = " ".join(f"t={row[k]:g}" if k == "temperature" else str(row[k]) for k in keys)
         limits = f"[{row['lower']:+6.1%}, {row['upper']:+6.1%}]"
+        lines.append(f"  {name} ({row['n_items']} items)")
         lines.append(
-            f"  {name:<66} {row['rate_baseline']:6.1%} → {row['rate_condition']:6.1%}  "
+            f"    {row['rate_baseline']:6.1%} → {row['rate_condition']:6.1%}  "
             f"{row['difference']:+6.1%} {limits}  p {row['p']:.3f}, Holm {row['p_adjusted']:.3f}"
-            f"  {row['n_items']} items"
         )
     return lines
 
 
-def _only(a: pl.DataFrame, b: pl.DataFrame, name: str) -> list[str]:
+def _only(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
     """Return the cells that are in A and not in B."""
     lost = (
         a.select(JUDGED_CELL_KEYS)
@@ -112,8 +122,7 @@ def _only(a: pl.DataFrame, b: pl.DataFrame, name: str) -> list[str]:
         .join(b.select(JUDGED_CELL_KEYS).unique(), on=JUDGED_CELL_KEYS, how="anti")
         .sort(JUDGED_CELL_KEYS)
     )
-    rows = [" ".join(f"{value}" for value in row) for row in lost.rows()]
-    return [f"only in {name}: {len(rows)} cells by judge", *(f"  {row}" for row in rows)]
+    return [" ".join(f"{value}" for value in row) for row in lost.rows()]
 
 
 def _settings(a: Path, b: Path) -> str:
@@ -124,32 +133,61 @@ def _settings(a: Path, b: Path) -> str:
     return f"{len(shared)} shared cells, {same} of them made with the same settings"
 
 
-def compare_studies(
-    a: Path, b: Path, name_of_a: Path | None = None, name_of_b: Path | None = None
-) -> str:
-    """Return two studies side by side on shared items, as text.
+def compare_studies(a: Path, b: Path, names: tuple[str, str] | None = None) -> Comparison:
+    """Return two studies side by side on shared items.
 
     Args:
         a: a results folder.
         b: another.
-        name_of_a: what to call the first; by default its path.
-        name_of_b: the same of the second.
+        names: what to call them; by default their paths.
 
     Raises:
         UserError: a folder without verdicts.
     """
     first, second = _verdict_shares(a), _verdict_shares(b)
-    cells = _compared(first, second, JUDGED_CELL_KEYS)
-    grades = _compared(_grade_shares(a), _grade_shares(b), GRADE)
+    return Comparison(
+        names=names or (str(a), str(b)),
+        settings=_settings(a, b),
+        cells=_compared(first, second, JUDGED_CELL_KEYS),
+        grades=_compared(_grade_shares(a), _grade_shares(b), GRADE),
+        only={"A": _only(first, second), "B": _only(second, first)},
+    )
+
+
+def formatted(found: Comparison) -> str:
+    """Return a comparison as text."""
+    only = [
+        line
+        for name, cells in found.only.items()
+        for line in (f"only in {name}: {len(cells)} cells by judge", *(f"  {c}" for c in cells))
+    ]
     return "\n".join(
         [
-            f"A = {name_of_a or a}   B = {name_of_b or b}",
-            _settings(a, b),
+            f"A = {found.names[0]}   B = {found.names[1]}",
+            found.settings,
             "genuine follow-ups on shared items: A → B, B minus A with 95% interval, paired test",
-            *_lines(cells, JUDGED_CELL_KEYS, "no item was scored in both"),
+            *_lines(found.cells, JUDGED_CELL_KEYS, "no item was scored in both"),
             "task accuracy on shared items",
-            *_lines(grades, GRADE, "no item was graded in both"),
-            *_only(first, second, "A"),
-            *_only(second, first, "B"),
+            *_lines(found.grades, GRADE, "no item was graded in both"),
+            *only,
         ]
     )
+
+
+def write_page(found: Comparison, a: Path, b: Path, path: Path) -> None:
+    """Write a comparison as a page, with turns that flipped; private rows are not shown.
+
+    Raises:
+        UserError: a study has no record, which says what is private, or the page cannot be written.
+    """
+    grids = [read_study_record(results).grid(results) for results in (a, b)]
+    private = {name for grid in grids for name in grid.private_datasets}
+    flips = flipped(a, b)
+    n_more = flips.filter("genuine_b").height
+    texts = with_texts(drawn(flips), a, b, private)
+    try:
+        write_text(comparison_page(found, texts, (n_more, flips.height - n_more)), path)
+    except OSError as error:
+        raise UserError(
+            f"--html: '{path}' could not be written ({error.strerror}); name another file"
+        ) from error

@@ -1,12 +1,15 @@
 """The report: results/report.
 
 build.py: writes the page with headline, figures and tables.
+comparison_page.py: two studies in one page, for `userturn compare --html`.
 examples.py: draws the two user turns on the first screen.
 charts.py: the figures: static pictures, and the charts that take their place.
 explorer.py: the data files of the explorer: all cells and their user turns.
 explorer_prompts.py: the items and prompts that the explorer shows.
+flips.py: turns that one study calls genuine and another does not.
 headline.py: the main numbers of a study, by one judge.
 how_made.py: models, datasets and judges of the study, in words.
+pairs.py: how often two raters give a turn which pair of labels.
 prompt_segments.py: cuts a prompt into template text and messages.
 table_layout.py: rows and columns of each table in the report.
 """

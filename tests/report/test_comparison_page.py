@@ -1,0 +1,49 @@
+"""The page of two studies: no script, no network, hostile texts as text."""
+
+import re
+
+import polars as pl
+
+from userturn.report.comparison_page import NOT_SHOWN, Comparison, comparison_page
+from userturn.report.flips import Flip, Side
+
+HOSTILE = "</p><script>hit()</script>\u202egnp.exe {{policy}} {{flips}} <img src=x onerror=hit()>"
+RATE = {"rate_baseline": 0.25, "rate_condition": 0.5, "difference": 0.25, "lower": -0.1}
+CELLS = pl.DataFrame(
+    [
+        {"model": "m", "dataset": HOSTILE, "temperature": 0.7, "perturbation": "none", "judge": "j"}
+        | RATE
+        | {"upper": 0.6, "p": 0.2, "p_adjusted": 0.4, "n_items": 1200}
+    ]
+)
+FOUND = Comparison(("a", HOSTILE), "1 shared cells", CELLS, pl.DataFrame(), {"A": [HOSTILE]})
+SIDE = Side(HOSTILE, HOSTILE, "genuine_followup", HOSTILE)
+LABELS = ("genuine_followup", "generic")
+FLIPS = [
+    Flip("cell", HOSTILE, HOSTILE, (SIDE, SIDE._replace(turn="")), LABELS),
+    Flip("cell", "id-7", None, None, LABELS),
+]
+PAGE = comparison_page(FOUND, FLIPS, (3, 4))
+
+
+def test_nothing_runs_and_nothing_is_loaded() -> None:
+    assert not re.search(r"<(script|img|link|iframe)|https?:|src=[^x]", PAGE)
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', PAGE)
+    assert policy.startswith("default-src &#x27;none&#x27;") and "unsafe" not in policy
+
+
+def test_hostile_texts_are_shown_as_they_are() -> None:
+    assert PAGE.count("&lt;script&gt;hit()&lt;/script&gt;⟦U+202E⟧gnp.exe") == 10
+    assert "{{" not in PAGE
+
+
+def test_rates_are_printed_with_interval_and_items() -> None:
+    for text in ("25.0%", "50.0%", "+25.0 [-10.0, +60.0]", "0.400", "1,200", "t 0.7"[2:]):
+        assert f"<td>{text}</td>" in PAGE
+    assert "3 turns are genuine in B and not in A, 4 in A and not in B. Below are 2" in PAGE
+
+
+def test_private_turn_has_its_labels_and_no_text() -> None:
+    (private,) = re.findall(r"<details><summary><b>id-7</b>(.*?)</details>", PAGE)
+    assert "genuine followup → generic" in private
+    assert private.endswith(f"<p>{NOT_SHOWN}</p>")
