@@ -109,6 +109,8 @@ def printed(table: pl.DataFrame) -> pl.DataFrame:
         number("size"),
         "dataset",
         "judge",
+        graded="n_graded",
+        scored="n_scored",
         **{
             "accuracy %": percent(*(f"accuracy_{n}" for n in ("estimate", "lower", "upper"))),
             "follow-up %": percent(*(f"followup_{n}" for n in ("estimate", "lower", "upper"))),
@@ -123,6 +125,7 @@ REPORTED = Shown(
         *texts("family", "model"),
         column("parameters, billions", "number", "size"),
         *texts("dataset", "judge"),
+        column("graded", "count", "n_graded"),
         column("accuracy", "share", *(f"accuracy_{n}" for n in ("estimate", *INTERVAL))),
         column("genuine", "share", *(f"followup_{n}" for n in ("estimate", *INTERVAL))),
         column("scored", "count", "n_scored"),

@@ -97,6 +97,7 @@ def printed(table: pl.DataFrame) -> pl.DataFrame:
         pl.col("condition").fill_null(""),
         number_of(pl.col("temperature"), 1).alias("temperature"),
         pl.col("judge").fill_null(""),
+        pl.col("n").cast(pl.String).fill_null("–").alias("items or models"),
         pl.when(pl.col("estimate").is_null())
         .then(pl.lit("–"))
         .otherwise(pl.format("{} [{}, {}]", *shown))

@@ -65,7 +65,8 @@ def printed(table: pl.DataFrame) -> pl.DataFrame:
     rows = at_lowest_temperature(
         table.filter(pl.col("dataset") == ALL, pl.col("perturbation") == PLAIN)
     )
-    keys = ["family", "model", "judge"]
+    keys = ["family", "model", "judge", "scored"]
+    rows = rows.rename({"n_scored": "scored"})
     shown = rows.select(*keys, label=pl.col("label") + " %", share=percent())
     return shown.pivot("label", index=keys, values="share")
 

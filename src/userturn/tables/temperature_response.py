@@ -83,6 +83,7 @@ def printed(table: pl.DataFrame) -> pl.DataFrame:
         "family",
         "model",
         "judge",
+        items="n_items",
         lowest=pl.format("{}% at {}", (pl.col("rate_lowest") * 100).round(1), "lowest_temperature"),
         highest=pl.format(
             "{}% at {}", (pl.col("rate_highest") * 100).round(1), "highest_temperature"
@@ -97,6 +98,7 @@ REPORTED = Shown(
     OVER_DATASETS,
     (
         *texts("family", "model", "judge"),
+        column("items", "count", "n_items"),
         column("rate at the lowest", "share", "rate_lowest"),
         column("rate at the highest", "share", "rate_highest"),
         column("change", "change", "difference", *INTERVAL),
