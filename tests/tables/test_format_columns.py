@@ -1,8 +1,21 @@
 """Tables with another format have a column for it; all others stay as they are."""
 
-import polars as pl
+from pathlib import Path
 
-from userturn.tables.format_columns import in_default_format, join_formats, split_formats
+import polars as pl
+import pytest
+
+from tests.support.other_format import grid_with_format, write_format
+from tests.support.whole_study import inputs_in, whole_grid, write_whole_study
+from userturn.study.grid import Grid
+from userturn.tables.format_columns import (
+    FORMAT,
+    in_default_format,
+    join_formats,
+    split_formats,
+)
+from userturn.tables.make_tables import Material, make_tables
+from userturn.workflow.registry import TABLES
 
 JOINED = pl.DataFrame(
     {
@@ -46,3 +59,38 @@ def test_base_and_baseline_are_named_as_models() -> None:
 
 def test_default_format_shows_each_model_once() -> None:
     assert in_default_format(JOINED)["model"].to_list() == ["f-1b"]
+
+
+def tables_of(grid: Grid, made: Path) -> dict[str, pl.DataFrame]:
+    """Make all tables of a study, and return them as they were written."""
+    made.mkdir()
+    paths = {name: [f"{made}/{name}.parquet"] for name in TABLES}
+    make_tables(Material(grid, inputs_in(grid.results)), "identity", paths)
+    return {name: pl.read_parquet(path[0]) for name, path in paths.items()}
+
+
+@pytest.mark.slow
+def test_another_format_changes_no_number_of_the_default_one(tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    write_whole_study(study)
+    without = tables_of(whole_grid(study), tmp_path / "without")
+    write_format(study)
+    both = tables_of(grid_with_format(study), tmp_path / "both")
+    kept = {
+        name: table.filter(pl.col(FORMAT) == "default").drop(FORMAT)
+        for name, table in both.items()
+        if FORMAT in table.columns
+    }
+    changed = {name for name, table in (both | kept).items() if not table.equals(without[name])}
+    # Judges' agreement and cost are over all turns; one has rows of pairs, and new pairs alone.
+    assert changed == {"agreement", "confusion", "judges", "likelihood_contrasts"}
+    assert set(both["likelihood_contrasts"]["factor"]) == {"format"}
+    assert without["likelihood_contrasts"].is_empty()
+    of_format = both["contrasts"].filter(factor="format", scope="model", temperature=0.0)
+    confirming = of_format.filter(correction="Holm")
+    assert set(confirming["model"]) == {"qwen3.5-0.8b", "gpt-oss-20b"}
+    assert set(confirming.select("condition", "baseline", "format").rows()) == {
+        ("no_system", "default", "no_system")
+    }
+    within = both["contrasts"].filter(pl.col(FORMAT) != "default", pl.col("factor") != "format")
+    assert set(within["correction"]) == {"Benjamini-Hochberg"}

@@ -115,19 +115,26 @@ def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
     }
 
 
-def test_new_temperature_and_edited_prompt_ask_exactly_their_own_requests(study: Path) -> None:
+def test_new_temperature_format_and_edited_prompt_ask_exactly_their_own_requests(
+    study: Path,
+) -> None:
     before = {row["key"] for row in map(json.loads, journal_lines(study))}
     item = pl.read_parquet(study / CELL)["item"][0]
     path = study / "data" / "demo" / "word_problems.jsonl"
     old = path.read_text()
     path.write_text(old.replace(f'"{item}", "question": "', f'"{item}", "question": "Think. '))
     assert path.read_text() != old
-    change_study(study, run__temperatures=[0, 0.7, 1.0])
+    (study / "brief.txt").write_text("Be brief.\n")
+    change_study(study, run__temperatures=[0, 0.7, 1.0], formats={"brief": {"system": "brief.txt"}})
     run(study, *CELLS_ALONE)
     # Of the edited item its answer and 2 turns at each of 3 temperatures, of the 4 others 2 turns.
     assert n_requests(study) == N_FINISHED + 1 + 3 * 2 + 4 * 2
     asked = [row for row in map(json.loads, journal_lines(study)) if row["key"] not in before]
     assert sum(row["item"] == item for row in asked) == 1 + 3 * 2
+    # In the format 5 answers, and 5 turns at each of 3 temperatures x 2 perturbations.
+    assert n_requests(study, model="tiny+brief") == 5 + 5 * 3 * 2
+    prompts = pl.read_parquet(study / CELL.replace("tiny", "tiny+brief"))["prompt_text"]
+    assert all(p.startswith("<|im_start|>system\nBe brief.<|im_end|>\n") for p in prompts)
 
 
 def test_lost_cell_comes_back_from_the_journal_and_what_that_lost_too_is_asked_again_alone(
