@@ -15,6 +15,7 @@ if __name__ == "__main__":
             paths_to_figures=snakemake.input.figures,
             paths_to_captions=snakemake.input.captions,
             paths_to_annotations=snakemake.input.annotations,
+            paths_to_scores=snakemake.input.scores,
             path_to_report=snakemake.output.report,
             folder_of_data=snakemake.output.data,
         )

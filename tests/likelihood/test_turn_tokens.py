@@ -7,7 +7,7 @@ from transformers import AutoTokenizer
 
 from tests.support.tiny_model import write_tiny_model
 from userturn.likelihood.contexts import ASSISTANT_HEADER, OWN, Context
-from userturn.likelihood.turn_tokens import turn_tokens
+from userturn.likelihood.turn_tokens import token_texts, turn_tokens
 from userturn.prompts.chat_template import Template
 
 PROMPT = ({"role": "user", "content": "How many apples?"},)
@@ -47,3 +47,14 @@ def test_a_control_token_that_somebody_wrote_stays_text(template: Template) -> N
     )
     controls = set(template.control_tokens.values())
     assert not controls & set(ids[n_context:])
+
+
+@pytest.mark.parametrize("text", ["Why four?", " über 文字 \U0001f600!", "a\n\n  b"])
+def test_texts_of_tokens_make_up_the_whole_and_no_character_is_cut(
+    template: Template, text: str
+) -> None:
+    ids = template.tokenizer(text, add_special_tokens=False)["input_ids"]
+    texts = token_texts(template, ids)
+    assert len(texts) == len(ids)
+    assert "".join(texts) == text
+    assert not any("\ufffd" in piece for piece in texts)

@@ -13,6 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from tests.support.browser import needs_chromium
 from tests.support.made_up_results import build, draw_rates, made_up_config, write_results
+from tests.support.made_up_scores import GAIN, write_scores
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.unseen import show_codes
@@ -49,6 +50,7 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
     grid = Grid(config, tmp_path_factory.mktemp("report"))
     write_results(grid, 60, write_turn)
     draw_rates(grid)
+    write_scores(grid, HOSTILE)
     build(grid)
     return grid
 
@@ -405,10 +407,10 @@ def test_search_over_all_cells_finds_one_turn_and_leads_to_it(tab: Any, uri: str
 
 
 def test_search_can_be_stopped(tab: Any, uri: str) -> None:
-    tab.add_init_script(  # the second file never comes
+    tab.add_init_script(  # after turns and gains of the first cell no file comes
         """const append = Element.prototype.append; let n = 0;
         HTMLHeadElement.prototype.append = function (node) {
-          if (node.tagName !== 'SCRIPT' || ++n < 2) append.call(this, node); };"""
+          if (node.tagName !== 'SCRIPT' || ++n < 3) append.call(this, node); };"""
     )
     tab.goto(f"{uri}#/search?label=generic")
     tab.get_by_text("1 of 24 cells.").wait_for()
@@ -490,9 +492,11 @@ def test_axe_core_finds_no_violation_in_any_view(browser: Any, uri: str, scheme:
     context = browser.new_context(color_scheme=scheme)
     page = context.new_page()
     found = {}
-    for route in ("", "grid", "search", "differ", f"cell/{CELL}", f"turn/{CELL}/open-9/0"):
+    of_cell = (f"cell/{CELL}", f"turn/{CELL}/open-6/0")  # the second has tokens
+    for route in ("", "grid", "search", "differ", "likelihood?list=1", *of_cell):
         page.goto(f"{uri}#/{route}")
-        page.wait_for_selector({"": ".example"}.get(route, "h1:visible"))
+        awaited = {"": ".example", "likelihood?list=1": ".follow-ups li"}
+        page.wait_for_selector(awaited.get(route, "h1:visible"))
         if not route:
             draw_chart(page, uri)
         for violation in Axe().run(page).response["violations"]:
@@ -500,6 +504,46 @@ def test_axe_core_finds_no_violation_in_any_view(browser: Any, uri: str, scheme:
             found[route, violation["id"]] = (len(nodes), nodes[:3])
     context.close()
     assert found == {}
+
+
+def test_each_token_of_a_human_follow_up_says_how_much_its_answer_helped(
+    tab: Any, uri: str
+) -> None:
+    tab.goto(f"{uri}#/likelihood?list=1")
+    tab.wait_for_selector(".follow-ups li")
+    tokens = tab.locator(".follow-ups li >> nth=0").locator(".tokens span")
+    assert tokens.all_text_contents() == ["So", " far", show_codes(HOSTILE[0])]
+    # The scores of made_up_scores.py: after the own answer less after the others, in nats.
+    titles = [tokens.nth(i).get_attribute("title")[:5] for i in range(3)]
+    assert titles == ["+2.50", "−0.75", "+0.05"]
+    classes = [tokens.nth(i).get_attribute("class") for i in range(3)]
+    assert classes == ["helped by-3", "misled by-2", None]
+    tab.locator("summary", has_text="Log-likelihood").first.click()
+    tab.wait_for_selector(".numbers tbody td")
+    numbers = tab.locator(".numbers tbody tr >> nth=0")
+    assert numbers.locator("td").all_text_contents() == ["So", "−1.00", "−3.50", "+2.50"]
+    assert tab.evaluate("[window.hit, Object.prototype.polluted]") == [None, None]
+    assert tab.noted == []
+
+
+def test_private_follow_ups_are_counted_and_not_shown(tab: Any, uri: str) -> None:
+    tab.goto(f"{uri}#/likelihood?list=0")
+    tab.get_by_text("follow-ups, not shown: private dataset").wait_for()
+    assert tab.locator(".follow-ups li").count() == 0
+
+
+def test_turns_on_which_likelihood_and_judge_disagree_are_listed(
+    tab: Any, grid: Grid, uri: str
+) -> None:
+    """The gains of a cell's first eight turns are 0, 0.1 ... 0.7: its highest quarter has two."""
+    genuine = rows_of(grid, "a-1b/open/t0/none")["label"][:8].to_list()
+    high = [f"open-{i}" for i in (6, 7) if genuine[i] not in (None, "genuine_followup")]
+    tab.goto(f"{uri}#/cell/a-1b/open/t0/none?gain=high")
+    listed(tab, len(high))
+    shown = tab.locator(".turn-row .where").all_inner_texts()
+    assert [text.split()[0] for text in shown] == high
+    gains = [f"gain +{GAIN * int(item[-1]):.2f}" for item in high]
+    assert all(gain in text for text, gain in zip(shown, gains, strict=True))
 
 
 def test_what_a_study_lacks_is_said(tab: Any, grid: Grid, uri: str, tmp_path: Path) -> None:
@@ -527,7 +571,8 @@ def test_unknown_addresses_and_lost_data_are_named(tab: Any, uri: str, grid: Gri
 
 
 def test_everything_has_a_name_for_a_screen_reader(tab: Any, uri: str) -> None:
-    for route in ("", f"cell/{CELL}", f"turn/{CELL}/open-9/0", "search", "grid", "differ"):
+    of_cell = (f"cell/{CELL}", f"turn/{CELL}/open-9/0")
+    for route in ("", "search", "grid", "differ", "likelihood", *of_cell):
         tab.goto(f"{uri}#/{route}")
         tab.wait_for_selector("h1:visible")
         nameless = tab.evaluate(
@@ -540,15 +585,8 @@ def test_everything_has_a_name_for_a_screen_reader(tab: Any, uri: str) -> None:
 
 def test_phone_shows_every_view_without_scrolling_sideways(browser: Any, uri: str) -> None:
     phone = browser.new_context(viewport={"width": 360, "height": 740}, is_mobile=True).new_page()
-    views = (
-        "",
-        "grid",
-        "search",
-        "differ",
-        f"cell/{CELL}",
-        f"turn/{CELL}/open-6/0",
-        f"turn/{CELL}/open-9/0",
-    )
+    of_cell = (f"cell/{CELL}", f"turn/{CELL}/open-6/0", f"turn/{CELL}/open-9/0")
+    views = ("", "grid", "search", "differ", "likelihood?list=1", *of_cell)
     for route in views:
         phone.goto(f"{uri}#/{route}")
         phone.wait_for_selector("#turn-text" if route.startswith("turn") else "h1:visible")

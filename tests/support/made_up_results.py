@@ -189,6 +189,7 @@ def build(grid: Grid, **more: Sequence[str]) -> Path:
         "paths_to_tables": sorted(map(str, (grid.results / "tables").glob("*.parquet"))),
         "paths_to_figures": sorted(map(str, (grid.results / "figures").glob("*.svg"))),
         "paths_to_annotations": sorted(map(str, grid.results.glob("humans/*/annotations.parquet"))),
+        "paths_to_scores": sorted(map(str, grid.results.glob("likelihood/*/*/*.parquet"))),
         "paths_to_captions": sorted(map(str, (ROOT / "data" / "captions").glob("*.rst"))),
     }
     page = grid.results / "report" / "index.html"

@@ -5,5 +5,6 @@ contexts.py: the contexts after which a turn is scored; distractors are matched 
 gains.py: computes from scores the gain of each turn's own context, and its identification.
 score_records.py: the journal's record of a scoring request.
 scoring_plan.py: turns after contexts as scoring requests, planned and written to disk.
+token_gains.py: how much a turn's own answer helped to expect each of its tokens.
 turn_tokens.py: token ids of a turn after a context.
 """

@@ -23,6 +23,7 @@ SCORES_SCHEMA: Schema = {
     "logprob": pl.Float64,
     "token_ids": pl.List(pl.Int32),
     "logprobs": pl.List(pl.Float64),
+    "token_texts": pl.List(pl.String),
     "error": pl.String,
 }
 TURN = ("item", "temperature", "perturbation", "sample")

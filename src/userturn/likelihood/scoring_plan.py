@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from userturn.likelihood.contexts import Context, Exchange
-from userturn.likelihood.turn_tokens import turn_tokens
+from userturn.likelihood.contexts import OWN, Context, Exchange
+from userturn.likelihood.turn_tokens import token_texts, turn_tokens
 from userturn.models.scoring import ScoringRequest, scoring_request
 from userturn.prompts.chat_template import Template, TemplateError
 from userturn.storage.hashing import fingerprint
@@ -31,6 +31,7 @@ SCORING_PLAN_SCHEMA: Schema = {
     "key": pl.String,
     "token_ids": pl.List(pl.Int32),
     "n_context": pl.Int64,
+    "token_texts": pl.List(pl.String),
     "error": pl.String,
 }
 
@@ -66,7 +67,10 @@ class Scorer:
     dataset: str
 
     def rows(self, turns: Iterable[TurnToScore]) -> Iterator[dict[str, Any]]:
-        """Yield a plan's rows (`SCORING_PLAN_SCHEMA`), one per turn and context."""
+        """Yield a plan's rows (`SCORING_PLAN_SCHEMA`), one per turn and context.
+
+        Only the row of a turn's own context has the texts of its tokens.
+        """
         position = 0
         for turn in turns:
             for context in turn.contexts:
@@ -83,7 +87,11 @@ class Scorer:
             "key": request.key,
             "token_ids": request.token_ids,
             "n_context": request.n_context,
+            "token_texts": self._texts(request) if context.kind == OWN else None,
         }
+
+    def _texts(self, request: ScoringRequest) -> list[str]:
+        return token_texts(self.template, request.token_ids[request.n_context :])
 
     def _request(self, exchange: Exchange, context: Context) -> ScoringRequest:
         ids, n_context = turn_tokens(self.template, context, exchange.turn)

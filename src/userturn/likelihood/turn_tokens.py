@@ -7,6 +7,8 @@ from userturn.datasets.messages import Message
 from userturn.likelihood.contexts import ASSISTANT_HEADER, Context
 from userturn.prompts.chat_template import Template, TemplateError
 
+REPLACEMENT = "\ufffd"  # what a decoder writes for a part of a character
+
 
 class TurnTokens(NamedTuple):
     """A conversation in tokens, ending in a turn without its end-of-turn token.
@@ -50,3 +52,21 @@ def _after(
             "the tokens of the context do not begin those of context and turn; leave that item out"
         )
     return TurnTokens(tuple(whole), len(shown))
+
+
+def token_texts(template: Template, token_ids: Sequence[int]) -> list[str]:
+    """Return the text that each token adds to those before it; joined, they are the whole text.
+
+    A token that holds only a part of a character adds nothing; the last part adds the character.
+    Each token is decoded after the one before it, since some tokenizers write white space between.
+    """
+    texts: list[str] = []
+    start = shown = 0  # tokens from `start` on are decoded; those before `shown` were shown
+    for end in range(1, len(token_ids) + 1):
+        text = template.decode(token_ids[start:end])
+        if text.endswith(REPLACEMENT) and end < len(token_ids):
+            texts.append("")
+            continue
+        texts.append(text[len(template.decode(token_ids[start:shown])) :])
+        start, shown = shown, end
+    return texts

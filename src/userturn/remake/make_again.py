@@ -110,6 +110,7 @@ class Remaking:
             paths_to_figures=inputs["figures"],
             paths_to_captions=self._all_at(self.captions),
             paths_to_annotations=inputs["annotations"],
+            paths_to_scores=inputs["scores"],
             path_to_report=self.to(REPORT_PAGE),
             folder_of_data=self.to(REPORT_DATA),
         )

@@ -19,6 +19,7 @@ from userturn.report.explorer import OUTCOMES, people_without_names, write_explo
 from userturn.report.explorer_prompts import ROWS_PER_FILE, WRITERS, write_script
 from userturn.report.headline import headline
 from userturn.report.how_made import how_made
+from userturn.report.likelihood_data import write_likelihood
 from userturn.report.table_layout import shown_table, shown_tables
 from userturn.storage.atomic_files import write_text
 from userturn.storage.parquet import read_tables
@@ -32,7 +33,7 @@ from userturn.tables.make_tables import Tables
 # In this order: each uses definitions of those before it.
 SCRIPTS = [
     "page", "data", "difference", "summary", "charts", "tables", "grid", "filters", "pairs",
-    "reading", "cell", "turn", "examples", "search", "routes",
+    "reading", "cell", "likelihood", "turn", "examples", "search", "routes",
 ]  # fmt: skip
 STYLES = ["report.css", "reading.css"]
 
@@ -155,6 +156,7 @@ def build_report(
     paths_to_figures: Sequence[str],
     paths_to_captions: Sequence[str],
     paths_to_annotations: Sequence[str],
+    paths_to_scores: Sequence[str],
     path_to_report: str,
     folder_of_data: str,
 ) -> None:
@@ -169,20 +171,19 @@ def build_report(
         paths_to_figures: SVG files in the order of the page, each beside its Vega-Lite file.
         paths_to_captions: captions of figures and tables, named like them.
         paths_to_annotations: people's labels of all rounds.
+        paths_to_scores: tables of scores of human follow-ups and of own turns.
         path_to_report: output file of the page.
         folder_of_data: output folder of the data files, beside the page.
     """
     annotations = read_tables(paths_to_annotations, ANNOTATIONS_SCHEMA)
-    read = {Path(path).stem: read_joined(path) for path in paths_to_tables}
-    tables = without_names(read, annotations)
+    tables = without_names({Path(p).stem: read_joined(p) for p in paths_to_tables}, annotations)
     rubric = read_rubric(path_to_rubric)
     descriptions = read_descriptions(paths_to_descriptions)
     folder, captions = Path(folder_of_data), read_captions(paths_to_captions)
-    study = {
-        **contents(grid, judge, rubric, tables),
-        **write_explorer(grid, judge, rubric.labels, descriptions, annotations, folder),
-        "made": how_made(grid, descriptions),
-        "tables": write_tables(tables, captions, judge, folder),
-        "charts": write_charts(paths_to_figures, folder),
-    }
+    study = contents(grid, judge, rubric, tables)
+    study |= write_explorer(grid, judge, rubric.labels, descriptions, annotations, folder)
+    study |= write_likelihood(grid, paths_to_scores, folder)
+    study["tables"] = write_tables(tables, captions, judge, folder)
+    study["made"] = how_made(grid, descriptions)
+    study["charts"] = write_charts(paths_to_figures, folder)
     write_text(assembled(study, (picture(p, captions) for p in paths_to_figures)), path_to_report)

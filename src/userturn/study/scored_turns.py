@@ -7,7 +7,7 @@ from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 
 HUMAN_TURNS, OWN_TURNS = "human_turns", "own_turns"
-SCORES_VERSION = 1
+SCORES_VERSION = 2
 
 
 class ScoredTurns(NamedTuple):

@@ -30,6 +30,7 @@ class ReportGrid:
             "datasets": self.data.prepared,
             "descriptions": self.data.descriptions,
             "annotations": self.tables.humans.annotations,
+            "scores": self.tables.likelihood.scores,
             "tables": self.tables.files,
             "figures": self.figures.files,
             "charts": self.figures.charts,

@@ -46,6 +46,7 @@ const cells = study.cells.map(([key, n, outcomes, nCut, labels, nDiffer, nPeople
     nParts: Math.max(1, Math.ceil(n / study.rows)),
     rates: study.rates[number] ?? [],
     isPrivate: study.private.includes(dataset),
+    nGains: study.nGains[number] ?? 0,
   };
 });
 const cellByPath = new Map(cells.map((cell) => [cell.path.join("/"), cell]));
@@ -55,17 +56,30 @@ function decodeTurn(cell, texts, row) {
   const [item, position, sample, outcome, cut, text, prompt, error, verdicts, people] = row;
   const said = (number) => (number < 0 ? null : texts[number]);
   const labelled = (number) => (number < 0 ? null : number);
-  const triples = (values) => Array.from({ length: values.length / 3 }, (_, i) => values.slice(3 * i, 3 * i + 3));
   return {
-    cell, item: texts[item], position, sample, outcome, isCut: cut === 1, text: said(text), prompt, error: said(error),
-    verdicts: triples(verdicts).map(([label, rationale, reason]) => ({ label: labelled(label), rationale: said(rationale), reason: said(reason) })),
-    people: triples(people).map(([who, label, notes]) => ({ who: said(who), label: labelled(label), notes: said(notes) })),
+    cell, gain: null, tokens: [], item: texts[item], position, sample, outcome, isCut: cut === 1, text: said(text), prompt, error: said(error),
+    verdicts: triplesOf(verdicts).map(([label, rationale, reason]) => ({ label: labelled(label), rationale: said(rationale), reason: said(reason) })),
+    people: triplesOf(people).map(([who, label, notes]) => ({ who: said(who), label: labelled(label), notes: said(notes) })),
   };
 }
 
 async function readPart(cell, part) {
   const { texts, turns } = await readFile(`cell-${cell.number}-${part}`);
-  return turns.map((row) => decodeTurn(cell, texts, row));
+  const gains = await readGains(cell);
+  return turns.map((row) => {
+    const turn = decodeTurn(cell, texts, row);
+    return { ...turn, ...gains.get(`${turn.item}/${turn.sample}`) };
+  });
+}
+
+const triplesOf = (values) => Array.from({ length: values.length / 3 }, (_, i) => values.slice(3 * i, 3 * i + 3));
+const tokensOf = (values) => triplesOf(values).map(([text, own, others]) => ({ text, own: own / 100, others: others / 100 }));
+
+// The turns of a cell whose likelihood was scored: gain in nats a token, and tokens unless they are private.
+async function readGains(cell) {
+  if (!cell.nGains) return new Map();
+  const rows = await readFile(`gains-${cell.number}`);
+  return new Map(rows.map(([item, sample, gain, tokens]) => [`${item}/${sample}`, { gain: gain / 1000, tokens: tokensOf(tokens) }]));
 }
 
 // What a turn's prompt was made of: its parts, the answer as the model wrote it and as it was shown.

@@ -19,6 +19,18 @@ function setForm(form, query) {
 const LABELS = [["", "any label"], ...study.labels.map((label) => [label, words(label)]), ["unscored", "unscored"]];
 const OUTCOMES = [["", "any outcome"], ["ok", "ok"], ["empty", "empty"], ["error", "error"], ["cut", "cut off"]];
 
+// Where likelihood and a judge disagree. Gains are compared within a model and temperature.
+const GAINS = [["", "any gain"], ["high", "high, but not genuine"], ["low", "low, but genuine"], ["scored", "scored"]];
+
+function fitsGain(turn, wanted) {
+  if (turn.gain === null) return false;
+  if (wanted.gain === "scored") return true;
+  const { label } = turn.verdicts[wanted.judge];
+  const [low, high] = study.quarters[turn.cell.model][turn.cell.temperature];
+  if (label === null) return false;
+  return wanted.gain === "high" ? !isGenuine(label) && 1000 * turn.gain > high : isGenuine(label) && 1000 * turn.gain < low;
+}
+
 function check(name, title) {
   return make("label", { class: "check" }, make("input", { type: "checkbox", name, value: "1" }), title);
 }
@@ -33,6 +45,7 @@ function turnControls(everywhere) {
     choice("outcome", "outcome", OUTCOMES),
     ...(study.judges.length > 1 ? [check("differ", "judges differ")] : []),
     ...(cells.some((cell) => cell.nPeople) ? [check("people", "people labelled it")] : []),
+    ...(cells.some((cell) => cell.nGains) ? [choice("gain", "gain from the answer", GAINS)] : []),
     choice("sort", "order", ORDERS),
     ...(everywhere ? placeControls() : []),
   ];
@@ -51,17 +64,18 @@ function wantedBy(query) {
   return {
     pair: pairOf(query.get("pair")),
     text: (query.get("q") ?? "").trim().toLowerCase(), everything: query.get("in") === "all", label: query.get("label") ?? "", outcome: query.get("outcome") ?? "",
-    judge: Math.max(0, study.judges.indexOf(query.get("judge") ?? study.judge)), differ: query.has("differ"), people: query.has("people"),
+    judge: Math.max(0, study.judges.indexOf(query.get("judge") ?? study.judge)), gain: query.get("gain") ?? "", differ: query.has("differ"), people: query.has("people"),
   };
 }
 
-const nothingWanted = (wanted) => !wanted.pair && !wanted.text && !wanted.label && !wanted.outcome && !wanted.differ && !wanted.people;
+const nothingWanted = (wanted) => !wanted.pair && !wanted.text && !wanted.label && !wanted.outcome && !wanted.gain && !wanted.differ && !wanted.people;
 
 // Whether a cell can hold a wanted turn, by the index alone.
 function mayHold(cell, wanted) {
   if (!mayHoldPair(cell, wanted.pair)) return false;
   if (wanted.differ && !cell.nDiffer) return false;
   if (wanted.people && !cell.nPeople) return false;
+  if (wanted.gain && !cell.nGains) return false;
   const counts = cell.counts[wanted.judge];
   if (wanted.label === "unscored") return total(counts) < cell.n;
   return !wanted.label || counts[study.labels.indexOf(wanted.label)] > 0;
@@ -71,6 +85,7 @@ function fits(turn, wanted) {
   if (!fitsPair(turn, wanted.pair)) return false;
   if (wanted.differ && !judgesDiffer(turn)) return false;
   if (wanted.people && !turn.people.length) return false;
+  if (wanted.gain && !fitsGain(turn, wanted)) return false;
   if (wanted.outcome === "cut" ? !turn.isCut : wanted.outcome && study.outcomes[turn.outcome] !== wanted.outcome) return false;
   if (!wanted.label) return true;
   const { label } = turn.verdicts[wanted.judge];
@@ -116,7 +131,8 @@ function turnRow(turn, query, sought, withCell) {
   const where = withCell ? `${turn.cell.model} · ${turn.cell.dataset} · t ${turn.cell.temperature} · ${words(turn.cell.perturbation)}` : null;
   const badges = turn.verdicts.map((v, i) => badge(v.label, { title: `${study.judges[i]}`, class: i === judge ? "badge" : "badge other" }));
   return make("li", null, make("a", { class: "turn-row", href: turnAddress(turn, Object.fromEntries(query)) },
-    make("span", { class: "where" }, where ? make("span", null, where) : null, make("span", null, turn.item, turn.sample ? ` #${turn.sample}` : ""), turn.people.length ? make("span", { class: "people" }, "labelled by people") : null),
+    make("span", { class: "where" }, where ? make("span", null, where) : null, make("span", null, turn.item, turn.sample ? ` #${turn.sample}` : ""), turn.people.length ? make("span", { class: "people" }, "labelled by people") : null,
+      turn.gain === null ? null : make("span", null, `gain ${signed(turn.gain)} nats a token`)),
     make("span", { class: turn.text && !turn.cell.isPrivate ? "excerpt" : "excerpt soft", dir: "auto" }, marked(excerpt, sought)),
     make("span", { class: "badges" }, badges)));
 }

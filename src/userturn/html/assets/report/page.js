@@ -18,6 +18,7 @@ const DASH = "–";
 const words = (name) => String(name).replaceAll("_", " ");
 const whole = (n) => (n === null || n === undefined ? DASH : n.toLocaleString("en"));
 const plural = (n, one, many) => `${whole(n)} ${n === 1 ? one : many ?? `${one}s`}`;
+const signed = (value, digits = 2) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
 const spoken = (text) => { at("spoken").textContent = text; };
 const isGenuine = (label) => study.labels[label] === "genuine_followup";
 

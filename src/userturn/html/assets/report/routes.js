@@ -28,6 +28,7 @@ function viewOf([kind, ...parts]) {
   if (kind === "grid") return gridView();
   if (kind === "search") return searchView();
   if (kind === "differ") return pairsView();
+  if (kind === "likelihood") return likelihoodView();
   const cell = cellByPath.get(parts.slice(0, 4).join("/"));
   if (kind === "cell" || kind === "turn") {
     if (!cell) return missingView(`cell ${parts.slice(0, 4).join(" · ")}`);
@@ -57,7 +58,7 @@ async function route() {
   const key = isReport ? "" : parts.join("/");
   at("report").hidden = !isReport;
   at("view").hidden = isReport;
-  const current = isReport ? "report" : ["search", "differ"].includes(parts[0]) ? parts[0] : "grid";
+  const current = isReport ? "report" : ["search", "differ", "likelihood"].includes(parts[0]) ? parts[0] : "grid";
   for (const link of document.querySelectorAll("nav [data-part]")) link.toggleAttribute("aria-current", link.dataset.part === current);
   if (parts[0] === "main") at("main").focus();
   if (key !== shown.key) {

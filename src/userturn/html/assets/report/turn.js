@@ -81,11 +81,12 @@ async function turnParts(turn, query) {
     : turn.error !== null ? make("p", null, `error: ${turn.error}`)
       : turn.text ? make("div", { class: "text", dir: "auto", id: "turn-text" }, withTokens(turn.text, sought, false)) : make("p", { class: "soft" }, "The model wrote no text.");
   const graded = prompt ? { true: "right", false: "wrong", null: "not graded" }[String(prompt.correct)] : null;
-  const facts = [["outcome", study.outcomes[turn.outcome] + (turn.isCut ? ", cut at the length limit" : "")], ["sample", String(turn.sample)], ...(graded ? [["the answer is", graded]] : [])];
+  const facts = [["outcome", study.outcomes[turn.outcome] + (turn.isCut ? ", cut at the length limit" : "")], ["sample", String(turn.sample)], ...(turn.gain === null ? [] : [["gain from the answer", `${signed(turn.gain)} nats a token`]]), ...(graded ? [["the answer is", graded]] : [])];
   return [
     make("div", { class: "reading" },
       prompt && prompt.parts.length ? make("section", null, make("h2", null, "The prompt, as the model saw it"), promptNode(prompt.parts, sought)) : null,
       make("section", { class: "user-turn" }, make("h2", null, "The user turn it wrote"), written),
+      turn.tokens.length ? make("section", null, make("h2", null, "How much its own answer helped to expect it"), tokensNode(turn.tokens, turn.gain)) : null,
       prompt ? make("section", null, make("h2", null, `Perturbation: ${words(turn.cell.perturbation)}`), changeNode(turn, prompt)) : null),
     make("aside", { "aria-label": "Verdicts on it" },
       make("section", null, make("h2", null, "Judges"), judgesDiffer(turn) ? make("p", { class: "differ" }, "The judges differ.") : null, verdictNodes(turn, sought)),
