@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from userturn.cli.format_rates import format_likelihood, format_pooled
-from userturn.cli.rates import only, show_rates
+from userturn.cli.rates import fitted, only, show_rates
 from userturn.errors import UserError
 from userturn.tables.chance_floor import SCHEMA as FLOORS
 from userturn.tables.likelihood import SCHEMA
@@ -62,3 +62,12 @@ def test_unknown_model_is_refused_with_those_of_the_study(tmp_path: Path) -> Non
     rates.write_parquet(tmp_path / "tables" / "rates.parquet")
     with pytest.raises(UserError, match="no model 'c'; expected one of a, b"):
         show_rates(tmp_path, {"model": "c", "dataset": None})
+
+
+def test_lines_fit_the_width_of_a_terminal_and_stay_whole_in_a_pipe() -> None:
+    text = "  smollm2-135m everyday      24 of 30\n\n  short"
+    # 2 + 21 + 6 + 5 = 34 columns hold all but the last word
+    assert fitted(text, 34).splitlines() == [
+        *("  smollm2-135m everyday      24 of", "      30", "", "  short"),
+    ]
+    assert fitted(text, 0) == text

@@ -118,14 +118,17 @@ def test_commands_of_every_kind_of_finding_ask_for_what_rules_make_with_the_stud
 
 
 def test_a_command_pasted_as_it_is_printed_mends_what_was_found(
-    study: Path, monkeypatch: pytest.MonkeyPatch
+    study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(study)
     monkeypatch.setenv("PATH", f"{PROGRAM.parent}:/usr/bin:/bin")
     rewrite(study / "results" / VERDICTS, first_row(label="genuine_followup", genuine=True))
     forge(study / "results", VERDICTS)
+    capsys.readouterr()
     main(["audit", "results"])
-    fixes = {finding.artifact: finding.fix for finding in audit(study / "results").findings}
-    command = fixes[f"results/{VERDICTS}"]
+    _, _, printed = capsys.readouterr().out.partition(f": results/{VERDICTS}\n")
+    command = next(line for line in printed.splitlines() if line.startswith("  fix ")).split(
+        "fix", 1
+    )[1]
     subprocess.run(["bash", "-c", command], check=True, stdout=subprocess.DEVNULL)
     assert audit(study / "results").findings == []

@@ -6,7 +6,6 @@ from pathlib import Path
 from shlex import quote
 
 import yaml
-from tabulate import tabulate
 
 from userturn.audit.audit import OTHER_VERSION, Audit, verdict_of
 from userturn.audit.audit_page import audit_page
@@ -49,17 +48,20 @@ def write_audit(found: Audit, config: Config, folder: Path) -> None:
 
 
 def format_audit(found: Audit) -> str:
-    """Return an audit as text: a table of findings, then notes, then the result."""
-    lines = [_table(found.findings)] if found.findings else []
+    """Return an audit as text: findings with commands to paste, then notes, then the result."""
+    lines = [_finding(finding) for finding in found.findings]
     if found.of_another_version:
-        lines += [_table(found.of_another_version), OTHER_VERSION]
+        lines += [*map(_finding, found.of_another_version), OTHER_VERSION]
     lines += [f"note: {note.artifact}: {note.text} ({note.check})" for note in found.notes]
     lines.append(f"{found.n_artifacts} artifacts, digest {found.digest}: {verdict_of(found)}")
     lines.append(f"records, with times, machines and journals: digest {found.records_digest}")
     return "\n".join(lines)
 
 
-def _table(findings: list[Finding]) -> str:
-    rows = [(f.check, f.artifact, f.expected, f.found, f.fix) for f in findings]
-    names = ("check", "artifact", "expected", "found", "fix")
-    return str(tabulate(rows, names, "simple", maxcolwidths=[None, 40, 30, 30, 40]))
+def _finding(finding: Finding) -> str:
+    """Return a finding as lines; its command is on one line, however long, to be pasted."""
+    expected, found = (" ".join(text.split()) for text in (finding.expected, finding.found))
+    return (
+        f"{finding.check}: {finding.artifact}\n"
+        f"  expected  {expected}\n  found     {found}\n  fix       {finding.fix}"
+    )

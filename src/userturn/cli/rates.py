@@ -3,6 +3,8 @@
 import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import TextWrapper
 
 import polars as pl
 
@@ -41,7 +43,18 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
     chosen = {name: getattr(arguments, name) for name in ("model", "dataset")}
-    return show_rates(arguments.results, chosen, arguments.cells)
+    text = show_rates(arguments.results, chosen, arguments.cells)
+    return fitted(text, get_terminal_size(fallback=(0, 0)).columns)
+
+
+def fitted(text: str, width: int) -> str:
+    """Return a text whose lines have at most so many columns; 0, as for a pipe, for any number."""
+    if width <= 0:
+        return text
+    form = TextWrapper(
+        width, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join("\n".join(form.wrap(line)) for line in text.splitlines())
 
 
 def warned(results: Path, cards: pl.DataFrame) -> str | None:

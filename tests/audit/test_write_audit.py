@@ -1,0 +1,17 @@
+"""An audit in words: a command can be pasted from the terminal as it stands."""
+
+from userturn.audit.audit import Audit
+from userturn.audit.findings import Finding, remake
+from userturn.audit.write_audit import format_audit
+
+
+def test_command_of_a_finding_is_one_line_however_long() -> None:
+    path = "results/cells/a-model-of-a-long-name/a-dataset/t0/none/verdicts/heuristic.parquet"
+    finding = Finding("tables", path, "a\nvalue", "another", remake(path))
+    lines = format_audit(Audit([finding], [], [], 1, "d", "r")).splitlines()
+    assert lines[:4] == [
+        f"tables: {path}",
+        "  expected  a value",
+        "  found     another",
+        f"  fix       {remake(path)}",
+    ]
