@@ -58,6 +58,12 @@ def replies(node: dict[str, Any], tree: int, asked: Messages) -> Iterator[Reply]
         yield from replies(reply, tree, [*asked, {"role": role, "content": node["text"]}])
 
 
+def trees_of(path: Path) -> list[dict[str, Any]]:
+    """Return the first message of each conversation in a file of trees."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [json.loads(line)["prompt"] for line in lines]
+
+
 def follow_ups(found: Sequence[Reply]) -> list[Turn]:
     """Return what people wrote after answers."""
     return [Turn(*reply[:3], text) for reply in found for text in reply.turns]
@@ -113,9 +119,7 @@ def genuine(turns: Sequence[Turn], settings: Any) -> str:
 def report(trees: Path) -> Iterator[str]:
     """Yield a line for each kind of turn."""
     settings = load_config(["config.yaml"])["judges"]["heuristic"]
-    lines = trees.read_text(encoding="utf-8").splitlines()
-    roots = [json.loads(line)["prompt"] for line in lines]
-    found = [reply for number, root in enumerate(roots) for reply in replies(root, number, [])]
+    found = [reply for n, root in enumerate(trees_of(trees)) for reply in replies(root, n, [])]
     best = [one for one in found if one.rank == 0 and len(one.answer.split()) >= FEWEST]
     people = follow_ups(found)
     yield f"human follow-ups called genuine: {genuine(people, settings)}"
