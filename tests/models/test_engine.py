@@ -4,11 +4,15 @@ import importlib.util
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.snakemake_runs import ROOT
+from tests.support.tiny_model import write_tiny_model
+from userturn.errors import UserError
+from userturn.models.engine import load_engine
 from userturn.models.fetch import model_folder
 
 pytestmark = pytest.mark.slow
@@ -39,3 +43,21 @@ def test_order_of_the_requests_does_not_change_their_tokens(completed: dict[str,
     vllm = completed["vllm"]
     assert len(vllm["forwards"]) == 12
     assert vllm["backwards"] == vllm["forwards"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"hidden_size": 8}, "cannot load .*; check that its files are complete and of one model"),
+        ({"model_type": "alien"}, "cannot load .*ValueError.*alien"),
+    ],
+)
+def test_files_of_different_models_are_refused_in_one_sentence(
+    change: dict[str, object], said: str, tmp_path: Path
+) -> None:
+    folder = write_tiny_model(tmp_path / "mixed")
+    config = folder / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | change))
+    with pytest.raises(UserError, match=said) as refused:
+        load_engine("transformers", folder, {"dtype": "float32", "max_model_len": 64})
+    assert "\n" not in str(refused.value)

@@ -1,6 +1,7 @@
 """A real SLURM cluster of virtual nodes with simulated GPUs, on this machine."""
 
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -66,7 +67,7 @@ class Cluster:
         subprocess.run([SLURM_UP, command, self.folder, *rest], check=True, env=self.environment)
 
     def jobs(self, folder: Path) -> list[dict[str, str]]:
-        """Return the accounting of all jobs of a project by start, of requeued ones each run."""
+        """Return the accounting of all jobs of a project's rules by start, each of their runs."""
         fields = [
             "Start",
             "JobID",
@@ -81,7 +82,7 @@ class Cluster:
         rows = [
             dict(zip(fields, line.split("|"), strict=True)) for line in sorted(said.splitlines())
         ]
-        return [row for row in rows if row["WorkDir"] == str(folder)]
+        return [row for row in rows if row["WorkDir"] == str(folder) and row["Comment"]]
 
     def running(self, folder: Path, model: str) -> str | None:
         """Return the id of the job that sweeps a model now, from the queue."""
@@ -106,6 +107,14 @@ class Cluster:
                 text=True,
                 start_new_session=True,
             )
+
+    def run_as_job(self, folder: Path, *arguments: str) -> int:
+        """Run the study by a driver that is a job itself, as docs/slurm.md says."""
+        command = [SNAKEMAKE, *arguments, "--profile", "slurm", *HASTE, *CORES]
+        wrapped = shlex.join([*map(str, command), "--configfile", "study.yaml"])
+        job = ["sbatch", "--wait", "-p", "cpu", "-c", "8", "--mem=8000", "-o", "run.log"]
+        done = subprocess.run([*job, "--wrap", wrapped], cwd=folder, env=self.environment)
+        return done.returncode
 
     def run(self, folder: Path, *arguments: str, **extra: str) -> int:
         """Run the study in a project to its end and return the exit code."""

@@ -95,7 +95,7 @@ def test_demo_grid_is_swept_and_then_judged_by_one_job_each_with_the_gpus_of_its
     assert (folder / "results" / "tables" / "rates.csv").is_file()
 
     add_served_judge(folder)
-    assert cluster.run(folder, "--until", "judge") == 0, (folder / "run.log").read_text()
+    assert cluster.run_as_job(folder, "--until", "judge") == 0, (folder / "run.log").read_text()
     job = cluster.jobs(folder)[1]
     check_job(job, "rule_serve_judge_wildcards_smollm2-135m", n_gpus=1)
     assert asked_and_loads(folder) == (3, 1)  # two cells, and the turns planted in their dataset

@@ -19,6 +19,7 @@ from userturn.models.fetch import check_source, folder_at_hand
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
+from userturn.storage.atomic_files import read_identity
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
 
@@ -155,7 +156,7 @@ def _first_prompt(grid: Grid, model: str) -> str:
 def _first_messages(grid: Grid) -> list[Message]:
     for dataset in grid.datasets:
         path = grid.dataset_path(dataset)
-        if path.is_file():
+        if read_identity(path) is not None:
             return list(pl.read_parquet(path, columns=["messages"], n_rows=1)["messages"][0])
     return [EXAMPLE[0]]
 

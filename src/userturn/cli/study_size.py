@@ -8,6 +8,7 @@ import polars as pl
 
 from userturn.datasets.messages import Message
 from userturn.datasets.prepare import items_table
+from userturn.storage.atomic_files import read_identity
 from userturn.study.grid import Grid
 
 CHARACTERS_PER_TOKEN = 4
@@ -30,7 +31,7 @@ def dataset_size(grid: Grid, dataset: str) -> Size:
         UserError: its local file cannot be prepared.
     """
     settings, path = grid.prepared_datasets[dataset], grid.dataset_path(dataset)
-    if path.is_file():
+    if read_identity(path) is not None:  # whole, and ours
         conversations = pl.read_parquet(path, columns=["messages"])["messages"].to_list()
         n_items, n_characters = _lengths(conversations)
     elif "hub" not in settings:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from userturn.disk_space import is_full_disk
 from userturn.errors import UserError
 from userturn.models.completion import Engine
 from userturn.models.transformers import load_transformers
@@ -22,7 +23,7 @@ def load_engine(name: str, folder: Path, settings: Mapping[str, Any]) -> Engine:
     """Return the engine of that name with one model loaded.
 
     Raises:
-        UserError: the engine is not installed, or the weights are damaged.
+        UserError: the engine is not installed, or cannot load the model.
     """
     check_weight_files(folder)
     try:
@@ -31,4 +32,12 @@ def load_engine(name: str, folder: Path, settings: Mapping[str, Any]) -> Engine:
         raise UserError(
             f"engine '{name}' needs the package '{error.name}', which is not installed; "
             "run `make setup`, or set `engine: transformers` in the config"
+        ) from error
+    except (OSError, ValueError, RuntimeError, LookupError) as error:
+        if is_full_disk(error) or getattr(error, "errno", None):
+            raise
+        said = next(iter(str(error).splitlines()), "")
+        raise UserError(
+            f"engine '{name}' cannot load '{folder}' ({type(error).__name__}: {said}); check that "
+            "its files are complete and of one model, and that its GPUs have the memory for it"
         ) from error

@@ -11,6 +11,8 @@ from userturn.prompts.chat_template import Template
 from userturn.prompts.tokenize import TemplateError
 from userturn.storage.given_files import given_object, given_text
 
+UNREADABLE = (OSError, ValueError, ImportError, LookupError, AttributeError, TypeError)
+
 
 def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
     """Return the template of a model folder with the choices of the model's entry.
@@ -30,7 +32,7 @@ def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
         tokenizer = AutoTokenizer.from_pretrained(
             folder, trust_remote_code=entry.get("trust_remote_code", False)
         )
-    except (OSError, ValueError, ImportError) as error:
+    except UNREADABLE as error:
         raise TemplateError(
             f"model folder '{folder}' has no tokenizer that transformers can load "
             f"({str(error).splitlines()[0]}); expected tokenizer.json beside config.json"
