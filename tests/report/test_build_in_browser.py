@@ -153,17 +153,14 @@ def test_chart_is_drawn_under_the_policy_and_fills_its_card(tab: Any, uri: str) 
 def test_mark_tells_rate_interval_and_denominator_and_leads_to_its_cell(
     tab: Any, grid: Grid, uri: str
 ) -> None:
-    rates = pl.read_parquet(grid.results / "tables" / "rates.parquet")
-    wanted = ("a-1b", "open", 0.0, "truncate", "heuristic")
-    (row,) = [row for row in rates.iter_rows(named=True) if tuple(row.values())[:5] == wanted]
     draw_chart(tab, uri)
     told = "model: a-1b; dataset: open; temperature: 0; perturbation: truncate"
     mark = tab.locator(f"[role=link][aria-label^='{told}']")
     mark.hover()
-    share, low, high = (f"{100 * row[name]:.1f}" for name in ("estimate", "lower", "upper"))
+    n_scored = rows_of(grid, CELL)["label"].count()
     shown = tab.inner_text("#hover")
-    assert f"{share}% [{low}, {high}]" in shown
-    assert f"{row['n_scored']} of {row['n_turns']} turns" in shown
+    assert rate(grid, ("a-1b", "open", 0.0, "truncate"), "heuristic") in shown
+    assert f"{n_scored} of 60 turns" in shown
     mark.click()
     listed(tab, 60)
     assert tab.evaluate("location.hash") == "#/cell/a-1b/open/t0/truncate"
@@ -181,6 +178,62 @@ def test_marks_are_walked_by_arrow_keys(tab: Any, uri: str) -> None:
     assert tab.is_visible("#hover")
     tab.keyboard.press("Enter")
     tab.wait_for_function("location.hash.startsWith('#/cell/')")
+
+
+def rate(grid: Grid, cell: tuple[str, str, float, str], judge: str) -> str:
+    """Return a cell's rate with its interval as the page writes it."""
+    rates = pl.read_parquet(grid.results / "tables" / "rates.parquet")
+    (row,) = [r for r in rates.iter_rows(named=True) if tuple(r.values())[:5] == (*cell, judge)]
+    share, low, high = (f"{100 * row[name]:.1f}" for name in ("estimate", "lower", "upper"))
+    return f"{share}% [{low}, {high}]"
+
+
+def pick(tab: Any, field: str, name: str) -> None:
+    """Choose one more of a field in the filter bar, by the keyboard alone."""
+    tab.focus(f"#filter [data-field={field}] summary")
+    tab.keyboard.press("Enter")
+    tab.focus(f"#filter [value='{name}']")
+    tab.keyboard.press("Space")
+    tab.keyboard.press("Escape")
+
+
+def test_one_choice_drives_headline_chart_and_tables_and_back_takes_it_back(
+    tab: Any, grid: Grid, uri: str
+) -> None:
+    draw_chart(tab, uri)
+    tab.click("#table-rates summary")
+    tab.get_by_text("48 rows").wait_for()
+    marks = tab.locator("#figure-rates_by_temperature [role=link]")
+    assert marks.count() == 24  # 2 models, 2 datasets, 2 temperatures, 3 perturbations
+    for field, name in [("model", "b-7b"), ("dataset", "open"), ("judge", "second")]:
+        pick(tab, field, name)
+    assert tab.evaluate("location.hash") == "#/?model=b-7b&dataset=open&judge=second"
+    tab.get_by_text("6 of 6 rows that match, of 48").wait_for()
+    tab.wait_for_function("document.querySelectorAll('.chart [role=link]').length === 6")
+    expected = rate(grid, ("b-7b", "open", 0.0, "none"), "second")
+    assert f"{expected} (b-7b · open) of these turns" in tab.inner_text("#sentence")
+    told = "model: b-7b; dataset: open; temperature: 0; perturbation: none; genuine: "
+    label = marks.and_(tab.locator(f"[aria-label^='{told}']")).get_attribute("aria-label")
+    assert label.startswith(told + expected)
+    assert tab.inner_text("#counts").startswith("cells\n6\n")
+    pick(tab, "perturbation", "truncate")
+    expected = rate(grid, ("b-7b", "open", 0.0, "truncate"), "second")
+    assert f"{expected} (b-7b · open) of these turns, after" in tab.inner_text("#sentence")
+    tab.go_back()
+    tab.wait_for_function("document.querySelectorAll('.chart [role=link]').length === 6")
+    tab.click("#clear")
+    tab.wait_for_function("document.querySelectorAll('.chart [role=link]').length === 24")
+    assert tab.noted == []
+
+
+def test_a_name_in_the_legend_is_a_filter(tab: Any, uri: str) -> None:
+    draw_chart(tab, uri)
+    label = tab.locator(".chart .role-legend-label text", has_text="truncate")
+    label.click()
+    tab.wait_for_function("location.hash === '#/?perturbation=truncate'")
+    tab.wait_for_function("document.querySelectorAll('.chart [role=link]').length === 8")
+    label.click()
+    tab.wait_for_function("document.querySelectorAll('.chart [role=link]').length === 24")
 
 
 def test_paper_and_a_page_without_javascript_have_the_picture(

@@ -167,15 +167,16 @@ def write_results(
 def draw_rates(grid: Grid) -> None:
     """Draw the figure of rates by temperature from the table of rates, without chance floors."""
     rates_of = pl.read_parquet(grid.results / "tables" / "rates.parquet")
-    table = rates_of.filter(pl.col("judge") == grid.primary_judge)
-    floors = table.clear().select(
-        *CELL_KEYS, floor="estimate", floor_lower="lower", floor_upper="upper"
-    )
     families = pl.DataFrame({"model": list(grid.models), "family": list(grid.models)})
-    chart = rates_by_temperature(table, floors, families, grid.primary_judge)
+    charts = {}
+    for judge in grid.judges:
+        table = rates_of.filter(pl.col("judge") == judge)
+        floor = {"floor": "estimate", "floor_lower": "lower", "floor_upper": "upper"}
+        floors = table.clear().select(*CELL_KEYS, **floor)
+        charts[judge] = rates_by_temperature(table, floors, families, judge)
     (grid.results / "figures").mkdir()
     paths = [f"{grid.results}/figures/rates_by_temperature{end}" for end in (".vl.json", ".svg")]
-    draw_figure(chart, "made up", paths)
+    draw_figure(charts.pop(grid.primary_judge), "made up", paths, charts)
 
 
 def save(table: pl.DataFrame, path: Path) -> None:

@@ -5,6 +5,7 @@ Each figure is written as Vega-Lite JSON (for tests and the report), SVG and PNG
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from typing import Any
 
 import polars as pl
 
@@ -21,7 +22,7 @@ def draw_figures(
     paths_to_tables: Mapping[str, str],
     paths_to_figures: Mapping[str, Sequence[str]],
 ) -> None:
-    """Draw every figure, from the verdicts of the primary judge.
+    """Draw every figure, from the verdicts of the primary judge; its Vega-Lite has all judges.
 
     Args:
         grid: the study's grid.
@@ -29,14 +30,18 @@ def draw_figures(
         paths_to_tables: path by the table's name.
         paths_to_figures: by the figure's name, paths of Vega-Lite, SVG and PNG.
     """
-    judge = grid.primary_judge
     tables = {name: read_joined(path) for name, path in paths_to_tables.items()}
-    shown = {
-        name: table.filter(pl.col("judge") == judge) if "judge" in table.columns else table
-        for name, table in tables.items()
-    }
-    said = warning(tables["judge_card"], grid, judge)
     for name, paths in paths_to_figures.items():
-        draw = getattr(import_module(f"userturn.figures.{name}"), name)
-        chart = draw(*(shown[table] for table in FIGURES[name].tables), shown["families"], judge)
-        save(warned(chart, said), identity, map(str, paths))
+        charts = {judge: _chart(name, tables, grid, judge) for judge in grid.judges}
+        chart = charts.pop(grid.primary_judge)
+        save(chart, identity, map(str, paths), charts)
+
+
+def _chart(name: str, tables: Mapping[str, pl.DataFrame], grid: Grid, judge: str) -> Any:
+    """Return a figure of one judge's verdicts."""
+    shown = [
+        table.filter(pl.col("judge") == judge) if "judge" in table.columns else table
+        for table in (tables[used] for used in (*FIGURES[name].tables, "families"))
+    ]
+    chart = getattr(import_module(f"userturn.figures.{name}"), name)(*shown, judge)
+    return warned(chart, warning(tables["judge_card"], grid, judge))

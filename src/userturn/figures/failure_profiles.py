@@ -48,6 +48,7 @@ def failure_profiles(profiles: pl.DataFrame, families: pl.DataFrame, judge: str)
         return note(NOTHING)
     told = {"share": in_percent(), "of": out_of("n_positive", "n_scored", "scored turns")}
     table = rows.with_columns(pl.col("dataset").replace(ALL, ALL_DATASETS), **told)
+    table = table.select(*SHOWN, "family", "estimate", "lower", "upper")
     labels = sorted(table["label"].unique(), key=lambda label: (label != GENUINE, label))
     header = alt.Header(labelFontSize=10, labelExpr=IN_WORDS)
     chart = _bars(table, families).facet(

@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +98,15 @@ def conditions_in(table: pl.DataFrame, field: str) -> list[str]:
     return sorted(table[field].unique().to_list(), key=lambda name: (name != PLAIN, name))
 
 
-def save(chart: Any, identity: str, paths: Iterable[str]) -> None:
-    """Write a chart in the format that each path ends in; Vega-Lite JSON has the identity."""
-    chart = chart.properties(usermeta={"artifact": artifact(identity)})
+def save(
+    chart: Any, identity: str, paths: Iterable[str], others: Mapping[str, Any] | None = None
+) -> None:
+    """Write a chart in the format that each path ends in.
+
+    Vega-Lite JSON has the identity, and the charts of other judges under `judges`.
+    """
+    judges = {judge: other.to_dict() for judge, other in (others or {}).items()}
+    chart = chart.properties(usermeta={"artifact": artifact(identity), "judges": judges})
     for path in map(Path, paths):
         with written_whole(path) as temporary:
             chart.save(str(temporary), **FORMATS[path.suffix])

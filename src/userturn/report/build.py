@@ -32,8 +32,8 @@ from userturn.tables.make_tables import Tables
 
 # In this order: each uses definitions of those before it.
 SCRIPTS = [
-    "page", "data", "difference", "summary", "charts", "tables", "grid", "filters", "pairs",
-    "reading", "cell", "likelihood", "turn", "examples", "search", "routes",
+    "page", "data", "difference", "summary", "charts", "tables", "choice", "grid", "filters",
+    "pairs", "reading", "cell", "likelihood", "turn", "examples", "search", "routes",
 ]  # fmt: skip
 STYLES = ["report.css", "reading.css"]
 
@@ -137,12 +137,23 @@ def warned(grid: Grid, judge: str, tables: Tables) -> str | None:
     return None if card is None else warning(card, grid, judge)
 
 
+def headlines(grid: Grid, models: Sequence[str], tables: Tables) -> dict[str, Any]:
+    """Return the main numbers by each judge, under each perturbation."""
+    return {
+        judge: {
+            kind: headline(tables, judge, models, kind) | {"warning": warned(grid, judge, tables)}
+            for kind in grid.perturbations
+        }
+        for judge in grid.judges
+    }
+
+
 def contents(grid: Grid, judge: str, rubric: Rubric, tables: Tables) -> dict[str, Any]:
     """Return the page's data about a study, except its figures, tables and turns."""
     models = models_in_order(grid, tables)
     return {
         **laid_out(grid, judge, models, rubric),
-        "headline": headline(tables, judge, models) | {"warning": warned(grid, judge, tables)},
+        "headlines": headlines(grid, models, tables),
         "rates": rates_of_cells(grid, tables),
     }
 

@@ -21,13 +21,16 @@ def _of_judge(tables: Tables, name: str, judge: str) -> pl.DataFrame:
     return table.filter(pl.col("judge") == judge)
 
 
-def rates_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[dict[str, Any]]:
-    """Return each model's unperturbed rates over all datasets, by temperature, and its accuracy.
+def rates_of_models(
+    tables: Tables, judge: str, models: Sequence[str], perturbation: str = PLAIN
+) -> list[dict[str, Any]]:
+    """Return each model's rates over all datasets, by temperature, and its accuracy.
 
     Returns:
         `model`; `rates`: by rising temperature, `temperature` and the columns of a rate;
         `accuracy` and, over the same items, `followup` at the lowest temperature: the means over
-        the graded datasets with their limits, or None. Empty without pooled rates.
+        the graded datasets with their limits, or None, also under a perturbation. Empty without
+        pooled rates.
     """
     pooled = _of_judge(tables, "pooled_rates", judge)
     if pooled.is_empty():
@@ -35,12 +38,12 @@ def rates_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[d
     rates = pooled.filter(
         pl.col("scope") == "model",
         pl.col("average") == "micro",
-        pl.col("perturbation") == PLAIN,
+        pl.col("perturbation") == perturbation,
         pl.col("temperature").is_not_null(),
     ).sort("temperature")
     graded = _of_judge(tables, "decoupling", judge)
     if graded.height:
-        graded = graded.filter(pl.col("dataset") == ALL).sort("temperature")
+        graded = graded.filter(pl.col("dataset") == ALL, perturbation == PLAIN).sort("temperature")
     rows = []
     for model in models:
         of_model = rates.filter(pl.col("model") == model).select("temperature", *RATE_SHOWN)
@@ -72,8 +75,10 @@ def evidence_for_judge(tables: Tables, judge: str) -> dict[str, Any]:
     return {"card": card.to_dicts(), "weakest": next(iter(controls.to_dicts()), None)}
 
 
-def floors_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[dict[str, Any]]:
-    """Return each model's chance floors of unperturbed turns over all datasets, by temperature.
+def floors_of_models(
+    tables: Tables, judge: str, models: Sequence[str], perturbation: str = PLAIN
+) -> list[dict[str, Any]]:
+    """Return each model's chance floors of turns over all datasets, by temperature.
 
     Returns:
         `model`, `temperature`, `n_scored`, and `floor` and `difference` with their limits.
@@ -82,13 +87,17 @@ def floors_of_models(tables: Tables, judge: str, models: Sequence[str]) -> list[
     if floors.is_empty():
         return []
     shown = floors.filter(
-        pl.col("dataset") == ALL, pl.col("perturbation") == PLAIN, pl.col("floor").is_not_null()
+        pl.col("dataset") == ALL,
+        pl.col("perturbation") == perturbation,
+        pl.col("floor").is_not_null(),
     ).select("model", "temperature", "n_scored", *FLOOR)
     order = {model: place for place, model in enumerate(models)}
     return sorted(shown.to_dicts(), key=lambda row: (order[row["model"]], row["temperature"]))
 
 
-def corrected_of_models(tables: Tables, judge: str) -> list[dict[str, Any]]:
+def corrected_of_models(
+    tables: Tables, judge: str, perturbation: str = PLAIN
+) -> list[dict[str, Any]]:
     """Return each model's rate corrected by people's labels, by temperature; none without labels.
 
     Returns:
@@ -97,7 +106,9 @@ def corrected_of_models(tables: Tables, judge: str) -> list[dict[str, Any]]:
     corrected = _of_judge(tables, "corrected_rates", judge)
     if corrected.is_empty():
         return []
-    of_models = (pl.col("scope") == "model and temperature") & (pl.col("perturbation") == PLAIN)
+    of_models = (pl.col("scope") == "model and temperature") & (
+        pl.col("perturbation") == perturbation
+    )
     shown = corrected.filter(of_models, pl.col("estimate").is_not_null())
     return shown.select("model", "temperature", "n_labelled", *LIMITS).to_dicts()
 
@@ -125,13 +136,16 @@ def answers_cut(tables: Tables) -> dict[str, int] | None:
     return {"n": int(accuracy["n_items"].sum()), "n_cut": int(accuracy["n_answers_cut"].sum())}
 
 
-def headline(tables: Tables, judge: str, models: Sequence[str]) -> dict[str, Any]:
+def headline(
+    tables: Tables, judge: str, models: Sequence[str], perturbation: str = PLAIN
+) -> dict[str, Any]:
     """Return the numbers at the beginning of the report.
 
     Args:
         tables: tables by name; missing ones leave their part empty.
         judge: the judge whose verdicts count.
         models: the models in the order in which they are shown.
+        perturbation: that of the turns.
 
     Returns:
         `counts` of turns over all cells; `answers` and how many were cut; `models` by
@@ -140,13 +154,13 @@ def headline(tables: Tables, judge: str, models: Sequence[str]) -> dict[str, Any
     """
     rates = _of_judge(tables, "rates", judge)
     counts = {name: int(rates[name].sum()) for name in COUNTS} if rates.height else None
-    of_models = rates_of_models(tables, judge, models)
+    of_models = rates_of_models(tables, judge, models, perturbation)
     return {
         "counts": counts,
         "answers": answers_cut(tables),
         "models": of_models,
-        "floors": floors_of_models(tables, judge, models),
-        "corrected": corrected_of_models(tables, judge),
+        "floors": floors_of_models(tables, judge, models, perturbation),
+        "corrected": corrected_of_models(tables, judge, perturbation),
         "identified": identified_of_models(tables),
         **evidence_for_judge(tables, judge),
     }

@@ -63,6 +63,23 @@ async function fill(view, place, width, nPanels) {
   await view.resize().runAsync();
 }
 
+// The chart of what is chosen: by the judge, with held values that are chosen, and the rows that fit.
+function asChosen(original) {
+  const chart = structuredClone(original.usermeta?.judges?.[judgeShown()] ?? original);
+  const held = new Map((chart.params ?? []).map((param) => [param.name, param]));
+  for (const [field, param] of held) if (chosen[field]?.length) param.value = typeof param.value === "number" ? Number(chosen[field][0]) : chosen[field][0];
+  const asked = Object.keys(chosen).filter((field) => !held.has(field));
+  for (const [name, rows] of Object.entries(chart.datasets)) chart.datasets[name] = rows.filter((row) => asked.every((field) => row[field] === null || row[field] === undefined || isChosen(field, row[field])));
+  return chart;
+}
+
+// A name in a legend is a filter: of perturbations, or of the models of a family; a second click takes it back.
+function chooseByLegend(value, rows) {
+  const field = study.perturbations.includes(value) ? "perturbation" : "model";
+  const names = field === "perturbation" ? [value] : study.models.filter((model) => rows.some((row) => row.model === model && (row.family === value || model === value)));
+  if (names.length) choose(field, names.join() === chosen[field].join() ? [] : names);
+}
+
 // Where a mark leads: to its cell, or to the cells of its model.
 function placeOf({ model, dataset, temperature, perturbation, judge }) {
   const cell = cellByPath.get([model, dataset, `t${temperature}`, perturbation].join("/"));
@@ -127,18 +144,25 @@ async function drawChart(figure, name) {
   const [embed, original] = await Promise.all([readFile("charts"), readFile(`figure-${name}`)]);
   figure.classList.add("drawn");
   place.hidden = false;
-  if (!original.title) { // a sentence instead of a figure
-    place.replaceChildren(make("p", { class: "soft" }, rowsOf(original)[0].note));
+  const wanted = asChosen(original);
+  const rows = rowsOf(wanted);
+  const held = (wanted.params ?? []).map(({ name, value }) => `${name} ${words(value)}`);
+  figure.querySelector("h3").replaceChildren(wanted.title?.text ?? "", " ", make("small", null, [`judge ${judgeShown()}`, ...held].join(", ")));
+  if (!wanted.title || !rows.length) { // a sentence instead of a figure
+    place.replaceChildren(make("p", { class: "soft" }, rows[0]?.note ?? "Nothing in this figure fits the filter."));
     return;
   }
-  figure.querySelector("h3").textContent = original.title.text;
   const style = getComputedStyle(place);
   const width = place.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
-  const [chart, nPanels] = laidOut(structuredClone(original), width);
+  const [chart, nPanels] = laidOut(wanted, width);
   const { view } = await embed(place, chart, { ...OPTIONS, tooltip: (handler, event, item, told) => showHover(told || null, event.clientX, event.clientY) });
   await fill(view, place, width, nPanels);
-  view.addEventListener("click", (event, item) => { if (item?.datum) open(item.datum); });
-  place.querySelector("svg").setAttribute("aria-label", original.title.text);
+  place.onclick = ({ target }) => {
+    const { datum, mark } = target.__data__ ?? {};
+    if (mark?.role?.startsWith("legend")) chooseByLegend(datum.value, rowsOf(original));
+    else if (datum) open(datum);
+  };
+  place.querySelector("svg").setAttribute("aria-label", figure.querySelector("h3").textContent);
   walkable(place);
 }
 
@@ -152,13 +176,21 @@ async function tryToDraw(figure, name) {
   }
 }
 
+const begun = new Set(); // figures that came into view
+
+function redrawCharts() {
+  for (const name of isFiltered() ? study.charts : begun) tryToDraw(at(`figure-${name}`), name);
+}
+
 function showFigures() {
   if (!document.querySelector("#figures figure")) at("figures").append(make("p", { class: "soft" }, "This study has no figures."));
   const seen = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
       if (!isIntersecting) continue;
       seen.unobserve(target);
-      tryToDraw(target, target.id.slice("figure-".length));
+      const name = target.id.slice("figure-".length);
+      if (!begun.has(name)) tryToDraw(target, name);
+      begun.add(name);
     }
   }, { rootMargin: "400px" });
   for (const name of study.charts) {

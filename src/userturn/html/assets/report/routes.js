@@ -41,7 +41,7 @@ function showReport(part) {
   showExamples();
   const target = part ? at(`part-${part}`) : null;
   if (target) target.scrollIntoView();
-  else if (shown.key !== null) window.scrollTo(0, 0);
+  else if (shown.key !== null && shown.key !== "") window.scrollTo(0, 0);
 }
 
 // An entry of the history that was shown before is shown again where the reader left it.
@@ -61,6 +61,7 @@ async function route() {
   const current = isReport ? "report" : ["search", "differ", "likelihood"].includes(parts[0]) ? parts[0] : "grid";
   for (const link of document.querySelectorAll("nav [data-part]")) link.toggleAttribute("aria-current", link.dataset.part === current);
   if (parts[0] === "main") at("main").focus();
+  if (isReport) showChoice(query);
   if (key !== shown.key) {
     shown.view?.leave?.();
     const first = shown.key === null;

@@ -1,23 +1,44 @@
-// The report itself: headline, models, the judge's worth, figures, labels.
-const { headline } = study;
+// The report itself: headline, models, the judge's worth, labels; of what the filter bar has chosen.
+let headline; // of the chosen judge and perturbation
+
+// Rates over all datasets as the tables have them, or those of each chosen dataset: nothing is pooled here.
+function modelsShown() {
+  const models = chosenOr("model", study.models);
+  const atChosen = (rates) => rates.filter((rate) => isChosen("temperature", rate.temperature));
+  if (!chosen.dataset.length) return headline.models.filter(({ model }) => models.includes(model)).map((row) => ({ ...row, name: row.model, rates: atChosen(row.rates) }));
+  const judge = study.judges.indexOf(judgeShown());
+  return models.flatMap((model) => chosen.dataset.map((dataset) => ({
+    model, dataset, name: `${model} · ${dataset}`, accuracy: null, followup: null,
+    rates: atChosen(study.temperatures.map((t) => rateOfCell(cellByPath.get([model, dataset, `t${t}`, perturbationShown()].join("/")), judge)).filter(Boolean)),
+  })));
+}
+
+function rateOfCell(cell, judge) {
+  const found = cell?.rates[judge];
+  if (!found) return null;
+  const [estimate, lower, upper] = found;
+  return { temperature: Number(cell.temperature), estimate, lower, upper, n_scored: total(cell.counts[judge]), n_turns: cell.n };
+}
 
 function showSentence() {
-  const measured = headline.models.filter((row) => row.rates.some((rate) => rate.estimate !== null));
+  const measured = modelsShown().filter((row) => row.rates.some((rate) => rate.estimate !== null));
   if (!measured.length) {
-    at("sentence").textContent = "The table of pooled rates is missing, so there is no headline rate; the explorer shows every cell.";
+    at("sentence").textContent = headline.models.length ? "No chosen cell has a rate." : "The table of pooled rates is missing, so there is no headline rate; the explorer shows every cell.";
     return;
   }
   const rateAt = (row, end) => row.rates.filter((rate) => rate.estimate !== null).at(end);
   const told = [0, -1].map((end) => {
-    const rates = measured.map((row) => ({ model: row.model, ...rateAt(row, end) }));
-    const name = (rate) => `${percent(rate.estimate)} ${interval(rate.lower, rate.upper)} (${rate.model})`;
+    const rates = measured.map((row) => ({ name: row.name, ...rateAt(row, end) }));
+    const name = (rate) => `${percent(rate.estimate)} ${interval(rate.lower, rate.upper)} (${rate.name})`;
     const lowest = [...rates].sort((a, b) => a.estimate - b.estimate)[0];
     return [lowest.temperature, range(rates, name, (rate) => rate.estimate)];
   });
-  const first = `At temperature ${told[0][0]}, ${told[0][1]} of these turns are genuine follow-ups, according to the judge ${study.judge}.`;
+  const first = `At temperature ${told[0][0]}, ${told[0][1]} of these turns${changedBy()} are genuine follow-ups, according to the judge ${judgeShown()}.`;
   const second = told[1][0] === told[0][0] ? "" : ` At temperature ${told[1][0]}: ${told[1][1]}.`;
   at("sentence").textContent = [first + second, correctedSentence(told[0][0]), floorSentence(measured, told[0][0]), ceilingSentence()].filter(Boolean).join(" ");
 }
+
+const changedBy = () => (perturbationShown() === study.perturbations[0] ? "" : `, after an answer changed by “${words(perturbationShown())}”,`);
 
 const range = (rows, text, by) => {
   const sorted = [...rows].sort((a, b) => by(a) - by(b));
@@ -25,7 +46,7 @@ const range = (rows, text, by) => {
 };
 
 function correctedSentence(temperature) {
-  const rows = headline.corrected.filter((row) => row.temperature === temperature);
+  const rows = chosen.dataset.length ? [] : headline.corrected.filter((row) => row.temperature === temperature && isChosen("model", row.model));
   if (!rows.length) return "";
   const text = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} (${row.model}, ${plural(row.n_labelled, "turn")} labelled by people)`;
   return `Corrected by people's labels: ${range(rows, text, (row) => row.estimate)}.`;
@@ -39,37 +60,44 @@ function ceilingSentence() {
 }
 
 function floorSentence(measured, temperature) {
-  const floors = headline.floors.filter((row) => row.temperature === temperature && measured.some(({ model }) => model === row.model));
+  const floors = chosen.dataset.length ? [] : headline.floors.filter((row) => row.temperature === temperature && measured.some(({ model }) => model === row.model));
   if (!floors.length) return "";
   const text = (row) => `${percent(row.floor)} ${interval(row.floor_lower, row.floor_upper)}`;
-  return `Of the same turns after another item's answer, where none can react to it, ${study.judge} calls ${range(floors, text, (row) => row.floor)} genuine: read a rate against this floor, not against zero.`;
+  return `Of the same turns after another item's answer, where none can react to it, ${judgeShown()} calls ${range(floors, text, (row) => row.floor)} genuine: read a rate against this floor, not against zero.`;
 }
 
 function showCounts() {
-  const n = (names, one, many) => [plural(names.length, one, many), names.map(String).join(", ")];
-  const counts = headline.counts;
-  const size = `${n(study.models, "model")[0]}, ${n(study.datasets, "dataset")[0]}, ${n(study.temperatures, "temperature")[0]}, ${n(study.perturbations, "perturbation")[0]}`;
-  const rows = [["cells", whole(cells.length), size]];
+  const kept = cells.filter((cell) => ["model", "dataset", "temperature", "perturbation"].every((field) => isChosen(field, cell[field])));
+  const counts = headline.counts && countsOf(kept);
+  const size = ["model", "dataset", "temperature", "perturbation"].map((field) => plural(new Set(kept.map((cell) => cell[field])).size, field)).join(", ");
+  const rows = [["cells", whole(kept.length), size]];
   if (counts) {
     const lost = `${plural(counts.n_empty, "empty turn", "empty turns")}, ${plural(counts.n_error, "error")}, ${whole(counts.n_unscored)} unscored`;
     rows.push(["user turns", whole(counts.n_turns), lost]);
     rows.push(["coverage", percent(counts.n_scored / counts.n_turns), `${whole(counts.n_scored)} of ${whole(counts.n_turns)} have a verdict`]);
   }
   const answers = headline.answers;
-  if (answers) {
+  if (answers && !chosen.model.length && !chosen.dataset.length) {
     const why = "their user turns react to a truncated answer, even without a perturbation";
     rows.push(["answers", whole(answers.n), answers.n_cut ? `${whole(answers.n_cut)} cut at the token limit: ${why}` : "none cut at the token limit"]);
   }
-  const others = study.judges.filter((judge) => judge !== study.judge);
-  rows.push(["primary judge", study.judge, others.length ? `beside ${others.join(", ")}` : "the only one"]);
+  const others = study.judges.filter((judge) => judge !== judgeShown());
+  rows.push([judgeShown() === study.judge ? "primary judge" : "judge", judgeShown(), others.length ? `beside ${others.join(", ")}` : "the only one"]);
   if (study.private.length) rows.push(["private", plural(study.private.length, "dataset"), `texts of ${study.private.join(", ")} are left out`]);
-  at("counts").append(...rows.map(([name, value, more]) => make("div", null, make("dt", null, name), make("dd", { class: "value" }, value), make("dd", { class: "soft" }, more))));
+  at("counts").replaceChildren(...rows.map(([name, value, more]) => make("div", null, make("dt", null, name), make("dd", { class: "value" }, value), make("dd", { class: "soft" }, more))));
+}
+
+function countsOf(kept) {
+  const judge = study.judges.indexOf(judgeShown());
+  const n_turns = total(kept.map((cell) => cell.n));
+  const n_scored = total(kept.map((cell) => total(cell.counts[judge])));
+  return { n_turns, n_scored, n_unscored: n_turns - n_scored, n_empty: total(kept.map((cell) => cell.outcomes[1])), n_error: total(kept.map((cell) => cell.outcomes[2])) };
 }
 
 const floorOf = (model, temperature) => headline.floors.find((row) => row.model === model && row.temperature === temperature);
 
-function floorText(model, rate) {
-  const floor = rate && floorOf(model, rate.temperature);
+function floorText({ model, dataset }, rate) {
+  const floor = rate && !dataset && floorOf(model, rate.temperature);
   if (!floor) return [];
   const change = `${floor.difference > 0 ? "+" : ""}${(100 * floor.difference).toFixed(1)} ${interval(floor.lower, floor.upper)}`;
   return [`floor ${percent(floor.floor)} ${interval(floor.floor_lower, floor.floor_upper)}`, `above it ${change}`].map((text) => make("small", null, text));
@@ -83,38 +111,41 @@ function mark(rate, top, kind) {
   return [make("i", { class: `range ${kind}`, ...place }), make("i", { class: `dot ${kind}`, ...place })];
 }
 
-function identifiedBy(model) {
-  const rows = headline.identified.filter((row) => row.model === model);
+function identifiedBy({ model, dataset }) {
+  const rows = headline.identified.filter((row) => row.model === model && (!dataset || row.dataset === dataset));
   return rows.map((row) => [percent(row.estimate), make("small", null, `${interval(row.lower, row.upper)} of ${whole(row.n_scored)}`), make("small", null, `${row.dataset}, chance ${percent(row.chance, 0)}`)]).flat();
 }
 
 function showModels() {
-  const rows = headline.models;
+  const rows = modelsShown();
+  at("models").replaceChildren();
   if (!rows.length) {
-    at("rates-about").textContent = "The table of pooled rates is missing.";
+    at("rates-about").textContent = headline.models.length ? "No chosen cell has a rate." : "The table of pooled rates is missing.";
     return;
   }
   const all = rows.flatMap((row) => row.rates.map((rate) => rate.upper ?? 0));
   const top = Math.min(1, Math.max(0.05, Math.ceil(Math.max(...all) * 20) / 20));
-  const ends = rows[0].rates.length ? [rows[0].rates[0].temperature, rows[0].rates.at(-1).temperature] : [];
+  const longest = rows.map((row) => row.rates).sort((a, b) => b.length - a.length)[0];
+  const ends = longest.length ? [longest[0].temperature, longest.at(-1).temperature] : [];
   const several = ends[0] !== ends[1];
   const graded = rows.some((row) => row.accuracy);
-  at("rates-about").textContent = `Unperturbed turns over all datasets, by ${study.judge}, with 95% intervals. `
-    + (headline.floors.length ? "Floor: the share called genuine of the same turns after another item's answer. " : "")
+  const what = changedBy() ? `Turns after an answer changed by “${words(perturbationShown())}”` : "Unperturbed turns";
+  at("rates-about").textContent = `${what} ${chosen.dataset.length ? "of each chosen dataset" : "over all datasets"}, by ${judgeShown()}, with 95% intervals. `
+    + (headline.floors.length && !chosen.dataset.length ? "Floor: the share called genuine of the same turns after another item's answer. " : "")
     + (several ? `Filled: temperature ${ends[0]}; open: temperature ${ends[1]}.` : `Temperature ${ends[0]}.`)
     + (headline.identified.length ? " Human follow-ups: the share that the model finds likelier after their own answer than after others; it needs no judge." : "")
     + (graded ? ` Last two columns: accuracy and, on the same items, genuine follow-ups at temperature ${ends[0]}, both as the mean over the graded datasets.` : "");
   const head = make("tr", null, ["model", `t = ${ends[0]}`, several ? `t = ${ends[1]}` : null, null, "scored", headline.identified.length ? "human follow-ups" : null, graded ? "accuracy" : null, graded ? "genuine, same items" : null].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
   const body = rows.map((row) => {
-    const [low, high] = [row.rates[0], row.rates.at(-1)];
+    const [low, high] = ends.map((end) => row.rates.find((rate) => rate.temperature === end));
     const limits = (found) => make("td", { class: "number" }, found ? percent(found[0]) : DASH, make("small", null, found ? interval(found[1], found[2]) : ""));
-    const told = (rate) => make("td", { class: "number" }, percent(rate?.estimate), make("small", null, rate ? interval(rate.lower, rate.upper) : ""), floorText(row.model, rate));
+    const told = (rate) => make("td", { class: "number" }, percent(rate?.estimate), make("small", null, rate ? interval(rate.lower, rate.upper) : ""), floorText(row, rate));
     const nScored = total(row.rates.map((rate) => rate.n_scored));
     const nTurns = total(row.rates.map((rate) => rate.n_turns));
-    return make("tr", null, make("th", { scope: "row" }, make("a", { href: address(["grid"], { model: row.model }) }, row.model)), told(low), several ? told(high) : null,
+    return make("tr", null, make("th", { scope: "row" }, make("a", { href: address(["grid"], { model: row.model, dataset: row.dataset }) }, row.name)), told(low), several ? told(high) : null,
       make("td", { class: "plot", "aria-hidden": "true" }, make("div", { class: "track" }, several ? mark(high, top, "open") : [], mark(low, top, "filled"))),
       make("td", { class: "number" }, whole(nScored), make("small", null, `of ${whole(nTurns)}`)),
-      headline.identified.length ? make("td", { class: "number" }, identifiedBy(row.model)) : null,
+      headline.identified.length ? make("td", { class: "number" }, identifiedBy(row)) : null,
       graded ? limits(row.accuracy) : null, graded ? limits(row.followup) : null);
   });
   at("models").append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rates of each model, as a table" }, make("table", { class: "models" }, make("thead", null, head), make("tbody", null, body))));
@@ -149,7 +180,7 @@ function showWorth() {
   const texts = Object.keys(SOURCES).map(ofCard).filter((text) => text);
   if (weakest) texts.push(`The planted failure that it misses most is “${words(weakest.control)}”: it catches ${percent(weakest.estimate)} ${interval(weakest.lower, weakest.upper)} of ${whole(weakest.n_scored)}.`);
   if (!texts.length) texts.push("No turn of a known kind has a verdict, so nothing is known about the judge.");
-  at("worth").append(...texts.map((text) => make("p", null, text)));
+  at("worth").replaceChildren(...texts.map((text) => make("p", null, text)));
 }
 
 function showLabels() {
@@ -164,4 +195,10 @@ function showMade() {
   at("made").append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Models, datasets and judges, as a table" }, make("table", { class: "data" }, make("thead", null, head), make("tbody", null, rows))));
 }
 
-for (const show of [showWarning, showSentence, showCounts, showModels, showWorth, showMade, showLabels]) show();
+function showHeadline() {
+  headline = study.headlines[judgeShown()][perturbationShown()];
+  for (const show of [showWarning, showSentence, showCounts, showModels, showWorth]) show();
+}
+
+showMade();
+showLabels();

@@ -33,6 +33,8 @@ function chosenRows(rows, columns, text) {
   return rows.filter((row) => hasWords(sought, named.map((i) => words(row[i][0] ?? "").toLowerCase())));
 }
 
+const redrawn = new Set(); // what shows the rows of a table that was opened, again after another choice
+
 function dataTable({ name, title, columns }, rows) {
   const state = { column: null, falls: false, sought: "", most: ROWS_AT_ONCE };
   const body = make("tbody");
@@ -40,11 +42,12 @@ function dataTable({ name, title, columns }, rows) {
   const more = make("button", { type: "button", click: () => { state.most += ROWS_AT_ONCE; show(); } }, `Show ${ROWS_AT_ONCE} more rows`);
   const isText = (i) => columns[i][1] === "text";
   function show() {
-    const chosen = inOrder(chosenRows(rows, columns, state.sought), state.column, state.falls);
-    body.replaceChildren(...chosen.slice(0, state.most).map((values) => make("tr", null, values.map((value, i) => make("td", { class: isText(i) ? "text" : "number" }, KINDS[columns[i][1]](value))))));
-    const n = Math.min(state.most, chosen.length);
-    told.textContent = n === rows.length ? "" : `${whole(n)} of ${plural(chosen.length, "row")}${chosen.length < rows.length ? ` that match, of ${whole(rows.length)}` : ""}`;
-    more.hidden = n === chosen.length;
+    const kept = keptByBar(rows, columns);
+    const found = inOrder(chosenRows(kept, columns, state.sought), state.column, state.falls);
+    body.replaceChildren(...found.slice(0, state.most).map((values) => make("tr", null, values.map((value, i) => make("td", { class: isText(i) ? "text" : "number" }, KINDS[columns[i][1]](value))))));
+    const n = Math.min(state.most, found.length);
+    told.textContent = n === rows.length ? "" : `${whole(n)} of ${plural(found.length, "row")}${found.length < rows.length ? ` that match, of ${whole(rows.length)}` : ""}`;
+    more.hidden = n === found.length;
   }
   function sortBy(i, heading) {
     state.falls = state.column === i && !state.falls;
@@ -57,7 +60,8 @@ function dataTable({ name, title, columns }, rows) {
     make("button", { type: "button", click: (event) => sortBy(i, event.currentTarget.closest("th")) }, heading))));
   const filter = make("label", { class: "choice" }, make("span", null, "Only rows with"), make("input", { type: "search", name: `filter-${name}`, input: (event) => { state.sought = event.target.value; show(); } }));
   show();
-  return [rows.length > 10 ? make("div", { class: "controls" }, filter, told) : null,
+  redrawn.add(show);
+  return [make("div", { class: "controls" }, rows.length > 10 ? filter : null, told),
     make("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": title }, make("table", { class: "data" }, make("thead", null, head), body)), more];
 }
 
