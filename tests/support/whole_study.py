@@ -27,11 +27,13 @@ from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid
 from userturn.tables.rates import summary
 
-DATASETS = {"gsm8k": 41, "math500": 27, "ifbench": 21, "healthbench": 19, "coval": 13}
+DATASETS = {"gsm8k": 39, "math500": 25, "ifbench": 21, "healthbench": 19, "coval": 13}
 MODELS = ["qwen3.5-0.8b", "qwen3.5-2b", "qwen3.5-4b", "gpt-oss-20b", "qwen3.5-2b-sft"]
 JUDGES = ("heuristic", "other", "third")
-SCORED = ["qwen3.5-0.8b", "gpt-oss-20b"]  # models whose likelihoods there are
-PERTURBED = {"t0": SCORED}  # by temperature, the models that ran under `truncate`
+SCORED = ["qwen3.5-0.8b", "qwen3.5-2b"]  # models whose likelihoods there are, of one family
+PERTURBED = {
+    "t0": ["qwen3.5-0.8b", "gpt-oss-20b"]
+}  # by temperature, the models that ran under `truncate`
 FILES = {  # where each input of a table lies
     "verdicts": "cells/*/*/*/*/verdicts/*.parquet",
     "user_turns": "cells/*/*/*/*/user_turns.parquet",
@@ -203,7 +205,8 @@ def _scores(turns: pl.DataFrame) -> pl.DataFrame:
         error=pl.when(pl.col("index") % 9 == 0).then(pl.format("reason {}", pl.col("index") % 2)),
     )
     rows = rows.explode("context").with_row_index("place")
-    score = pl.when(pl.col("error").is_null()).then(pl.col("place") * 7919 % 997 / -37)
+    made_up = pl.col("place") * (7919 + pl.col("model").str.len_chars()) % 997 / -37
+    score = pl.when(pl.col("error").is_null()).then(made_up)
     rows = rows.with_columns(logprob=score)
     given = [
         pl.col(name).cast(kind) for name, kind in SCORES_SCHEMA.items() if name in rows.columns

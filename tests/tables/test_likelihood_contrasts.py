@@ -43,6 +43,12 @@ def test_difference_is_over_the_follow_ups_that_both_scored() -> None:
     assert row["lower"] < 2 < row["upper"]
 
 
+def test_small_gains_are_tested_like_large_ones() -> None:
+    made = {"small": [0.0] * 4, "large": [1e-4, 2e-4, 3e-4, 2e-4]}
+    row = row_of(likelihood_contrasts(gains(made), [SIZE]), "gain_answer")
+    assert row["p"] == pytest.approx(2 / 16)
+
+
 def test_turns_of_one_conversation_are_flipped_together() -> None:
     made = gains({"small": [0.0] * 4, "large": [10.0] * 4})
     together = made.with_columns(conversation=pl.col("item").replace({"1": "0", "3": "2"}))

@@ -10,6 +10,7 @@ import polars as pl
 from userturn.config.families import FamilyMember, baselines, families
 from userturn.config.formats import beside_default, in_default
 from userturn.likelihood.gains import turn_gains
+from userturn.stats.arrays import Floats
 from userturn.stats.clustered_means import clustered_mean
 from userturn.stats.multiple_tests import holm
 from userturn.stats.paired import clustered_change
@@ -148,8 +149,14 @@ def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[st
         "mean_condition": both["value"].mean(),
         "mean_difference": both["change"].mean(),
         **_limits(both, sums, pair, UNITS[measure]),
-        "p": sign_flip_p(sums["change"].to_numpy(), np.ones(sums.height)),
+        "p": _p(sums["change"].to_numpy(), UNITS[measure]),
     }
+
+
+def _p(changes: Floats, unit: str) -> float:
+    """Return the exact p; the test rounds to steps made for shares, so gains are scaled to 1."""
+    largest = 0.0 if unit == "share" else float(np.abs(changes).max())
+    return sign_flip_p(changes / largest if largest else changes, np.ones(len(changes)))
 
 
 def _limits(both: pl.DataFrame, sums: pl.DataFrame, pair: Pair, unit: str) -> dict[str, Any]:
