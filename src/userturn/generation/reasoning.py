@@ -10,7 +10,6 @@ from userturn.prompts.answer_form import AnswerForm
 FINAL_CHANNEL = re.compile(r"<\|channel\|>final\b[^<]*(?:<\|constrain\|>\w+)?<\|message\|>")
 END_OF_MESSAGE = re.compile(r"<\|(?:end|return|call)\|>")
 CHANNEL = "<|channel|>"
-OTHER_CHANNEL = re.compile(r"/\w+\n")  # HyperCLOVA X continues "assistant" so before it thinks
 ANY_FORM = AnswerForm()
 
 
@@ -35,10 +34,9 @@ def read_answer(text: str, prompt: str, token_ids: Sequence[int], form: AnswerFo
         form: how this model wraps an answer.
     """
     answer = split_reasoning(text, prompt, form)
-    required = form.required.strip() and form.required
-    if answer.text and required and not text.lstrip().startswith(required):
+    if answer.text and not text.lstrip().startswith(form.first_words):
         reason = (
-            f"the answer does not begin with {required!r}, as this model's chat template "
+            f"the answer does not begin with {form.first_words!r}, as this model's chat template "
             "writes every answer; leave that item out"
         )
         return answer._replace(error=reason)
@@ -89,8 +87,7 @@ def _unwrapped(text: str, form: AnswerForm) -> tuple[str, str | None]:
         before, found, answer = _split(text, begin, form)
         if begin and found:
             return _cut(answer, [end, *ends], form), before.strip() or None
-    is_other_channel = form.required == "\n" and OTHER_CHANNEL.match(text)
-    if form.reasons_first or is_other_channel:
+    if form.reasons_first or form.is_other_channel(text):
         return "", text.strip() or None
     return _cut(text, ends, form), None
 

@@ -37,6 +37,7 @@ THINKING = (
 )
 COMMON = THINKING[:3]  # looked for in every model's answers
 BEHIND_THINKING = {"[BEGIN FINAL RESPONSE]": "[END FINAL RESPONSE]"}  # what ends the answer then
+OTHER_CHANNEL = re.compile(r"/\w+\n")  # HyperCLOVA X continues "assistant" so before it thinks
 NAMES_THINKING = re.compile("think|thought|reason", re.IGNORECASE)
 
 
@@ -61,6 +62,15 @@ class AnswerForm:
     has_special_opening: bool = False
     reasons_first: bool = False
     required: str = ""
+
+    @property
+    def first_words(self) -> str:
+        """Plain words that every answer must begin with; empty for most models."""
+        return self.required if self.required.strip() else ""
+
+    def is_other_channel(self, text: str) -> bool:
+        """Return whether a text goes on in the prompt's line, to name another channel than text."""
+        return self.required == "\n" and OTHER_CHANNEL.match(text) is not None
 
     @classmethod
     def of(cls, description: Mapping[str, Any]) -> "AnswerForm":
