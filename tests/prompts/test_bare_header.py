@@ -15,6 +15,7 @@ BARE = {
     "gemma 3": "<end_of_turn>\n<start_of_turn>user",
     "deepseek vl2": "<｜end▁of▁sentence｜>\n\n<|User|>",
     "zephyr 7b": "</s>\n<|user|>",  # the marker is plain text there
+    "inkbot": "\n<#user#>",
     "solar 10.7b": "### User",
     "orion 14b": "</s>Human",
 }

@@ -7,6 +7,7 @@ import pytest
 from tests.support.chat_formats import all_formats
 from userturn.prompts.chat_template import Template
 from userturn.prompts.template_checks import prove
+from userturn.prompts.tokenize import TemplateError
 
 FORMATS = {one.name: one for one in all_formats()}
 QUESTION = [{"role": "user", "content": "Why?"}]
@@ -48,6 +49,12 @@ def test_prompt_begins_with_the_user_where_the_template_s_own_system_prompt_is_l
 def test_prompt_stays_where_the_template_writes_no_system_prompt(name: str) -> None:
     template = FORMATS[name].made()
     assert without(template).answer_prompt(QUESTION) == template.answer_prompt(QUESTION)
+
+
+def test_template_whose_system_prompt_has_no_beginning_is_refused() -> None:
+    """Hunyuan 3 writes its mode in plain text behind a token, which alone would mean nothing."""
+    with pytest.raises(TemplateError, match="begins and ends"):
+        without(FORMATS["hunyuan 3"].made()).answer_prompt(QUESTION)
 
 
 def test_a_conversation_keeps_the_system_message_that_it_brings() -> None:

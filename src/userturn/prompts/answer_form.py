@@ -21,6 +21,8 @@ WRAPPERS = (
     ("<answer>", "</answer>"),
     ("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
 )
+# Forms that not every template of a vendor names, by a token of that vendor alone: Hunyuan's.
+UNNAMED = {"<|extra_4|>": ("<answer>", "</answer>")}
 # Pairs of texts with which models begin and end their reasoning.
 THINKING = (
     ("<think>", "</think>"),
@@ -115,8 +117,10 @@ def _wrappers(
         # Tokens end the messages of a turn, and the end of sequence ends the turn: the model may
         # think in a message of its own before it begins the answer's.
         yield _from_last_token(template, before, len(before)).strip(), closing
+    unnamed = [pair for token, pair in UNNAMED.items() if token in source]
     for begin, end in WRAPPERS:
-        if begin in source and end in source and begin not in opening:
+        is_named = begin in source and end in source
+        if (is_named or (begin, end) in unnamed) and begin not in opening:
             yield begin, end
     for end in [*([closing] if closing and not opening else []), *ends]:
         yield "", end

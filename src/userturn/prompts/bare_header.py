@@ -10,7 +10,7 @@ from userturn.prompts.tokenize import TemplateError
 if TYPE_CHECKING:
     from userturn.prompts.chat_template import Template
 
-ROLE = re.compile(r"(?:user|human)[|｜>\])]*", re.IGNORECASE)  # also a marker that is no token
+ROLE = re.compile(r"(?:user|human)[|｜#>\])]*", re.IGNORECASE)  # also a marker that is no token
 
 
 def with_bare_header(template: "Template") -> "Template":

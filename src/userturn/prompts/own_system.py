@@ -55,18 +55,27 @@ def own_system(renderer: "Renderer") -> OwnSystem:
     header = _from_the_same_token(encoder, first, between) or _after_ends(
         _shared_end(encoder, first, between), _ends(renderer, after_question)
     )
-    if not header.strip():
-        raise TemplateError(
-            f"{CANNOT}: it writes {question!r} before a first user message and {between!r} before "
-            f"a later one, so that nothing says where its system prompt ends; {LEAVE_OUT}"
-        )
     before = question.removesuffix(header)
     prompt = before.removeprefix(opening)
-    controls = encoder.find(prompt)
+    if not _has_words(encoder, prompt):
+        prompt, opening = "", before
+    # Behind another token than that of a text's beginning, plain text may belong to that token.
+    is_bound = prompt[:1].strip() and not any(map(prompt.startswith, encoder.find(prompt)[:1]))
+    if not header.strip() or (is_bound and opening not in ("", renderer.tokenizer.bos_token)):
+        raise TemplateError(
+            f"{CANNOT}: it writes {question!r} before a first user message and {between!r} before "
+            "a later one, so that nothing says where its system prompt begins and ends; "
+            f"{LEAVE_OUT}"
+        )
+    return OwnSystem(opening, prompt)
+
+
+def _has_words(encoder: Encoder, prompt: str) -> bool:
+    """Return whether a system prompt has more words than the names of its turns' roles."""
+    controls, words = encoder.find(prompt), prompt
     for token in controls:
-        prompt = prompt.replace(token, " ")
-    has_words = len(prompt.split()) > len(controls)  # more than names of roles
-    return OwnSystem(opening, before.removeprefix(opening)) if has_words else OwnSystem(before, "")
+        words = words.replace(token, " ")
+    return len(words.split()) > len(controls)
 
 
 def _opening(encoder: Encoder, first: str, later: str) -> str:
