@@ -71,3 +71,10 @@ def test_lines_fit_the_width_of_a_terminal_and_stay_whole_in_a_pipe() -> None:
         *("  smollm2-135m everyday      24 of", "      30", "", "  short"),
     ]
     assert fitted(text, 0) == text
+
+
+def test_unfinished_study_shows_what_is_there_and_that_it_has_no_report(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    rates = pl.DataFrame({"model": ["a"], "dataset": ["d"]})
+    rates.write_parquet(tmp_path / "tables" / "rates.parquet")
+    assert show_rates(tmp_path).endswith("report: not built yet, run `snakemake`")

@@ -249,6 +249,22 @@ def test_paper_and_a_page_without_javascript_have_the_picture(
     plain.context.close()
 
 
+def test_same_item_stands_side_by_side_over_perturbations_temperatures_and_models(
+    tab: Any, grid: Grid, uri: str
+) -> None:
+    tab.goto(f"{uri}#/turn/{CELL}/open-9/0")
+    tab.click(".beside-all summary")
+    tab.get_by_role("region", name="By model").wait_for()
+    # 3 perturbations, 2 temperatures, 2 models; the turn's own cell is in each
+    assert [t.locator("tbody tr").count() for t in tab.locator(".beside").all()] == [3, 2, 2]
+    assert tab.locator(".beside [aria-current]").count() == 3
+    other = rows_of(grid, "b-7b/open/t0/truncate").row(9, named=True)
+    row = tab.locator(".beside tr:has-text('b-7b')")
+    assert row.locator(".badge").first.inner_text() == other["label"].replace("_", " ")
+    assert row.locator(".text").inner_text() == other["text"]
+    assert tab.noted == []
+
+
 def test_injected_script_would_be_refused_by_the_policy(tab: Any, uri: str) -> None:
     tab.goto(uri)
     tab.evaluate(

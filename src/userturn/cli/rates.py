@@ -95,9 +95,13 @@ def show_rates(
         shown("correlations", format_correlations),
         None if with_cells else "every cell and control: `userturn rates --cells`",
         f"tables: {results / 'tables'}/   figures: {results / 'figures'}/",
-        f"report: {results / 'report' / 'index.html'}",
+        _place_of_report(results / "report" / "index.html"),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _place_of_report(path: Path) -> str:
+    return f"report: {path}" if path.is_file() else "report: not built yet, run `snakemake`"
 
 
 def _read_tables(folder: Path, chosen: Mapping[str, str | None]) -> dict[str, pl.DataFrame]:

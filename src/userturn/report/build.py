@@ -33,7 +33,7 @@ from userturn.tables.make_tables import Tables
 # In this order: each uses definitions of those before it.
 SCRIPTS = [
     "page", "data", "difference", "summary", "charts", "tables", "choice", "grid", "filters",
-    "pairs", "reading", "cell", "likelihood", "turn", "examples", "search", "routes",
+    "pairs", "reading", "cell", "likelihood", "turn", "beside", "examples", "search", "routes",
 ]  # fmt: skip
 STYLES = ["report.css", "reading.css"]
 

@@ -65,7 +65,7 @@ function cellView(cell) {
   return {
     title: nameOf(cell),
     node: make("section", null, crumbs(["Grid", address(["grid"])], [nameOf(cell)]), make("h1", { tabindex: "-1" }, cell.model, make("small", null, `${cell.dataset} · temperature ${cell.temperature} · ${words(cell.perturbation)}`)),
-      make("div", { class: "switches" }, neighbours(cell)), make("div", { class: "judges" }, labelBars(cell, chooseLabel)), cell.isPrivate ? privateNote() : null, form, make("div", { class: "buttons" }, shuffleButton(form, refine)), state, list, pages, exportBar()),
+      make("div", { class: "switches" }, neighbours(cell)), make("div", { class: "judges" }, labelBars(cell, chooseLabel)), cell.isPrivate ? privateNote() : null, form, make("div", { class: "buttons export" }, shuffleButton(refine), exportBar()), state, list, pages),
     async update(query) {
       const mine = ++generation;
       const isStale = () => mine !== generation;

@@ -24,7 +24,7 @@ function inReadingOrder(turns, query) {
 const readingList = async (turns, query) => inReadingOrder(await chosenOf(turns, wantedBy(query)), query);
 
 // A new draw is a new seed in the address.
-function shuffleButton(form, act) {
+function shuffleButton(act) {
   return make("button", { type: "button", click: () => act({ sort: "shuffle", seed: String(1 + Number(parsed()[1].get("seed") ?? "1")) }) }, "Shuffle");
 }
 

@@ -24,7 +24,7 @@ function searchView() {
   const progress = make("progress", { max: "1", value: "0", "aria-label": "Cells searched" });
   const stop = make("button", { type: "button", disabled: true, click: () => { generation += 1; stop.disabled = true; state.textContent += " Stopped."; } }, "Stop");
   const form = make("form", { class: "controls", "aria-label": "What is sought", submit: (event) => { event.preventDefault(); begin(); } },
-    turnControls(true), make("div", { class: "buttons" }, make("button", { type: "submit", class: "main" }, "Search"), stop, shuffleButton(null, (more) => begin(more))));
+    turnControls(true), make("div", { class: "buttons" }, make("button", { type: "submit", class: "main" }, "Search"), stop, shuffleButton(begin)));
 
   // The same search again is no new address.
   function begin(more) {
@@ -75,7 +75,7 @@ function searchView() {
 
   return {
     title: "Search over all cells",
-    node: make("section", null, make("h1", { tabindex: "-1" }, "Search over all cells"), form, make("div", { class: "progress" }, progress, state), list, exportBar(), privateNote()),
+    node: make("section", null, make("h1", { tabindex: "-1" }, "Search over all cells"), form, make("div", { class: "progress" }, progress, state), exportBar(), list, privateNote()),
     async update(query) {
       setForm(form, query);
       if (nothingWanted(wantedBy(query))) {

@@ -52,21 +52,6 @@ async function findTurn(cell, item, sample) {
   return null;
 }
 
-// The same item in the cells that differ from this one in one respect.
-function sameElsewhere(turn, query) {
-  const { model, dataset, temperature, perturbation } = turn.cell;
-  const switches = [
-    ["under", study.perturbations.map((p) => [words(p), [model, dataset, `t${temperature}`, p]])],
-    ["at temperature", study.temperatures.map((t) => [t, [model, dataset, `t${t}`, perturbation]])],
-    ["by model", study.models.map((m) => [m, [m, dataset, `t${temperature}`, perturbation]])],
-  ];
-  return switches.map(([name, places]) => {
-    const found = places.map(([text, path]) => [text, cellByPath.get(path.join("/"))]).filter(([, cell]) => cell);
-    const links = found.map(([text, cell]) => make("a", { href: address(["turn", ...cell.path, turn.item, String(turn.sample)], query), "aria-current": cell === turn.cell ? "true" : null }, text));
-    return found.length > 1 ? make("p", { class: "switch" }, make("span", { class: "soft" }, `the same item ${name}`), links) : null;
-  });
-}
-
 function steps(turn, query) {
   const position = listed.cell === turn.cell || listed.cell === null ? listed.turns.findIndex((t) => t.cell === turn.cell && t.item === turn.item && t.sample === turn.sample) : -1;
   const to = (step) => (position < 0 ? undefined : listed.turns[position + step]);
@@ -87,7 +72,8 @@ async function turnParts(turn, query) {
       prompt && prompt.parts.length ? make("section", null, make("h2", null, "The prompt, as the model saw it"), promptNode(prompt.parts, sought)) : null,
       make("section", { class: "user-turn" }, make("h2", null, "The user turn it wrote"), written),
       turn.tokens.length ? make("section", null, make("h2", null, "How much its own answer helped to expect it"), tokensNode(turn.tokens, turn.gain)) : null,
-      prompt ? make("section", null, make("h2", null, `Perturbation: ${words(turn.cell.perturbation)}`), changeNode(turn, prompt)) : null),
+      prompt ? make("section", null, make("h2", null, `Perturbation: ${words(turn.cell.perturbation)}`), changeNode(turn, prompt)) : null,
+      besideNode(turn, Object.fromEntries(query))),
     make("aside", { "aria-label": "Verdicts on it" },
       make("section", null, make("h2", null, "Judges"), judgesDiffer(turn) ? make("p", { class: "differ" }, "The judges differ.") : null, verdictNodes(turn, sought)),
       make("section", null, make("h2", null, "People"), peopleNodes(turn)),
