@@ -99,15 +99,15 @@ def label_studio_config(rubric: Rubric) -> str:
     )
     for number, name in enumerate(rubric.labels, start=1):
         SubElement(choices, "Choice", value=name, hotkey=str(number))
-    criteria = [f"{name}: {described(label)}" for name, label in rubric.labels.items()]
-    for text in (*criteria, rubric.rules, note_on_ours(rubric), *GUIDE):
-        if text:
-            SubElement(view, "Header", value=" ".join(text.split()), size="6")
     unsure = SubElement(view, "Choices", name="unsure", toName="turn", choice="multiple")
     SubElement(unsure, "Choice", value=UNSURE, hotkey="s")
     SubElement(
         view, "TextArea", name="notes", toName="turn", placeholder="notes, optional", rows="2"
     )
+    criteria = [f"{name}: {described(label)}" for name, label in rubric.labels.items()]
+    for text in (*criteria, rubric.rules, note_on_ours(rubric), *GUIDE):
+        if text:
+            SubElement(view, "Header", value=" ".join(text.split()), size="6")
     indent(view)
     return tostring(view, encoding="unicode") + "\n"
 
