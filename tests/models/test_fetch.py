@@ -192,3 +192,10 @@ def test_adapter_that_names_itself_as_its_base_is_refused(tmp_path: Path) -> Non
     (tmp_path / "adapter_config.json").write_text(json.dumps(settings))
     with pytest.raises(UserError, match="names its own folder as the base model"):
         source_identity(str(tmp_path), None)
+
+
+def test_pin_that_was_damaged_is_named(tmp_path: Path) -> None:
+    pin = tmp_path / "mine.json"
+    pin.write_text('{"revision": ')
+    with pytest.raises(UserError, match=r"mine.json' is not JSON"):
+        pinned_revision(pin, "org/mine", "main")

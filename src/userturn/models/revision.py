@@ -1,9 +1,9 @@
 """The commit of a hub source: the one that was fetched, and the one that a study recorded."""
 
-import json
 from pathlib import Path
 
 from userturn.models.fetch import local_path, source_folder
+from userturn.storage.given_files import given_object
 
 
 def resolved_revision(source: str, revision: str) -> str | None:
@@ -22,6 +22,6 @@ def pinned_revision(path_to_pin: Path, source: str, revision: str) -> str:
     """
     if not path_to_pin.is_file():
         return revision
-    pin = json.loads(path_to_pin.read_text())
-    same = (pin["source"], pin["asked_for"]) == (source, revision)
-    return str(pin["revision"] or revision) if same else revision
+    pin = given_object(path_to_pin)
+    same = (pin.get("source"), pin.get("asked_for")) == (source, revision)
+    return str(pin.get("revision") or revision) if same else revision
