@@ -65,6 +65,7 @@ RUN_ELSEWHERE = {
     "userturn power --rate .85 --difference .05": "tests/cli/test_power.py runs its like",
     "snakemake --profile slurm": "needs a cluster; its dry run is here",
     "snakemake --profile slurm --configfile mine.yaml": "needs a cluster; its dry run is here",
+    "userturn plan --configfile FILE": "bad files of it: tests/config/test_load.py",
     "snakemake --unlock": "Snakemake's own",
     "make demo-judge": "loads vLLM's server for minutes; tests/judges/test_serve.py runs its like",
     "make demo-posttrain": "trains for minutes; tests/workflow/test_training_run.py runs its like",
