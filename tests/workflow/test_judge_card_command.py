@@ -1,4 +1,4 @@
-"""`userturn judge-card` measures a judge on the labelled turns, and the docs say what it found."""
+"""`userturn judge-card` measures a judge on the labelled turns."""
 
 import json
 import re
@@ -31,24 +31,11 @@ def card(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def percent(text: str) -> int:
-    return round(100 * float(text))
-
-
-def test_the_docs_have_the_heuristic_judges_own_numbers(
+def test_the_heuristic_judge_is_measured_and_said_to_be_not_validated(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     said = card(capsys, "heuristic")
-    found = dict(re.findall(r"^all +all +([a-z ]+?) +\d+/\d+ +(\d\.\d+)", said, re.MULTILINE))
-    text = (ROOT / "docs" / "judges.md").read_text()
-    for row, measure in {
-        "genuine turns called genuine": "sensitivity",
-        "failures not called genuine": "specificity",
-        "right label of six": "right label",
-    }.items():
-        assert f"| {row} | {percent(found[measure])}% |" in text
-    kappa = re.search(r"\| Cohen's kappa \| (\.\d+) \|", text)
-    assert kappa and abs(float(kappa[1]) - float(found["kappa"])) < 0.0051  # two digits are shown
+    assert re.search(r"^all +all +kappa +\d+/\d+ +\d\.\d+", said, re.MULTILINE)
     assert "No findings: the judge heuristic is not validated" in said
 
 
