@@ -23,6 +23,7 @@ findings.py: one finding: artifact, expected, found, and how to fix it.
 pair.py: everything that a study has for one model and dataset, read once.
 rerun_judges.py: asks judges again about user turns that they have labelled.
 rerun_requests.py: runs requests of a finished study again.
+rerun_scores.py: scores turns of a finished study again, on this machine.
 rerun_sample.py: draws the rows to run again and counts equal results.
 run.py: runs every check on a results folder or an archive.
 table_diff.py: describes how two tables differ without quoting a dataset.

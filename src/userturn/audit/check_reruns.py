@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from userturn.audit.findings import Finding, Note, remake
-from userturn.audit.rerun_sample import MEASURES, Reruns
+from userturn.audit.rerun_sample import MEASURES, MOST_APART, Reruns
 from userturn.stats.proportions import wilson
 from userturn.stats.rng import generator
 from userturn.study.record import read_study_record
@@ -50,11 +50,16 @@ def rerun(results: Path, samples: Samples) -> Iterator[Finding | Note]:
     """Run requests of engine and judges again, as many as `samples` says."""
     if samples.n_regenerated:
         from userturn.audit.rerun_requests import regenerate  # torch
+        from userturn.audit.rerun_scores import rescore
 
         made = regenerate(results, samples.n_regenerated, samples.rng("regenerate"))
         is_exact = read_study_record(results).config.get("determinism") == "exact"
         yield from _notes("regenerate", made)
         yield from unequal(made, is_exact)
+        scored = rescore(results, samples.n_regenerated, samples.rng("rescore"))
+        if scored.table.height:
+            yield from _notes("regenerate", scored)
+            yield from other_scores(scored)
     if samples.n_rejudged:
         from userturn.audit.rerun_judges import rejudge_sample
 
@@ -107,3 +112,11 @@ def unequal(reruns: Reruns, is_exact: bool) -> Iterator[Finding]:
             f"another in row {row['row']}",
             f"set `determinism: best_effort` if only tokens differ, or {remake(row['artifact'])}",
         )
+
+
+def other_scores(reruns: Reruns) -> Iterator[Finding]:
+    """Yield the turns whose likelihood is another when they are scored again."""
+    for row in reruns.table.filter(~pl.col("equal_scores")).to_dicts():
+        expected = f"the model's own score, within {MOST_APART:g} nats a token"
+        found = f"another in row {row['row']}"
+        yield Finding("regenerate", row["artifact"], expected, found, remake(row["artifact"]))

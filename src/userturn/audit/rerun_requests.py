@@ -11,7 +11,7 @@ from contextlib import chdir
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -21,9 +21,10 @@ from userturn.config.entries import ModelEntry
 from userturn.config.trust import check_code_may_run
 from userturn.datasets.prepare import read_items
 from userturn.errors import UserError
-from userturn.generation.ask_engine import GenerationRecord, to_record
+from userturn.generation.ask_engine import GenerationRecord, any_record
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import UserTurn
+from userturn.models.completion import AnyRequest
 from userturn.models.engine import load_engine
 from userturn.models.engine_settings import engine_settings
 from userturn.models.fetch import folder_at_hand, local_path, model_folder, source_identity
@@ -59,13 +60,30 @@ def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     paths += sorted(results.glob("cells/*/*/*/*/user_turns.parquet"))
     rows: list[tuple[SampledRow, dict[str, Any]]] = []
     for model, drawn_rows in draw_rows_by("model", paths, FINISHED, k, rng).items():
-        rows += _rerun_of_model(grid, model, drawn_rows)
+        rows += rerun_of_model(grid, model, drawn_rows, AsGenerated())
     return Reruns(rerun_table(results, rows))
 
 
-def _rerun_of_model(
-    grid: Grid, model: str, rows: list[SampledRow]
+class Comparison(Protocol):
+    """How rows of a kind are asked again, and compared."""
+
+    def request(
+        self,
+        grid: Grid,
+        description: Mapping[str, Any],
+        identity: Mapping[str, Any],
+        row: SampledRow,
+    ) -> AnyRequest | None:
+        """Return the request of a row, or None if its record does not give its key."""
+
+    def compared(self, grid: Grid, row: SampledRow, record: Any) -> dict[str, Any]:
+        """Return the measures of a row beside its new record, or the reason why there are none."""
+
+
+def rerun_of_model(
+    grid: Grid, model: str, rows: list[SampledRow], comparison: Comparison
 ) -> Iterator[tuple[SampledRow, dict[str, Any]]]:
+    """Yield each row of a model with what became of it (`RERUN_SCHEMA`), run again in a process."""
     if model not in grid.models:
         yield from ((row, {"reason": "the study's record has no such model"}) for row in rows)
         return
@@ -76,7 +94,7 @@ def _rerun_of_model(
         yield from ((row, {"reason": reason}) for row in rows)
         return
     identity = request_identity(grid, model, description)
-    requests = [_request(grid, description, identity, row) for row in rows]
+    requests = [comparison.request(grid, description, identity, row) for row in rows]
     fitting = [request for request in requests if request is not None]
     try:
         check_code_may_run(model, grid.models[model])
@@ -89,23 +107,7 @@ def _rerun_of_model(
         elif request.key not in records:
             yield row, {"reason": why_not}
         else:
-            yield row, _compared(grid, row, records[request.key])
-
-
-def _request(
-    grid: Grid, description: Mapping[str, Any], identity: Mapping[str, Any], row: SampledRow
-) -> Request | None:
-    """Return the request of a row, or None if its record does not give its key."""
-    values = row.values
-    if "perturbation" in values:
-        role, drawn = "user", grid.user_turn_settings(values["temperature"])
-    else:
-        role, drawn = "assistant", grid.answer_settings(values["model"])
-    sampling = Sampling(**drawn, **turn_ends(description, role), seed=values["seed"])
-    prompt = Prompt(values["prompt_text"], tuple(values["prompt_token_ids"]))
-    sample = values.get("sample", 0)
-    request = make_request(identity, values["dataset"], values["item"], sample, prompt, sampling)
-    return request if request.key == values["key"] else None
+            yield row, comparison.compared(grid, row, records[request.key])
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ class ModelRun:
             (grid.results.resolve().parent, Path.cwd()),
         )
 
-    def complete(self, requests: list[Request]) -> dict[str, GenerationRecord]:
+    def complete(self, requests: list[AnyRequest]) -> dict[str, Any]:
         """Return the journal's record of each request by its key.
 
         Raises:
@@ -157,7 +159,7 @@ class ModelRun:
             engine = load_engine(self.engine, folder, settings)
             asked = {request.key: request for request in requests}
             finished = [done for done in engine(requests) if done is not None]
-            return {r.key: to_record(asked[r.key], c, template) for r, c in finished}
+            return {r.key: any_record(asked[r.key], c, template) for r, c in finished}
 
     def _folder_with_model(self) -> Path:
         for folder in self.folders:
@@ -178,9 +180,7 @@ class ModelRun:
             return False
 
 
-def _run_apart(
-    run: ModelRun, requests: list[Request]
-) -> tuple[dict[str, GenerationRecord], str | None]:
+def _run_apart(run: ModelRun, requests: list[AnyRequest]) -> tuple[dict[str, Any], str | None]:
     """Return the records of requests, asked in a new process, or the reason why there are none."""
     if not requests:
         return {}, None
@@ -191,17 +191,6 @@ def _run_apart(
             return {}, "the engine's process ended"
         except Exception as error:  # the reason why nothing is compared
             return {}, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-
-
-def _compared(grid: Grid, row: SampledRow, record: GenerationRecord) -> dict[str, Any]:
-    if record["outcome"] == "error":
-        return {"reason": f"the engine refused it: {record['error']}"}
-    values = row.values
-    return {
-        "equal_bytes": record["text"] == values["text"],
-        "equal_tokens": record["token_ids"] == values["token_ids"],
-        "equal_label": _equal_label(grid, values, record["text"]),
-    }
 
 
 def _equal_label(grid: Grid, values: Mapping[str, Any], text: str) -> bool | None:
@@ -221,3 +210,39 @@ def _equal_label(grid: Grid, values: Mapping[str, Any], text: str) -> bool | Non
     judge = judge_of(grid, name)
     first, second = kind_of(judge.settings).judge_turns(judge, turns, "rerun")
     return first.label == second.label
+
+
+class AsGenerated:
+    """Answers and user turns: the same text, tokens and label."""
+
+    def request(
+        self,
+        grid: Grid,
+        description: Mapping[str, Any],
+        identity: Mapping[str, Any],
+        row: SampledRow,
+    ) -> Request | None:
+        """Return the request of a row, or None if its record does not give its key."""
+        values = row.values
+        if "perturbation" in values:
+            role, drawn = "user", grid.user_turn_settings(values["temperature"])
+        else:
+            role, drawn = "assistant", grid.answer_settings(values["model"])
+        sampling = Sampling(**drawn, **turn_ends(description, role), seed=values["seed"])
+        prompt = Prompt(values["prompt_text"], tuple(values["prompt_token_ids"]))
+        sample = values.get("sample", 0)
+        request = make_request(
+            identity, values["dataset"], values["item"], sample, prompt, sampling
+        )
+        return request if request.key == values["key"] else None
+
+    def compared(self, grid: Grid, row: SampledRow, record: GenerationRecord) -> dict[str, Any]:
+        """Return whether text, tokens and label are equal."""
+        if record["outcome"] == "error":
+            return {"reason": f"the engine refused it: {record['error']}"}
+        values = row.values
+        return {
+            "equal_bytes": record["text"] == values["text"],
+            "equal_tokens": record["token_ids"] == values["token_ids"],
+            "equal_label": _equal_label(grid, values, record["text"]),
+        }

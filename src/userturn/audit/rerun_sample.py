@@ -12,7 +12,8 @@ from userturn.stats.proportions import wilson
 from userturn.storage.parquet import Schema
 
 UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
-MEASURES = ("equal_bytes", "equal_tokens", "equal_label")
+MEASURES = ("equal_bytes", "equal_tokens", "equal_label", "equal_scores")
+MOST_APART = 0.05  # nats a token between equal scores: engines and batches differ in rounding
 RERUN_SCHEMA: Schema = {
     "key": pl.String,
     "artifact": pl.String,
@@ -35,8 +36,8 @@ class Reruns(NamedTuple):
 
     Attributes:
         table: one row per request: `key`; `artifact`, a path that begins with the results folder's
-            name, and its `row` from 0; `equal_bytes`, `equal_tokens`, `equal_label`, null if there
-            is nothing to compare; `reason` why it was not run again.
+            name, and its `row` from 0; those of `MEASURES`, null if there is
+            nothing to compare; `reason` why it was not run again.
         cost: money that was spent, None if no price is known.
     """
 

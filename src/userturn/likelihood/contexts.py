@@ -6,8 +6,10 @@ prompt, `other_conversation` takes them whole, and `assistant_header` is the tur
 with the assistant's header in place of the user's.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import polars as pl
@@ -41,7 +43,7 @@ class Exchange:
     answer: str
     turn: str
 
-    @property
+    @cached_property
     def conversation(self) -> str:
         """The id of the conversation: a hash of its first message."""
         return fingerprint(self.prompt[0]["content"])[:16]
@@ -84,22 +86,47 @@ def draw_distractors(
     are nearest in number of characters and differ from its own and one another. A small dataset
     gives fewer. The draw does not depend on the model, so all models get the same contexts.
     """
-    lengths = {e.item: len(e.answer) for e in exchanges}
-    drawn = {}
+    of_length: dict[int, list[Exchange]] = {}
     for exchange in exchanges:
-        others = {
-            other.answer: other
-            for other in reversed(exchanges)
-            if other.conversation != exchange.conversation and other.answer != exchange.answer
-        }
-        near = sorted(
-            others.values(),
-            key=lambda o: (abs(lengths[o.item] - lengths[exchange.item]), fingerprint(o.item)),
-        )[: CANDIDATES_PER_DISTRACTOR * n_distractors]
+        of_length.setdefault(len(exchange.answer), []).append(exchange)
+    lengths, drawn = sorted(of_length), {}
+    for exchange in exchanges:
+        near = []
+        for distance in _by_distance(lengths, len(exchange.answer)):
+            near += _others(exchange, [e for length in distance for e in of_length[length]])
+            if len(near) >= CANDIDATES_PER_DISTRACTOR * n_distractors:
+                break
+        near = near[: CANDIDATES_PER_DISTRACTOR * n_distractors]
         random = generator(seed, "distractors", exchange.item)
         chosen = random.permutation(len(near))[:n_distractors]
         drawn[exchange.item] = [near[i] for i in chosen]
     return drawn
+
+
+def _by_distance(lengths: Sequence[int], length: int) -> Iterator[list[int]]:
+    """Yield sorted lengths by their distance from one of them; two are equally far at most."""
+    shorter, longer = bisect_left(lengths, length) - 1, bisect_left(lengths, length)
+    while shorter >= 0 or longer < len(lengths):
+        below = length - lengths[shorter] if shorter >= 0 else None
+        above = lengths[longer] - length if longer < len(lengths) else None
+        nearest = min(d for d in (below, above) if d is not None)
+        found = []
+        if below == nearest:
+            found.append(lengths[shorter])
+            shorter -= 1
+        if above == nearest:
+            found.append(lengths[longer])
+            longer += 1
+        yield found
+
+
+def _others(exchange: Exchange, candidates: Sequence[Exchange]) -> list[Exchange]:
+    """Return exchanges of other conversations with other answers, one of each, by a hash."""
+    others: dict[str, Exchange] = {}
+    for other in candidates:
+        if other.answer != exchange.answer and other.conversation != exchange.conversation:
+            others.setdefault(other.answer, other)
+    return sorted(others.values(), key=lambda other: fingerprint(other.item))
 
 
 def human_contexts(exchange: Exchange, distractors: Sequence[Exchange]) -> list[Context]:
