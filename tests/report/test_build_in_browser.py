@@ -147,6 +147,11 @@ def test_chart_is_drawn_under_the_policy_and_fills_its_card(tab: Any, uri: str) 
     widths = chart.evaluate("s => [s.clientWidth, s.closest('figure').clientWidth]")
     assert 0.9 * widths[1] < widths[0] <= widths[1]
     assert tab.locator("#figure-rates_by_temperature img").is_hidden()
+    tab.set_viewport_size({"width": 390, "height": 800})
+    tab.reload()
+    chart = draw_chart(tab, uri)
+    width, card = chart.evaluate("s => [s.clientWidth, s.closest('figure').clientWidth]")
+    assert 0.7 * card < width <= card
     assert tab.noted == []
 
 

@@ -47,7 +47,7 @@ def _squares(table: pl.DataFrame, families: pl.DataFrame) -> Any:
         x=x, y=y.axis(domain=False, ticks=False)
     )
     scale = alt.Scale(range=COLOURS, interpolate="rgb", zero=True)
-    legend = alt.Legend(format="%", gradientLength=200, titleLimit=300, tickCount=2)
+    legend = alt.Legend(format="%", gradientLength=120, titleLimit=300, tickCount=2)
     colour = alt.Color("estimate:Q", title="genuine follow-ups", scale=scale, legend=legend)
     # From edge to edge: beside marks with an offset, a rectangle would have a width of its own.
     squares = base.mark_rect(stroke="white").encode(

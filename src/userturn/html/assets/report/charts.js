@@ -1,6 +1,7 @@
 // Charts: Vega-Lite draws the figures without eval. The picture of each is for paper, and for a page without JavaScript.
 const LEAST_PANEL = 110; // pixels; panels that would be narrower are put below each other
 const BETWEEN = 30; // pixels between panels, with the numbers of an axis
+const NARROW = 600; // pixels of a card, below which names in a legend are below each other
 const LETTER = 7; // pixels of a letter on an axis
 const WIDEST_SQUARE = 96; // pixels
 
@@ -22,7 +23,7 @@ function wrapped(chart, width) {
     const place = (names, value) => (names?.includes(value) ? names.indexOf(value) : 1e6);
     const inOrder = [...rows].sort((a, b) => place(row.sort, a[row.field]) - place(row.sort, b[row.field]));
     for (const one of rows) one.panel = `${one[row.field]} · ${one[column.field]}`;
-    chart.facet = { field: "panel", type: "nominal", title: null, sort: valuesIn(inOrder, "panel") };
+    chart.facet = { field: "panel", type: "nominal", title: null, sort: valuesIn(inOrder, "panel"), header: { labelExpr: "split(datum.label, ' · ')", labelLimit: LEAST_PANEL + BETWEEN } };
     chart.columns = Math.max(1, Math.floor(width / (LEAST_PANEL + BETWEEN + 20)));
   } else {
     chart.facet = { ...column };
@@ -52,9 +53,16 @@ function laidOut(chart, width) {
   return [chart, fitting(chart, width) >= nPanels ? nPanels : Math.min(nPanels, wrapped(chart, width))];
 }
 
+// Panels that are too wide are drawn again: a view grows by its signals, but does not shrink.
+function narrowed(chart, missing) {
+  const panel = chart.spec ?? chart;
+  if (typeof panel.width === "number") panel.width = Math.max(60, panel.width + missing);
+  else if (panel.width?.step) panel.width.step = Math.max(16, panel.width.step + missing / valuesIn(rowsOf(chart), "temperature").length);
+  return chart;
+}
+
 // Makes the panels as wide as the card has room for.
-async function fill(view, place, width, nPanels) {
-  const missing = Math.floor((width - place.querySelector("svg").width.baseVal.value) / nPanels);
+async function fill(view, missing) {
   const { signals } = view.getState({ signals: (name) => ["x_step", "child_width", "width"].includes(name), data: () => false });
   const panel = signals.child_width ?? signals.width;
   if (panel === undefined) return;
@@ -155,8 +163,12 @@ async function drawChart(figure, name) {
   const style = getComputedStyle(place);
   const width = place.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
   const [chart, nPanels] = laidOut(wanted, width);
-  const { view } = await embed(place, chart, { ...OPTIONS, tooltip: (handler, event, item, told) => showHover(told || null, event.clientX, event.clientY) });
-  await fill(view, place, width, nPanels);
+  const legend = width < NARROW ? { ...OPTIONS.config.legend, columns: 1 } : OPTIONS.config.legend;
+  const options = { ...OPTIONS, config: { ...OPTIONS.config, legend }, tooltip: (handler, event, item, told) => showHover(told || null, event.clientX, event.clientY) };
+  const { view } = await embed(place, structuredClone(chart), options);
+  const missing = Math.floor((width - place.querySelector("svg").width.baseVal.value) / nPanels);
+  if (missing < 0) await embed(place, narrowed(chart, missing), options);
+  else await fill(view, missing);
   place.onclick = ({ target }) => {
     const { datum, mark } = target.__data__ ?? {};
     if (mark?.role?.startsWith("legend")) chooseByLegend(datum.value, rowsOf(original));
