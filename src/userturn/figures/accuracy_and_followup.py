@@ -37,7 +37,7 @@ def _over_size(table: pl.DataFrame, families: pl.DataFrame) -> tuple[alt.X, int]
     """Return the axis and its width: by size if all are known, else by model."""
     if table["size"].null_count() or table["size"].n_unique() < 2:
         names = alt.X("model:N", title=None, sort=models_in(families, table)).axis(labelAngle=-90)
-        return names, max(120, 34 * table["model"].n_unique())
+        return names, max(120, 16 * table["model"].n_unique())
     axis = alt.Axis(format="~g", values=[0.1, 1, 10, 100, 1000], grid=False)
     x = alt.X("size:Q", title="parameters, billions", axis=axis)
     return x.scale(type="log", nice=False, padding=12), 160
