@@ -12,7 +12,14 @@ import numpy as np
 from benchmarks.coverage_of_claims import bounds, claims, interactions, rounds
 from benchmarks.coverage_of_models import clusters, correlated, discoveries, over_items, slopes
 from benchmarks.coverage_of_outcomes import outcomes
-from benchmarks.coverage_of_scores import areas, cards, components, floors, identified
+from benchmarks.coverage_of_scores import (
+    areas,
+    cards,
+    components,
+    floors,
+    identified,
+    of_judges,
+)
 from benchmarks.coverage_of_tests import agreements, associations, corrected, families
 from benchmarks.power import promises
 from benchmarks.simulated import PAPER, Array, Generator, Result, held, items, patterns
@@ -123,7 +130,7 @@ SUITE: list[Callable[[Generator, int], Iterator[Result]]] = [
     rates, paired, agreements, families, associations, corrected,
     interactions, claims, bounds, rounds, promises, outcomes,
     slopes, correlated, over_items, clusters, discoveries,
-    identified, areas, cards, floors, components,
+    identified, areas, cards, floors, components, of_judges,
 ]  # fmt: skip
 
 

@@ -190,3 +190,37 @@ def components(rng: Generator, n: int) -> Iterator[Result]:
                 f"rate {rate}"
             )
             yield Result(f"variance component, {name}", where, 0.95, *held(of_name))
+
+
+def of_judges(rng: Generator, n: int) -> Iterator[Result]:
+    """Yield coverage of what judges and turns add to verdicts, where items have several turns."""
+    for size, turns, rate, errors in ((60, 3, 0.2, (0.1, 0.3)), (300, 2, 0.05, (0.02, 0.05, 0.1))):
+        verdicts = _verdicts(np.random.default_rng(0), 400_000, turns, rate, errors)
+        covariance = np.cov(verdicts)
+        of_turns = float(covariance[~np.eye(len(errors), dtype=bool)].mean())
+        apart = float(np.trace(covariance)) / len(errors) - of_turns
+        truth = [float(verdicts.mean(1).var(ddof=1)), of_turns, apart]
+        first, second = (levels.ravel() for levels in np.indices((len(errors), size * turns)))
+        limits: dict[str, list[tuple[float | None, float, float | None]]] = {}
+        for _ in range(n):
+            said = _verdicts(rng, size, turns, rate, errors).ravel().astype(int)
+            seen = Observed(first, second, second // turns, np.ones_like(said), said)
+            judges, of_turn, _, rest = variance_components(seen) or ()
+            parts = (judges, of_turn, rest)
+            for name, part, true in zip(JUDGED, parts, truth, strict=True):
+                limits.setdefault(name, []).append((part.lower, true, part.upper))
+        where = f"{size} items of {turns} turns, rate {rate}, judges wrong in {errors}"
+        for name, of_name in limits.items():
+            yield Result(f"variance component, {name}", where, 0.95, *held(of_name))
+
+
+JUDGED = ("judges", "turns", "judges by turns")
+
+
+def _verdicts(
+    rng: Generator, size: int, turns: int, rate: float, errors: tuple[float, ...]
+) -> Array:
+    """Return what judges say, judges x turns; each errs by itself."""
+    genuine = rng.random((size, turns)) < items(rng, size, rate, 0.33)[:, None]
+    wrong = rng.random((len(errors), size, turns)) < np.array(errors)[:, None, None]
+    return np.asarray((genuine ^ wrong).reshape(len(errors), -1))

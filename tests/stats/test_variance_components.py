@@ -138,7 +138,18 @@ def test_components_of_equal_verdicts_are_not_certain() -> None:
         for part in of(np.full((3, 30, 2), value)):
             assert part.estimate == 0
             assert part.lower is not None and part.upper is not None
-            assert part.lower < 0 < part.upper
+            assert part.lower <= 0 < part.upper
+
+
+def test_limits_between_two_models_are_those_of_their_difference_squared() -> None:
+    chance = np.array([[0.6], [0.4]])
+    y = (np.random.default_rng(5).random((2, 2000)) < chance).astype(int)
+    apart = y[0] - y[1]
+    middle, half = abs(apart.mean()), 1.961 * apart.std() / 2000**0.5
+    found = variance_components(observed(np.ones((2, 2000), dtype=int), y))
+    assert found is not None
+    expected = ((middle - half) ** 2 / 2, (middle + half) ** 2 / 2)
+    assert found.first[1:] == pytest.approx(expected, rel=0.01)
 
 
 def test_what_one_item_alone_cannot_tell_has_no_limits_over_two() -> None:

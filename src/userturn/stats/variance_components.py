@@ -7,7 +7,8 @@ of variance. An estimate may fall below 0 if the component is about 0.
 
 Limits are those of a draw of clusters, such as items; the levels of the first factor, such as
 models, are taken as they are. The jackknife leaves out each cluster in turn (Tukey 1958, Ann Math
-Stat 29:614; Efron and Stein 1981, Ann Stat 9:586-596), with Student's quantile.
+Stat 29:614; Efron and Stein 1981, Ann Stat 9:586-596), with Student's quantile. Those of the first
+factor are of the distance of its levels' means, squared.
 """
 
 from typing import NamedTuple
@@ -77,7 +78,8 @@ def variance_components(seen: Observed) -> Components | None:
     found = _estimates(data)
     if np.isnan(found[0]).all():
         return None
-    return Components(*_limits(found, _variances(data, found)))
+    first, *others = _limits(found, _variances(data, found))
+    return Components(_between(data, first.estimate), *others)
 
 
 def _limits(found: Floats, variances: Floats) -> list[Interval]:
@@ -112,9 +114,7 @@ def _variances(data: Observed, found: Floats) -> Floats:
     for shares, weight in kinds:
         moved = _estimates(_one_more(data, shares), each=False)[0] - found[0]
         squares += weight * ((n_clusters + 1) * moved) ** 2
-    variances = squares / (n_clusters * (n_clusters - 1))
-    variances[0] += _chance_between(data)
-    return np.asarray(variances)
+    return np.asarray(squares / (n_clusters * (n_clusters - 1)))
 
 
 def _one_more(data: Observed, shares: Floats) -> Observed:
@@ -127,22 +127,41 @@ def _one_more(data: Observed, shares: Floats) -> Observed:
     return Observed(*(np.concatenate(columns) for columns in zip(data, new, strict=True)))
 
 
-def _chance_between(data: Observed) -> float:
-    """Return the variance that the variance of the first factor's means has where these are equal.
+def _chance_between(data: Observed) -> tuple[float, float]:
+    """Return what the draw of clusters adds to the variance of the first factor's means.
 
-    The jackknife follows changes of first order, and there are none at that point. With v the part
-    of the variance of m means that is due to the draw of clusters it is 2v²/(m - 1). Half a cluster
-    in which the observations of one level alone are 1 is in v.
+    The mean over all directions in which the means may differ, and that in the direction in which
+    they do if it is larger. Half a cluster in which one level alone is positive is in both.
     """
     totals, sums = (_by_first(data, values) for values in data[3:])
     n_first = sums.shape[1]
     if n_first < 2:
-        return 0.0
-    moved = (sums - totals * (sums.sum(0) / totals.sum(0))) / totals.sum(0)
-    apart = moved - moved.mean(1, keepdims=True)
-    alone = 0.5 * (1 - 1 / n_first) / (len(sums) + 1) ** 2
-    between = (float((apart**2).sum()) + alone) / (n_first - 1)
-    return float(2 * between**2 / (n_first - 1))
+        return 0.0, 0.0
+    means = sums.sum(0) / totals.sum(0)
+    moved = (sums - totals * means) / totals.sum(0)
+    apart, place = moved - moved.mean(1, keepdims=True), means - means.mean()
+    alone = 0.5 / n_first / (len(sums) + 1) ** 2
+    all_ways = float((apart**2).sum()) / (n_first - 1) + alone
+    length = float(place @ place)
+    one_way = float(((apart @ place) ** 2).sum()) / length + alone if length > 1e-12 else 0.0
+    return all_ways, max(all_ways, one_way)
+
+
+def _between(data: Observed, estimate: float | None) -> Interval:
+    """Return the variance between levels of the first factor with its limits.
+
+    The means of m levels lie at a distance from each other whose square, over m - 1, is estimated:
+    the limits are those of the distance, squared. For two levels they are exact where their
+    difference is normal; a variance that is nearly 0 has a skewed estimate, which this follows.
+    """
+    n_clusters, n_first = int(data.clusters.max()) + 1, int(data.first.max()) + 1
+    if estimate is None or n_first < 2 or n_clusters < 3:
+        return Interval(estimate, None, None)
+    all_ways, one_way = _chance_between(data)
+    middle = max(0.0, estimate + all_ways / (n_first - 1)) ** 0.5
+    width = float(stdtrit(n_clusters - 1, (1 + CONFIDENCE) / 2)) * (one_way / (n_first - 1)) ** 0.5
+    lower, upper = max(0.0, middle - width) ** 2, (middle + width) ** 2
+    return Interval(estimate, min(lower, estimate), upper)
 
 
 def _by_first(data: Observed, values: Whole) -> Whole:
