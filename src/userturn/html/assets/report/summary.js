@@ -21,7 +21,9 @@ function rateOfCell(cell, judge) {
 }
 
 function showSentence() {
-  const measured = modelsShown().filter((row) => row.rates.some((rate) => rate.estimate !== null));
+  const rated = modelsShown().filter((row) => row.rates.some((rate) => rate.estimate !== null));
+  const usual = rated.filter((row) => isUsual(row.model));
+  const measured = usual.length ? usual : rated;
   if (!measured.length) {
     at("sentence").textContent = headline.models.length ? "No chosen cell has a rate." : "The table of pooled rates is missing, so there is no headline rate; the explorer shows every cell.";
     return;
@@ -38,6 +40,8 @@ function showSentence() {
   at("sentence").textContent = [first + second, correctedSentence(told[0][0]), floorSentence(measured, told[0][0]), ceilingSentence()].filter(Boolean).join(" ");
 }
 
+// A model in another prompt format is named model+format, and is not one more model.
+const isUsual = (model) => !model.includes("+");
 const changedBy = () => (perturbationShown() === study.perturbations[0] ? "" : `, after an answer changed by “${words(perturbationShown())}”,`);
 
 const range = (rows, text, by) => {
@@ -46,7 +50,7 @@ const range = (rows, text, by) => {
 };
 
 function correctedSentence(temperature) {
-  const rows = chosen.dataset.length ? [] : headline.corrected.filter((row) => row.temperature === temperature && isChosen("model", row.model));
+  const rows = chosen.dataset.length ? [] : headline.corrected.filter((row) => row.temperature === temperature && isChosen("model", row.model) && isUsual(row.model));
   if (!rows.length) return "";
   const text = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} (${row.model}, ${plural(row.n_labelled, "turn")} labelled by people)`;
   return `Corrected by people's labels: ${range(rows, text, (row) => row.estimate)}.`;
@@ -69,7 +73,9 @@ function floorSentence(measured, temperature) {
 function showCounts() {
   const kept = cells.filter((cell) => ["model", "dataset", "temperature", "perturbation"].every((field) => isChosen(field, cell[field])));
   const counts = headline.counts && countsOf(kept);
-  const size = ["model", "dataset", "temperature", "perturbation"].map((field) => plural(new Set(kept.map((cell) => cell[field])).size, field)).join(", ");
+  const named = kept.map((cell) => ({ ...cell, model: cell.model.split("+")[0], format: cell.model.split("+")[1] ?? "" }));
+  const sizes = ["model", "format", "dataset", "temperature", "perturbation"].map((field) => [new Set(named.map((cell) => cell[field])).size, field]);
+  const size = sizes.filter(([n, field]) => field !== "format" || n > 1).map(([n, field]) => plural(n, field)).join(", ");
   const rows = [["cells", whole(kept.length), size]];
   if (counts) {
     const lost = `${plural(counts.n_empty, "empty turn", "empty turns")}, ${plural(counts.n_error, "error")}, ${whole(counts.n_unscored)} unscored`;
