@@ -14,7 +14,7 @@ from userturn.audit.run import audit
 pytestmark = pytest.mark.slow
 
 N_MUTATIONS = 8  # of each kind
-NOT_MADE_AGAIN = (".svg", ".png", ".html", "models/tiny.json")  # docs/audit.md: by hash alone
+NOT_MADE_AGAIN = (".svg", ".png", "models/tiny.json")  # docs/audit.md: by hash alone
 
 
 def forged_values(results: Path, rng: np.random.Generator) -> str:
@@ -48,3 +48,14 @@ def test_every_mutation_without_its_hash_is_found(
 def test_every_edit_of_values_is_found_with_all_hashes_corrected(study: Path) -> None:
     passed = missed(study, forged_values)
     assert [path for path in passed if not path.endswith(NOT_MADE_AGAIN)] == []
+
+
+@pytest.mark.parametrize(
+    "page", ["report/index.html", "humans/first/task.html", "humans/first/label_studio/tasks.json"]
+)
+def test_edit_of_a_page_is_found_with_all_hashes_corrected(study: Path, page: str) -> None:
+    path = study / "results" / page
+    path.write_text(path.read_text("utf-8").replace("e", "a", 1), "utf-8")
+    forge(study / "results", page, everywhere=True)
+    found = [(finding.check, finding.artifact) for finding in audit(study / "results").findings]
+    assert found == [("pages", f"results/{page}")]

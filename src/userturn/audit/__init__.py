@@ -9,6 +9,7 @@ check_files.py: does every file exist, unchanged, and made from the present inpu
 check_held_out.py: is every dataset that a model was trained on marked as seen?
 check_journals.py: does every journal begin with what jobs recorded of it, and end there?
 check_likelihood.py: is every score what was planned, and what the engine said?
+check_pages.py: whether the report and annotators' tasks show what there is.
 check_probes.py: does every probe show the model's own answer, changed as its perturbation says?
 check_prompts.py: do prompts and texts follow from the model's own tokenizer and template?
 check_reruns.py: do requests that are run again give the same result?

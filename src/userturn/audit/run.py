@@ -17,6 +17,7 @@ from userturn.audit.check_controls import check_controls
 from userturn.audit.check_figures import check_figures
 from userturn.audit.check_files import check_files
 from userturn.audit.check_likelihood import check_likelihood
+from userturn.audit.check_pages import check_pages
 from userturn.audit.check_probes import check_probes
 from userturn.audit.check_reruns import Samples, rerun
 from userturn.audit.check_rows import check_answers, check_user_turns
@@ -141,7 +142,9 @@ def _tables(results: Path, broken: frozenset[str]) -> list[Finding]:
     files = Files(results, read_left_out(results))
     found = check_tables(files, record, study, broken)
     unsound = broken | {finding.artifact for finding in found}
-    return [*found, *check_figures(files, record, study, unsound)]
+    found += check_figures(files, record, study, unsound)
+    unsound |= {finding.artifact for finding in found}
+    return [*found, *check_pages(files, record, study, unsound)]
 
 
 def _sources(results: Path, broken: frozenset[str]) -> list[Finding | Note]:

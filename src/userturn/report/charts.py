@@ -8,6 +8,7 @@ import base64
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -49,7 +50,11 @@ def write_charts(paths_to_figures: Sequence[str], folder: Path) -> list[str]:
         chart = Path(path).with_suffix(".vl.json").read_text("utf-8")
         write_script(folder, f"figure-{name}", json.loads(chart))
     if names:
-        write_text(
-            f"{NOTICE}\n(() => {{\n{javascript_bundle(TAKE)}\n}})();\n", folder / "charts.js"
-        )
+        write_text(library(), folder / "charts.js")
     return names
+
+
+@cache
+def library() -> str:
+    """Return the script that draws charts; bundling it takes a second."""
+    return f"{NOTICE}\n(() => {{\n{javascript_bundle(TAKE)}\n}})();\n"

@@ -1,0 +1,81 @@
+"""Do the pages follow from what they show? The report and annotators' tasks are written again.
+
+Another version writes other pages, so only those are compared that the present code made, with the
+present version of the library that draws the report's charts.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from userturn.audit.findings import Finding, remake
+from userturn.humans.task_page import build_annotation
+from userturn.provenance.study_files import FAULTS, Files
+from userturn.remake.make_again import REPORT, REPORT_PAGE, Remaking
+from userturn.study.inputs import LABELLED_TURNS
+from userturn.study.record import StudyRecord
+from userturn.workflow.study import Study
+
+TASK = ("task.html", "label_studio/tasks.json", "label_studio/config.xml")
+
+
+def check_pages(
+    files: Files, record: StudyRecord, study: Study, broken: frozenset[str]
+) -> Iterator[Finding]:
+    """Yield the pages that do not follow from their inputs.
+
+    Args:
+        files: the files of a results folder.
+        record: record of the study.
+        study: the study of that record.
+        broken: artifacts that were already reported as missing or altered.
+    """
+    with TemporaryDirectory(prefix="userturn-") as folder:
+        here = Remaking(files, record, study, Path(folder), from_made=False)
+        with suppress(*FAULTS):  # found with what the pages show
+            _write_report(here, broken)
+        for name in study.humans.rounds:
+            with suppress(*FAULTS):
+                _write_task(here, name, broken)
+        for made in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
+            path = made.relative_to(folder).as_posix()
+            there = files.at(path)
+            if not path.startswith("results/") or path in broken or not there.is_file():
+                continue
+            if there.read_bytes() != made.read_bytes():
+                yield Finding("pages", path, "a page of what it shows", "another", remake(path))
+
+
+def _can_be_written(here: Remaking, page: str, needed: list[str], broken: frozenset[str]) -> bool:
+    """Return whether the present code made a page, and what it shows is there and right."""
+    there = all(_is_the_recorded(here.files, page, path) for path in needed)
+    return _is_ours(here.files, page) and there and broken.isdisjoint(needed)
+
+
+def _is_the_recorded(files: Files, page: str, path: str) -> bool:
+    """Return whether a file is there; one of the project may be another project's."""
+    inputs = [(files.records[maker] or {})["inputs"] for maker in files.makers.get(page, [])]
+    own = path.startswith("results/") or all(i.get(path) == files.hashes.get(path) for i in inputs)
+    return own and files.at(path).is_file()
+
+
+def _is_ours(files: Files, page: str) -> bool:
+    makers = files.makers.get(page, [])
+    drawn_by = [((files.records[m] or {})["made"]["versions"].get("vl_convert")) for m in makers]
+    present = (None, version("vl-convert-python"))
+    return bool(makers) and set(drawn_by) <= set(present) and files.other_code(page) is None
+
+
+def _write_report(here: Remaking, broken: frozenset[str]) -> None:
+    if _can_be_written(here, REPORT_PAGE, here.needs(REPORT), broken):
+        here.build_report()
+
+
+def _write_task(here: Remaking, name: str, broken: frozenset[str]) -> None:
+    folder = f"results/humans/{name}"
+    items, labelled = f"{folder}/items.parquet", LABELLED_TURNS
+    if _can_be_written(here, f"{folder}/{TASK[0]}", [items, labelled], broken):
+        paths = (str(here.files.at(items)), here.rubric, str(here.files.at(labelled)))
+        build_annotation(name, *paths, *(here.to(f"{folder}/{file}") for file in TASK))
