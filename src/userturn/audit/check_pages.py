@@ -6,9 +6,10 @@ present version of the library that draws the report's charts.
 
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import vl_convert
 
 from userturn.audit.findings import Finding, remake
 from userturn.humans.task_page import build_annotation
@@ -18,6 +19,7 @@ from userturn.study.inputs import LABELLED_TURNS
 from userturn.study.record import StudyRecord
 from userturn.workflow.study import Study
 
+DRAWN_WITH = getattr(vl_convert, "__version__", None)  # as records have it
 TASK = ("task.html", "label_studio/tasks.json", "label_studio/config.xml")
 
 
@@ -62,10 +64,10 @@ def _is_the_recorded(files: Files, page: str, path: str) -> bool:
 
 
 def _is_ours(files: Files, page: str) -> bool:
-    makers = files.makers.get(page, [])
-    drawn_by = [((files.records[m] or {})["made"]["versions"].get("vl_convert")) for m in makers]
-    present = (None, version("vl-convert-python"))
-    return bool(makers) and set(drawn_by) <= set(present) and files.other_code(page) is None
+    """Return whether the present code made a page, with the present vl_convert if with any."""
+    made = [(files.records[maker] or {})["made"] for maker in files.makers.get(page, [])]
+    known = {one["versions"].get("vl_convert", DRAWN_WITH) for one in made}
+    return known == {DRAWN_WITH} and files.other_code(page) is None
 
 
 def _write_report(here: Remaking, broken: frozenset[str]) -> None:
