@@ -166,6 +166,7 @@ def test_practice_says_the_known_label_and_is_in_no_file(tab: Any, tmp_path: Pat
     practice = practice_turns(ROOT / "data/labelled/turns.jsonl", LABELS)
     begin(tab, write_page(tmp_path, ["one", "two"], practice))
     keys = [str(1 + LABELS.index(turn["label"])) for turn in practice]
+    tab.wait_for_selector("#practice", state="visible")  # it opens after the dialog before it
     tab.keyboard.press("6" if keys[0] != "6" else "1")
     known = LABELS[int(keys[0]) - 1].replace("_", " ")
     assert f"the known label is {known}." in tab.inner_text("#feedback")

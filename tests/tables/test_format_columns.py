@@ -84,8 +84,9 @@ def test_another_format_changes_no_number_of_the_default_one(tmp_path: Path) -> 
     changed = {name for name, table in (both | kept).items() if not table.equals(without[name])}
     # Judges' agreement and cost are over all turns; one has rows of pairs, and new pairs alone.
     assert changed == {"agreement", "confusion", "judges", "likelihood_contrasts"}
-    assert set(both["likelihood_contrasts"]["factor"]) == {"format"}
-    assert without["likelihood_contrasts"].is_empty()
+    pairs, of_default = both["likelihood_contrasts"], without["likelihood_contrasts"]
+    assert set(pairs["factor"]) == {"size", "format"}
+    assert pairs.filter(factor="size").select(of_default.columns).equals(of_default)
     of_format = both["contrasts"].filter(factor="format", scope="model", temperature=0.0)
     confirming = of_format.filter(correction="Holm")
     assert set(confirming["model"]) == {"qwen3.5-0.8b", "gpt-oss-20b"}
