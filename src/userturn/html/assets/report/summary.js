@@ -176,7 +176,7 @@ function ofCard(source) {
   const [genuine, other, kappa] = ["sensitivity", "specificity", "kappa"].map(found);
   const parts = [];
   if (genuine) parts.push(`it accepts ${told(genuine)} of genuine follow-ups`);
-  if (other) parts.push(`it rejects ${told(other)} of all others`);
+  if (other) parts.push(`it rejects ${told(other)} of ${genuine ? "all others" : "them"}`);
   if (kappa) parts.push(`kappa ${kappa.estimate.toFixed(2)} [${kappa.lower?.toFixed(2)}, ${kappa.upper?.toFixed(2)}]`);
   return parts.length ? `${SOURCES[source]}: ${parts.join("; ")}.` : null;
 }
