@@ -17,7 +17,7 @@ PATH = ROOT / "config.schema.yaml"
 def test_verifiers_of_the_schema_are_the_files_of_grading() -> None:
     entry = config_schema(PATH)["properties"]["datasets"]["additionalProperties"]
     found = entry["properties"]["verifier"]["enum"]
-    assert found == ["none", "ifbench", "ifeval", "math", "numeric", "rubric"]
+    assert found == ["none", "code", "ifbench", "ifeval", "math", "numeric", "rubric"]
 
 
 @pytest.mark.parametrize("name", sorted({*verifiers()} - {"rubric"}))

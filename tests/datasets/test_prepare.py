@@ -204,6 +204,17 @@ def test_the_instruction_follows_the_prompt_and_changes_no_id(tmp_path: Path) ->
     assert with_it.messages[-1]["content"] == "What is 2 + 3?\n\nBe quick."
 
 
+def test_mbpps_prompt_shows_the_text_and_below_it_the_tests(tmp_path: Path) -> None:
+    """A row in the schema of MBPP, all texts invented."""
+    tests = ["assert twice(1) == 2", "assert twice(0) == 0"]
+    row = {"task_id": 11, "text": "Double a number.", "code": "", "test_setup_code": ""}
+    path = write(tmp_path / "rows", [row | {"test_list": tests, "challenge_test_list": []}])
+    (item,) = read(path, {"fields": CONFIG["datasets"]["mbpp"]["fields"]})
+    assert item["item"] == "11"
+    assert item["messages"][-1]["content"] == "Double a number.\n\n" + "\n".join(tests)
+    assert json.loads(item["verifier_arguments"]) == {"start": "", "tests": tests}
+
+
 def test_a_language_filter_keeps_what_its_user_writes_in_that_language(tmp_path: Path) -> None:
     english = {"question": "How do I keep the rice from sticking to the pot?", "answer": ""}
     german = {"question": "Wie verhindere ich, dass der Reis am Topf klebt?", "answer": ""}

@@ -15,6 +15,7 @@ from userturn.judges.judge import CellToJudge
 from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of
 from userturn.provenance.study_files import FAULTS
+from userturn.sandbox.run import NoSandboxError
 from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
 from userturn.study.cells import Cell, files_of
 from userturn.study.judge import judge_of
@@ -78,7 +79,7 @@ def _human_sample(pair: Pair, cell: Cell) -> pl.DataFrame:
     return human_sample(pair.read(turns), pair.read(verdicts), config["humans"], config["seed"])
 
 
-def check_grades(pair: Pair, rng: np.random.Generator) -> Iterator[Finding]:
+def check_grades(pair: Pair, rng: np.random.Generator) -> Iterator[Finding | Note]:
     """Grade some random answers again; grades by a judge are checked only by their hash."""
     path = f"results/grades/{pair.model}/{pair.dataset}.parquet"
     verifier = pair.grid.datasets[pair.dataset]["verifier"]
@@ -96,6 +97,8 @@ def check_grades(pair: Pair, rng: np.random.Generator) -> Iterator[Finding]:
         try:
             made = grades_table(some, grade_answers(verifier, some.to_dicts()))
             wrong = difference(made, there[drawn], ANSWER_KEYS)
+        except NoSandboxError as error:
+            yield Note("grades", path, f"not graded again: {error}")
         except FAULTS:
             wrong = "grades of answers to the dataset's items", "answers to others"
     if wrong is not None:

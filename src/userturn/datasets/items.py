@@ -100,15 +100,24 @@ def _items_of_tree(row: Row, fields: Mapping[str, Any], where: str) -> Iterator[
         ) from error
 
 
+def _prompt(row: Row, names: str | list[str], where: str) -> str:
+    """Return the text of a column, or of several below each other, a list one line each."""
+    if isinstance(names, list):
+        return "\n\n".join(_prompt(row, name, where) for name in names)
+    text = column(row, names, where)
+    if isinstance(text, list) and all(isinstance(line, str) for line in text):
+        return "\n".join(text)
+    if not isinstance(text, str):
+        raise UserError(
+            f"{where}: the prompt is {type(text).__name__}, expected text; correct that row "
+            "or `fields.prompt`"
+        )
+    return text
+
+
 def _item_of_row(row: Row, fields: Mapping[str, Any], where: str) -> Row:
     if "prompt" in fields:
-        prompt = column(row, fields["prompt"], where)
-        if not isinstance(prompt, str):
-            raise UserError(
-                f"{where}: the prompt is {type(prompt).__name__}, expected text; correct that row "
-                "or `fields.prompt`"
-            )
-        messages = [{"role": "user", "content": prompt}]
+        messages = [{"role": "user", "content": _prompt(row, fields["prompt"], where)}]
     else:
         messages = column(row, fields["messages"], where)
     item = _item(conversation(messages, where))

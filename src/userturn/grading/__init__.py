@@ -1,5 +1,6 @@
 """Grade answers as correct, wrong or undecided: `verifier: x` is `x.py`.
 
+code.py: `code`: programs that are run with their tests, in a sandbox.
 grade.py: the interface of a verifier: cases in, grades out.
 ifbench.py: `ifbench`: IFBench's instructions, by the code of ifeval.
 ifeval.py: `ifeval`: instruction following, strict and loose.

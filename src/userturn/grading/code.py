@@ -1,0 +1,51 @@
+"""The verifier `code`: programs that are run with their tests, in a sandbox."""
+
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from userturn.grading.grade import Case, Grade
+from userturn.sandbox.run import run_program
+
+BLOCK = re.compile(
+    r"^[ \t]*(?P<fence>```+|~~~+)[^\n]*\n(?P<code>.*?)(?:^[ \t]*(?P=fence)[ \t]*$|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def code_of(answer: str, function: str | None) -> str:
+    """Return the program in an answer: the last fenced block that defines the function.
+
+    Without such a block it is the last one; without any, the whole answer. A last block that was
+    cut off counts. `function` is None where any function will do.
+    """
+    blocks = [found["code"] for found in BLOCK.finditer(answer)]
+    name = re.escape(function) if function else r"\w+"
+    defines = re.compile(rf"\bdef\s+{name}\b")
+    return next((b for b in reversed(blocks) if defines.search(b)), (blocks or [answer])[-1])
+
+
+def _grade(case: Case) -> Grade:
+    given = case.arguments
+    if not given.get("tests"):
+        return Grade(None, "no tests")
+    function = given.get("function")
+    tests = given["tests"] if isinstance(given["tests"], str) else "\n".join(given["tests"])
+    if function:
+        tests += f"\ncheck({function})"
+    program = "\n".join([given.get("start") or "", code_of(case.answer, function)])
+    return Grade(*run_program(program, tests))
+
+
+def verify(cases: Sequence[Case], n_processes: int = 1) -> list[Grade]:
+    """Grade programs: right if their tests pass, else wrong with a reason.
+
+    Arguments of a case: `tests`, a program or a list of statements; `start`, a program that the
+    answer goes on with or replaces (optional); `function`, which is passed to the function `check`
+    of the tests (optional).
+
+    Raises:
+        NoSandboxError: there is no sandbox on this machine.
+    """
+    with ThreadPoolExecutor(n_processes) as pool:
+        return list(pool.map(_grade, cases))

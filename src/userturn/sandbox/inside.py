@@ -1,0 +1,68 @@
+"""What runs in the sandbox: a program, then its tests, within limits that neither can raise.
+
+A bare Python runs this file, so it imports the standard library alone. It reads a job as JSON,
+writes READY, and then one word: the job's token if the tests ended, else the kind of exception.
+"""
+
+import json
+import os
+import resource
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+READY = "ready"
+NOBODY = 65534
+
+
+def leave_root() -> None:
+    """Become nobody, for whom alone the kernel limits the number of processes."""
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+
+
+def limit(limits: Mapping[str, int]) -> None:
+    """Set limits for good, by their names without `RLIMIT_`."""
+    for name, most in limits.items():
+        # A second more than the soft limit, whose signal tells that the time is over.
+        hard = most + 1 if name == "CPU" else most
+        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, hard))
+
+
+def only_channel() -> int:
+    """Return the one way out; input, output and errors lead nowhere from now on."""
+    channel = os.dup(1)
+    nowhere = os.open("/dev/null", os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+    return channel
+
+
+def ending(program: str, tests: str, token: str) -> str:
+    """Run a program, then its tests; return the token, or the name of what was raised."""
+    names: dict[str, Any] = {"__name__": "program"}  # not __main__: no demonstration runs
+    try:
+        exec(compile(program, "program", "exec"), names)
+        exec(compile(tests, "tests", "exec"), names)
+    except BaseException as error:
+        return type(error).__name__
+    return token
+
+
+def main(
+    write: Callable[[int, bytes], int] = os.write, leave: Callable[[int], Any] = os._exit
+) -> None:
+    """Do the job on standard input; `write` and `leave` are bound before a program runs."""
+    job = json.load(sys.stdin)
+    channel = only_channel()
+    write(channel, f"{READY} ".encode())
+    leave_root()
+    limit(job["limits"])
+    write(channel, ending(job["program"], job["tests"], job["token"]).encode())
+    leave(0)
+
+
+if __name__ == "__main__":
+    main()

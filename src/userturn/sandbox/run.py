@@ -1,0 +1,127 @@
+"""One program in a sandbox of its own: bubblewrap, with an empty folder and one process.
+
+It has no network, no environment, no files but Python's and the system's libraries (read-only),
+and can start neither processes nor threads. All of it is gone when the program has ended.
+"""
+
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from userturn.errors import UserError
+from userturn.sandbox.inside import READY
+
+WALL_SECONDS = 60  # for what sleeps: a busy machine must not make an answer wrong
+MEMORY_BYTES = 1 << 30
+FOLDER_BYTES = 16 << 20
+INSIDE = Path(__file__).with_name("inside.py")
+SYSTEM = ("/usr", "/bin", "/lib", "/lib64")
+LIMITS = {
+    "CPU": 10,  # seconds
+    "AS": MEMORY_BYTES,
+    "FSIZE": FOLDER_BYTES,
+    "NPROC": 0,  # no further process or thread
+    "NOFILE": 64,
+    "CORE": 0,
+}
+ENDED_BY = {  # exit status of a program that a signal ended
+    128 + signal.SIGXCPU: f"took more than {LIMITS['CPU']} s of CPU time",
+    128 + signal.SIGKILL: "was killed",
+    128 + signal.SIGSEGV: "crashed",
+}
+HOW_TO = (
+    "install bubblewrap (Debian: `apt-get install bubblewrap`) and allow it user namespaces, or "
+    "set `verifier: none` for the dataset"
+)
+
+
+class NoSandboxError(UserError):
+    """There is no sandbox on this machine, so a program has not run."""
+
+
+class Ending(NamedTuple):
+    """How a program ended: whether its tests passed, and if not, why."""
+
+    passed: bool
+    reason: str | None = None
+
+
+def _privileges() -> list[str]:
+    """Return bubblewrap's options for who we are: root leaves its rights inside, others here."""
+    if os.geteuid() == 0:
+        return ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    return ["--unshare-user", "--uid", "65534", "--gid", "65534"]
+
+
+def sandbox_command() -> list[str]:
+    """Return the command that reads a job as `inside.py` does and runs it in a sandbox.
+
+    Raises:
+        NoSandboxError: bubblewrap is not installed.
+    """
+    if shutil.which("bwrap") is None:
+        raise NoSandboxError(
+            "programs are run in a sandbox only, and found no command `bwrap`; " + HOW_TO
+        )
+    command = ["bwrap", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"]
+    command += [*_privileges(), "--unshare-ipc", "--unshare-pid", "--unshare-net"]
+    command += ["--unshare-uts", "--unshare-cgroup-try"]
+    for parent in reversed(Path(sys.base_prefix).parents[:-1]):  # else open to root alone
+        command += ["--perms", "0755", "--dir", str(parent)]
+    for folder in (*SYSTEM, sys.base_prefix):
+        command += ["--ro-bind-try", folder, folder]
+    command += ["--ro-bind", str(INSIDE), "/inside.py", "--dev-bind", "/dev/null", "/dev/null"]
+    command += ["--perms", "0777", "--size", str(FOLDER_BYTES), "--tmpfs", "/work"]
+    command += ["--remount-ro", "/", "--chdir", "/work", "--setenv", "PYTHONHASHSEED", "0"]
+    python = f"{sys.base_prefix}/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+    return [*command, python, "-s", "-S", "-P", "-B", "-X", "utf8", "/inside.py"]
+
+
+def _ending(said: str, token: str, status: int | None) -> Ending:
+    if said == token:
+        return Ending(True)
+    if re.fullmatch("[A-Za-z]{1,40}", said):
+        return Ending(False, f"its tests ended in {said}")
+    if status is None:
+        return Ending(False, f"took more than {WALL_SECONDS} s")
+    return Ending(False, ENDED_BY.get(status, "ended before its tests did"))
+
+
+def run_program(program: str, tests: str) -> Ending:
+    """Run a program and then its tests, Python both, in one namespace.
+
+    They pass if the tests end without an exception. A program that was written against this
+    function could say so itself, since its tests run in its process.
+
+    Raises:
+        NoSandboxError: nothing safe is here; the program has not run.
+    """
+    token = secrets.token_hex(16)
+    job = {"program": program, "tests": tests, "token": token, "limits": LIMITS}
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        try:
+            status: int | None = subprocess.run(
+                sandbox_command(),
+                input=json.dumps(job).encode(),
+                stdout=output,
+                stderr=errors,
+                timeout=WALL_SECONDS,
+                check=False,
+            ).returncode
+        except subprocess.TimeoutExpired:
+            status = None
+        output.seek(0)
+        ready, _, said = output.read(1000).decode("utf-8", "replace").partition(" ")
+        if ready != READY:
+            errors.seek(0)
+            why = errors.read(1000).decode("utf-8", "replace").strip().splitlines() or ["it ended"]
+            raise NoSandboxError(f"the sandbox for programs did not start ({why[-1]}); {HOW_TO}")
+    return _ending(said, token, status)
