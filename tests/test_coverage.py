@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks.coverage import Result, suite
 
+pytestmark = pytest.mark.slow  # a core for half a minute
 METHODS = Path(__file__).parents[1] / "docs" / "methods.md"
 
 # Ten items at a rate of .05 have six different intervals, so Wilson's coverage jumps about: 0.914.

@@ -1,7 +1,6 @@
 """A scored judge reads the rubric in both orders, and its prompt ends before a letter."""
 
 from datetime import date
-from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer
@@ -59,8 +58,8 @@ def test_prompt_and_letter_are_the_tokens_of_the_whole_text(name: str) -> None:
         assert whole == [*ids, prompt.letter_ids[2]]
 
 
-def test_letters_of_gpt_oss_follow_its_final_channel(tmp_path: Path) -> None:
-    tokenizer = families.real_gpt_oss(tmp_path)
+def test_letters_of_gpt_oss_follow_its_final_channel() -> None:
+    tokenizer = families.real_gpt_oss()
     prompt = LetterPrompt(Template(tokenizer, date(2026, 4, 2), {}), SYSTEMS, 3)
     assert tokenizer.convert_ids_to_tokens(list(prompt.letter_ids)) == ["A", "B", "C"]
     ends = [prompt.template.decode(ids[-4:]) for ids in prompt.token_ids(USER)]

@@ -1,7 +1,6 @@
 """An answer without reasoning begins where the family's own format has it, or is refused."""
 
 from datetime import date
-from pathlib import Path
 
 import pytest
 
@@ -30,8 +29,8 @@ def test_space_that_the_template_writes_before_answers_is_kept() -> None:
     assert answer_beginning(made("smolvlm")) == " "
 
 
-def test_gpt_oss_answers_in_its_final_channel(tmp_path: Path) -> None:
-    template = Template(families.real_gpt_oss(tmp_path), TODAY, {"reasoning_effort": "low"})
+def test_gpt_oss_answers_in_its_final_channel() -> None:
+    template = Template(families.real_gpt_oss(), TODAY, {"reasoning_effort": "low"})
     assert answer_beginning(template) == "<|channel|>final<|message|>"
 
 

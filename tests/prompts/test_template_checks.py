@@ -227,8 +227,8 @@ def test_qwen35_own_tokenizer_encodes_prompts_and_keeps_quoted_tokens_text() -> 
 
 
 @pytest.fixture(scope="module")
-def gpt_oss(tmp_path_factory: pytest.TempPathFactory) -> PreTrainedTokenizerFast:
-    return families.real_gpt_oss(tmp_path_factory.mktemp("o200k"))
+def gpt_oss() -> PreTrainedTokenizerFast:
+    return families.real_gpt_oss()
 
 
 def harmony_ids(effort: str) -> list[int]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pytest
@@ -237,27 +238,27 @@ def harmony() -> Any:
 
 
 @lru_cache
-def real_gpt_oss(folder: Path) -> PreTrainedTokenizerFast:
-    """Return gpt-oss' own tokenizer: the vocabulary of the harmony encoder, rebuilt in `folder`."""
+def real_gpt_oss() -> PreTrainedTokenizerFast:
+    """Return gpt-oss' own tokenizer, made from the vocabulary of the harmony encoder."""
     import base64
 
     encoder = harmony()._inner
     ranks = (encoder.decode_bytes([i]) for i in range(FIRST_SPECIAL))
-    path = folder / "o200k_base.tiktoken"
-    path.write_text(
-        "".join(f"{base64.b64encode(text).decode()} {i}\n" for i, text in enumerate(ranks))
-    )
+    lines = "".join(f"{base64.b64encode(text).decode()} {i}\n" for i, text in enumerate(ranks))
     named = {199998: "<|startoftext|>", 199999: "<|endoftext|>", 200002: "<|return|>"}
     named |= {200003: "<|constrain|>", 200005: "<|channel|>", 200006: "<|start|>"}
     named |= {200007: "<|end|>", 200008: "<|message|>", 200012: "<|call|>"}
     named |= {200018: "<|endofprompt|>"}
     special = [named.get(i, f"<|reserved_{i}|>") for i in range(FIRST_SPECIAL, N_TOKENS)]
-    return _from_ranks(
-        path,
-        O200K_PATTERN,
-        special,
-        shipped("gptoss"),
-        bos_token="<|startoftext|>",
-        eos_token="<|return|>",
-        pad_token="<|endoftext|>",
-    )
+    with NamedTemporaryFile("w") as file:
+        file.write(lines)
+        file.flush()
+        return _from_ranks(
+            Path(file.name),
+            O200K_PATTERN,
+            special,
+            shipped("gptoss"),
+            bos_token="<|startoftext|>",
+            eos_token="<|return|>",
+            pad_token="<|endoftext|>",
+        )
