@@ -245,3 +245,12 @@ def test_floor_of_a_cell_is_drawn_at_its_rate_and_named_in_the_subtitle() -> Non
     assert "chance floor" in str(chart.to_dict()["title"])
     without = rates_by_temperature(table, floors(), FAMILIES, "h")
     assert "chance floor" not in str(without.to_dict()["title"])
+
+
+def test_figure_holds_as_many_rows_as_the_shipped_grid_has() -> None:
+    # 11 models x 5 temperatures x 3 perturbations x 6 labels x (5 datasets and all of them)
+    others = pl.DataFrame({"dataset": [f"d{i}" for i in range((5940 - 2) // 2)]})
+    table = pl.concat(
+        [profile(), profile().drop("dataset").join(others, how="cross")], how="diagonal"
+    )
+    assert len(drawn(failure_profiles(table, FAMILIES, "h"))) == 5940
