@@ -4,11 +4,14 @@ from snakemake.utils import min_version
 
 from userturn.config.installation import config_files
 from userturn.workflow.artifacts import targets
+from userturn.workflow.dry_run import list_few_jobs
 from userturn.workflow.startup import WILDCARDS, begin, open_study
 from userturn.workflow.wildcards import by_wildcards
 
 min_version("9.0")
 begin([*config_files(), *workflow.overwrite_configfiles], workflow.is_main_process)
+if workflow.output_settings.dryrun and not workflow.output_settings.verbose:
+    list_few_jobs()
 
 for path in config_files():
 

@@ -5,6 +5,7 @@ audit.py: for rules/audit.smk.
 chance_floor.py: for rules/controls.smk: turns judged again after another item's answer.
 controls.py: for rules/controls.smk.
 data.py: for rules/data.smk.
+dry_run.py: what a dry run prints.
 figures.py: for rules/figures.smk.
 generation.py: for rules/generation.smk.
 grading.py: for rules/grading.smk.

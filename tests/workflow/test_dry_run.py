@@ -1,0 +1,31 @@
+"""A dry run counts many jobs and lists few."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from userturn.workflow.dry_run import HINT, JOBS_LISTED, FewJobs
+
+
+def printed(n_jobs: int) -> list[str]:
+    """Return what passes of a dry run: the table, its jobs, the table again, and an end."""
+    table: dict[str, Any] = {"event": "run_info", "stats": {"sweep": n_jobs, "total": n_jobs}}
+    said: list[tuple[str, dict[str, Any]]] = [
+        ("table\n", table),
+        *[("job", {"event": "job_info"})] * n_jobs,
+        ("table\n", table),
+        ("end", {}),
+    ]
+    shown = FewJobs()
+    records = [logging.makeLogRecord({"msg": text, **more}) for text, more in said]
+    return [str(record.msg) for record in records if shown.filter(record)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, JOBS_LISTED])
+def test_few_jobs_are_listed_between_both_tables(n_jobs: int) -> None:
+    assert printed(n_jobs) == ["table\n", *["job"] * n_jobs, "table\n", "end"]
+
+
+def test_more_jobs_are_counted_once_and_the_reader_is_told_how_to_list_them() -> None:
+    assert printed(JOBS_LISTED + 1) == [f"table\n{HINT}", "end"]
