@@ -18,8 +18,14 @@ from userturn.study.inputs import SHAPES_OUTPUT
 
 # `source` counts by the model's files, `recipe` and `base` by the training that they make.
 MODEL = {
-    "shapes": {*SHAPES_OUTPUT, "source", "revision", "chat_template", "answer", "system"},
-    "does not": {*SETTINGS, "family", "size", "training", "base", "recipe"},
+    "shapes": {
+        *(*SHAPES_OUTPUT, "source", "revision", "chat_template", "answer", "system"),
+        *("endpoint", "served_as"),  # that a server has the model, and under which name
+    },
+    "does not": {
+        *(*SETTINGS, "family", "size", "training", "base", "recipe"),
+        *("key_variable", "price", "concurrency", "timeout", "attempts"),
+    },
 }
 # The content of a file shapes, not its name; `hub` and `revision` say whose content, unless pinned.
 DATASET = {
@@ -82,7 +88,9 @@ OTHER: dict[str, Any] = {
     "system": "none",
     "base": "glm-4.7",
     "training": {"gpus": 1},
+    "endpoint": "http://here/v1",
 }
+SERVED = {"endpoint": "http://here/v1", "served_as": "name"}
 
 
 def answers_identity(**own: Any) -> str:
@@ -92,9 +100,18 @@ def answers_identity(**own: Any) -> str:
     return Grid(config).answers_identity("mine", "gsm8k")
 
 
-@pytest.mark.parametrize("key", sorted(MODEL["shapes"] - {"chat_template"}))
+@pytest.mark.parametrize("key", sorted(MODEL["shapes"] - {"chat_template", "served_as"}))
 def test_answers_have_another_identity_by_a_key_that_shapes_them(key: str) -> None:
     assert answers_identity(**{key: OTHER[key]}) != answers_identity()
+
+
+def test_a_served_model_is_known_by_its_name_on_the_server_and_not_by_the_address() -> None:
+    served = answers_identity(**SERVED)
+    assert answers_identity(**SERVED | {"endpoint": "https://there/v1"}) == served
+    assert answers_identity(**SERVED | {"served_as": "other"}) != served
+    assert answers_identity(endpoint="http://here/v1", served_as="some/model") == answers_identity(
+        endpoint="http://here/v1"
+    )
 
 
 def test_a_template_counts_by_its_content(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """The configuration: read, merged and checked.
 
+addresses.py: checks the address of a server in an entry, and the name of its key's variable.
 check.py: checks a configuration; one sentence for the first thing that is wrong.
+endpoint_models.py: models that somebody else serves: what their entries may say.
 entries.py: the datasets, models and judges that a run selects, completed with defaults.
 errors.py: the error for a bad configuration, and the nearest valid name.
 families.py: family and size of a model, from its entry or its name.

@@ -30,6 +30,13 @@ class ModelEntry(ResourceEntry):
     answer: NotRequired[Mapping[str, Any]]
     header: NotRequired[str]
     system: NotRequired[str]
+    endpoint: NotRequired[str]
+    served_as: NotRequired[str]
+    key_variable: NotRequired[str]
+    price: NotRequired[Mapping[str, float]]
+    concurrency: int
+    timeout: float
+    attempts: int
 
 
 class DatasetEntry(TypedDict):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from userturn.config.endpoint_models import NO_JOB, has_endpoint
 from userturn.config.entries import Config, ModelEntry, selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.families import family
@@ -62,6 +63,7 @@ def _complete(config: Config, results: str | Path, names: list[str]) -> ModelEnt
     entry: dict[str, Any] = config["model_defaults"] | (
         {"source": root} if isinstance(root, str) else root
     )
+    entry |= NO_JOB if has_endpoint(entry) else {}
     for before, name in reversed(list(zip(names[1:], names[:-1], strict=True))):
         inherited = {"family": family(before), "size": before} | entry
         inherited.pop("training", None)

@@ -11,6 +11,7 @@ import re
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import aiohttp
@@ -31,7 +32,7 @@ from userturn.endpoints.model_names import is_other_model
 from userturn.endpoints.rate_limit import Pace
 from userturn.endpoints.request_slots import one_slot
 from userturn.endpoints.response_body import without_surrogates
-from userturn.endpoints.usage import at_most
+from userturn.endpoints.usage import Spent, at_most
 from userturn.logs import say
 
 LARGEST_BODY = 1_000_000  # bytes read of a reply
@@ -73,6 +74,7 @@ class Endpoint(ABC, Generic[Asked, Replied]):
     key: str | None
     pace: Pace
     path: ClassVar[str]
+    largest_body: ClassVar[int] = LARGEST_BODY
     _session: aiohttp.ClientSession | None = field(default=None, init=False)
     _other_models: set[str] = field(default_factory=set, init=False)
 
@@ -88,10 +90,13 @@ class Endpoint(ABC, Generic[Asked, Replied]):
     def unread(self, received: bytes) -> Replied:
         """Return the reply in the beginning of a body that is too large to read."""
 
-    @property
     @abstractmethod
-    def max_output(self) -> int:
-        """The largest number of tokens in a reply."""
+    def largest_reply(self, asked: Asked) -> int:
+        """Return the largest number of tokens in a reply."""
+
+    def slots(self, account: Account) -> Path:
+        """Return the folder of the slots that limit the requests in flight from this machine."""
+        return account.folder / "in_flight" / account.judge
 
     async def __aenter__(self) -> Self:
         """Open the connection pool."""
@@ -147,12 +152,13 @@ class Endpoint(ABC, Generic[Asked, Replied]):
             CapReachedError: one more request could pass the hard cap.
         """
         body = json.dumps(self.body(asked)).encode()
-        n_timeouts, slots = 0, account.folder / "in_flight" / account.judge
+        most = at_most(len(body), self.largest_reply(asked))
+        n_timeouts = 0
         for attempt in range(1, self.settings["attempts"] + 1):
             await self.pace.pause()
             try:
-                async with one_slot(slots, self.settings["concurrency"]):
-                    reply = await self._attempt(body, account)
+                async with one_slot(self.slots(account), self.settings["concurrency"]):
+                    reply = await self._attempt(body, most, account)
             except RetriableError as error:
                 n_timeouts += isinstance(error, TimedOutError)
                 if attempt == self.settings["attempts"] or n_timeouts == TIMEOUTS:
@@ -166,9 +172,8 @@ class Endpoint(ABC, Generic[Asked, Replied]):
                 return reply
         raise AssertionError("an entry allows at least one attempt")
 
-    async def _attempt(self, body: bytes, account: Account) -> Replied:
+    async def _attempt(self, body: bytes, most: Spent, account: Account) -> Replied:
         """Send one request, counted before it is sent and settled however it ends."""
-        most = at_most(len(body), self.max_output)
         while not account.send(most):
             await asyncio.sleep(0.02)  # until a request in flight has ended
         began, was_sent = time.monotonic(), True
@@ -203,7 +208,7 @@ class Endpoint(ABC, Generic[Asked, Replied]):
         url = f"{self.url}/{self.path}"
         try:
             async with self._session.post(url, data=body, allow_redirects=False) as response:
-                return response, *await _bounded_body(response.content)
+                return response, *await bounded_body(response.content, self.largest_body)
         except UNSENT as error:
             raise NotSentError(f"no connection: {self.redacted(str(error), 300)}") from None
         except TimeoutError:
@@ -224,12 +229,12 @@ class Endpoint(ABC, Generic[Asked, Replied]):
         raise error
 
 
-async def _bounded_body(stream: aiohttp.StreamReader) -> tuple[bytes, bool]:
-    """Return a body, and whether it is complete: the rest of one that is too large is not read."""
+async def bounded_body(stream: aiohttp.StreamReader, most: int) -> tuple[bytes, bool]:
+    """Return a body, and whether it is complete: no more than about `most` bytes are read."""
     chunks, n_bytes = [], 0
     async for chunk in stream.iter_any():
         chunks.append(chunk)
         n_bytes += len(chunk)
-        if n_bytes > LARGEST_BODY:
+        if n_bytes > most:
             return b"".join(chunks), False
     return b"".join(chunks), True

@@ -45,6 +45,10 @@ class ChatEndpoint(Endpoint[Sequence[Message], Reply]):
         """Return a reply without content."""
         return Reply(None, None, None, self.redacted(received.decode(errors="replace")))
 
+    def largest_reply(self, asked: Sequence[Message]) -> int:
+        """Return the largest number of tokens in a reply, which no question changes."""
+        return self.max_output
+
     @property
     def max_output(self) -> int:
         """The largest number of tokens in a reply."""

@@ -1,9 +1,9 @@
 """`kind: endpoint`: a model behind an OpenAI-compatible API labels a user turn by a rubric."""
 
 from collections.abc import Mapping
-from re import compile as expression
 from typing import TYPE_CHECKING, Any
 
+from userturn.config.addresses import check_address, check_key_variable
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
 from userturn.endpoints.usage import MILLION, TOKEN_LIMITS, most_written
@@ -26,7 +26,6 @@ HAS_PROBABILITIES = False
 REQUEST_VERSION = 1
 # The keys of an entry that shape a verdict; the others say where, how fast and at what price.
 SHAPING = ("model", "settings", "reply", "rationale_characters")
-VARIABLE = expression(r"[A-Z_][A-Z0-9_]{0,63}")
 # Fields of a request that an entry's settings may not have, unless with one of the allowed values.
 NOT_TAKEN = {
     "model": "set `model` of the entry",
@@ -52,23 +51,12 @@ def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
     Raises:
         ConfigError: what is wrong.
     """
-    variable = entry.get("key_variable", "NAME")
-    if not VARIABLE.fullmatch(variable):
-        raise ConfigError(
-            f"{where}.key_variable: expected the NAME of an environment variable, such as "
-            "OPENAI_API_KEY; if it is a key, remove it from the config and revoke it"
-        )
+    check_key_variable(where, entry)
     if ("base_url" in entry) == entry["serve"]:
         raise ConfigError(f"{where}: expected either `base_url` or `serve: true`")
     if entry["serve"] and entry["batch"]:
         raise ConfigError(f"{where}: a judge that is served here has no Batch API; remove `batch`")
-    if "@" in entry.get("base_url", ""):
-        raise ConfigError(f"{where}.base_url: contains a user name; expected https://host/v1")
-    if "?" in entry.get("base_url", ""):
-        raise ConfigError(
-            f"{where}.base_url: contains a query; expected https://host/v1, for Azure "
-            "https://RESOURCE.openai.azure.com/openai/v1, which needs no api-version"
-        )
+    check_address(f"{where}.base_url", entry.get("base_url", ""))
     _check_settings(f"{where}.settings", entry["settings"])
     has_limit = set(TOKEN_LIMITS) & set(entry["settings"])
     if "price" in entry and config["max_cost"] is not None and not has_limit:

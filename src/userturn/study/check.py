@@ -1,6 +1,7 @@
 """Check a study's whole configuration: schema, files, operators, judges and trained models."""
 
 from userturn.config.check import check
+from userturn.config.endpoint_models import check_endpoint_models
 from userturn.config.entries import Config
 from userturn.config.trained_models import check_trained
 from userturn.judges.check_entries import check_judges
@@ -17,3 +18,4 @@ def check_study(config: Config) -> None:
     check_perturbations(config)
     check_judges(config)
     check_trained(config)
+    check_endpoint_models(config)

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from userturn.config.endpoint_models import engine_name, has_endpoint, served_as
 from userturn.config.entries import Config, ModelEntry, asked_judges, prepared_datasets, selected
 from userturn.config.errors import ConfigError
 from userturn.config.formats import TEMPLATES_OWN, model_of, system_file
@@ -108,6 +109,12 @@ def _system(entry: ModelEntry) -> dict[str, str]:
     return {"system": system if path is None else file_sha256(path)}
 
 
+def _engine(config: Config, entry: ModelEntry) -> dict[str, str | None]:
+    """Return what an identity says of the engine; a server's number type is its own matter."""
+    name: dict[str, str | None] = {"engine": engine_name(config, entry)}
+    return {**name, "dtype": None, "served_as": served_as(entry)} if has_endpoint(entry) else name
+
+
 class FileContents:
     """The present contents of a configuration's files; each file is read when needed."""
 
@@ -130,10 +137,10 @@ class FileContents:
         return {
             **{key: value for key, value in entry.items() if key in SHAPES_OUTPUT},
             **_system(entry),
+            **_engine(self._config, entry),
             "source": f"trained:{self.training(model_of(name))}"
             if "recipe" in entry
             else source_identity(entry["source"], entry["revision"]),
-            "engine": self._config["engine"],
             "today": self._config["today"],
             **({"chat_template": file_sha256(template)} if template else {}),
         }

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from userturn.config.endpoint_models import engine_name, has_endpoint, served_as
 from userturn.study.grid import Grid
 
 
@@ -17,7 +18,9 @@ def read_description(grid: Grid, model: str) -> dict[str, Any]:
 
 def request_identity(grid: Grid, model: str, description: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a described model and its engine that enters its requests' identity."""
-    settings = {"dtype": grid.models[model]["dtype"], "engine": grid.config["engine"]}
+    entry = grid.models[model]
+    shapes = {"served_as": served_as(entry)} if has_endpoint(entry) else {"dtype": entry["dtype"]}
+    settings = {**shapes, "engine": engine_name(grid.config, entry)}
     return dict(description["identity"] | settings)
 
 

@@ -1,0 +1,84 @@
+"""Models with an `endpoint`: somebody else serves them, and no weights are loaded here."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from userturn.config.addresses import check_address, check_key_variable
+from userturn.config.entries import Config, ModelEntry, selected
+from userturn.config.errors import ConfigError
+from userturn.slurm.resources import schemas_for
+
+SERVER = "server"  # in an identity, instead of the engine that loads the model
+ASKING = ("served_as", "key_variable", "price", "concurrency", "timeout", "attempts")
+TRAINING = ("base", "recipe", "training")
+# What an entry may say of a job or of an engine here; a server has its own.
+OF_THE_ENGINE = ("dtype", *(key for key in schemas_for("sweep") if key != "shards"))
+NO_JOB: Mapping[str, int] = {"gpus": 0, "nodes": 1}
+
+
+def has_endpoint(entry: Mapping[str, Any]) -> bool:
+    """Tell whether a server has a model."""
+    return "endpoint" in entry
+
+
+def engine_name(config: Config, entry: Mapping[str, Any]) -> str:
+    """Return what runs a model, as it enters the model's identity."""
+    return SERVER if has_endpoint(entry) else str(config["engine"])
+
+
+def served_as(entry: ModelEntry) -> str:
+    """Return the name of a model on its server."""
+    return entry.get("served_as", entry["source"])
+
+
+def account_name(model: str) -> str:
+    """Return the name of a model's account, which no judge can have."""
+    return f"model={model}"
+
+
+def check_endpoint_models(config: Config) -> None:
+    """Check the entries of models with an endpoint, and that no other has their keys.
+
+    Raises:
+        ConfigError: the first fault.
+    """
+    models = {name: e for name, e in config["models"].items() if isinstance(e, Mapping)}
+    asked = [name for name in selected(config, "models") if has_endpoint(models.get(name, {}))]
+    if asked and config["determinism"] == "exact":
+        raise ConfigError(
+            f"determinism: found 'exact', which no server promises, and '{asked[0]}' has an "
+            "`endpoint`; set it to best_effort, or leave the model out of run.models"
+        )
+    for name, entry in models.items():
+        where = f"models.{name}"
+        base = models.get(entry.get("base", ""), {})
+        if has_endpoint(base):
+            raise ConfigError(
+                f"{where}.base: '{entry['base']}' has an `endpoint`, so that there are no weights "
+                "to train; name a model that is loaded here"
+            )
+        if has_endpoint(entry):
+            _check(where, entry)
+        elif found := [key for key in ASKING if key in entry]:
+            raise ConfigError(
+                f"{where}: found `{found[0]}` without `endpoint`; add the server's address, or "
+                f"remove `{found[0]}`"
+            )
+
+
+def _check(where: str, entry: Mapping[str, Any]) -> None:
+    check_address(f"{where}.endpoint", entry["endpoint"])
+    check_key_variable(where, entry)
+    for key in (*TRAINING, *OF_THE_ENGINE):
+        if key in entry:
+            raise ConfigError(
+                f"{where}: found `{key}` beside `endpoint`; a model that somebody else serves is "
+                f"neither loaded nor trained here: remove `{key}`, or `endpoint`"
+            )
+    if Path(entry["source"], "adapter_config.json").is_file():
+        raise ConfigError(
+            f"{where}.source: '{entry['source']}' is an adapter; expected, beside `endpoint`, a "
+            "source with tokenizer and chat template: name the base model, and the adapter's name "
+            "on the server in `served_as`"
+        )
