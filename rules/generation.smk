@@ -23,6 +23,18 @@ rule sweep:
         "../scripts/sweep.py"
 
 
+use rule sweep as sweep_served with:
+    wildcard_constraints:
+        model=study.generation.served,  # a server has them: no GPU, no job of a cluster
+    localrule: True
+    threads: 1
+    resources:
+        mem_mb=2000,
+
+
+ruleorder: sweep_served > sweep
+
+
 rule collect_answers:
     """Collect a model's answers to one dataset from the journal."""
     input:

@@ -58,7 +58,7 @@ def test_every_item_is_shown_its_donor_s_answer_in_any_shard(grid: Grid) -> None
     n_asked = 0
     model = load_model(grid, "tiny", read_description(grid, "tiny"))
     for shard in grid.shards("tiny"):
-        runner = request_runner(grid, model, StopFlag())
+        runner = request_runner(grid, model, shard, StopFlag())
         answering = Answering(model.template.tokenizer)
         runner.load = lambda engine=answering: engine  # type: ignore[misc]
         alone = grid.results / shard  # as if no other shard had begun

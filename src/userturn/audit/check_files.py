@@ -11,11 +11,12 @@ from shlex import quote
 
 from userturn.audit.check_journals import check_journals
 from userturn.audit.findings import SNAKEMAKE, Finding, Note, remake
-from userturn.provenance.job_record import JobRecord
+from userturn.provenance.job_record import SWEEPS, JobRecord
 from userturn.provenance.study_files import Files
 from userturn.storage.hashing import file_sha256, short_hash
 from userturn.workflow.artifacts import Identities
 
+KEPT = ("results/revisions/", "results/served/")  # what is written once and outlives its job
 MARKERS = ("results/sweeps/", "results/judging/")  # each later job of a model rewrites them
 READ = (".parquet", ".json", ".jsonl")  # files that the pipeline and its readers would read
 DRAWN = ("/key.parquet", "/items.parquet")  # the files of a round that are kept where it was drawn
@@ -78,7 +79,7 @@ def _is_current(record: JobRecord, wanted: Identities) -> bool:
 def _kept(record: JobRecord, identities: Collection[str | None]) -> Iterator[str]:
     """Yield the files beside a job's outputs that still count: pins, and plans of wanted cells."""
     for path in record["beside"]:
-        if path.startswith("results/revisions/") or PurePosixPath(path).parent.name in identities:
+        if path.startswith(KEPT) or PurePosixPath(path).parent.name in identities:
             yield path
 
 
@@ -87,7 +88,7 @@ def _missing(files: Files, wanted: Identities) -> Iterator[Finding]:
     made = {
         name
         for _, record in files.readable
-        if _is_current(record, wanted) or record["rule"] == "sweep"
+        if _is_current(record, wanted) or record["rule"] in SWEEPS
         for name in [*record["outputs"], *_kept(record, identities)]
     }
     for artifact in sorted(wanted.keys() | made):
@@ -119,7 +120,7 @@ def _claimed_twice(files: Files, wanted: Identities) -> Iterator[Finding]:
     for artifact, makers in files.makers.items():
         # Shards of one model share the note of a pinned revision, nothing else.
         rules = {record["rule"] for m in makers if (record := files.records[m]) is not None}
-        if len(makers) > 1 and rules != {"sweep"}:
+        if len(makers) > 1 and not rules <= {*SWEEPS}:
             yield Finding(
                 "records", artifact, "one job that made it", ", ".join(makers), remake(artifact)
             )

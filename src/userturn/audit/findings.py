@@ -53,4 +53,6 @@ def _target(path: str) -> str:
     """Return the file to ask Snakemake for so that it makes an artifact again."""
     if path.startswith("results/revisions/"):
         return path.replace("revisions", "models", 1)
+    if path.startswith("results/served/"):
+        return path.replace("served", "sweeps", 1)
     return "results/report/index.html" if path.startswith("results/report/") else path

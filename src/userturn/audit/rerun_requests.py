@@ -1,7 +1,7 @@
 """Run requests of a finished study again, on this machine.
 
-The recorded prompt tokens go through the engine that the study's record names, each request with
-its own seed. Every model is loaded once, in a process of its own. Nothing is written.
+The recorded prompt tokens go through the engine of the study's record, each request with its own
+seed. Every model is loaded once, in a process of its own. Nothing is written.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from userturn.audit.rerun_sample import Reruns, SampledRow, draw_rows_by, rerun_table
+from userturn.config.endpoint_models import has_endpoint
 from userturn.config.entries import ModelEntry
 from userturn.config.trust import check_code_may_run
 from userturn.datasets.prepare import read_items
@@ -38,6 +39,7 @@ from userturn.study.model_description import read_description, request_identity,
 from userturn.study.record import read_study_record
 
 FINISHED = pl.col("outcome").is_in(["ok", "empty"]) & pl.col("prompt_token_ids").is_not_null()
+OF_A_SERVER = "somebody else served the model, and no server is asked again"
 OTHER_KEY = "the recorded settings do not give this request's key"
 
 
@@ -84,8 +86,9 @@ def rerun_of_model(
     grid: Grid, model: str, rows: list[SampledRow], comparison: Comparison
 ) -> Iterator[tuple[SampledRow, dict[str, Any]]]:
     """Yield each row of a model with what became of it (`RERUN_SCHEMA`), run again in a process."""
-    if model not in grid.models:
-        yield from ((row, {"reason": "the study's record has no such model"}) for row in rows)
+    if model not in grid.models or has_endpoint(grid.models[model]):
+        reason = OF_A_SERVER if model in grid.models else "the study's record has no such model"
+        yield from ((row, {"reason": reason}) for row in rows)
         return
     try:
         description = read_description(grid, model)
@@ -93,8 +96,8 @@ def rerun_of_model(
         reason = f"results/models/{model}.json cannot be read ({type(error).__name__})"
         yield from ((row, {"reason": reason}) for row in rows)
         return
-    identity = request_identity(grid, model, description)
-    requests = [comparison.request(grid, description, identity, row) for row in rows]
+    known = request_identity(grid, model, description)
+    requests = [comparison.request(grid, description, known, row) for row in rows]
     fitting = [request for request in requests if request is not None]
     try:
         check_code_may_run(model, grid.models[model])
@@ -166,9 +169,8 @@ class ModelRun:
             with chdir(folder):
                 if self._is_here():
                     return folder
-        raise UserError(
-            f"the model '{self.entry['source']}' is not on this machine in the version used"
-        )
+        source = self.entry["source"]
+        raise UserError(f"the model '{source}' is not on this machine in the version used")
 
     def _is_here(self) -> bool:
         source = self.entry["source"]

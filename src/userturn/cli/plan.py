@@ -11,9 +11,12 @@ from userturn.cli.judge_calls import calls_of, price_of
 from userturn.cli.scoring_size import scoring_sizes
 from userturn.cli.smallest_effect import smallest_effect
 from userturn.cli.study_size import Size, dataset_size, turns_of
+from userturn.config.endpoint_models import has_endpoint
+from userturn.config.entries import ModelEntry
 from userturn.config.formats import in_default
 from userturn.config.load import load_study
 from userturn.datasets.messages import Message
+from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
 from userturn.models.fetch import check_source, folder_at_hand
 from userturn.prompts.chat_template import Template
@@ -75,7 +78,7 @@ def _datasets(sizes: Mapping[str, Size]) -> str:
 def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
     """Return a table of requests, tokens, sweeps and GPUs, one line per model."""
     head = f"  {'model':<24} {'answers':>9} {'user turns':>11} {'read':>9} {'written':>9}"
-    lines = [f"{head}  sweeps x GPUs"]
+    lines = [f"{head}  sweeps x GPUs, or server"]
     for name, entry in grid.models.items():
         turns, answer = turns_of(grid, sizes, name), grid.answer_settings(name)["max_tokens"]
         n_answers = sum(size.n_items for size in sizes.values())
@@ -87,9 +90,20 @@ def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
         written = n_answers * answer + n_turns * grid.config["user_turn"]["max_tokens"]
         lines.append(
             f"  {name:<24} {n_answers:>9,} {n_turns:>11,} {_short(read):>9} {_short(written):>9}"
-            f"  {entry['shards']} x {entry['gpus']}"
+            f"  {_place(entry, read, written)}"
         )
     return "\n".join(["requests of each model; largest numbers of tokens read and written", *lines])
+
+
+def _place(entry: ModelEntry, n_read: float, n_written: float) -> str:
+    """Return sweeps and GPUs of a model, or what its server may cost, scores left out."""
+    if not has_endpoint(entry):
+        return f"{entry['shards']} x {entry['gpus']}"
+    price = entry.get("price")
+    if price is None:
+        return f"at {entry['endpoint']}, no price in its entry"
+    most = money(Spent(input_tokens=int(n_read), output_tokens=int(n_written)), price)
+    return f"at {entry['endpoint']}, {most:,.2f} at most"
 
 
 def _scores(grid: Grid) -> Iterator[str]:

@@ -11,6 +11,7 @@ import polars as pl
 
 from userturn.cli.arguments import chosen_grid, take_configuration
 from userturn.cli.scoring_size import ScoringSize, scoring_sizes
+from userturn.config.endpoint_models import account_name
 from userturn.endpoints.account_files import AccountOnDisk, read_accounts
 from userturn.endpoints.usage import Spent
 from userturn.likelihood.collect import SCORED_ROW
@@ -83,13 +84,14 @@ def status(configfiles: list[str], results: str, now: float | None = None) -> st
 
 
 def _judges(grid: Grid) -> Iterator[str]:
-    """Yield the questions to each judge and their cost, once any judge was asked."""
+    """Yield the requests to each judge and served model and their cost, once any was asked."""
     accounts: dict[str, list[AccountOnDisk]] = {}
     for account in read_accounts(grid.accounts_folder):
         accounts.setdefault(account.judge, []).append(account)
     if accounts:
-        yield f"{'judge':<24} {'requests':>9} {'in flight':>9} {'verdicts':>9}  cost"
+        yield f"{'judge or model=':<24} {'requests':>9} {'in flight':>9} {'finished':>9}  cost"
     prices, total = judge_prices(grid), 0.0
+    known = {*grid.all_judges, *map(account_name, grid.models)}
     for judge, of_judge in sorted(accounts.items()):
         spent = sum((account.total for account in of_judge), start=Spent())
         costs = [cost for account in of_judge if (cost := account.cost(prices)) is not None]
@@ -98,10 +100,10 @@ def _judges(grid: Grid) -> Iterator[str]:
         yield (
             f"{judge:<24} {spent.n_requests:>9,} {n_in_flight:>9,} {spent.n_verdicts:>9,}  "
             + (f"{sum(costs):,.4f}" if costs else "no price in its entry")
-            + ("" if judge in grid.all_judges else ", not in the config any more")
+            + ("" if judge in known else ", not in the config any more")
         )
     if accounts and (cap := grid.config["max_cost"]) is not None:
-        yield f"{'all judges':<54}  {total:,.4f} of max_cost {cap:g}"
+        yield f"{'all together':<54}  {total:,.4f} of max_cost {cap:g}"
 
 
 def _at_work(grid: Grid, now: float) -> Iterator[str]:

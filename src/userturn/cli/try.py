@@ -2,8 +2,11 @@
 
 import argparse
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from userturn.cli.arguments import with_model
+from userturn.config.addresses import check_address
 from userturn.config.load import load_study
 from userturn.generation.quick_look import QuickLook, look
 
@@ -26,12 +29,19 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
     config, name = with_model(load_study(arguments.configfile), arguments.model)
-    engine = None
     if arguments.server:
-        from userturn.models.server import load_server
+        config["models"][name] = on_server(config["models"][name], arguments)
+    return format_look(look(config, name, arguments.question, arguments.answer))
 
-        engine = load_server(arguments.server, arguments.served_as, os.environ.get(KEY, "none"))
-    return format_look(look(config, name, arguments.question, arguments.answer, engine))
+
+def on_server(entry: str | Mapping[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return a model's entry with the server of the command's arguments."""
+    own = {"source": entry} if isinstance(entry, str) else dict(entry)
+    named = {"served_as": arguments.served_as} if arguments.served_as else {}
+    keyed = {"key_variable": KEY} if KEY in os.environ else {}
+    changed = own | {"endpoint": arguments.server} | named | keyed
+    check_address("--server", changed["endpoint"])
+    return changed
 
 
 def format_look(seen: QuickLook) -> str:

@@ -37,6 +37,11 @@ def account_name(model: str) -> str:
     return f"model={model}"
 
 
+def model_prices(models: Mapping[str, ModelEntry]) -> dict[str, Mapping[str, float]]:
+    """Return the prices of the models that have one, by the names of their accounts."""
+    return {account_name(name): e["price"] for name, e in models.items() if "price" in e}
+
+
 def check_endpoint_models(config: Config) -> None:
     """Check the entries of models with an endpoint, and that no other has their keys.
 

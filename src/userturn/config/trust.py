@@ -13,7 +13,7 @@ from userturn.config.installation import CONFIG
 from userturn.config.load import load_study
 from userturn.errors import UserError
 
-SENDING = ("base_url", "key_variable")
+SENDING = {"judges": ("base_url", "key_variable"), "models": ("endpoint", "key_variable")}
 
 
 def _own(section: str, name: str) -> Mapping[str, Any]:
@@ -22,18 +22,23 @@ def _own(section: str, name: str) -> Mapping[str, Any]:
     return entry if isinstance(entry, Mapping) else {}
 
 
-def check_key_may_be_sent(judge: str, settings: Mapping[str, Any]) -> None:
+def check_key_may_be_sent(name: str, settings: Mapping[str, Any], section: str = "judges") -> None:
     """Check that not only a study's record names the address to which a key would be sent.
 
+    Args:
+        name: of a judge or a model.
+        settings: its complete entry.
+        section: `judges` or `models`.
+
     Raises:
-        UserError: the judge needs a key, and the user's own entry for it differs or is missing.
+        UserError: it needs a key, and the user's own entry for it differs or is missing.
     """
-    own = _own("judges", judge)
-    if "key_variable" in settings and any(own.get(k) != settings.get(k) for k in SENDING):
+    own, sending = _own(section, name), SENDING[section]
+    if "key_variable" in settings and any(own.get(k) != settings.get(k) for k in sending):
         raise UserError(
             f"the record would send the key in {settings['key_variable']} to "
-            f"'{settings.get('base_url')}'; if that is right, put the judge '{judge}' with that "
-            f"address and variable into {CONFIG} in the folder where you run this"
+            f"'{settings.get(sending[0])}'; if that is right, put '{name}' with that address and "
+            f"variable under `{section}` into {CONFIG} in the folder where you run this"
         )
 
 

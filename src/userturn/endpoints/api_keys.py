@@ -13,8 +13,8 @@ SHORTEST_KEY = 8  # characters: a shorter one would be found inside ordinary wor
 PRINTABLE = re.compile(r"[!-~]+")
 
 
-def read_key(name: str, settings: Mapping[str, Any]) -> str | None:
-    """Return a judge's key from the environment; None if its entry names no variable.
+def read_key(name: str, settings: Mapping[str, Any], kind: str = "judge") -> str | None:
+    """Return the key of a judge or model from the environment; None if its entry names no variable.
 
     Raises:
         UserError: the variable is not set, or its value cannot be a key.
@@ -25,12 +25,12 @@ def read_key(name: str, settings: Mapping[str, Any]) -> str | None:
     key = os.environ.get(variable, "").strip()
     if not key:
         raise UserError(
-            f"judge '{name}' needs the environment variable {variable}, which is not set; export "
-            "it, or leave the judge out of run.judges"
+            f"{kind} '{name}' needs the environment variable {variable}, which is not set; export "
+            f"it, or leave the {kind} out of run.{kind}s"
         )
     if len(key) < SHORTEST_KEY or not PRINTABLE.fullmatch(key):
         raise UserError(
-            f"judge '{name}': the environment variable {variable} holds no key: found {len(key)} "
+            f"{kind} '{name}': the environment variable {variable} holds no key: found {len(key)} "
             f"characters, expected at least {SHORTEST_KEY} and no space or line break among them; "
             "export the key, or leave `key_variable` out if the endpoint needs none"
         )

@@ -29,11 +29,12 @@ class CapReachedError(Exception):
     """One more request could pass the hard cap."""
 
 
-def cap_reached(what: str, cap: float | None, n_left: int) -> UserError:
-    """Return the error for questions that the hard cap stopped."""
+def cap_reached(what: str, cap: float | None, n_left: int | None = None) -> UserError:
+    """Return the error for requests that the hard cap stopped; None if their number is unknown."""
+    left = "" if n_left is None else f", with {n_left} questions left"
     return UserError(
-        f"{what}: stopped before max_cost {cap or 0:g} could be exceeded, with {n_left} questions "
-        "left; finished decisions are in the journal: raise max_cost and run the same command again"
+        f"{what}: stopped before max_cost {cap or 0:g} could be exceeded{left}; "
+        "finished decisions are in the journal: raise max_cost and run the same command again"
     )
 
 

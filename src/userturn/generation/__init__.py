@@ -3,6 +3,7 @@
 ask_engine.py: sends the engine every request that no journal has yet and journals each reply.
 collect.py: turns journal records into tables of answers and user turns.
 describe_model.py: a model's revision, hashes, user header, stop tokens and checks.
+load_engine.py: the engine of a model, loaded here or at a server.
 loaded_model.py: a model's template, identity and engine settings, read once per sweep.
 plan_files.py: plans on disk: tables with one row per request.
 planner.py: turns items into the requests of a dataset's answers or of a cell.
@@ -11,6 +12,7 @@ quick_scores.py: a dataset's human follow-ups scored with one model; nothing is 
 reasoning.py: splits a raw answer into reasoning and what the user would see.
 resume.py: whether a sweep has anything left to ask, from plans and journals alone.
 score_plans.py: plans the scoring of human follow-ups and of the model's own turns.
+server_record.py: what a study knows of a server, and whether it is still the same one.
 shards.py: which items each shard asks about, and which other answers it needs.
 sweep.py: one job that loads one model once and works through its pending requests.
 sweep_plan.py: writes the plans of all pending answers and cells of a model.

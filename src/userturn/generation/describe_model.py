@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from userturn.config.endpoint_models import has_endpoint
 from userturn.config.formats import DEFAULT, format_of, model_of
 from userturn.models.fetch import model_folder, source_identity
 from userturn.models.revision import pinned_revision, resolved_revision
@@ -26,11 +27,13 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
         UserError: the model is not available, or its prompts fail the checks.
     """
     entry = grid.entries[model]
+    is_loaded = not has_endpoint(entry)  # else a server has the weights
     path_to_pin = grid.results / "revisions" / f"{model_of(model)}.json"
     wanted = pinned_revision(path_to_pin, entry["source"], entry["revision"])
-    revision = resolved_revision(entry["source"], wanted)
-    folder = model_folder(entry["source"], revision)
-    check_weight_files(folder)
+    revision = resolved_revision(entry["source"], wanted, is_loaded)
+    folder = model_folder(entry["source"], revision, is_loaded)
+    if is_loaded:
+        check_weight_files(folder)
     template = load_template(folder, entry, grid.config["today"])
     description = {
         "source": entry["source"],
@@ -41,7 +44,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
             "source": source_identity(entry["source"], revision),
             **tokenizer_identity(template),
         },
-        "weights_sha256": weights_sha256(entry["source"]),
+        "weights_sha256": weights_sha256(entry["source"]) if is_loaded else {},
         **_prompts(template),
         "proofs": [*prove(template), *_proof_of_format(grid, model, folder, template)],
     }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from userturn.config.endpoint_models import has_endpoint
 from userturn.models.engine_settings import engine_settings
 from userturn.models.fetch import model_folder
 from userturn.models.weights import check_weights
@@ -45,7 +46,8 @@ def load_model(grid: Grid, model: str, description: Mapping[str, Any]) -> Loaded
     """
     entry = grid.models[model]
     check_weights(model, entry["source"], description.get("weights_sha256", {}))
-    folder = model_folder(entry["source"], description["revision"])  # a commit, not a branch
+    revision = description["revision"]  # a commit, not a branch
+    folder = model_folder(entry["source"], revision, with_weights=not has_endpoint(entry))
     template = load_template(folder, entry, grid.config["today"])
     return LoadedModel(
         model,

@@ -10,11 +10,12 @@ from userturn.datasets.prepare import Item
 from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, to_record
 from userturn.generation.describe_model import describe_model
+from userturn.generation.load_engine import engine_of
 from userturn.generation.loaded_model import LoadedModel, load_model
 from userturn.generation.planner import Planned, Planner
 from userturn.generation.reasoning import read_answer
+from userturn.generation.shards import WHOLE
 from userturn.models.completion import Engine
-from userturn.models.engine import load_engine
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 
@@ -44,7 +45,6 @@ def look(
     model: str,
     question: str,
     answer: str | None = None,
-    engine: Engine | None = None,
 ) -> QuickLook:
     """Load a model of a configuration, ask it a question and draw user turns after its answer.
 
@@ -53,7 +53,6 @@ def look(
         model: name of the model's entry.
         question: the user's first message.
         answer: the answer to show as the model's own; None to let it write one.
-        engine: an engine that already has the model, such as a server's; None to load it.
 
     Raises:
         UserError: the model is not available, or its prompts fail the checks.
@@ -65,14 +64,13 @@ def look(
         describe_model(grid, model, path)
         description = read_description(grid, model)
         loaded = load_model(grid, model, description)
-    planner = Planner(loaded.identity, loaded.template, loaded.max_model_len, config["seed"])
-    if engine is None:
-        engine = load_engine(config["engine"], loaded.folder, loaded.engine_settings)
-    item = Item("question", ({"role": "user", "content": question},))
-    shown = _answer(grid, loaded, planner, engine, item) if answer is None else answer
-    literals, contents = loaded.template.probe_parts(item.messages, shown)
-    texts = [text for pair in zip(literals, [*contents, ""], strict=True) for text in pair]
-    turns = list(_user_turns(grid, loaded, planner, engine, item, shown))
+        planner = Planner(loaded.identity, loaded.template, loaded.max_model_len, config["seed"])
+        engine = engine_of(grid, loaded, WHOLE)
+        item = Item("question", ({"role": "user", "content": question},))
+        shown = _answer(grid, loaded, planner, engine, item) if answer is None else answer
+        literals, contents = loaded.template.probe_parts(item.messages, shown)
+        texts = [text for pair in zip(literals, [*contents, ""], strict=True) for text in pair]
+        turns = list(_user_turns(grid, loaded, planner, engine, item, shown))
     return QuickLook(description, texts, shown, turns)
 
 

@@ -11,14 +11,13 @@ from userturn.datasets.prepare import prepare_dataset
 from userturn.generation.describe_model import describe_model
 from userturn.generation.loaded_model import load_model
 from userturn.generation.score_plans import scoring_plans
+from userturn.generation.shards import WHOLE
 from userturn.generation.sweep import request_runner
 from userturn.likelihood.collect import scores_of
 from userturn.signals import StopFlag
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scores_identity
-
-WHOLE = "1of1"
 
 
 def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.DataFrame:
@@ -43,5 +42,5 @@ def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.Data
         loaded = load_model(grid, model, read_description(grid, model))
         scored = ScoredTurns(model, dataset, HUMAN_TURNS)
         plans = list(scoring_plans(grid, loaded, WHOLE, {scores_identity(grid, scored)}))
-        request_runner(grid, loaded, StopFlag()).complete("scores", plans)
+        request_runner(grid, loaded, WHOLE, StopFlag()).complete("scores", plans)
         return scores_of(grid, scored)

@@ -9,6 +9,7 @@ import polars as pl
 from userturn.datasets.prepare import Item, read_items
 from userturn.storage.hashing import fingerprint
 
+WHOLE = "1of1"  # the shard of a model that is not split
 HASH_RANGE = 2**64
 Numbered = tuple[int, Item]  # an item with its position in the dataset
 

@@ -13,12 +13,12 @@ from tempfile import TemporaryDirectory
 
 from userturn.generation.ask_engine import RequestRunner
 from userturn.generation.collect import shown_answers
+from userturn.generation.load_engine import engine_of
 from userturn.generation.loaded_model import LoadedModel, load_model
 from userturn.generation.planner import Planner
 from userturn.generation.resume import finished_plans, n_finished
 from userturn.generation.score_plans import scoring_plans
 from userturn.generation.sweep_plan import PendingPlans
-from userturn.models.engine import load_engine
 from userturn.signals import StopFlag
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
@@ -53,7 +53,7 @@ def run_sweep(
         n_found, n_asked = n_finished(wanted, finished), 0
         if n_found is None:
             loaded = load_model(grid, model, description)
-            runner = request_runner(grid, loaded, stop)
+            runner = request_runner(grid, loaded, shard, stop)
             ask_pending(pending_plans(grid, loaded, shard, wanted), runner)
             runner.complete("scores", list(scoring_plans(grid, loaded, shard, wanted)))
             n_found, n_asked = runner.n_found, runner.n_asked
@@ -63,13 +63,13 @@ def run_sweep(
         write_json(marker, path_to_marker, fingerprint(wanted))
 
 
-def request_runner(grid: Grid, model: LoadedModel, stop: StopFlag) -> RequestRunner:
+def request_runner(grid: Grid, model: LoadedModel, shard: str, stop: StopFlag) -> RequestRunner:
     """Return the runner that sends a model's requests to its engine and journals the replies."""
     return RequestRunner(
         model.name,
         model.template,
         lambda dataset: grid.journal_folder(model.name, dataset),
-        lambda: load_engine(grid.config["engine"], model.folder, model.engine_settings),
+        lambda: engine_of(grid, model, shard),
         stop,
     )
 

@@ -1,6 +1,7 @@
 """A model's files, the engines that run it, and the requests sent to them.
 
 completion.py: what an engine returns for one request.
+completion_endpoint.py: the fields of a server's completions.
 convert.py: turns GGUF files and LoRA adapters into model folders.
 engine.py: the engines by name; the interface: requests in, completions out.
 engine_settings.py: settings of a model's engine, such as its tensor parallel size.
@@ -11,7 +12,9 @@ revision.py: the commit that a model is pinned to.
 sampling.py: temperature and the other sampling settings of one request.
 scoring.py: a scoring request and its key.
 seeds.py: the seed of one request.
-server.py: a model on a running server that takes and returns token ids.
+served.py: the engine of a model that somebody else serves.
+server_check.py: what a server is and can promise, found out before anything else is asked.
+server_replies.py: reads a server's reply strictly, against its request.
 stop_texts.py: finds the texts that end a continuation.
 transformers.py: the engine `transformers`, one request at a time.
 vllm.py: the engine `vllm`, on GPUs and on a CPU.

@@ -24,6 +24,7 @@ EXPECTED = (
     "file, written with forward slashes: correct the model's entry in the config"
 )
 # Second copies of the weights in some repositories, which are never read.
+WEIGHTS = ["*.safetensors", "*.bin", "*.pt"]
 NEEDLESS_FILES = ["original/*", "metal/*", "*.pth", "*.gguf", "*.onnx", "*.h5", "*.msgpack"]
 
 
@@ -82,7 +83,7 @@ def source_identity(source: str, revision: str | None) -> str:
     return identity if base is None else f"{identity} on {source_identity(*base)}"
 
 
-def _downloaded(source: str, revision: str | None) -> Path:
+def _downloaded(source: str, revision: str | None, with_weights: bool = True) -> Path:
     """Return the local snapshot of a hub model, downloaded if the network allows.
 
     A commit that is complete in the cache is used without a network request, which would take
@@ -91,10 +92,13 @@ def _downloaded(source: str, revision: str | None) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
-    fetch = partial(snapshot_download, source, revision=revision, ignore_patterns=NEEDLESS_FILES)
+    needless = [*NEEDLESS_FILES, *([] if with_weights else WEIGHTS)]
+    fetch = partial(snapshot_download, source, revision=revision, ignore_patterns=needless)
     if COMMIT.fullmatch(revision or ""):
         with suppress(LocalEntryNotFoundError):
-            return Path(fetch(local_files_only=True))
+            folder = Path(fetch(local_files_only=True))
+            if not with_weights or any(next(folder.glob(name), None) for name in WEIGHTS):
+                return folder
     try:
         return Path(fetch())
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
@@ -120,21 +124,24 @@ def folder_at_hand(source: str, revision: str) -> Path | None:
     return folder if (folder / "config.json").is_file() else None
 
 
-def source_folder(source: str, revision: str | None = None) -> Path:
-    """Return the local folder of a source's own files, before any adapter is merged."""
+def source_folder(source: str, revision: str | None = None, with_weights: bool = True) -> Path:
+    """Return the local folder of a source's own files, before any adapter is merged.
+
+    Without weights, those of a hub model are not fetched.
+    """
     path = check_source(source)
     if path is None:
-        return _downloaded(source, revision)
+        return _downloaded(source, revision, with_weights)
     return converted_gguf(path) if path.is_file() else path
 
 
-def model_folder(source: str, revision: str | None = None) -> Path:
-    """Return a local folder with the model's config, tokenizer and weights.
+def model_folder(source: str, revision: str | None = None, with_weights: bool = True) -> Path:
+    """Return a local folder with the model's config, tokenizer and, if wanted, weights.
 
     Raises:
         UserError: a source that cannot be found, or a folder that lacks config.json.
     """
-    folder = source_folder(source, revision)
+    folder = source_folder(source, revision, with_weights)
     base = adapter_base(folder)
     if base is not None:
         identity = fingerprint([source_identity(source, revision), source_identity(*base)])

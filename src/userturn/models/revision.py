@@ -6,11 +6,11 @@ from userturn.models.fetch import local_path, source_folder
 from userturn.storage.given_files import given_object
 
 
-def resolved_revision(source: str, revision: str) -> str | None:
+def resolved_revision(source: str, revision: str, with_weights: bool = True) -> str | None:
     """Return the commit of a hub source, from its snapshot's name; None for a local source."""
     if local_path(source) is not None:
         return None
-    folder = source_folder(source, revision)
+    folder = source_folder(source, revision, with_weights)
     return folder.name if folder.parent.name == "snapshots" else revision
 
 

@@ -45,6 +45,7 @@ PACKAGES = (
     "vl_convert",
     "vllm",
 )
+SWEEPS = ("sweep", "sweep_served")  # rules that plan, ask and journal
 JOURNAL = ".jsonl"
 STAMP = ".snakemake_timestamp"  # Snakemake's own, in an output folder
 PLACED = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME", "CUDA_VISIBLE_DEVICES")
@@ -114,7 +115,7 @@ def _record(job: Any, earlier: Mapping[str, Any], began: str, files: set[Path]) 
     # Plans, pins and journals outlive the job that made them, so a later one takes over the note.
     beside = {p: h for p, h in earlier.get("beside", {}).items() if Path(p).is_file()}
     written = {str(p) for p in files if _is_artifact(p)}
-    if job.rule == "sweep":  # also what a killed sweep planned
+    if job.rule in SWEEPS:  # also what a killed sweep planned
         plans = (RESULTS / "requests" / job.wildcards.model).rglob(f"{job.wildcards.shard}.parquet")
         written.update(str(path) for path in plans if str(path) not in beside)
     settings = dict(job.params.items())
@@ -140,7 +141,7 @@ def _journals(rule: str, wildcards: Any, files: set[Path]) -> dict[str, dict[str
     """
     written = {path for path in files if path.suffix == JOURNAL}
     folders = {path.parent for path in written}
-    if rule == "sweep":
+    if rule in SWEEPS:
         folders.add(JOURNALS / wildcards.model)
     if {"judge", "dataset"} <= set(wildcards.keys()):
         folders.add(JOURNALS / "judges" / wildcards.judge / wildcards.dataset)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from userturn.provenance.job_record import SWEEPS
 from userturn.provenance.study_files import Files
 from userturn.report.table_layout import shown_tables
 from userturn.study.cells import ALL, PLAIN
@@ -112,7 +113,7 @@ NUMBERS = (
         RATE,
     ),
 )
-MODEL_JOBS = ("sweep", "train", "serve_judge", "batch_judge")
+MODEL_JOBS = (*SWEEPS, "train", "serve_judge", "batch_judge")
 
 
 def claims_sheet(results: Path) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from userturn.config.formats import model_of
 from userturn.config.installation import CONFIG
 from userturn.config.trust import check_code_may_run, check_key_may_be_sent
 from userturn.errors import UserError
@@ -59,6 +60,7 @@ def check_is_trusted(grid: Grid) -> None:
         check_key_may_be_sent(name, grid.all_judges[name])
     for name in grid.described:
         check_code_may_run(name, grid.entries[name])
+        check_key_may_be_sent(model_of(name), grid.entries[name], "models")
 
 
 def write_config(config: Mapping[str, Any], folder: Path) -> None:

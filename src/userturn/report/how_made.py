@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from userturn.config.endpoint_models import has_endpoint, served_as
+from userturn.generation.server_record import server_records
 from userturn.study.grid import Grid
 
 SOURCES = ("hub", "file", "folder", "url")  # settings of a dataset that say where its rows are from
@@ -15,7 +17,10 @@ def how_made(grid: Grid, descriptions: Mapping[str, Mapping[str, Any]]) -> list[
         grid: the study's grid.
         descriptions: of each model, its file in results/models.
     """
-    models = [["model", name, _of_model(descriptions[name])] for name in grid.models]
+    models = [
+        ["model", name, "; ".join([_of_model(descriptions[name]), *_of_server(grid, name)])]
+        for name in grid.models
+    ]
     datasets = [["dataset", name, _of_dataset(grid.datasets[name])] for name in grid.datasets]
     judges = [["judge", name, _of_judge(entry)] for name, entry in grid.judges.items()]
     return [*models, *datasets, *judges, ["seed", str(grid.config["seed"]), "of every draw"]]
@@ -27,6 +32,29 @@ def _of_model(description: Mapping[str, Any]) -> str:
     revision = description.get("revision")
     parts = [description["source"], *([f"revision {revision}"] if revision else hashes[:1])]
     return ", ".join(parts)
+
+
+def _of_server(grid: Grid, model: str) -> list[str]:
+    """Return what a server says of itself, and what it cannot promise; nothing for other models."""
+    entry = grid.models[model]
+    noted = next(server_records(grid, model), None)
+    if not has_endpoint(entry) or noted is None:
+        return []
+    way = noted["dialect"]
+    lacks = {
+        "token ids of prompts": way["takes_ids"],
+        "token ids of replies": way["returns_ids"],
+        "seeds": noted["keeps_seeds"],
+        "top_k": noted["keeps_top_k"],
+        "log-likelihoods": way["scores_by"],
+    }
+    missing = [name for name, is_kept in lacks.items() if not is_kept]
+    told = ", ".join(f"{name} {value}" for name, value in sorted(noted["account"].items()))
+    promises = f"which does not keep: {', '.join(missing)}" if missing else "which keeps everything"
+    return [
+        f"served as '{served_as(entry)}' by a server ({told or 'which tells nothing'})",
+        promises,
+    ]
 
 
 def _of_dataset(entry: Mapping[str, Any]) -> str:

@@ -113,13 +113,15 @@ def _space(grid: Grid) -> CheckResult:
 
 
 def _keys(grid: Grid) -> Iterator[CheckResult]:
-    """Check that the judges' API keys are in the environment."""
-    for name, judge in grid.judges.items():
-        variable = judge.get("key_variable")
+    """Check that the API keys of judges and models are in the environment."""
+    asked = [(f"judge {name}", entry) for name, entry in grid.judges.items()]
+    asked += [(f"model {name}", dict(entry)) for name, entry in grid.models.items()]
+    for name, entry in asked:
+        variable = entry.get("key_variable")
         if variable is not None:
             here = bool(os.environ.get(variable))
             fix = f"{variable} is not set; export it in the shell that starts Snakemake"
-            yield CheckResult(f"key of judge {name}", None if here else fix)
+            yield CheckResult(f"key of {name}", None if here else fix)
 
 
 def _node(grid: Grid, options: Options, patience: int) -> Iterator[CheckResult]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from getpass import getuser
 from typing import NamedTuple, cast
 
+from userturn.config.endpoint_models import has_endpoint
 from userturn.config.entries import ModelEntry
 from userturn.config.trained_models import training_entry
 from userturn.errors import UserError
@@ -38,10 +39,14 @@ def reason(said: str) -> str:
 
 
 def entries_of_jobs(grid: Grid) -> dict[str, ModelEntry]:
-    """Return the entries of models, trainings and served judges, each of which has its own job."""
+    """Return the entries of models, trainings and served judges, each of which has its own job.
+
+    A model with an endpoint has none.
+    """
     defaults = grid.config["model_defaults"]
     served = {name: entry for name, entry in grid.judges.items() if entry.get("serve")}
-    entries = {f"model {name}": entry for name, entry in grid.models.items()}
+    models = {name: e for name, e in grid.models.items() if not has_endpoint(e)}
+    entries = {f"model {name}": entry for name, entry in models.items()}
     entries |= {f"training of {name}": training_entry(grid.entries[name]) for name in grid.trained}
     for name, entry in served.items():
         entries[f"judge {name}"] = cast(ModelEntry, {**defaults, **entry, "source": entry["model"]})

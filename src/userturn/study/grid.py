@@ -1,7 +1,4 @@
-"""The grid of a study: its cells, the identity of each, and where their files are.
-
-Nothing here depends on Snakemake.
-"""
+"""The grid of a study: its cells, the identity of each, and where their files are."""
 
 import json
 from collections.abc import Mapping
@@ -9,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from userturn.config.endpoint_models import model_prices
 from userturn.config.entries import (
     Config,
     DatasetEntry,
@@ -65,8 +63,9 @@ class Grid:
 
     @property
     def prices(self) -> dict[str, Any]:
-        """The prices of the run's judges that have one, per million tokens."""
-        return {name: entry["price"] for name, entry in self.judges.items() if "price" in entry}
+        """The prices of the run's judges and models that have one, per million tokens."""
+        judges = {name: e["price"] for name, e in self.judges.items() if "price" in e}
+        return judges | model_prices(self.models)
 
     @cached_property
     def cells(self) -> list[Cell]:

@@ -1,14 +1,16 @@
 """A judge of a study, by its name."""
 
+from userturn.config.endpoint_models import model_prices
 from userturn.endpoints.usage import Price
 from userturn.judges.judge import Judge
 from userturn.study.grid import Grid
 
 
 def judge_prices(grid: Grid) -> dict[str, Price]:
-    """Return the prices of all judges of the config that have one, by name."""
+    """Return the prices of all judges of the config and of models, by the names of accounts."""
     entries = grid.config["judges"].items()
-    return {judge: entry["price"] for judge, entry in entries if "price" in entry}
+    judges = {judge: entry["price"] for judge, entry in entries if "price" in entry}
+    return judges | model_prices(grid.models)
 
 
 def judge_of(grid: Grid, name: str) -> Judge:

@@ -1,7 +1,9 @@
 """Inputs and params of rules/generation.smk: the sweeps, and which of them a file waits for."""
 
 import json
+import re
 
+from userturn.config.endpoint_models import has_endpoint
 from userturn.slurm.resources import Resources
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
@@ -17,6 +19,12 @@ class GenerationGrid:
         self.grid = grid
         self.pending = pending
         self.resources = Resources(grid.models)
+
+    @property
+    def served(self) -> str:
+        """The regular expression of the models that somebody else serves, if any."""
+        names = [re.escape(name) for name, e in self.grid.models.items() if has_endpoint(e)]
+        return "|".join(names) or "(?!)"
 
     def _markers(self, model: str) -> list[str]:
         return [f"results/sweeps/{model}/{shard}.json" for shard in self.grid.shards(model)]

@@ -42,10 +42,12 @@ class JudgeGrid:
         self.resources = Resources(entries, "judge")
 
     def check_keys(self) -> None:
-        """End the program if the API key of a judge is not in the environment."""
-        for name in self.grid.asked_judges:
+        """End the program if the API key of a judge or model is not in the environment."""
+        asked = [("judge", name, self.grid.all_judges[name]) for name in self.grid.asked_judges]
+        asked += [("model", name, dict(entry)) for name, entry in self.grid.models.items()]
+        for kind, name, entry in asked:
             try:
-                read_key(name, self.grid.all_judges[name])
+                read_key(name, entry, kind)
             except UserError as error:
                 raise SystemExit(f"error: {error}") from None
 

@@ -1,0 +1,159 @@
+"""A server's completions: one prompt in, one continuation out; the fields of both."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import aiohttp
+
+from userturn.endpoints.budget import Account
+from userturn.endpoints.http_client import LARGEST_BODY, Endpoint, bounded_body
+from userturn.endpoints.response_body import read_parts
+from userturn.models.requests import Request
+from userturn.models.scoring import ScoringRequest
+from userturn.prompts.chat_template import Template
+from userturn.storage.hashing import fingerprint
+
+MOST_STOPS = 4  # texts that APIs take as `stop`
+Fields = Mapping[str, Any]
+
+
+class Dialect(NamedTuple):
+    """How a server is asked, and what its replies hold.
+
+    Attributes:
+        takes_ids: a prompt is sent as token ids, else as text.
+        returns_ids: a reply has the token ids of prompt and continuation, else only text.
+        samples_fully: it takes the sampling settings beyond OpenAI's, such as `top_k`.
+        scores_by: the field by which it scores a given text, `prompt_logprobs` or `echo`; None
+            for a server without.
+    """
+
+    takes_ids: bool
+    returns_ids: bool
+    samples_fully: bool
+    scores_by: str | None = None
+
+
+class ServerReply(NamedTuple):
+    """What came back for one request.
+
+    Attributes:
+        model: the server's name of the model, or None.
+        choice: the reply's only choice; empty if it cannot be read.
+        usage: the server's count of tokens.
+        raw: the beginning of a reply that cannot be read.
+    """
+
+    model: str | None
+    choice: Fields
+    usage: Fields
+    raw: str = ""
+
+
+@dataclass
+class CompletionEndpoint(Endpoint[Fields, ServerReply]):
+    """An open connection to the completions of a server; a request is the fields of its body."""
+
+    path: ClassVar[str] = "completions"
+    largest_body: ClassVar[int] = 64 * LARGEST_BODY  # scores take about 100 bytes a token
+
+    def body(self, asked: Fields) -> dict[str, Any]:
+        """Return the body of a request."""
+        return {"model": self.settings["model"], **asked}
+
+    def largest_reply(self, asked: Fields) -> int:
+        """Return the largest number of tokens in a reply."""
+        return int(asked["max_tokens"])
+
+    def slots(self, account: Account) -> Path:
+        """Return the folder of the slots of this server, which all its models and shards share."""
+        return account.folder / "in_flight" / f"server={fingerprint(self.url)[:16]}"
+
+    def read(self, received: bytes) -> tuple[ServerReply, dict[str, Any]]:
+        """Return the reply and the token usage in a response's body."""
+        parsed, raw = read_parts(received)
+        try:
+            (choice,) = parsed["choices"]
+            name, usage = parsed.get("model"), parsed.get("usage")
+            choice["finish_reason"], choice["text"]
+        except (LookupError, TypeError, AttributeError, ValueError):
+            return ServerReply(None, {}, {}, self.redacted(raw, 300)), {}
+        told = usage if isinstance(usage, dict) else {}
+        return ServerReply(name if isinstance(name, str) else None, choice, told), told
+
+    def unread(self, received: bytes) -> ServerReply:
+        """Return a reply without content."""
+        return ServerReply(None, {}, {}, f"more than {self.largest_body:,} bytes")
+
+    async def told(self, url: str, sent: Fields | None = None) -> Any:
+        """Return the JSON that the server has at an address of its own; None if it has none.
+
+        Args:
+            url: where.
+            sent: fields to post; None to get.
+        """
+        assert self._session is not None
+        method = "GET" if sent is None else "POST"
+        try:
+            asked = self._session.request(method, url, json=sent, allow_redirects=False)
+            async with asked as response:
+                received, is_whole = await bounded_body(response.content, LARGEST_BODY)
+        except (aiohttp.ClientError, TimeoutError):
+            return None
+        return read_parts(received)[0] if response.status == 200 and is_whole else None
+
+
+def fields_of(request: Request, dialect: Dialect, template: Template) -> dict[str, Any]:
+    """Return the fields of a generation request.
+
+    Every setting is sent, also where it is OpenAI's default: vLLM's server takes what is left out
+    from the model's generation config, llama.cpp's from its own.
+    """
+    sampling = request.sampling
+    stops = list(sampling.stop_texts)
+    if not dialect.returns_ids:  # such a server may not know the tokens that end a turn
+        stops += [template.decode([token]) for token in sampling.stop_token_ids]
+    fields = {
+        "prompt": list(request.prompt.token_ids) if dialect.takes_ids else request.prompt.text,
+        "max_tokens": sampling.max_tokens,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "presence_penalty": sampling.presence_penalty,
+        "frequency_penalty": 0,
+        **({} if sampling.seed is None else {"seed": sampling.seed}),
+        **({"stop": stops[:MOST_STOPS]} if stops else {}),
+    }
+    if not dialect.samples_fully:
+        return fields
+    return fields | {
+        "top_k": sampling.top_k or -1,  # -1 is all of them for vLLM, SGLang and llama.cpp
+        "min_p": 0,
+        "repetition_penalty": 1,
+        "stop_token_ids": list(sampling.stop_token_ids),
+        **_without_special_treatment(),
+    }
+
+
+def _without_special_treatment() -> dict[str, bool]:
+    """Return the fields by which special tokens are neither added nor hidden, and ids come back."""
+    return {
+        "add_special_tokens": False,
+        "skip_special_tokens": False,
+        "spaces_between_special_tokens": False,
+        "return_token_ids": True,
+    }
+
+
+def scoring_fields(request: ScoringRequest, dialect: Dialect, template: Template) -> dict[str, Any]:
+    """Return the fields of a request that scores a given text; its one new token is ignored."""
+    ids = list(request.token_ids)
+    fields = {
+        "prompt": ids if dialect.takes_ids else template.decode(ids),
+        "max_tokens": 1,
+        "temperature": 0,
+    }
+    if dialect.scores_by == "prompt_logprobs":
+        return fields | {"prompt_logprobs": 0, **_without_special_treatment()}
+    return fields | {"echo": True, "logprobs": 1}

@@ -1,0 +1,187 @@
+"""The engine of a model that somebody else serves: many requests at once, each reply checked."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from userturn.endpoints.budget import Account, CapReachedError, cap_reached
+from userturn.endpoints.http_errors import EndpointError, UnscoredError
+from userturn.errors import UserError
+from userturn.models.completion import AnyRequest, Completion, refusal
+from userturn.models.completion_endpoint import (
+    CompletionEndpoint,
+    Dialect,
+    fields_of,
+    scoring_fields,
+)
+from userturn.models.scoring import ScoringRequest
+from userturn.models.server_check import Inquiry, ServerCheck, check_server
+from userturn.models.server_replies import ReplyError, check_reader, completion_of, scores_in
+from userturn.prompts.chat_template import Template
+
+GLANCE = 0.5  # seconds after which the caller may stop, if no reply came
+BROKEN_AFTER = 20  # requests in a row without a usable reply
+
+
+@dataclass
+class ServedModel:
+    """A model on a server; it is an engine as `models.completion.Engine` says.
+
+    Attributes:
+        name: name of the model, for messages.
+        template: of its tokenizer.
+        endpoint: the server, not yet open.
+        account: counts its requests.
+        checked: takes what was found out about the server, before anything else is asked.
+    """
+
+    name: str
+    template: Template
+    endpoint: CompletionEndpoint
+    account: Account
+    checked: Callable[[ServerCheck], None]
+    _dialect: Dialect | None = None
+    _finished: deque[tuple[AnyRequest, Completion]] = field(default_factory=deque)
+    _failure: UserError | None = None
+    _unusable: list[str] = field(default_factory=list)
+    _came: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __call__(
+        self, requests: Iterable[AnyRequest]
+    ) -> Iterator[tuple[AnyRequest, Completion] | None]:
+        """Yield each request with its completion as it finishes, and None after each step.
+
+        Raises:
+            UserError: the server is another one, is broken, or the cap on money is reached; what
+                was in flight is yielded first.
+        """
+        with self._open() as loop:
+            dialect = loop.run_until_complete(self._checked())
+            tasks: set[asyncio.Task[None]] = set()
+            waiting = iter(requests)
+            while True:
+                while self._failure is None and len(tasks) < int(self.endpoint.pace.limit):
+                    request = next(waiting, None)
+                    if request is None:
+                        break
+                    task = loop.create_task(self._settle(request, dialect))
+                    tasks.add(task)
+                    task.add_done_callback(tasks.discard)
+                loop.run_until_complete(self._some(tasks))
+                while self._finished:
+                    yield self._finished.popleft()
+                if not tasks and not self._finished:
+                    break
+                yield None
+        if self._failure is not None:
+            raise self._failure
+
+    @contextmanager
+    def _open(self) -> Iterator[asyncio.AbstractEventLoop]:
+        """Open the server's connections and the account, and end what is in flight at the end."""
+        with self.account, asyncio.Runner() as runner:
+            loop = runner.get_loop()
+            loop.run_until_complete(self.endpoint.__aenter__())
+            try:
+                yield loop
+            finally:
+                loop.run_until_complete(_cancel_all())
+                loop.run_until_complete(self.endpoint.__aexit__())
+
+    async def _checked(self) -> Dialect:
+        """Return how the server is asked, found out and noted at the first call.
+
+        Raises:
+            UserError: it is not the server that it should be, or the cap allows no question.
+        """
+        if self._dialect is None:
+            try:
+                found = await check_server(Inquiry(self.endpoint, self.template, self.account))
+            except CapReachedError:
+                raise cap_reached(f"model {self.name}", self.account.cap) from None
+            self.checked(found)
+            self._dialect = found.dialect
+        return self._dialect
+
+    async def _some(self, tasks: set[asyncio.Task[None]]) -> None:
+        """Wait until a request has finished, or for a moment."""
+        if tasks and not self._finished:
+            self._came = asyncio.Event()
+            try:
+                await asyncio.wait_for(self._came.wait(), GLANCE)
+            except TimeoutError:
+                return
+
+    async def _settle(self, request: AnyRequest, dialect: Dialect) -> None:
+        try:
+            made = await self._complete(request, dialect)
+        except (ReplyError, EndpointError) as error:
+            made = refusal(error)
+            self._check(error)
+        except CapReachedError:
+            reached = cap_reached(f"model {self.name}", self.account.cap)
+            self._failure = self._failure or reached
+            return
+        except UserError as error:
+            self._failure = self._failure or error
+            return
+        else:
+            self._unusable.clear()
+            self.account.decided()
+        finally:
+            self._came.set()
+        self._finished.append((request, made))
+
+    async def _complete(self, request: AnyRequest, dialect: Dialect) -> Completion:
+        """Return the completion of a request, from a reply that was checked."""
+        asked = self.endpoint.settings["model"]
+        if isinstance(request, ScoringRequest):
+            if dialect.scores_by is None:
+                raise UserError(
+                    f"model '{self.name}': the server '{self.endpoint.url}' gives no "
+                    "log-likelihood of a given text (neither `prompt_logprobs` nor `echo`); set "
+                    "`likelihood: off`, or run this model elsewhere"
+                )
+            text = self.template.decode(request.token_ids)
+            self._check_text(text, request.token_ids, dialect)
+            sent = scoring_fields(request, dialect, self.template)
+            reply = await self.endpoint.complete(sent, self.account)
+            check_reader(reply, asked, request.token_ids, dialect)
+            return scores_in(request, reply, dialect)
+        self._check_text(request.prompt.text, request.prompt.token_ids, dialect)
+        sent = fields_of(request, dialect, self.template)
+        reply = await self.endpoint.complete(sent, self.account)
+        check_reader(reply, asked, request.prompt.token_ids, dialect)
+        return completion_of(request, reply, dialect, self.template)
+
+    def _check_text(self, text: str, ids: Sequence[int], dialect: Dialect) -> None:
+        """Check that a prompt can be sent as text, if it has to be.
+
+        Raises:
+            ReplyError: the text stands for other tokens, because a message quotes a special one.
+        """
+        if not dialect.takes_ids and self.template.encoder.encode_whole(text) != list(ids):
+            raise ReplyError("the prompt quotes a special token, which text cannot tell apart")
+
+    def _check(self, error: Exception) -> None:
+        """Stop after many requests in a row without a usable reply."""
+        if isinstance(error, UnscoredError):  # of this prompt alone
+            return
+        self._unusable.append(str(error))
+        if len(self._unusable) >= BROKEN_AFTER:
+            self._failure = self._failure or UserError(
+                f"model '{self.name}': the server '{self.endpoint.url}' is broken: "
+                f"{len(self._unusable)} requests in a row ended without a usable reply; the first: "
+                f"{self._unusable[0]}; correct the entry or the server and run the same command "
+                "again"
+            )
+
+
+async def _cancel_all() -> None:
+    """End what is still in flight; each request is settled in its account."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

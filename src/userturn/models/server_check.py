@@ -1,0 +1,209 @@
+"""What a server is, and what it can promise, found out before the first request of a sweep.
+
+It is proven that the server reads our prompts as our tokens: by the ids that it returns, or by its
+count of tokens (and its own tokenizer, where it shows one) over prompts that would betray a second
+BOS, a stripped space or an escaped special token. A few greedy completions are its fingerprint.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from userturn.endpoints.budget import Account
+from userturn.endpoints.http_errors import EndpointError
+from userturn.errors import UserError
+from userturn.models.completion_endpoint import (
+    CompletionEndpoint,
+    Dialect,
+    fields_of,
+    scoring_fields,
+)
+from userturn.models.requests import Request
+from userturn.models.sampling import Sampling
+from userturn.models.scoring import ScoringRequest
+from userturn.models.server_replies import ReplyError, check_reader, completion_of, scores_in
+from userturn.prompts.chat_template import Prompt, Template
+from userturn.prompts.examples import EXAMPLE, user
+
+QUESTIONS = (
+    "Name three rivers and say where each of them ends.",
+    "Write the first lines of a story about a lighthouse.",
+    "How would you explain to a child why the sky is blue?",
+    "List what one needs to bake bread, and the steps.",
+)
+N_WRITTEN = 24  # tokens of each completion of the fingerprint
+SEEDS = (6_148_914_691_236_517_205, 3_074_457_345_618_258_602)  # as large as a study's own
+# Ways to ask a server, the best first; whether ids come back is seen in the reply.
+WAYS = (Dialect(True, True, True), Dialect(True, False, True), Dialect(False, False, True))
+PLAIN = Dialect(False, False, False)
+TELLS = ("id", "max_model_len", "owned_by", "version", "build_info", "quantization", "dtype")
+OWN_ACCOUNTS = ("version", "props", "get_server_info")  # of vLLM, llama.cpp and SGLang
+
+
+@dataclass(frozen=True)
+class ServerCheck:
+    """What was found out about a server.
+
+    Attributes:
+        account: what it says of itself: name of the model, versions, limits.
+        dialect: how it is asked.
+        keeps_seeds: whether equal seeds give equal samples, and others another.
+        keeps_top_k: whether `top_k` of 1 is greedy at temperature 1.
+        greedy: its greedy completions of the prompts of the fingerprint.
+    """
+
+    account: Mapping[str, Any]
+    dialect: Dialect
+    keeps_seeds: bool
+    keeps_top_k: bool
+    greedy: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as a study stores it."""
+        found = asdict(self)
+        return {**found, "dialect": self.dialect._asdict(), "greedy": list(self.greedy)}
+
+
+async def server_account(endpoint: CompletionEndpoint) -> dict[str, Any]:
+    """Return what a server says of itself.
+
+    Raises:
+        UserError: it does not list the model that is to be asked.
+    """
+    listed = await endpoint.told(f"{endpoint.url}/models")
+    models = listed.get("data") if isinstance(listed, dict) else None
+    models = [one for one in models or [] if isinstance(one, dict)]
+    asked = endpoint.settings["model"]
+    mine = [one for one in models if one.get("id") == asked]
+    if models and not mine:
+        names = ", ".join(sorted(str(one.get("id"))[:100] for one in models)[:8])
+        raise UserError(
+            f"the server '{endpoint.url}' has no model '{asked}'; it has {names}: set `served_as` "
+            "of the model's entry"
+        )
+    found: dict[str, Any] = {}
+    root = endpoint.url.removesuffix("/v1")
+    for told in [*mine[:1], *[await endpoint.told(f"{root}/{name}") for name in OWN_ACCOUNTS]]:
+        if isinstance(told, dict):
+            scalars = {k: v for k, v in told.items() if k in TELLS and isinstance(v, str | int)}
+            found |= {key: str(value)[:200] for key, value in scalars.items()}
+    return found
+
+
+def proof_prompts(template: Template) -> Iterator[Prompt]:
+    """Yield prompts that another reading gives another number of tokens."""
+    answer = EXAMPLE[1]["content"]
+    yield template.answer_prompt(EXAMPLE[:1])
+    yield template.probe_prompt(EXAMPLE[:1], answer)
+    for text in ("  Two spaces before, one after ", "A tab\tand lines\n\n\nfor Ünal <b>&amp;</b> "):
+        yield Prompt(text, tuple(template.encoder.encode_whole(text)))
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """Asks a server a few questions of our own.
+
+    Attributes:
+        endpoint: open.
+        template: of the model that it should have.
+        account: pays for the questions.
+    """
+
+    endpoint: CompletionEndpoint
+    template: Template
+    account: Account
+
+    async def written(self, prompt: Prompt, dialect: Dialect, **drawn: Any) -> str:
+        """Return the text of a continuation, checked as every other.
+
+        Raises:
+            ReplyError, EndpointError: why there is none.
+        """
+        plain = {"temperature": 0.0, "top_p": 1.0, "top_k": 0, "presence_penalty": 0.0}
+        settings = {**plain, "max_tokens": N_WRITTEN, "seed": None, **drawn}
+        sampling = Sampling(**settings, stop_token_ids=self.template.stop_token_ids)
+        request = Request("", "", "", 0, prompt, sampling)
+        reply = await self.endpoint.complete(
+            fields_of(request, dialect, self.template), self.account
+        )
+        check_reader(reply, self.endpoint.settings["model"], prompt.token_ids, dialect)
+        ids = completion_of(request, reply, dialect, self.template).token_ids
+        return self.template.decode(ids)
+
+    async def dialect(self) -> Dialect:
+        """Return the best way to ask the server that it is proven to understand.
+
+        Raises:
+            UserError: it reads none of our prompts as our tokens.
+        """
+        why = []
+        for way in (*WAYS, PLAIN):
+            try:
+                for prompt in proof_prompts(self.template):
+                    await self.written(prompt, way, max_tokens=1)
+                if not way.takes_ids:
+                    await self._tokenizes_alike()
+            except (ReplyError, EndpointError) as error:
+                why.append(str(error))
+            else:
+                return way
+        raise UserError(
+            f"the server '{self.endpoint.url}' is not proven to read this model's prompts as its "
+            f"tokens: with token ids, {why[0]}; with text, {why[-1]}; check that it serves the "
+            "entry's `source`, or ask another server"
+        )
+
+    async def _tokenizes_alike(self) -> None:
+        """Compare tokens with the server's own tokenizer, where it shows one.
+
+        Raises:
+            ReplyError: they differ.
+        """
+        root = self.endpoint.url.removesuffix("/v1")
+        for prompt in proof_prompts(self.template):
+            of_vllm = {"prompt": prompt.text, "add_special_tokens": False}
+            of_llama = {"content": prompt.text, "add_special": False, "parse_special": True}
+            sent = {"model": self.endpoint.settings["model"], **of_vllm, **of_llama}
+            told = await self.endpoint.told(f"{root}/tokenize", sent)
+            tokens = told.get("tokens") if isinstance(told, dict) else None
+            if isinstance(tokens, list) and tokens != list(prompt.token_ids):
+                raise ReplyError("its tokenizer gives a prompt other tokens than ours")
+
+    async def scores_by(self, dialect: Dialect) -> str | None:
+        """Return the field by which the server scores a text; None if it does not."""
+        ids = self.template.probe_prompt(EXAMPLE[:1], EXAMPLE[1]["content"]).token_ids
+        request = ScoringRequest("", "", "", ids, len(ids) // 2)
+        for name in ("prompt_logprobs", "echo"):
+            way = dialect._replace(scores_by=name)
+            try:
+                sent = scoring_fields(request, way, self.template)
+                reply = await self.endpoint.complete(sent, self.account)
+                check_reader(reply, self.endpoint.settings["model"], ids, way)
+                scores_in(request, reply, way)
+            except (ReplyError, EndpointError):
+                continue
+            return name
+        return None
+
+
+async def check_server(inquiry: Inquiry) -> ServerCheck:
+    """Return what a server is and can promise.
+
+    Raises:
+        UserError: it has another model, or does not read the prompts as they are meant.
+    """
+    told = await server_account(inquiry.endpoint)
+    way = await inquiry.dialect()
+    way = way._replace(scores_by=await inquiry.scores_by(way))
+    prompts = [inquiry.template.answer_prompt([user(question)]) for question in QUESTIONS]
+    try:
+        greedy = [await inquiry.written(prompt, way) for prompt in prompts]
+        drawn = [
+            await inquiry.written(prompts[1], way, temperature=1.0, seed=seed)
+            for seed in (SEEDS[0], SEEDS[0], SEEDS[1])
+        ]
+        narrow = await inquiry.written(prompts[1], way, temperature=1.0, top_k=1, seed=SEEDS[0])
+    except (ReplyError, EndpointError) as error:
+        raise UserError(f"the server '{inquiry.endpoint.url}' cannot be used: {error}") from None
+    keeps_seeds = drawn[0] == drawn[1] != drawn[2]
+    return ServerCheck(told, way, keeps_seeds, narrow == greedy[1], tuple(greedy))

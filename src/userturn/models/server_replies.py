@@ -1,0 +1,160 @@
+"""Read a server's reply strictly: one that may be of another prompt or model is an error.
+
+A turn that a fault changed would look like any other, so each reply is checked against its request:
+who answered, how many tokens it read, which it wrote, and why it stopped.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from userturn.endpoints.model_names import is_other_model
+from userturn.models.completion import Completion, scores
+from userturn.models.completion_endpoint import Dialect, ServerReply
+from userturn.models.requests import Request
+from userturn.models.scoring import ScoringRequest
+from userturn.models.stop_texts import first_stop
+from userturn.prompts.chat_template import Template
+
+UNFINISHED = "�"  # half a character at the end of a text
+ROUNDING = 1e-6  # a log-likelihood may be above 0 by so much
+
+
+class ReplyError(ValueError):
+    """A reply that is not taken; the message says why."""
+
+
+def check_reader(reply: ServerReply, model: str, prompt: Sequence[int], dialect: Dialect) -> None:
+    """Check that the model that was asked has read the prompt that was sent.
+
+    Raises:
+        ReplyError: it has not, or cannot say so.
+    """
+    if not reply.choice:
+        raise ReplyError(f"the reply is no completion: {reply.raw!r}")
+    if reply.model is not None and is_other_model(model, reply.model):
+        raise ReplyError(f"asked for '{model}', and '{reply.model[:200]}' answered")
+    n_read, read = reply.usage.get("prompt_tokens"), reply.choice.get("prompt_token_ids")
+    if dialect.returns_ids and read != list(prompt):
+        raise ReplyError("the server says that it read other tokens than were sent")
+    if n_read != len(prompt) and not (n_read is None and dialect.returns_ids):
+        raise ReplyError(f"the server read {n_read} tokens, and the prompt has {len(prompt)}")
+
+
+def completion_of(
+    request: Request, reply: ServerReply, dialect: Dialect, template: Template
+) -> Completion:
+    """Return the completion in a reply whose prompt was checked.
+
+    Raises:
+        ReplyError: it is not one that the request allows.
+    """
+    reason, text = reply.choice["finish_reason"], reply.choice["text"]
+    if not isinstance(text, str) or reason not in ("stop", "length"):
+        raise ReplyError(f"finish_reason {reason!r}; expected stop or length")
+    if dialect.returns_ids:
+        ids = _written(reply.choice.get("token_ids"), template)
+        _check_text(request, ids, text, template)
+    else:
+        ids = _read_back(request, text, template)
+    _check_end(request, ids, reason, reply, dialect, template)
+    return Completion(tuple(ids), reason)
+
+
+def _written(ids: Any, template: Template) -> list[int]:
+    n_known = len(template.tokenizer)
+    if not isinstance(ids, list) or not all(type(i) is int and 0 <= i < n_known for i in ids):
+        raise ReplyError(f"the written token ids are not all within the vocabulary of {n_known}")
+    return ids
+
+
+def _check_text(request: Request, ids: list[int], text: str, template: Template) -> None:
+    """Check that ids and text of a reply say the same; white space at their ends may differ."""
+    ends = request.sampling.stop_token_ids
+    said = template.decode(ids[:-1] if ids and ids[-1] in ends else ids)
+    expected, found = (one.strip().rstrip(UNFINISHED).strip() for one in (said, text))
+    stops = request.sampling.stop_texts
+    same = expected.startswith(found) if stops else expected == found
+    if not same:
+        raise ReplyError("the written token ids decode to another text than the reply has")
+
+
+def _read_back(request: Request, text: str, template: Template) -> list[int]:
+    """Return the token ids of a text, up to the first that ends the turn.
+
+    Raises:
+        ReplyError: the text has no token ids that give it back.
+    """
+    ids = template.encoder.encode_whole(text)
+    if template.decode(ids).strip() != text.strip():
+        raise ReplyError("the tokenizer does not give the reply's text back")
+    ends = [place for place, i in enumerate(ids) if i in request.sampling.stop_token_ids]
+    return ids[: ends[0] + 1] if ends else ids
+
+
+def _check_end(
+    request: Request,
+    ids: list[int],
+    reason: str,
+    reply: ServerReply,
+    dialect: Dialect,
+    template: Template,
+) -> None:
+    """Check that a turn ends where the request says, and nowhere else."""
+    sampling = request.sampling
+    n_written = len(ids) if dialect.returns_ids else reply.usage.get("completion_tokens")
+    if n_written is not None and n_written > sampling.max_tokens + (not dialect.returns_ids):
+        raise ReplyError(f"{n_written} tokens were written, max_tokens is {sampling.max_tokens}")
+    if reason == "length" and n_written is not None and n_written < sampling.max_tokens:
+        raise ReplyError(
+            f"cut off after {n_written} tokens, max_tokens is {sampling.max_tokens}: the server "
+            "has a limit of its own"
+        )
+    if not dialect.returns_ids:
+        return
+    ends = sampling.stop_token_ids
+    if any(i in ends for i in ids[:-1]):
+        raise ReplyError("the server went on after a token that ends the turn")
+    stopped = bool(ids) and ids[-1] in ends
+    stopped = stopped or first_stop(template.decode(ids), sampling.stop_texts) is not None
+    if stopped != (reason == "stop") and not (stopped and len(ids) == sampling.max_tokens):
+        last = template.decode(ids[-1:])
+        raise ReplyError(f"it ended ({reason}) at {last!r}, which is not as this turn ends")
+
+
+def scores_in(request: ScoringRequest, reply: ServerReply, dialect: Dialect) -> Completion:
+    """Return the scores in a reply whose prompt was checked.
+
+    Raises:
+        ReplyError: it has not one score for each token.
+    """
+    found = _by_prompt(request, reply) if dialect.scores_by == "prompt_logprobs" else _echoed(reply)
+    wanted = found[request.n_context : len(request.token_ids)]
+    n_expected = len(request.token_ids) - request.n_context
+    if len(wanted) != n_expected or not all(_is_score(score) for score in wanted):
+        raise ReplyError(f"the reply has not {n_expected} log-likelihoods for {n_expected} tokens")
+    return scores(float(score) for score in wanted)
+
+
+def _is_score(value: Any) -> bool:
+    return isinstance(value, int | float) and float("-inf") < value <= ROUNDING
+
+
+def _by_prompt(request: ScoringRequest, reply: ServerReply) -> list[Any]:
+    """Return the score of each token of a prompt in vLLM's form: objects by token id."""
+    listed = reply.choice.get("prompt_logprobs")
+    try:
+        both = zip(request.token_ids, listed or (), strict=True)
+        return [one[str(token)]["logprob"] if one else None for token, one in both]
+    except (LookupError, TypeError, ValueError) as error:
+        raise ReplyError("the reply's prompt_logprobs are not those of the prompt") from error
+
+
+def _echoed(reply: ServerReply) -> list[Any]:
+    """Return the score of each token of an echoed prompt, and of the one written after it."""
+    try:
+        listed = list(reply.choice["logprobs"]["token_logprobs"])
+    except (LookupError, TypeError) as error:
+        raise ReplyError("the reply has no token_logprobs") from error
+    if len(listed) - reply.usage.get("prompt_tokens", 0) not in (0, 1):
+        raise ReplyError("the reply's token_logprobs are not as many as the prompt's tokens")
+    return listed
