@@ -11,6 +11,7 @@ from typing import Any
 REFUSED = "the judge refused"
 TOO_LONG = "the conversation is longer than the judge's context"
 LONGEST_RETRY_AFTER = 300.0  # seconds
+BROKEN_AFTER = 20  # requests in a row without a usable reply
 TRY_AGAIN = (408, 409, 425, 429)  # beside 5xx
 NO_MONEY = re.compile(
     r"insufficient_quota|billing_hard_limit|exceeded your current quota|credit balance is too low"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from userturn.endpoints.budget import Account, CapReachedError, cap_reached
-from userturn.endpoints.http_errors import REFUSED, TOO_LONG
+from userturn.endpoints.http_errors import BROKEN_AFTER, REFUSED, TOO_LONG
 from userturn.errors import UserError
 from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.decide import Read, decide, record_of
@@ -15,8 +15,6 @@ from userturn.judges.session import Session
 from userturn.judges.trial import has_passed, note_trial
 from userturn.logs import Progress
 from userturn.storage.journal import Writer
-
-BROKEN_AFTER = 20  # questions in a row that ended without a usable reply
 
 
 async def ask_without_journal(

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from userturn.endpoints.budget import Account, CapReachedError, cap_reached
-from userturn.endpoints.http_errors import EndpointError, UnscoredError
+from userturn.endpoints.http_errors import BROKEN_AFTER, EndpointError, UnscoredError
 from userturn.errors import UserError
 from userturn.models.completion import AnyRequest, Completion, refusal
 from userturn.models.completion_endpoint import (
@@ -22,7 +22,6 @@ from userturn.models.server_replies import ReplyError, check_reader, completion_
 from userturn.prompts.chat_template import Template
 
 GLANCE = 0.5  # seconds after which the caller may stop, if no reply came
-BROKEN_AFTER = 20  # requests in a row without a usable reply
 
 
 @dataclass
