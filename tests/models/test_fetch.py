@@ -150,6 +150,10 @@ def test_commit_in_the_cache_is_taken_without_asking_the_network(
     folder = tmp_path / "models--org--name" / "snapshots" / commit
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("{}")
+    # A served model fetched its tokenizer alone; one that is loaded here needs its weights, too.
+    assert model_folder("org/name", commit, with_weights=False) == folder
+    assert calls == []
+    (folder / "model.safetensors").write_text("")
     assert model_folder("org/name", commit) == folder
     assert calls == []
 
