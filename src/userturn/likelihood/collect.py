@@ -6,7 +6,7 @@ import polars as pl
 
 from userturn.likelihood.score_records import read_scores
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA
-from userturn.storage.parquet import Schema, write_table
+from userturn.storage.parquet import PLAN_SLICE, Schema, slices, write_table
 from userturn.study.finished_requests import LostRecordsError, swept_again_if_lost
 from userturn.study.grid import Grid
 from userturn.study.scored_turns import ScoredTurns, scores_identity
@@ -28,6 +28,7 @@ SCORES_SCHEMA: Schema = {
 }
 TURN = ("item", "temperature", "perturbation", "sample")
 SCORED_ROW = (*TURN, "context", "distractor")  # what tells rows apart
+OF_TURN = pl.col("token_ids").list.slice(pl.col("n_context"))
 
 
 def scores_of(
@@ -60,16 +61,19 @@ def scores_of(
     return table.with_columns(
         model=pl.lit(scored.model),
         dataset=pl.lit(scored.dataset),
-        n_tokens=pl.col("token_ids").list.len() - pl.col("n_context"),
-        token_ids=pl.col("token_ids").list.slice(pl.col("n_context")),
+        n_tokens=pl.col("token_ids").list.len(),
         logprob=pl.when(pl.col("outcome") == "ok").then(pl.col("logprobs").list.sum()),
         error=pl.coalesce("error", "error_scored"),
     ).select(pl.col(name).cast(kind) for name, kind in SCORES_SCHEMA.items())
 
 
 def _read_plan(paths: list[Path]) -> pl.DataFrame:
-    """Return the plan of all shards, a turn's contexts together."""
-    parts = [pl.read_parquet(path) for path in paths]
+    """Return the plan of all shards, a turn's contexts together, with the token ids of turns alone.
+
+    Most tokens of a plan are contexts', so it is read a few rows at a time.
+    """
+    scans = [pl.scan_parquet(path) for path in paths]
+    parts = (part.with_columns(OF_TURN) for scan in scans for part in slices(scan, PLAN_SLICE))
     plan = pl.concat([pl.DataFrame(schema=SCORING_PLAN_SCHEMA), *parts])
     # A study whose shards changed has each turn in the plans of both.
     ordered = plan.sort(*TURN, "position", nulls_last=True)
