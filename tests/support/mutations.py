@@ -1,42 +1,59 @@
-"""Random mutations of a finished study: of its bytes, or of its values."""
+"""Random mutations of a finished study: of any of its files, of bytes or of values."""
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tests.support.forgery import rewrite
+from tests.support.forgery import forge, forge_journal, rewrite
+from userturn.provenance.job_record import STAMP, write_record
+from userturn.storage.journal import decode_line, encode_line
+from userturn.study.record import read_study_record
 
-Mutation = Callable[[Path, np.random.Generator], None]
-
-WEIGHTS = {  # how often a file of each kind is edited
-    "datasets/*.parquet": 5,
-    "answers/*/*.parquet": 10,
-    "grades/*/*.parquet": 3,
-    "requests/*/*/*/*.parquet": 5,
-    "cells/*/*/*/*/user_turns.parquet": 31,
-    "cells/*/*/*/*/verdicts/*.parquet": 9,
-    "cells/*/*/*/*/summary.parquet": 4,
-    "cells/*/*/*/*/human_sample.parquet": 3,
-    "controls/**/*.parquet": 5,
-    "chance_floor/**/*.parquet": 4,
-    "labelled/**/*.parquet": 4,
-    "tables/*.parquet": 29,
-    "tables/*.csv": 5,
-    "tables/*.md": 5,
-    "tables/*.tex": 5,
-    "humans/*/key.parquet": 3,
-    "humans/*/annotations.parquet": 2,
-    "models/*.json": 6,
-    "revisions/*.json": 2,
-    "figures/*.vl.json": 2,
-    "figures/*.svg": 2,
-    "report/index.html": 2,
-}
 NO_RESULTS = ("audit", "leases")  # what an audit writes, and who was at work
+LEVELS = (
+    "file",
+    "maker",
+    "chain",
+)  # what is altered: the file, its maker's record too, all records
+
+
+def drawn_file(results: Path, rng: np.random.Generator) -> Path:
+    """Draw a file of a study: every second time uniformly, else first its kind and then the file.
+
+    A kind is a folder at the top and an ending, so that kinds with few files are drawn, too.
+    """
+    files = sorted(path for path in results.rglob("*") if path.is_file())
+    files = [path for path in files if _is_a_result(results, path)]
+    if rng.random() < 0.5:
+        return files[int(rng.integers(len(files)))]
+    kinds = sorted({kind_of(results, path) for path in files})
+    kind = kinds[int(rng.integers(len(kinds)))]
+    of_kind = [path for path in files if kind_of(results, path) == kind]
+    return of_kind[int(rng.integers(len(of_kind)))]
+
+
+def kind_of(results: Path, path: Path) -> tuple[str, str]:
+    """Return the kind of a file: its folder at the top, and its ending."""
+    return path.relative_to(results).parts[0], path.suffix
+
+
+def _is_a_result(results: Path, path: Path) -> bool:
+    return path.relative_to(results).parts[0] not in NO_RESULTS and path.name != STAMP
+
+
+def mutated_bytes(results: Path, rng: np.random.Generator) -> str:
+    """Mutate or delete a random file of a study and return its path in the results."""
+    path = drawn_file(results, rng)
+    if rng.random() < 0.15:
+        path.unlink()
+    else:
+        path.write_bytes(byte_mutated(path.read_bytes(), rng))
+    return path.relative_to(results).as_posix()
 
 
 def byte_mutated(content: bytes, rng: np.random.Generator) -> bytes:
@@ -55,8 +72,46 @@ def byte_mutated(content: bytes, rng: np.random.Generator) -> bytes:
     return others[int(rng.integers(len(others)))]
 
 
+def mutated_values(results: Path, rng: np.random.Generator, level: str = "file") -> str:
+    """Edit a random file of a study, validly, and return its path in the results.
+
+    Args:
+        results: folder of the study.
+        rng: draws file, place and value.
+        level: one of LEVELS; the checksum inside a record or journal line is right in each but the
+            first.
+    """
+    path = drawn_file(results, rng)
+    name, is_forged = path.relative_to(results).as_posix(), level != "file"
+    if name.startswith("provenance/"):
+        mutate_record(path, rng, is_forged)
+    elif path.suffix == ".jsonl":
+        mutate_journal(path, rng)
+    else:
+        _mutate(path, rng)
+    if name == "study.json" and is_forged:
+        _correct_identity(results)
+    if path.suffix == ".jsonl" and is_forged:
+        forge_journal(results, path)
+    elif is_forged:
+        forge(results, name, everywhere=level == "chain")
+    return name
+
+
+def _mutate(path: Path, rng: np.random.Generator) -> None:
+    match path.suffix:
+        case ".parquet":
+            mutate_table(path, rng)
+        case ".json":
+            mutate_json(path, rng)
+        case ".png" | ".account":
+            path.write_bytes(byte_mutated(path.read_bytes(), rng))
+        case _:
+            mutate_text(path, rng)
+
+
 def other_value(value: Any, rng: np.random.Generator) -> Any:
-    """Return another value of the same kind."""
+    """Return another value of the same kind; the same if it is empty."""
     match value:
         case bool():
             return not value
@@ -77,7 +132,7 @@ def other_value(value: Any, rng: np.random.Generator) -> Any:
 
 def other_text(text: str, rng: np.random.Generator) -> str:
     """Return a text with a digit changed, a word exchanged, or some words added."""
-    digits = [place for place, letter in enumerate(text) if letter.isdigit()]
+    digits = [match.start() for match in re.finditer("[0-9]", text)]
     if digits and rng.random() < 0.5:
         place = digits[int(rng.integers(len(digits)))]
         digit = (int(text[place]) + int(rng.integers(1, 10))) % 10
@@ -105,20 +160,50 @@ def mutate_table(path: Path, rng: np.random.Generator) -> None:
 
 def _mutate_value(path: Path, table: pl.DataFrame, rng: np.random.Generator) -> None:
     there = [name for name in table.columns if table[name].null_count() < table.height]
-    name = there[int(rng.integers(len(there)))]
-    rows = table[name].is_not_null().arg_true()
-    row, values = int(rows[int(rng.integers(len(rows)))]), table[name].to_list()
-    values[row] = other_value(values[row], rng)
-    changed = pl.Series(name, values, dtype=table.schema[name])
-    rewrite(path, lambda table: table.with_columns(changed))
+    changed = table
+    while changed.equals(table):
+        name = there[int(rng.integers(len(there)))]
+        rows = table[name].is_not_null().arg_true()
+        row, values = int(rows[int(rng.integers(len(rows)))]), table[name].to_list()
+        values[row] = other_value(values[row], rng)
+        changed = table.with_columns(pl.Series(name, values, dtype=table.schema[name]))
+    rewrite(path, lambda _: changed)
 
 
 def mutate_json(path: Path, rng: np.random.Generator) -> None:
     """Change one value of a JSON file, other than what it says of itself."""
-    content: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    name = str(rng.choice(sorted(n for n, value in content.items() if n != "artifact" and value)))
-    changed = {**content, name: other_value(content[name], rng)}
+    content: Any = json.loads(path.read_text(encoding="utf-8"))
+    says = content if isinstance(content, dict) else {}
+    kept = {name: says[name] for name in ("artifact", "usermeta") if name in says}
+    changed = _other(content, kept, rng)
     path.write_text(json.dumps(changed, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _other(content: Any, kept: Mapping[str, Any], rng: np.random.Generator) -> Any:
+    changed = content
+    while changed == content:
+        changed = other_value(content, rng)
+        changed = {**changed, **kept} if kept else changed
+    return changed
+
+
+def mutate_record(path: Path, rng: np.random.Generator, is_forged: bool) -> None:
+    """Change one value of a provenance record, and its checksum too if it is forged."""
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    changed = _other(content, {"checksum": content["checksum"]}, rng)
+    if is_forged:
+        changed.pop("checksum")
+        write_record(path, changed)
+    else:
+        path.write_text(json.dumps(changed, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def mutate_journal(path: Path, rng: np.random.Generator) -> None:
+    """Change one value of a line of a journal, with the checksum of the line."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    place = int(rng.integers(len(lines)))
+    lines[place] = encode_line(_other(decode_line(lines[place]), {}, rng))
+    path.write_bytes(b"".join(lines))
 
 
 def mutate_text(path: Path, rng: np.random.Generator) -> None:
@@ -127,33 +212,9 @@ def mutate_text(path: Path, rng: np.random.Generator) -> None:
     path.write_text(other_text(text, rng), encoding="utf-8")
 
 
-def mutated_bytes(results: Path, rng: np.random.Generator) -> str:
-    """Mutate or delete a random file of a study and return its path in the results."""
-    files = sorted(p for p in results.rglob("*") if p.is_file() and _is_a_result(results, p))
-    path = files[int(rng.integers(len(files)))]
-    if rng.random() < 0.15:
-        path.unlink()
-    else:
-        path.write_bytes(byte_mutated(path.read_bytes(), rng))
-    return path.relative_to(results).as_posix()
-
-
-def _is_a_result(results: Path, path: Path) -> bool:
-    parts = path.relative_to(results).parts
-    return parts[0] not in NO_RESULTS and not path.name.startswith(".")
-
-
-def mutated_values(results: Path, rng: np.random.Generator) -> str:
-    """Edit a random file of a study, validly, and return its path in the results."""
-    kinds = {kind: weight for kind, weight in WEIGHTS.items() if any(results.glob(kind))}
-    shares = np.array(list(kinds.values())) / sum(kinds.values())
-    files = sorted(results.glob(str(rng.choice(list(kinds), p=shares))))
-    path = files[int(rng.integers(len(files)))]
-    before = path.read_bytes()
-    while path.read_bytes() == before:
-        _mutation_of(path)(path, rng)
-    return path.relative_to(results).as_posix()
-
-
-def _mutation_of(path: Path) -> Mutation:
-    return {".parquet": mutate_table, ".json": mutate_json}.get(path.suffix, mutate_text)
+def _correct_identity(results: Path) -> None:
+    """Write the identity of an edited record of a study into it."""
+    path = results / "study.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["artifact"]["identity"] = read_study_record(results).identity
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -423,6 +423,21 @@ def test_what_another_version_made_otherwise_is_set_apart_and_not_accused(
     assert "artifacts of another version were not compared" in (tmp_path / "audit.html").read_text()
 
 
+def test_sample_of_a_round_that_was_drawn_before_verdicts_changed_is_noted_and_not_accused(
+    results: Path,
+) -> None:
+    path = results / "provenance/sample_for_humans/tiny/word-problems/t0/none.json"
+    record = read_record(path)
+    assert record is not None
+    record["inputs"][f"results/{VERDICTS}"] = "0" * 64  # of an earlier version's verdicts
+    write_record(path, record)
+    done = audit(results)
+    assert done.findings == []
+    assert f"results/{CELL}/human_sample.parquet" in {note.artifact for note in done.notes}
+    (results / CELL / "human_sample.parquet").unlink()
+    assert named(results, f"{CELL}/human_sample.parquet")[0].check == "completeness"
+
+
 def test_what_no_version_changes_is_found_whatever_code_made_it(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ check_files.py: does every file exist, unchanged, and made from the present inpu
 check_held_out.py: is every dataset that a model was trained on marked as seen?
 check_journals.py: does every journal begin with what jobs recorded of it, and end there?
 check_likelihood.py: is every score what was planned, and what the engine said?
+check_markers.py: do markers of sweeps and judging say what was planned?
 check_pages.py: whether the report and annotators' tasks show what there is.
 check_probes.py: does every probe show the model's own answer, changed as its perturbation says?
 check_prompts.py: do prompts and texts follow from the model's own tokenizer and template?
@@ -28,5 +29,6 @@ rerun_scores.py: scores turns of a finished study again, on this machine.
 rerun_sample.py: draws the rows to run again and counts equal results.
 run.py: runs every check on a results folder or an archive.
 table_diff.py: describes how two tables differ without quoting a dataset.
+wanted.py: which artifacts a finished study must have.
 write_audit.py: writes an audit as text, JSON and a page.
 """

@@ -192,7 +192,10 @@ def _not_asked_for(files: Files, wanted: Identities) -> Iterator[Note]:
         if name in files.hashes and not name.startswith(MARKERS)
     ]
     if others:
-        text = f"{len(others)} artifacts of cells that the study's configuration leaves out"
+        text = (
+            f"{len(others)} artifacts that the study does not need: of cells that its "
+            "configuration leaves out, or samples of a round that was drawn before verdicts changed"
+        )
         yield Note("completeness", others[0], text)
 
 

@@ -44,6 +44,8 @@ def remake(path: str) -> str:
         return f"rm -r {quote(folder)} && {SNAKEMAKE}"  # its cell counts as pending then
     if path.startswith("results/leases/"):
         return f"rm {quote(path)}"
+    if path.startswith("results/sweeps/") and "/finished/" in path:
+        return f"rm {quote(path)} && {SNAKEMAKE}"  # the next sweep finds its requests finished
     if path == "results/study.json":  # the configuration that the commands use
         return f"restore {path} from a copy, or run snakemake with the configuration of the study"
     return f"{SNAKEMAKE} --force {quote(_target(path))} && {SNAKEMAKE}"

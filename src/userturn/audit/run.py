@@ -17,6 +17,7 @@ from userturn.audit.check_controls import check_controls
 from userturn.audit.check_figures import check_figures
 from userturn.audit.check_files import check_files
 from userturn.audit.check_likelihood import check_likelihood
+from userturn.audit.check_markers import check_markers
 from userturn.audit.check_pages import check_pages
 from userturn.audit.check_probes import check_probes
 from userturn.audit.check_reruns import Samples, rerun
@@ -29,13 +30,13 @@ from userturn.audit.check_tables import check_tables
 from userturn.audit.check_verdicts import check_grades, check_verdicts
 from userturn.audit.findings import Finding, Note
 from userturn.audit.pair import Pair
+from userturn.audit.wanted import drawn_from_before, wanted_of
 from userturn.audit.write_audit import format_audit, with_config_in, write_audit
 from userturn.errors import UserError
 from userturn.export.read_archive import opened, read_left_out
 from userturn.logs import say
 from userturn.provenance.study_files import Files, records_digest, study_digest
 from userturn.study.record import StudyRecord, read_study_record
-from userturn.workflow.artifacts import asked_for, is_optional
 from userturn.workflow.study import Study
 
 NO_SAMPLES = Samples()
@@ -71,13 +72,13 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
         UserError: it is not a results folder.
     """
     record, study = open_record(results)
-    asked = asked_for(study)
     files = Files(results, read_left_out(results))
-    wanted = {path: asked[path] for path in asked if path in files.makers or not is_optional(path)}
+    wanted = wanted_of(files, study)
     found = check_files(files, wanted)
     altered = {item.artifact for item in found if isinstance(item, Finding)}
-    broken = frozenset(altered | files.left_out.keys())
+    broken = frozenset(altered | files.left_out.keys() | drawn_from_before(files, study))
     found += check_settings(files, record, study, wanted)
+    found += [item for item in check_markers(files) if item.artifact not in broken]
     found += _content(results, study, broken, samples)
     findings = sorted({item for item in found if isinstance(item, Finding)})
     others = [finding for finding in findings if _is_of_another_version(files, finding)]
@@ -105,6 +106,7 @@ def _is_of_another_version(files: Files, finding: Finding) -> bool:
         "controls",
         "figures",
         "identities",
+        "markers",
         "verdicts",
         "grades",
         "samples",

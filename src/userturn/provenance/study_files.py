@@ -122,6 +122,14 @@ class Files:
                 return made.get("commit") or "of no commit"
         return None
 
+    def made_of_others(self, artifact: str) -> bool:
+        """Return whether an artifact was made of other artifacts than are here now."""
+        return any(
+            self.noted.get(name, digest) != digest
+            for maker in self.makers.get(artifact, [])
+            for name, digest in (self.records[maker] or {"inputs": {}})["inputs"].items()
+        )
+
     @cached_property
     def hashes(self) -> dict[str, str]:
         """The sha256 of every artifact and recorded input that exists or was left out."""

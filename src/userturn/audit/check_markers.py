@@ -1,0 +1,86 @@
+"""Do the markers of sweeps and judging, and notes of finished requests, say what was planned?"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.audit.findings import Finding, remake
+from userturn.provenance.study_files import FAULTS, Files
+from userturn.storage.hashing import fingerprint
+
+NOTES = "/finished/"  # a shard's note of what needs no sweep
+
+
+def check_markers(files: Files) -> Iterator[Finding]:
+    """Yield the markers and notes that say something else than plans and records."""
+    for path in files.present:
+        if not path.startswith(("results/sweeps/", "results/judging/")):
+            continue
+        try:
+            content = json.loads(files.at(path).read_bytes())
+            wrong = _wrong(files, path, content)
+        except (*FAULTS, AttributeError) as error:
+            wrong = f"not a marker ({type(error).__name__})"
+        if wrong is not None:
+            yield Finding("markers", path, "what plans and records say", wrong, remake(path))
+
+
+def _wrong(files: Files, path: str, content: dict[str, Any]) -> str | None:
+    """Return what a marker or note says that is not so, or None."""
+    identity = content["artifact"]["identity"]
+    if NOTES in path:
+        return _wrong_note(files, path, content, identity)
+    pending = content["pending"]
+    if pending != sorted(pending) or identity != fingerprint(pending):
+        return "pending identities of another job"
+    if path.startswith("results/sweeps/"):
+        return _wrong_count(files, path, content)
+    inputs = [(files.records[maker] or {})["inputs"] for maker in files.makers.get(path, [])]
+    counts = {sum(name.endswith("/user_turns.parquet") for name in taken) for taken in inputs}
+    said = content["n_cells"]
+    return None if counts <= {said} else f"{said} cells, though its job read others"
+
+
+def _wrong_count(files: Files, path: str, content: dict[str, Any]) -> str | None:
+    """Compare the number of requests found and asked with the plans, if all of them are here."""
+    model, shard = path.split("/")[2], Path(path).stem
+    plans = [_plans(files, model, identity, shard) for identity in content["pending"]]
+    if not all(plans):
+        return None
+    planned = {request for found in plans for plan in found for request in _requests(plan)}
+    counted = content["n_found"] + content["n_asked"]
+    if counted == len(planned):
+        return None
+    return f"{counted} requests, though {len(planned)} were planned"
+
+
+def _plans(files: Files, model: str, identity: str, shard: str) -> list[Path]:
+    """Return the plans of one shard for some answers, cell or scores."""
+    return sorted(files.results.glob(f"requests/{model}/*/{identity}/{shard}.parquet"))
+
+
+def _requests(plan: Path) -> Iterator[tuple[str, str]]:
+    """Yield dataset and key of every planned request."""
+    keys = pl.read_parquet(plan, columns=["key"])["key"].drop_nulls()
+    return ((plan.parts[-3], key) for key in keys)
+
+
+def _wrong_note(files: Files, path: str, content: dict[str, Any], identity: str) -> str | None:
+    model, shard = path.split("/")[2], Path(path).stem
+    if identity != content["described_as"]:
+        return "a model described otherwise"
+    for dataset, finished in content["finished"].items():
+        folder = f"results/requests/{model}/{dataset}/"
+        planned = {plan.split("/")[-2] for plan in files.hashes if plan.startswith(folder)}
+        if planned and not set(finished) <= planned:
+            return f"requests of {dataset} that shard {shard} has no plan for"
+    for dataset, sizes in content["journals"].items():
+        of_dataset = files.results / "journal" / model / dataset
+        for name, size in sizes.items():
+            journal = of_dataset / name
+            if files.has_journals and not (journal.is_file() and journal.stat().st_size >= size):
+                return f"{size} bytes of {dataset}'s journal {name}"
+    return None

@@ -1,0 +1,67 @@
+"""Markers of sweeps and judging, and notes of finished requests, say what was planned."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from userturn.audit.check_markers import check_markers
+from userturn.provenance.study_files import Files
+from userturn.storage.atomic_files import write_json
+from userturn.storage.hashing import fingerprint
+
+MARKER, NOTE = "sweeps/m/1of1.json", "sweeps/m/finished/1of1.json"
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Two plans of one dataset, with three requests of which they share one, and what they left."""
+    for identity, keys in (("aa", ["x", "y"]), ("bb", ["y", "z", None])):
+        plan = tmp_path / "requests" / "m" / "d" / identity / "1of1.parquet"
+        plan.parent.mkdir(parents=True)
+        pl.DataFrame({"key": keys}).write_parquet(plan)
+    journal = tmp_path / "journal" / "m" / "d" / "one.jsonl"
+    journal.parent.mkdir(parents=True)
+    journal.write_bytes(b"12345")
+    marker = {"pending": ["aa", "bb"], "n_found": 1, "n_asked": 2}
+    write_json(marker, tmp_path / MARKER, fingerprint(["aa", "bb"]))
+    finished = {"finished": {"d": ["aa", "bb"]}, "journals": {"d": {"one.jsonl": 5}}}
+    write_json(finished | {"described_as": "it"}, tmp_path / NOTE, "it")
+    return tmp_path
+
+
+def found(results: Path) -> list[str]:
+    return [finding.found for finding in check_markers(Files(results, {}))]
+
+
+def test_what_a_sweep_left_has_no_finding(results: Path) -> None:
+    assert found(results) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "edit", "said"),
+    [
+        (MARKER, {"n_asked": 3}, "4 requests, though 3 were planned"),
+        (MARKER, {"pending": ["aa"]}, "pending identities of another job"),
+        (MARKER, {"pending": None}, "not a marker (TypeError)"),
+        (MARKER, {"n_found": "one"}, "not a marker (TypeError)"),
+        (NOTE, {"finished": {"d": ["aa", "cc"]}}, "requests of d that shard 1of1 has no plan for"),
+        (NOTE, {"journals": {"d": {"one.jsonl": 6}}}, "6 bytes of d's journal one.jsonl"),
+        (NOTE, {"described_as": "another"}, "a model described otherwise"),
+        (NOTE, {"finished": []}, "not a marker (AttributeError)"),
+    ],
+)
+def test_edit_of_a_marker_or_note_is_found(
+    results: Path, path: str, edit: dict[str, Any], said: str
+) -> None:
+    content = json.loads((results / path).read_text())
+    (results / path).write_text(json.dumps(content | edit))
+    assert found(results) == [said]
+
+
+def test_counts_are_not_compared_where_a_plan_is_not_in_the_copy(results: Path) -> None:
+    (results / "requests" / "m" / "d" / "bb" / "1of1.parquet").unlink()
+    (results / NOTE).unlink()
+    assert found(results) == []
