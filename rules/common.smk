@@ -1,6 +1,10 @@
-"""The outputs of rules that make tables and figures, and their places in Snakemake's report."""
+"""What comes before the first job, and the outputs of rules that make tables and figures."""
 
 from userturn.workflow.registry import paths_of, paths_of_figure, tables_of
+
+
+onstart:
+    study.begin()
 
 
 def table_files(rule):

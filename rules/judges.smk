@@ -1,10 +1,6 @@
 """Are the user turns genuine?"""
 
 
-onstart:
-    study.judges.check_keys()
-
-
 rule judge:
     """Have one judge label every user turn of one cell."""
     input:

@@ -73,12 +73,12 @@ def test_adapter_that_names_no_base_is_refused(tmp_path: Path) -> None:
 
 def test_branch_that_was_resolved_once_stays_where_it_was(tmp_path: Path) -> None:
     pin = tmp_path / "pin.json"
-    assert pinned_revision(pin, "org/model", "main") == "main"
+    assert pinned_revision([pin], "org/model", "main") == "main"
     note = {"source": "org/model", "asked_for": "main", "revision": "c0ffee"}
     pin.write_text(json.dumps(note))
-    assert pinned_revision(pin, "org/model", "main") == "c0ffee"
-    assert pinned_revision(pin, "org/model", "v2") == "v2"
-    assert pinned_revision(pin, "org/other", "main") == "main"
+    assert pinned_revision([pin], "org/model", "main") == "c0ffee"
+    assert pinned_revision([pin], "org/model", "v2") == "v2"
+    assert pinned_revision([pin], "org/other", "main") == "main"
 
 
 def grid(folder: Path, **line: Any) -> Grid:
@@ -202,4 +202,4 @@ def test_pin_that_was_damaged_is_named(tmp_path: Path) -> None:
     pin = tmp_path / "mine.json"
     pin.write_text('{"revision": ')
     with pytest.raises(UserError, match=r"mine.json' is not JSON"):
-        pinned_revision(pin, "org/mine", "main")
+        pinned_revision([pin], "org/mine", "main")

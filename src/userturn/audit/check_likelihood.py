@@ -28,7 +28,7 @@ def check_likelihood(
     grid, left_out = record.grid(results), read_left_out(results)
     for scored in scored_turns(grid):
         path = f"results/likelihood/{scored.file}"
-        pair = f"{scored.model}/{scored.dataset}/"
+        pair = f"{grid.places.of_pair(scored.model, scored.dataset)}/"
         of_pair = (f"results/requests/{pair}", f"results/journal/{pair}")
         if path in broken or any(name.startswith(of_pair) for name in left_out):
             continue

@@ -7,6 +7,7 @@ study under another model's name, or with texts edited together with its journal
 
 from collections.abc import Iterator, Mapping
 from contextlib import chdir
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,6 +30,7 @@ from userturn.models.fetch import folder_at_hand
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
 from userturn.provenance.study_files import FAULTS
+from userturn.study.aliases import AsDescribed
 from userturn.study.cells import files_of
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
@@ -54,7 +56,9 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
         except (UserError, OSError, ValueError) as error:
             yield Note("prompts", path, f"not rendered again: {error}")
             continue
-        found, noted = tokenizer_identity(template), description["identity"]
+        noted, forms = description["identity"], description.get("forms", {})
+        known_as = partial(AsDescribed(forms).of_template, source=noted.get("source", ""))
+        found = tokenizer_identity(template, known_as)
         if any(noted.get(name) != digest for name, digest in found.items()):
             source = grid.models[model]["source"]
             expected = f"the tokenizer and chat template of {source}"
@@ -104,21 +108,22 @@ def _of_dataset(grid: Grid, plans: PendingPlans, dataset: str, scratch: Path) ->
     model, template = plans.model, plans.planner.template
     path = f"results/answers/{model}/{dataset}.parquet"
     identity = grid.answers_identity(model, dataset)
-    yield from _compared(grid, path, identity, plans.answers(dataset, scratch)[0], template)
+    there = grid.requests_folder(model, dataset, identity)
+    yield from _compared(grid, path, there, plans.answers(dataset, scratch)[0], template)
     answers = pl.read_parquet(place_of(grid, path), columns=["item", "answer", "outcome"])
     cells = {grid.cell_identity(cell): cell for cell in plans.cells[dataset]}
     for plan in plans.user_turns(dataset, own_answers(answers)):
         identity = plan.path.parent.name
         turns = files_of([cells[identity]], "user_turns.parquet")[0]
-        yield from _compared(grid, turns, identity, plan, template)
+        there = grid.requests_folder(model, dataset, identity)
+        yield from _compared(grid, turns, there, plan, template)
 
 
 def _compared(
-    grid: Grid, path: str, identity: str, made: Plan, template: Template
+    grid: Grid, path: str, folder: Path, made: Plan, template: Template
 ) -> Iterator[Finding]:
     """Compare a plan with its recomputation, and the texts of its table with their tokens."""
-    model, dataset = made.path.parts[-4:-2]
-    there = pl.concat(read_plan(grid.requests_folder(model, dataset, identity), WHOLE))
+    there = pl.concat(read_plan(folder, WHOLE))
     wrong = difference(pl.read_parquet(made.path), there, KEYS)
     if wrong is None:
         wrong = _wrong_text(pl.read_parquet(place_of(grid, path)), made, template)

@@ -44,7 +44,8 @@ def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Finding]:
 
 def _plan(pair: Pair, identity: str, n_samples: int) -> Iterator[Finding]:
     """Compare a plan with the items and samples that it should have."""
-    folder = f"results/requests/{pair.model}/{pair.dataset}/{identity}"
+    place = pair.grid.places.of_pair(pair.model, pair.dataset)
+    folder = f"results/requests/{place}/{identity}"
     names = [path.name for path in sorted(pair.whole(folder).glob("*.parquet"))]
     try:
         wanted = {(item, sample) for item in pair.items for sample in range(n_samples)}
@@ -101,14 +102,15 @@ def _wrong_request(
     """Return the first seed or key of a table that does not follow from its request."""
     asked = table.filter(pl.col("key").is_not_null())
     identity = request_identity(pair.grid, pair.model, pair.description)
+    dataset = pair.grid.places.of_dataset(pair.dataset)
     rows = asked.select("item", "sample", "seed", "key", "prompt_token_ids").iter_rows()
     for item, sample, seed, noted, prompt in rows:
         derived = None
         if drawn["temperature"] > 0:
-            derived = derive_seed(pair.grid.config["seed"], role, pair.dataset, item, sample)
+            derived = derive_seed(pair.grid.config["seed"], role, dataset, item, sample)
         if seed != derived:
             return f"seed of {item}, sample {sample}, derived from the study's", str(seed)
-        key = request_key(identity, pair.dataset, sample, prompt, {**drawn, "seed": seed})
+        key = request_key(identity, dataset, sample, prompt, {**drawn, "seed": seed})
         if key != noted:
             where = f"{item}, sample {sample}"
             return f"key {short_hash(key)} of {where}, from its request", short_hash(noted)

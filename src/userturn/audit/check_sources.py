@@ -19,6 +19,7 @@ from userturn.datasets.fetch import at_hand, complete, shaping
 from userturn.datasets.prepare import items_table
 from userturn.humans.import_labels import annotations_table, read_annotations
 from userturn.models.fetch import PACKAGE, local_path
+from userturn.models.model_files import differing, files_of_folder, only_in_form
 from userturn.models.weights import changed_weights
 from userturn.provenance.study_files import FAULTS
 from userturn.storage.hashing import file_sha256, fingerprint
@@ -44,7 +45,7 @@ def check_sources(
         for name in sorted(record.contents.annotations):
             yield from _labels(record, grid, name, broken)
         for name in grid.models:
-            yield from _weights(grid, name, broken)
+            yield from _model(grid, name, broken)
 
 
 def _dataset(
@@ -92,8 +93,8 @@ def _labels(
     yield from _compare(grid, path, imported, ["annotator", "id"])
 
 
-def _weights(grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Finding]:
-    """Compare the large files of a local model with the hashes in its description."""
+def _model(grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Finding | Note]:
+    """Compare the files of a local model with the hashes in its description."""
     path = f"results/models/{name}.json"
     try:
         description = {} if path in broken else json.loads(place_of(grid, path).read_bytes())
@@ -101,8 +102,13 @@ def _weights(grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Finding]
         is_here = source.startswith(PACKAGE) or _is_near(local_path(source))
         described = description.get("weights_sha256", {})
         changed = changed_weights(source, described) if described and is_here else None
+        now = files_of_folder(source) if is_here else {}
     except FAULTS:
         return  # found elsewhere, or its package is not installed
+    then = description.get("files", {})
+    if changed is None and then and now:
+        yield from (Note("sources", path, text) for text in only_in_form(then, now))
+        changed = next(differing(then, now), None)
     if changed is not None:
         fix = f"put the model back, or name the changed one in the config: {name} is another now"
         yield Finding("sources", path, *changed, fix)

@@ -33,6 +33,7 @@ from userturn.models.requests import Request, make_request
 from userturn.models.sampling import Sampling
 from userturn.prompts.chat_template import Prompt
 from userturn.prompts.load_template import load_template
+from userturn.study.aliases import AsDescribed
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
 from userturn.study.model_description import read_description, request_identity, turn_ends
@@ -122,6 +123,7 @@ class ModelRun:
         entry: the model's complete entry.
         revision: the commit that the study used, or None for local files.
         identity: identity of the model's source.
+        known: what its description knows its files by.
         settings: settings of the engine.
         today: the date that chat templates are given.
         folders: the folders to which a path in the model's entry may be relative.
@@ -131,6 +133,7 @@ class ModelRun:
     entry: ModelEntry
     revision: str | None
     identity: str
+    known: AsDescribed
     settings: dict[str, Any]
     today: str
     folders: tuple[Path, ...]
@@ -144,17 +147,14 @@ class ModelRun:
             entry,
             description["revision"],
             description["identity"]["source"],
+            AsDescribed(description.get("forms", {})),
             engine_settings(config, entry),
             config["today"],
             (grid.results.resolve().parent, Path.cwd()),
         )
 
     def complete(self, requests: list[AnyRequest]) -> dict[str, Any]:
-        """Return the journal's record of each request by its key.
-
-        Raises:
-            UserError: the model is not here, or its engine is not.
-        """
+        """Return each request's record by its key; UserError if model or engine are not here."""
         with chdir(self._folder_with_model()):
             folder = model_folder(self.entry["source"], self.revision)
             template = load_template(folder, self.entry, self.today)
@@ -177,7 +177,7 @@ class ModelRun:
         try:
             if local_path(source) is None:
                 return folder_at_hand(source, self.revision or "main") is not None
-            return source_identity(source, self.revision) == self.identity
+            return source_identity(source, self.revision, self.known.of_folder) == self.identity
         except UserError:
             return False
 
@@ -233,9 +233,8 @@ class AsGenerated:
         sampling = Sampling(**drawn, **turn_ends(description, role), seed=values["seed"])
         prompt = Prompt(values["prompt_text"], tuple(values["prompt_token_ids"]))
         sample = values.get("sample", 0)
-        request = make_request(
-            identity, values["dataset"], values["item"], sample, prompt, sampling
-        )
+        dataset = grid.places.of_dataset(values["dataset"])
+        request = make_request(identity, dataset, values["item"], sample, prompt, sampling)
         return request if request.key == values["key"] else None
 
     def compared(self, grid: Grid, row: SampledRow, record: GenerationRecord) -> dict[str, Any]:

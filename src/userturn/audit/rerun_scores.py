@@ -50,13 +50,15 @@ class AsScored:
     ) -> ScoringRequest | None:
         """Return the scoring request of a row, or None if no plan gives its key."""
         values = row.values
-        folder = grid.results / "requests" / values["model"] / values["dataset"]
+        dataset = grid.places.of_dataset(values["dataset"])
+        pair = grid.places.of_pair(values["model"], values["dataset"])
+        folder = grid.results / "requests" / pair
         for path in sorted(folder.rglob("*.parquet")):
             if "n_context" not in pl.read_parquet_schema(path):
                 continue
             plan = pl.scan_parquet(path).filter(pl.col("key") == values["key"])
             for ids, n in plan.select("token_ids", "n_context").head(1).collect().iter_rows():
-                made = scoring_request(identity, values["dataset"], values["item"], ids, n)
+                made = scoring_request(identity, dataset, values["item"], ids, n)
                 return made if made.key == values["key"] else None
         return None
 

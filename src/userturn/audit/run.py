@@ -168,10 +168,12 @@ def _rows(
     results: Path, broken: frozenset[str], samples: Samples, model: str, dataset: str
 ) -> list[Finding | Note]:
     record = read_study_record(results)
-    of_pair = tuple(f"results/{kind}/{model}/{dataset}/" for kind in ("requests", "journal"))
+    grid = record.grid(results)
+    place = grid.places.of_pair(model, dataset)
+    of_pair = tuple(f"results/{kind}/{place}/" for kind in ("requests", "journal"))
     is_whole = not any(path.startswith(of_pair) for path in read_left_out(results))
     with_journals = is_whole and Files(results, {}).has_journals
-    pair = Pair(record.grid(results), record, model, dataset, with_journals, broken)
+    pair = Pair(grid, record, model, dataset, with_journals, broken)
     found: list[Finding | Note] = [
         *check_answers(pair),
         *check_grades(pair, samples.rng("grades", model, dataset)),

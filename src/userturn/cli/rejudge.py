@@ -15,8 +15,9 @@ from userturn.judges.kinds import kind_of
 from userturn.storage.atomic_files import write_text
 from userturn.storage.journal import Writer, checksum_of, files_of_journal, read_lines, record_of
 from userturn.study.check import check_study
-from userturn.study.grid import Grid, read_rounds
+from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
+from userturn.study.rejudged import read_rounds
 from userturn.workflow.labelled import LABELLED
 
 HELP = "ask a judge again about unscored turns"
@@ -95,7 +96,8 @@ def rejudge(configfiles: list[str], results: str, name: str) -> str:
     folders = incomplete(grid.results, name) + incomplete_grades(grid, name)
     path = grid.rounds_path(name)
     rounds = read_rounds(path)
-    again = rounds | {folder: rounds.get(folder, 0) + 1 for folder in folders}
+    places = {grid.places.of_folder(folder) for folder in folders}
+    again = rounds | {place: rounds.get(place, 0) + 1 for place in places}
     write_text(json.dumps(again, indent=1, sort_keys=True) + "\n", path)
     return (
         f"{name}: {n_void} unscored replies of {len(folders)} cells are void; run the same "

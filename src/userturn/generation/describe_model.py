@@ -1,12 +1,15 @@
 """Describe a model before it runs: its revision, hashes, user header, stops and checks."""
 
 import hashlib
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.formats import DEFAULT, format_of, model_of
 from userturn.models.fetch import model_folder, source_identity
+from userturn.models.model_files import files_of_folder
 from userturn.models.revision import pinned_revision, resolved_revision
 from userturn.models.weight_files import check_weight_files
 from userturn.models.weights import weights_sha256
@@ -17,6 +20,7 @@ from userturn.prompts.load_template import load_template
 from userturn.prompts.template_checks import prove
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
+from userturn.study.aliases import Aliases
 from userturn.study.grid import Grid
 
 
@@ -28,22 +32,25 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     """
     entry = grid.entries[model]
     is_loaded = not has_endpoint(entry)  # else a server has the weights
-    path_to_pin = grid.results / "revisions" / f"{model_of(model)}.json"
-    wanted = pinned_revision(path_to_pin, entry["source"], entry["revision"])
+    pins = [_path_to_pin(grid, name) for name in (model, grid.places.of_model(model))]
+    wanted = pinned_revision(pins, entry["source"], entry["revision"])
     revision = resolved_revision(entry["source"], wanted, is_loaded)
     folder = model_folder(entry["source"], revision, is_loaded)
     if is_loaded:
         check_weight_files(folder)
-    template = load_template(folder, entry, grid.config["today"])
+    template, aliases = load_template(folder, entry, grid.config["today"]), Aliases(grid.results)
+    source = source_identity(entry["source"], revision, aliases.of_folder)
     description = {
         "source": entry["source"],
         "revision": revision,
         "revision_asked_for": entry["revision"],
         "trust_remote_code": entry["trust_remote_code"],
         "identity": {
-            "source": source_identity(entry["source"], revision),
-            **tokenizer_identity(template),
+            "source": source,
+            **tokenizer_identity(template, partial(aliases.of_template, source=source)),
         },
+        "forms": aliases.forms,
+        "files": files_of_folder(entry["source"]),
         "weights_sha256": weights_sha256(entry["source"]) if is_loaded else {},
         **_prompts(template),
         "proofs": [*prove(template), *_proof_of_format(grid, model, folder, template)],
@@ -51,8 +58,12 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     pin = {"source": entry["source"], "asked_for": entry["revision"], "revision": revision}
     identity = grid.model_fingerprint(model)
     if format_of(model) == DEFAULT:
-        write_json(pin, path_to_pin, identity)
+        write_json(pin, pins[0], identity)
     write_json(description, path_to_description, identity)
+
+
+def _path_to_pin(grid: Grid, model: str) -> Path:
+    return grid.results / "revisions" / f"{model_of(model)}.json"
 
 
 def _proof_of_format(grid: Grid, model: str, folder: Path, template: Template) -> list[str]:
@@ -67,11 +78,17 @@ def _proof_of_format(grid: Grid, model: str, folder: Path, template: Template) -
     return [prove_format(template, default)]
 
 
-def tokenizer_identity(template: Template) -> dict[str, str]:
-    """Return the hashes that identify a model's tokenizer and its chat template."""
+def tokenizer_identity(template: Template, known_as: Callable[[str, str], str]) -> dict[str, str]:
+    """Return the hashes that identify a model's tokenizer and its chat template.
+
+    Args:
+        template: of the model.
+        known_as: returns the hash that a chat template is known by, from that of its text.
+    """
+    text = template.tokenizer.chat_template
     return {
         "tokenizer_sha256": _tokenizer_sha256(template.tokenizer),
-        "template_sha256": fingerprint(template.tokenizer.chat_template),
+        "template_sha256": known_as(fingerprint(text), str(text)),
     }
 
 

@@ -39,7 +39,8 @@ def scoring_plans(
         if scored.model != model.name or identity not in pending:
             continue
         path = plan_path(grid, model.name, scored.dataset, identity, shard)
-        scorer = Scorer(model.identity, model.template, model.max_model_len, scored.dataset)
+        asked_as = grid.places.of_dataset(scored.dataset)
+        scorer = Scorer(model.identity, model.template, model.max_model_len, asked_as)
         turns = human_turns if scored.turns == HUMAN_TURNS else own_turns
         write_scoring_plan(turns(grid, scored, shard), scorer, path, identity)
         yield ScoringPlan(path, scored.dataset)

@@ -20,8 +20,9 @@ from userturn.generation.resume import finished_plans, n_finished
 from userturn.generation.score_plans import scoring_plans
 from userturn.generation.sweep_plan import PendingPlans
 from userturn.signals import StopFlag
-from userturn.storage.atomic_files import write_json
+from userturn.storage.atomic_files import note_written, write_json
 from userturn.storage.hashing import fingerprint
+from userturn.storage.journal import files_of_journal
 from userturn.storage.leases import lease
 from userturn.study.finished_requests import finished_requests, note_finished
 from userturn.study.grid import Grid
@@ -59,8 +60,19 @@ def run_sweep(
             n_found, n_asked = runner.n_found, runner.n_asked
             finished = finished_plans(grid, model, shard, wanted, identity)
         note_finished(grid, model, shard, finished, fingerprint(identity))
+        _note_earlier(grid, model, shard)
         marker = {"pending": wanted, "n_found": n_found, "n_asked": n_asked}
         write_json(marker, path_to_marker, fingerprint(wanted))
+
+
+def _note_earlier(grid: Grid, model: str, shard: str) -> None:
+    """Note what an earlier sweep left in the place of a model with another name, as its own."""
+    for dataset in grid.prepared_datasets:
+        if grid.places.of_pair(model, dataset) != f"{model}/{dataset}":
+            journal = grid.journal_folder(model, dataset)
+            plans = grid.requests_folder(model, dataset, "").rglob(f"{shard}.parquet")
+            for path in (*files_of_journal(journal), *plans):
+                note_written(path)
 
 
 def request_runner(grid: Grid, model: LoadedModel, shard: str, stop: StopFlag) -> RequestRunner:

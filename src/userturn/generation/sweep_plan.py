@@ -63,8 +63,9 @@ class PendingPlans:
         sampling = self.planner.sampling("assistant", self.grid.answer_settings(self.model))
         identity, part = self.grid.answers_identity(self.model, dataset), self._part(dataset)
         noted, lent = self._path(dataset, identity), scratch / f"{dataset}.parquet"
+        asked_as = self.grid.places.of_dataset(dataset)
         for path, items in ((noted, part.own), (lent, part.lent)):
-            plan = (self.planner.answer(dataset, i, item, sampling) for i, item in items)
+            plan = (self.planner.answer(asked_as, i, item, sampling) for i, item in items)
             write_plan(plan, path, identity, self.planner.identity)
         return [Plan(path, dataset, sampling) for path in (noted, lent)]
 
@@ -91,7 +92,7 @@ class PendingPlans:
         self, dataset: str, cells: list[Cell], probes: Iterator[tuple[int, str, Probe]]
     ) -> list[Plan]:
         """Write the plans of cells that differ only in temperature and so share their probes."""
-        plans, draws = [], []
+        plans, draws, asked_as = [], [], self.grid.places.of_dataset(dataset)
         with ExitStack() as stack:
             for cell in cells:
                 drawn = self.grid.user_turn_settings(self.grid.temperatures[cell.temperature])
@@ -104,5 +105,5 @@ class PendingPlans:
                 draws += [(add, sampling, sample) for sample in samples]
             for position, item, probe in probes:
                 for add, sampling, sample in draws:
-                    add(self.planner.user_turn(dataset, position, item, sample, probe, sampling))
+                    add(self.planner.user_turn(asked_as, position, item, sample, probe, sampling))
         return plans

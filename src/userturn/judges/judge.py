@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ class Judge:
         cap: money that all judges together may never exceed, or None.
         max_error_share: largest allowed share of errors in a cell.
         max_unscored_share: largest allowed share of unscored turns in a cell, errors included.
+        places: the name that a dataset was first asked under, where it has another now.
     """
 
     name: str
@@ -41,10 +42,12 @@ class Judge:
     cap: float | None
     max_error_share: float
     max_unscored_share: float = 1.0
+    places: Mapping[str, str] = field(default_factory=dict)
 
     def journal(self, dataset: str) -> Path:
         """Return the folder of this judge's journal about a dataset's cells."""
-        return self.results / "journal" / "judges" / self.name / dataset
+        place = self.places.get(dataset, dataset)
+        return self.results / "journal" / "judges" / self.name / place
 
     def account(self, cell: str) -> Account:
         """Return a new account for one cell."""

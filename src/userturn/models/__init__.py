@@ -6,6 +6,7 @@ convert.py: turns GGUF files and LoRA adapters into model folders.
 engine.py: the engines by name; the interface: requests in, completions out.
 engine_settings.py: settings of a model's engine, such as its tensor parallel size.
 fetch.py: finds a model's files: hub id, folder, GGUF or package file.
+model_files.py: what of a local model's files shapes tokens.
 multi_node.py: starts vLLM's workers on the other nodes of a SLURM job.
 requests.py: a request: prompt, sampling settings and seed, identified by its content.
 revision.py: the commit that a model is pinned to.

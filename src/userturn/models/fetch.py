@@ -6,6 +6,7 @@ that starts with `package:` is a file inside an installed Python package.
 
 import importlib.util
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -67,8 +68,20 @@ def check_source(source: str) -> Path | None:
     return path
 
 
-def source_identity(source: str, revision: str | None) -> str:
+KnownAs = Callable[[str, Path], str]  # the identity that content is known by, and its folder
+
+
+def _by_its_bytes(identity: str, folder: Path) -> str:
+    return identity
+
+
+def source_identity(source: str, revision: str | None, known_as: KnownAs = _by_its_bytes) -> str:
     """Return the identity of a model's files: `id@revision`, or a hash of local content.
+
+    Args:
+        source: as in a model's entry.
+        revision: of a hub model.
+        known_as: returns the identity of a folder from the one by its bytes.
 
     Raises:
         UserError: as `check_source`.
@@ -78,9 +91,9 @@ def source_identity(source: str, revision: str | None) -> str:
         return f"{source}@{revision or 'main'}"
     if path.is_file():
         return f"file:{files_fingerprint([path])}"
-    identity = f"folder:{files_fingerprint(p for p in path.iterdir() if p.is_file())}"
-    base = adapter_base(path)
-    return identity if base is None else f"{identity} on {source_identity(*base)}"
+    content = f"folder:{files_fingerprint(p for p in path.iterdir() if p.is_file())}"
+    base, identity = adapter_base(path), known_as(content, path)
+    return identity if base is None else f"{identity} on {source_identity(*base, known_as)}"
 
 
 def _downloaded(source: str, revision: str | None, with_weights: bool = True) -> Path:

@@ -54,7 +54,7 @@ def request_key(
 
     Args:
         model: the identity of the model and its engine.
-        dataset: name of the request's dataset.
+        dataset: name that the request's dataset was first asked under.
         sample: number of the sample, from 0.
         prompt_token_ids: token ids of the prompt.
         sampling: the fields of `Sampling`.

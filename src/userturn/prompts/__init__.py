@@ -19,6 +19,7 @@ stop_texts.py: the texts that end a turn if no token does.
 stop_tokens.py: the tokens that end a turn.
 system_message.py: adds a system message to a conversation, or merges it into the user's.
 template_checks.py: checks a template and tokenizer before a study uses them.
+template_text.py: the text of a chat template without what shapes no prompt.
 tokenize.py: encodes text so that no message can contain a control token.
 trimmed.py: finds contents whose white space a template has trimmed.
 true_prefix.py: checks that the probe's tokens begin those of every real conversation.

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from userturn.prompts.examples import EXAMPLE, NEXT_USER_MESSAGES, user
+from userturn.prompts.template_text import without_remarks
 from userturn.prompts.tokenize import TemplateError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class AnswerForm:
 
 def answer_form(template: "Template") -> AnswerForm:
     """Return the form of answers that a template implies."""
-    source = str(template.tokenizer.chat_template)
+    source = without_remarks(str(template.tokenizer.chat_template))
     prompt, before, behind = _around_answer(template)
     known = tuple(pair for pair in THINKING if pair in COMMON or pair[1] in source)
     opening = _opening(template, prompt, before, {end for _, end in known})

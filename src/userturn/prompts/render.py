@@ -17,6 +17,7 @@ from userturn.prompts.bounds import N_BYTES, bounded
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.own_system import OwnSystem, own_system
 from userturn.prompts.system_message import ADVICE, as_written, begins_with_system
+from userturn.prompts.template_text import without_remarks
 from userturn.prompts.tokenize import Encoder, TemplateError, find_control_tokens, interleave
 from userturn.prompts.trimmed import find_trimmed
 
@@ -173,7 +174,7 @@ class Renderer:
     @cached_property
     def encoder(self) -> Encoder:
         """The encoder of the template's text and the messages."""
-        texts = [str(self.tokenizer.chat_template)]
+        texts = [without_remarks(str(self.tokenizer.chat_template))]
         for messages, generation in ((EXAMPLE, False), (EXAMPLE[:1], True)):
             try:
                 texts.extend(self.literals(messages, generation))

@@ -60,7 +60,7 @@ def check_sha256(path: str | Path, expected: str) -> None:
         )
 
 
-def _sampled_sha256(path: Path) -> str:
+def sampled_sha256(path: Path) -> str:
     """Return the sha256 of a file, or of its size and both ends if it is over 64 MiB."""
     size = path.stat().st_size
     if size <= WHOLE_FILE_LIMIT:
@@ -79,4 +79,4 @@ def files_fingerprint(paths: Iterable[Path]) -> str:
     For a file over 64 MiB (weights) only the size, the first and the last MiB count, so that a
     model folder is identified in milliseconds whenever the workflow is parsed.
     """
-    return fingerprint(sorted([path.name, _sampled_sha256(path)] for path in paths))
+    return fingerprint(sorted([path.name, sampled_sha256(path)] for path in paths))

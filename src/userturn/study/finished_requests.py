@@ -15,7 +15,7 @@ from userturn.errors import UserError
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
-from userturn.study.model_description import read_description, request_identity
+from userturn.study.model_description import present_description, request_identity
 
 
 class LostRecordsError(UserError):
@@ -56,15 +56,17 @@ def note_finished(
     path = _note_path(grid, model, shard)
     note = _read_note(path, described_as)
     for dataset, identities in finished.items():
-        note["finished"][dataset] = sorted({*note["finished"].get(dataset, ()), *identities})
-        note["journals"][dataset] = _sizes(grid.journal_folder(model, dataset))
+        place = grid.places.of_dataset(dataset)
+        note["finished"][place] = sorted({*note["finished"].get(place, ()), *identities})
+        note["journals"][place] = _sizes(grid.journal_folder(model, dataset))
     write_json({**note, "described_as": described_as}, path, described_as)
 
 
 def _believed(grid: Grid, model: str, note: Mapping[str, Any]) -> Iterator[str]:
-    for dataset, identities in note["finished"].items():
-        now = _sizes(grid.journal_folder(model, dataset))
-        if all(now.get(name, 0) >= size for name, size in note["journals"][dataset].items()):
+    journals = grid.results / "journal" / grid.places.of_model(model)
+    for place, identities in note["finished"].items():
+        now = _sizes(journals / place)
+        if all(now.get(name, 0) >= size for name, size in note["journals"][place].items()):
             yield from identities
 
 
@@ -74,12 +76,18 @@ def finished_requests(grid: Grid, model: str) -> set[str]:
     They are in the notes of all its shards. Without a description of the model there are none.
     """
     try:
-        identity = request_identity(grid, model, read_description(grid, model))
-    except (OSError, ValueError, KeyError):
+        identity = request_identity(grid, model, present_description(grid, model))
+    except (OSError, ValueError, LookupError):
         return set()
     described_as = fingerprint(identity)
-    notes = [_read_note(_note_path(grid, model, s), described_as) for s in grid.shards(model)]
-    return set.intersection(*(set(_believed(grid, model, note)) for note in notes))
+    return set.intersection(*(_of_shard(grid, model, s, described_as) for s in grid.shards(model)))
+
+
+def _of_shard(grid: Grid, model: str, shard: str, described_as: str) -> set[str]:
+    """Return what the notes of a shard vouch for, also those under the model's earlier name."""
+    names = {model, grid.places.of_model(model)}
+    notes = [_read_note(_note_path(grid, name, shard), described_as) for name in names]
+    return {identity for note in notes for identity in _believed(grid, model, note)}
 
 
 @contextmanager
@@ -88,6 +96,7 @@ def swept_again_if_lost(grid: Grid, model: str) -> Iterator[None]:
     try:
         yield
     except LostRecordsError:
-        for shard in grid.shards(model):
-            _note_path(grid, model, shard).unlink(missing_ok=True)
+        for name in (model, grid.places.of_model(model)):
+            for shard in grid.shards(model):
+                _note_path(grid, name, shard).unlink(missing_ok=True)
         raise

@@ -1,6 +1,5 @@
 """The grid of a study: its cells, the identity of each, and where their files are."""
 
-import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -25,14 +24,10 @@ from userturn.judges.kinds import complete_judges
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, temperature_name
 from userturn.study.inputs import Contents, FileContents
+from userturn.study.places import Places
+from userturn.study.rejudged import read_rounds
 
 IDENTITY_VERSION = 1
-
-
-def read_rounds(path: Path) -> dict[str, int]:
-    """Return how often the verdicts of each folder were voided; empty if never."""
-    rounds: dict[str, int] = json.loads(path.read_text()) if path.is_file() else {}
-    return rounds
 
 
 class Grid:
@@ -47,7 +42,7 @@ class Grid:
         """Take a checked configuration; without `contents`, its files are read when needed."""
         self.config = config
         self.results = Path(results)
-        self.contents = contents or FileContents(config)
+        self.contents = contents or FileContents(config, results)
         self.entries = complete_entries(config, results)
         self.models: dict[str, ModelEntry] = {
             name: self.entries[name] for name in models_in_formats(config)
@@ -156,13 +151,18 @@ class Grid:
         """Return the path of a dataset's prepared table."""
         return self.results / "datasets" / f"{dataset}.parquet"
 
+    @cached_property
+    def places(self) -> Places:
+        """The names that models and datasets were first asked under."""
+        return Places(**self.contents.places)
+
     def requests_folder(self, model: str, dataset: str, identity: str) -> Path:
         """Return the folder of the plans of a cell (or of a dataset's answers)."""
-        return self.results / "requests" / model / dataset / identity
+        return self.results / "requests" / self.places.of_pair(model, dataset) / identity
 
     def journal_folder(self, model: str, dataset: str) -> Path:
         """Return the journal of a model's continuations for a dataset."""
-        return self.results / "journal" / model / dataset
+        return self.results / "journal" / self.places.of_pair(model, dataset)
 
     def leases_folder(self, model: str) -> Path:
         """Return the folder of the leases of a model's sweeps."""
@@ -202,7 +202,7 @@ class Grid:
 
     def n_rejudged(self, judge: str, folder: str) -> int:
         """Return how often a judge's unscored verdicts on a folder, or its grades, were voided."""
-        return self._rounds[judge].get(folder, 0)
+        return self._rounds[judge].get(self.places.of_folder(folder), 0)
 
     def rounds_path(self, judge: str) -> Path:
         """Return the file with the number of times that a judge's unscored verdicts were voided."""

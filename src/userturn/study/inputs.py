@@ -5,7 +5,7 @@ and licensed datasets are not part of the results.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from userturn.judges.rubric import rubric_sha256
 from userturn.models.fetch import source_identity
 from userturn.storage.given_files import given_text
 from userturn.storage.hashing import file_sha256, fingerprint
+from userturn.study.aliases import Aliases
 
 # What of a model's entry shapes its output as it stands. `source` and `revision` count by the files
 # they lead to, `chat_template` and `system` by content, `answer` where answers are identified.
@@ -65,6 +66,7 @@ class RecordedContents:
         texts: texts of rubrics and judge prompts, by path.
         labelled: sha256 of the project's labelled user turns.
         hard_failures: sha256 of the texts from which hard planted failures are made.
+        places: by models and datasets, the names that were first asked under another one.
     """
 
     models: Mapping[str, Mapping[str, Any]]
@@ -78,6 +80,7 @@ class RecordedContents:
     texts: Mapping[str, str]
     labelled: str = ""  # empty in the record of a study older than the labelled turns
     hard_failures: str = ""  # the same
+    places: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def annotation_files(round_name: str) -> list[str]:
@@ -118,9 +121,10 @@ def _engine(config: Config, entry: ModelEntry) -> dict[str, str | None]:
 class FileContents:
     """The present contents of a configuration's files; each file is read when needed."""
 
-    def __init__(self, config: Config) -> None:
-        """Take a checked configuration."""
+    def __init__(self, config: Config, results: str | Path = "results") -> None:
+        """Take a checked configuration, and the results that may know its contents already."""
         self._config = config
+        self._aliases = Aliases(results)
 
     @cached_property
     def models(self) -> dict[str, dict[str, Any]]:
@@ -132,18 +136,26 @@ class FileContents:
         return complete_entries(self._config, "results")
 
     def _model(self, name: str) -> dict[str, Any]:
-        entry = self._entries[name]
-        template = entry.get("chat_template")
+        entry, known = self._entries[name], self._aliases
+        if "recipe" in entry:
+            source = f"trained:{self.training(model_of(name))}"
+        else:
+            source = source_identity(entry["source"], entry["revision"], known.of_folder)
         return {
             **{key: value for key, value in entry.items() if key in SHAPES_OUTPUT},
             **_system(entry),
             **_engine(self._config, entry),
-            "source": f"trained:{self.training(model_of(name))}"
-            if "recipe" in entry
-            else source_identity(entry["source"], entry["revision"]),
+            "source": source,
             "today": self._config["today"],
-            **({"chat_template": file_sha256(template)} if template else {}),
+            **self._template(entry, source),
         }
+
+    def _template(self, entry: ModelEntry, source: str) -> dict[str, str]:
+        path = entry.get("chat_template")
+        if not path:
+            return {}
+        digest, text = file_sha256(path), given_text(path)
+        return {"chat_template": self._aliases.of_template(digest, text, f"file for {source}")}
 
     def training(self, name: str) -> str:
         """Return the identity of a trained model's training."""
@@ -169,6 +181,28 @@ class FileContents:
         entries = prepared_datasets(self._config)
         seed = self._config["seed"]
         return {name: fingerprint(shaping(complete(d, seed))) for name, d in entries.items()}
+
+    @cached_property
+    def _places(self) -> dict[str, dict[str, str]]:
+        models = {name: fingerprint(identity) for name, identity in self.models.items()}
+        known = self._aliases
+        return {
+            "models": known.places("models", models),
+            "datasets": known.places("datasets", self.datasets),
+        }
+
+    @cached_property
+    def places(self) -> dict[str, dict[str, str]]:
+        """The names that were first asked under another one, by models and datasets."""
+        other = {
+            kind: {name: place for name, place in places.items() if place != name}
+            for kind, places in self._places.items()
+        }
+        return {kind: places for kind, places in other.items() if places}
+
+    def keep_aliases(self) -> None:
+        """Write down by what names and identities these contents are known."""
+        self._aliases.keep(self._places)
 
     @cached_property
     def perturbations(self) -> dict[str, dict[str, Any]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.endpoint_models import engine_name, has_endpoint, served_as
+from userturn.storage.atomic_files import read_identity
 from userturn.study.grid import Grid
 
 
@@ -14,6 +15,20 @@ def read_description(grid: Grid, model: str) -> dict[str, Any]:
     text = Path(grid.results, "models", f"{model}.json").read_text()
     description: dict[str, Any] = json.loads(text)
     return description
+
+
+def present_description(grid: Grid, model: str) -> dict[str, Any]:
+    """Return the description of a model as it is now, also under the name that it had before.
+
+    Raises:
+        LookupError: it has not been described yet.
+    """
+    wanted = grid.model_fingerprint(model)
+    for name in (model, grid.places.of_model(model)):
+        path = grid.results / "models" / f"{name}.json"
+        if path.is_file() and read_identity(path) == wanted:
+            return read_description(grid, name)
+    raise LookupError(f"no description of {model} as it is now")
 
 
 def request_identity(grid: Grid, model: str, description: Mapping[str, Any]) -> dict[str, Any]:

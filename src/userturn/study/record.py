@@ -37,7 +37,15 @@ class StudyRecord:
     @property
     def identity(self) -> str:
         """The fingerprint of the whole record."""
-        return fingerprint(asdict(self))
+        return fingerprint(self.content)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The record as it is written; without `places` if no name has another."""
+        content = asdict(self)
+        if not self.contents.places:
+            del content["contents"]["places"]
+        return content
 
 
 def study_record(config: Config, contents: Contents) -> StudyRecord:
@@ -48,7 +56,7 @@ def study_record(config: Config, contents: Contents) -> StudyRecord:
 
 def record_study(config: Config, identity: str, path_to_record: str) -> None:
     """Write the record of a study."""
-    content = asdict(study_record(config, FileContents(config)))
+    content = study_record(config, FileContents(config)).content
     write_json(json.loads(canonical_json(content)), path_to_record, identity)  # sorted
 
 

@@ -2,9 +2,11 @@
 
 import json
 import re
+from functools import cached_property
 
 from userturn.config.endpoint_models import has_endpoint
 from userturn.slurm.resources import Resources
+from userturn.storage.atomic_files import read_identity
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.scored_turns import ScoredTurns, scores_identity
@@ -29,6 +31,13 @@ class GenerationGrid:
     def _markers(self, model: str) -> list[str]:
         return [f"results/sweeps/{model}/{shard}.json" for shard in self.grid.shards(model)]
 
+    @cached_property
+    def _described(self) -> set[str]:
+        """The models whose description is that of the present configuration."""
+        grid = self.grid
+        paths = {name: grid.results / "models" / f"{name}.json" for name in grid.models}
+        return {n for n, p in paths.items() if read_identity(p) == grid.model_fingerprint(n)}
+
     def datasets(self, model: str) -> list[str]:
         """Return the prepared tables that a model's sweep needs."""
         return [f"results/datasets/{name}.parquet" for name in self.pending.datasets(model)]
@@ -47,8 +56,13 @@ class GenerationGrid:
         return self.pending.identities(model) or done
 
     def markers_of_answers(self, model: str, dataset: str) -> list[str]:
-        """Return the sweeps that answers wait for: none if they are finished."""
-        return self._markers(model) if dataset in self.pending.answers[model] else []
+        """Return what answers wait for: sweeps, or nothing if they are finished.
+
+        A model that has another name is described before, as the form of its answers is there.
+        """
+        if dataset in self.pending.answers[model]:
+            return self._markers(model)
+        return [] if model in self._described else [f"results/models/{model}.json"]
 
     def markers_of_cell(self, cell: Cell) -> list[str]:
         """Return the sweeps that a cell's user turns wait for: none if they are finished."""

@@ -1,6 +1,7 @@
 """The object that rules ask, with one part for each rules file."""
 
 from userturn.study.grid import Grid
+from userturn.study.inputs import FileContents
 from userturn.workflow.audit import AuditGrid
 from userturn.workflow.chance_floor import ChanceFloorGrid
 from userturn.workflow.controls import ControlGrid
@@ -45,3 +46,9 @@ class Study:
         self.figures = FigureGrid(self.tables)
         self.report = ReportGrid(grid, self.data, self.tables, self.figures)
         self.audit = AuditGrid(grid)
+
+    def begin(self) -> None:
+        """Do what comes before the first job of a run: check keys, and note what is known."""
+        self.judges.check_keys()
+        if isinstance(self.grid.contents, FileContents):
+            self.grid.contents.keep_aliases()

@@ -1,0 +1,120 @@
+"""What of a local model's files shapes tokens, in a form that no reformatting changes.
+
+A file counts if an engine or a tokenizer may read it. JSON counts by its values and a chat template
+by `normal_template`; every other file by its bytes.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from userturn.models.fetch import local_path
+from userturn.prompts.template_text import normal_template
+from userturn.storage.hashing import WHOLE_FILE_LIMIT, fingerprint, sampled_sha256, short_hash
+
+READ = re.compile(  # weights, templates, vocabularies, and the JSON files of configs and tokenizers
+    r".*\.(safetensors|bin|pt|pth|gguf|jinja|model|spm|tiktoken|vocab|codes|bpe)"
+    r"|.*(config|token|vocab|template|index|param|process|tekken|normaliz|emoji|quant).*\.json"
+    r"|.*(vocab|merges|bpe|dict|token).*\.txt",
+    re.IGNORECASE,
+)
+CODE = ".py"  # a model's own code, which may read any file beside it
+Files = Mapping[str, Mapping[str, str]]  # as `files_of_folder` returns them
+TEMPLATE = "chat_template"  # a key of JSON files, with a template or a list of named ones
+
+
+def is_read(name: str, names: Collection[str]) -> bool:
+    """Return whether an engine or a tokenizer may read a file of a folder with these names."""
+    return READ.fullmatch(name) is not None or any(other.endswith(CODE) for other in names)
+
+
+def folder_form(folder: Path) -> str:
+    """Return one hash of the names and forms of the files that may be read."""
+    files = {path.name: path for path in folder.iterdir() if path.is_file()}
+    return fingerprint({n: file_form(path) for n, path in files.items() if is_read(n, files)})
+
+
+def files_of_folder(source: str) -> dict[str, dict[str, str]]:
+    """Return the sha256 and the form of each file of a local model folder, by name.
+
+    A file that is not read has no form. There are none for a hub model or a GGUF file.
+    """
+    folder = local_path(source)
+    if folder is None or not folder.is_dir():
+        return {}
+    files = {path.name: path for path in sorted(folder.iterdir()) if path.is_file()}
+    return {
+        name: {"sha256": sampled_sha256(path)}
+        | ({"form": file_form(path)} if is_read(name, files) else {})
+        for name, path in files.items()
+    }
+
+
+def only_in_form(then: Files, now: Files) -> Iterator[str]:
+    """Yield a sentence for each file that is another now and does not count, with the reason."""
+    for name in sorted(then.keys() | now.keys()):
+        before, after = then.get(name, {}), now.get(name, {})
+        if before.get("sha256") == after.get("sha256") or before.get("form") != after.get("form"):
+            continue
+        if "form" not in after:
+            reason = "is read by no engine and no tokenizer"
+        else:
+            reason = "was changed in its form, not in its values"
+        yield f"{name} {reason}: what was asked of the model stays valid"
+
+
+def differing(then: Files, now: Files) -> Iterator[tuple[str, str]]:
+    """Yield the forms of each file that counts and was changed, as names and shortened hashes."""
+    for name in sorted(then.keys() | now.keys()):
+        before, after = then.get(name, {}).get("form"), now.get(name, {}).get("form")
+        if before != after:
+            yield f"{name} {short_hash(before)}", f"{name} {short_hash(after)}"
+
+
+def file_form(path: Path) -> str:
+    """Return the hash of a file's form: equal for two files that are read alike.
+
+    For a file over 64 MiB (weights), which is never text, its size and both ends count.
+    """
+    if path.suffix in (".json", ".jinja") and path.stat().st_size <= WHOLE_FILE_LIMIT:
+        form = _json_form if path.suffix == ".json" else template_form
+        try:
+            return form(path.read_bytes().decode())
+        except (ValueError, RecursionError):
+            pass  # not what its name says: it counts by its bytes
+    return sampled_sha256(path)
+
+
+def template_form(text: str) -> str:
+    """Return the hash of a chat template's normal form."""
+    return fingerprint(["template", normal_template(text)])
+
+
+def _json_form(text: str) -> str:
+    content = json.loads(text, object_pairs_hook=_object)
+    return fingerprint(["json", content])
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, its templates as normal forms; raises ValueError for a key twice."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError("a key stands twice")
+    if TEMPLATE in content:
+        content[TEMPLATE] = _templates(content[TEMPLATE])
+    return content
+
+
+def _templates(value: Any) -> Any:
+    if isinstance(value, str):
+        return normal_template(value)
+    if not isinstance(value, list):
+        return value
+    return [
+        {**named, "template": _templates(named["template"])}
+        if isinstance(named, Mapping) and "template" in named
+        else named
+        for named in value
+    ]

@@ -1,0 +1,176 @@
+"""What a study's journals know content by: files that were reformatted, and names that changed.
+
+Requests are stored under the hash of what they were first asked of. A model folder that has changed
+in form alone keeps the identity that it had, and a model or dataset that has another name keeps the
+place of its journal: the name under which it was first asked. Both follow from what the study has
+described, and `keep` writes them down before a job describes anything anew.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from userturn.models.model_files import folder_form, template_form
+from userturn.storage.atomic_files import read_artifact, write_text
+from userturn.storage.hashing import fingerprint
+
+STORED = {"models": "models/*.json", "datasets": "datasets/*.parquet"}
+NOTHING: dict[str, Any] = {
+    "contents": {},  # by an identity from bytes, the one that the same content was first known by
+    "forms": {},  # by a form, the same
+    "identities": {kind: {} for kind in STORED},  # by an identity, the places it was asked under
+    "places": {kind: {} for kind in STORED},  # by a name, its place
+}
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file of the study; an empty one if it cannot be read."""
+    try:
+        content = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+@dataclass(frozen=True)
+class AsDescribed:
+    """What the description of one model knows content by.
+
+    Attributes:
+        forms: by the form of content, the identity that it was first known by.
+    """
+
+    forms: Mapping[str, str]
+
+    def of_folder(self, identity: str, folder: Path) -> str:
+        """Return the identity that a model folder is known by; `identity` is that of its bytes."""
+        return self.forms.get(folder_form(folder), identity)
+
+    def of_template(self, identity: str, text: str, source: str) -> str:
+        """Return the hash that a chat template is known by; `identity` is that of its text."""
+        return self.forms.get(_form_of_template(text, source), identity)
+
+
+def _form_of_template(text: str, source: str) -> str:
+    """Return the form of a chat template of one model: others may differ in what they say of it."""
+    return fingerprint([source, template_form(text)])
+
+
+class Aliases:
+    """The aliases of one study."""
+
+    def __init__(self, results: str | Path) -> None:
+        """Take the study's results folder."""
+        self._results = Path(results)
+        self._met: dict[str, tuple[str, Callable[[], str]]] = {}
+
+    @property
+    def _path(self) -> Path:
+        return self._results / "journal" / "aliases.json"
+
+    @cached_property
+    def _kept(self) -> dict[str, Any]:
+        return {**NOTHING, **read_object(self._path)}
+
+    @cached_property
+    def _described(self) -> list[dict[str, Any]]:
+        """The descriptions of the study's models, also of those that have another name now."""
+        found = (read_object(path) for path in sorted(self._results.glob(STORED["models"])))
+        return [{"identity": {}, "forms": {}, **description} for description in found]
+
+    @cached_property
+    def _forms(self) -> dict[str, str]:
+        """The identity that each form was first known by."""
+        forms = {form: known for d in self._described for form, known in d["forms"].items()}
+        return {**forms, **self._kept["forms"]}
+
+    @cached_property
+    def _described_by(self) -> set[str]:
+        return {identity for d in self._described for identity in d["identity"].values()}
+
+    def _known_as(self, content: str, form: Callable[[], str]) -> str:
+        kept: Mapping[str, str] = self._kept["contents"]
+        if content in kept:
+            identity = kept[content]
+        elif content in self._described_by or not self._forms:
+            identity = content
+        else:
+            identity = self._forms.get(form(), content)
+        self._met[content] = identity, form
+        return identity
+
+    def of_folder(self, identity: str, folder: Path) -> str:
+        """Return the identity that a model folder is known by; `identity` is that of its bytes."""
+        return self._known_as(identity, lambda: folder_form(folder))
+
+    def of_template(self, identity: str, text: str, source: str) -> str:
+        """Return the hash that a chat template is known by; `identity` is that of its text.
+
+        A template is compared with others of the same model only: `source` is its identity.
+        """
+        return self._known_as(identity, lambda: _form_of_template(text, source))
+
+    @property
+    def forms(self) -> dict[str, str]:
+        """The form of everything that was asked for here, with the identity it is known by."""
+        return {form(): identity for identity, form in self._met.values()}
+
+    def places(self, kind: str, identities: Mapping[str, str]) -> dict[str, str]:
+        """Return the place of each name of the present configuration.
+
+        A name beside the one that was first asked is a measurement of its own, in a place of its
+        own. A name that has come instead of it takes over its place.
+
+        Args:
+            kind: models or datasets.
+            identities: the identity of each name.
+        """
+        own = {name: self._kept["places"][kind].get(name, name) for name in identities}
+        known = {name: self._places_of(kind, digest) for name, digest in identities.items()}
+        staying = {name for name in own if own[name] in known[name] or not known[name]}
+        taken = {(identities[name], own[name]) for name in staying}
+        for name in sorted(identities.keys() - staying):
+            free = [place for place in known[name] if (identities[name], place) not in taken]
+            own[name] = next(iter(free), own[name])
+            taken.add((identities[name], own[name]))
+        return own
+
+    def _places_of(self, kind: str, identity: str) -> list[str]:
+        return list(self._known_places[kind].get(identity, []))
+
+    @cached_property
+    def _known_places(self) -> dict[str, dict[str, list[str]]]:
+        """The places under which each identity was asked: those kept, then those stored."""
+        found: dict[str, dict[str, list[str]]] = deepcopy(self._kept["identities"])
+        for kind, digest, name in self._stored():
+            places = found[kind].setdefault(digest, [])
+            place = self._kept["places"][kind].get(name, name)
+            if place not in places:
+                places.append(place)
+        return found
+
+    def _stored(self) -> Iterator[tuple[str, str, str]]:
+        """Yield kind, identity and name of every model and dataset that the study has."""
+        for kind, pattern in STORED.items():
+            for path in sorted(self._results.glob(pattern)):
+                digest = read_artifact(path).get("identity")
+                if digest:
+                    yield kind, digest, path.name.removesuffix(path.suffix)
+
+    def keep(self, places: Mapping[str, Mapping[str, str]]) -> None:
+        """Write down what is known now, with the places of this configuration's names."""
+        new = {name: met for name, met in self._met.items() if name not in self._kept["contents"]}
+        content = {
+            "contents": {name: identity for name, (identity, _) in new.items()}
+            | self._kept["contents"],
+            "forms": {form(): identity for identity, form in new.values()} | self._forms,
+            "identities": self._known_places,
+            "places": {kind: {**self._kept["places"][kind], **places[kind]} for kind in STORED},
+        }
+        if content != self._kept:
+            text = json.dumps(content, indent=1, sort_keys=True)
+            write_text(text + "\n", self._path)
