@@ -7,10 +7,20 @@ packages are kept out of the start.
 import subprocess
 import sys
 
+OF_EVERY_CELL = "generation.collect", "judges.judge_cell", "tables.rates"
 HEAVY = ["polars", "pyarrow", "scipy", "torch", "transformers", "vllm", "datasets", "altair"]
 
 
 def test_reading_the_workflow_imports_no_heavy_package() -> None:
     code = f"import sys, userturn.workflow.startup; print([n for n in {HEAVY} if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_processes_that_each_cell_starts_import_little_but_polars() -> None:
+    imports = "".join(f"import userturn.{name}; " for name in OF_EVERY_CELL)
+    code = (
+        f"import sys; {imports}print([n for n in {[*HEAVY[1:], 'jsonschema']} if n in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

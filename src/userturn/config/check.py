@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft7Validator
-
 from userturn.config.entries import Config, prepared_datasets, selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.formats import check_formats
@@ -63,6 +61,8 @@ def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = 
     Raises:
         ConfigError: the error nearest to the top, as one sentence.
     """
+    from jsonschema import Draft7Validator  # not in the processes that check no configuration
+
     for key in reversed(list(where)):
         values, schema = {key: values}, {"properties": {key: schema}}
     errors = sorted(Draft7Validator(schema).iter_errors(values), key=lambda e: len(e.path))

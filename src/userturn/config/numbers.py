@@ -4,14 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from jsonschema import Draft7Validator
-from jsonschema.validators import extend
-
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
-WHOLE = Draft7Validator.TYPE_CHECKER.redefine(  # 1.0 counts as an integer in JSON Schema
-    "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
-)
-Strict = extend(Draft7Validator, type_checker=WHOLE)  # type: ignore[no-untyped-call]
 
 
 def plain_number(value: Any, kind: str) -> int | float | None:
@@ -32,12 +25,23 @@ def plain_number(value: Any, kind: str) -> int | float | None:
 
 def take_plain_numbers(config: Any, schema: Mapping[str, Any]) -> None:
     """Replace, in place, each value of a configuration that should be a number and plainly is."""
-    for error in list(Strict(schema).iter_errors(config)):
+    for error in _strict_errors(config, schema):
         wanted = error.validator_value if error.validator == "type" else ()
         kind = next((kind for kind in ("integer", "number") if kind in wanted), None)
         number = plain_number(error.instance, kind) if kind and error.absolute_path else None
         if number is not None:
             _put(config, list(error.absolute_path), number)
+
+
+def _strict_errors(config: Any, schema: Mapping[str, Any]) -> list[Any]:
+    from jsonschema import Draft7Validator  # not in the processes that check no configuration
+    from jsonschema.validators import extend
+
+    whole = Draft7Validator.TYPE_CHECKER.redefine(  # 1.0 counts as an integer in JSON Schema
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    )
+    strict = extend(Draft7Validator, type_checker=whole)  # type: ignore[no-untyped-call]
+    return list(strict(schema).iter_errors(config))
 
 
 def _put(config: Any, path: list[Any], number: int | float) -> None:

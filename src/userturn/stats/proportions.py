@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv  # scipy.stats takes seconds to import
 
 Array = NDArray[np.floating[Any]]
 CONFIDENCE = 0.95
@@ -63,6 +62,8 @@ def exact_limits(interval: Interval, confidence: float) -> Interval:
     Wilson's cover less than they claim. A limit l of the estimate p solves
     (l - p)² = z² l (1 - l) / n (Wilson's eq. 4), which gives the n of the interval.
     """
+    from scipy.special import betaincinv  # a quarter of a second, which each summary would pay
+
     p, lower, upper = interval
     if p is None or lower is None or upper is None:
         return interval

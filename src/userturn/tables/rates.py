@@ -1,7 +1,7 @@
 """Table `rates`: each cell's rate of genuine turns by each judge, with interval and coverage."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -10,7 +10,6 @@ from userturn.stats.proportions import wilson
 from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_COLUMNS
 from userturn.storage.parquet import Schema, write_table
 from userturn.tables.item_counts import RATE
-from userturn.tables.make_tables import Material
 from userturn.tables.report_layout import (
     BOUNDS,
     GENUINE,
@@ -20,6 +19,9 @@ from userturn.tables.report_layout import (
     texts,
 )
 from userturn.tables.turn_clusters import rate_over
+
+if TYPE_CHECKING:  # a summary is made in a process for each cell, and needs little
+    from userturn.tables.make_tables import Material
 
 SCHEMA: Schema = {
     **JUDGED_CELL_COLUMNS,
@@ -39,7 +41,7 @@ SCHEMA: Schema = {
 SUMMARISED = [*CELL_KEYS, "item", "outcome", "finish_reason"]
 
 
-def table(material: Material) -> pl.DataFrame:
+def table(material: "Material") -> pl.DataFrame:
     """Return the table of a study."""
     return rates_of(pl.read_parquet(path) for path in sorted(material.paths["summaries"]))
 
