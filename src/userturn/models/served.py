@@ -68,11 +68,11 @@ class ServedModel:
                     task = loop.create_task(self._settle(request, dialect))
                     tasks.add(task)
                     task.add_done_callback(tasks.discard)
+                if not tasks:
+                    break
                 loop.run_until_complete(self._some(tasks))
                 while self._finished:
                     yield self._finished.popleft()
-                if not tasks and not self._finished:
-                    break
                 yield None
         if self._failure is not None:
             raise self._failure
