@@ -116,10 +116,11 @@ def test_perturbations_of_one_temperature_stand_beside_each_other() -> None:
     assert points[0]["place"] < 1.0 < points[1]["place"]
 
 
-def test_cell_without_a_rate_is_left_out() -> None:
+def test_cell_without_a_rate_keeps_its_panels_place() -> None:
+    """Vega puts a panel without any row first, so that others would stand under its heading."""
     table = rates((0.0, "none", None), (1.0, "none", 0.4))
     points = drawn(rates_by_temperature(table, floors(), FAMILIES, "h"))
-    assert [point["temperature"] for point in points] == [1.0]
+    assert [(point["temperature"], point["estimate"]) for point in points] == [(0, None), (1, 0.4)]
 
 
 def test_accuracy_stands_beside_the_plain_rate_of_the_lowest_temperature() -> None:
@@ -206,6 +207,17 @@ def test_figure_of_hardly_anything_is_still_a_figure(tmp_path: Path, n_rows: int
     assert json.loads(Path(paths[0]).read_text())["$schema"].startswith("https://vega.github.io")
     assert Path(paths[1]).read_text().startswith("<svg")
     assert Path(paths[2]).read_bytes().startswith(b"\x89PNG")
+
+
+def test_dataset_without_a_grader_keeps_its_panel_of_accuracy() -> None:
+    ungraded = accuracy("m").with_columns(dataset=pl.lit("d2"), estimate=pl.lit(None, pl.Float64))
+    asked = pl.concat([rates((0.0, "none", 0.2))] * 2).with_columns(dataset=pl.Series(["d", "d2"]))
+    points = drawn(accuracy_and_followup(asked, accuracy("m").vstack(ungraded), FAMILIES, "h"))
+    measures = ("task accuracy", "genuine follow-up")
+    assert {(p["measure"], p["dataset"]): p["estimate"] for p in points} == {
+        (measures[0], "d"): 0.5, (measures[0], "d2"): None,
+        (measures[1], "d"): 0.2, (measures[1], "d2"): 0.2,
+    }  # fmt: skip
 
 
 def test_figures_without_any_row_are_a_sentence() -> None:

@@ -17,7 +17,8 @@ SHOWN = ["model", "dataset", "temperature", "perturbation", "measure", "estimate
 def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
     """Return accuracy and follow-up rates of each model and dataset, in rows with hover texts.
 
-    Accuracy has neither temperature nor perturbation: answers are drawn once.
+    Accuracy has neither temperature nor perturbation: answers are drawn once. Rows without an
+    estimate stay: a panel without any row would be missing, and the others would take its place.
     """
     nothing = {"temperature": pl.lit(None, pl.Float64), "perturbation": pl.lit(None, pl.String)}
     counted = [("n_graded", "n_items", "items graded"), ("n_scored", "n_turns", "turns scored")]
@@ -29,8 +30,7 @@ def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFram
             MEASURES, (accuracy.with_columns(**nothing), rates), counted, strict=True
         )
     ]
-    seen = pl.concat(tables).drop_nulls("estimate")
-    return seen.join(families, on="model", maintain_order="left")
+    return pl.concat(tables).join(families, on="model", maintain_order="left")
 
 
 def _over_size(table: pl.DataFrame, families: pl.DataFrame) -> tuple[alt.X, int]:
@@ -51,9 +51,8 @@ def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     base = alt.Chart(table, width=width, height=130).encode(color=told["color"], x=x)
     y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=4)
     # Models side by side have no order, so no line joins them.
-    lines = base.mark_line(strokeWidth=1.3, opacity=0 if x.shorthand == "model:N" else 1).encode(
-        y=y
-    )
+    opacity = 0 if x.shorthand == "model:N" else 1
+    lines = base.mark_line(strokeWidth=1.3, opacity=opacity, invalid="filter").encode(y=y)
     bars = base.mark_rule(strokeWidth=1.5).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
     points = base.mark_point(filled=True, size=50, opacity=1).encode(
         y="estimate:Q", shape=told["shape"], tooltip=shown
@@ -71,7 +70,8 @@ def accuracy_and_followup(
     its own scale. If the size of a model is unknown, models are side by side instead.
     """
     table = _measures(rates, accuracy, families)
-    if table.is_empty() or (plain_cells(rates).is_empty() and accuracy.is_empty()):
+    seen = table.drop_nulls("estimate")
+    if seen.is_empty() or (plain_cells(rates).is_empty() and accuracy.is_empty()):
         return note("nothing was graded or scored")
     chart = _layers(table, families).facet(
         row=alt.Row("measure:N", title=None, sort=MEASURES),

@@ -12,6 +12,9 @@ from userturn.humans.labels import PEOPLE
 from userturn.judges.rubric import read_rubric
 from userturn.tables.confusion import SIDE
 
+TITLE = "Labels of people and of judges"
+SUBTITLE = "number: turns; colour: share of people's label, weighted to the full study"
+
 
 def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
     """Draw each judge against people: each row of people's labels sums to 1, numbers are turns.
@@ -44,7 +47,8 @@ def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
         text="n:Q", color=alt.when(is_dark).then(alt.value("white")).otherwise(alt.value(INK))
     )
     squares = base.mark_rect(stroke="white").encode(color=share)
-    return (squares + numbers).facet(column=alt.Column("judge:N", title=None))
+    chart = (squares + numbers).facet(column=alt.Column("judge:N", title=None))
+    return chart.properties(title=alt.Title(TITLE, subtitle=SUBTITLE))
 
 
 def _axis(angle: int) -> Any:

@@ -18,7 +18,7 @@ MARKS = {
     "X": "share_error",
 }
 COLOURS = ["#F3F7FB", "#6FB2DC"]  # ink keeps a contrast of at least 6.5 on all of them
-HEIGHT, LEAST_WIDTH = 26, 30  # pixels of a square
+HEIGHT, LEAST_WIDTH = 32, 30  # pixels of a square
 
 
 def _cells(rates: pl.DataFrame, health: pl.DataFrame) -> pl.DataFrame:
@@ -56,11 +56,10 @@ def _squares(table: pl.DataFrame, families: pl.DataFrame) -> Any:
         color=colour,
         tooltip=hover(*CELL_KEYS, "genuine", "scored", "troubles"),
     )
-    numbers = base.mark_text(fontSize=10, dy=-4, color=INK).encode(text="number:N")
-    corner: dict[str, Any] = {"align": "right", "dx": width / 2 - 2, "dy": -8}
-    troubles = base.mark_text(fontSize=7, color=INK, **corner).encode(text="troubles:N")
+    numbers = base.mark_text(fontSize=10, dy=-1, color=INK).encode(text="number:N")
+    troubles = base.mark_text(fontSize=7, dy=-11, color=INK).encode(text="troubles:N")
     interval = base.transform_fold(["lower", "upper"], as_=["end", "limit"]).mark_line(
-        strokeWidth=2.5, yOffset=8, color=INK
+        strokeWidth=2.5, yOffset=10, color=INK
     )
     offset = alt.XOffset("limit:Q", scale=alt.Scale(zero=True, nice=False))
     return squares + numbers + troubles + interval.encode(xOffset=offset, detail=[*CELL_KEYS])

@@ -50,7 +50,7 @@ def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
     base = alt.Chart(table, width=width, height=height).encode(x=x, color=told["color"])
     # Not quite the domain of the colours, or their legends merge, with dashes around its symbols.
     dash = alt.StrokeDash("perturbation:N", legend=None).scale(domain=[*names, ""])
-    lines = base.mark_line(strokeWidth=1.2).encode(y=y, strokeDash=dash)
+    lines = base.mark_line(strokeWidth=1.2, invalid="filter").encode(y=y, strokeDash=dash)
     bars = base.mark_rule(strokeWidth=1.2).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
     points = base.mark_point(filled=True, size=30, opacity=1).encode(
         y="estimate:Q", shape=told["shape"], tooltip=shown
@@ -65,9 +65,10 @@ def rates_by_temperature(
     rates: pl.DataFrame, floors: pl.DataFrame, families: pl.DataFrame, judge: str
 ) -> Any:
     """Draw follow-up rates and chance floors over temperature: a row a model, a panel a dataset."""
-    table = _beside_each_other(_with_floors(rates.drop_nulls("estimate"), floors))
-    if table.is_empty():
+    if rates["estimate"].count() == 0:
         return note(NOTHING)
+    # With the cells that have no rate: without any row a panel would be missing, and others move.
+    table = _beside_each_other(_with_floors(rates, floors))
     models = models_in(families, table)
     width, height = (260, 180) if len(models) <= SMALL else (130, 62)
     header = alt.Header(labelAngle=0, labelAlign="left", labelBaseline="middle")

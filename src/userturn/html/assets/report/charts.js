@@ -88,8 +88,9 @@ function chooseByLegend(value, rows) {
   if (names.length) choose(field, names.join() === chosen[field].join() ? [] : names);
 }
 
-// Where a mark leads: to its cell, or to the cells of its model.
-function placeOf({ model, dataset, temperature, perturbation, judge }) {
+// Where a mark leads: to its cell, to the cells of its model, or to the turns with its labels.
+function placeOf({ model, dataset, temperature, perturbation, judge, people, label }) {
+  if (people) return placeOfPair([[PEOPLE, people], [judge, label]]);
   const cell = cellByPath.get([model, dataset, `t${temperature}`, perturbation].join("/"));
   if (cell) return address(["cell", ...cell.path], judge && judge !== study.judge ? { judge } : {});
   return study.models.includes(model) ? address(["grid"], { model, p: perturbation, t: temperature }) : null;
@@ -155,7 +156,8 @@ async function drawChart(figure, name) {
   const wanted = asChosen(original);
   const rows = rowsOf(wanted);
   const held = (wanted.params ?? []).map(({ name, value }) => `${name} ${words(value)}`);
-  figure.querySelector("h3").replaceChildren(wanted.title?.text ?? "", " ", make("small", null, [`judge ${judgeShown()}`, ...held].join(", ")));
+  const judge = wanted.facet?.column?.field === "judge" ? [] : [`judge ${judgeShown()}`];
+  figure.querySelector("h3").replaceChildren(wanted.title?.text ?? "", " ", make("small", null, [...judge, ...held].join(", ")));
   if (!wanted.title || !rows.length) { // a sentence instead of a figure
     place.replaceChildren(make("p", { class: "soft" }, rows[0]?.note ?? "Nothing in this figure fits the filter."));
     return;

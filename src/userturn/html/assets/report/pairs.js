@@ -21,6 +21,7 @@ function pairOf(text) {
 }
 
 const pairAddress = (pair, query) => address(["search"], { ...query, pair: pair.map(([rater, label]) => `${rater}|${study.labels[label]}`).join("|") });
+const placeOfPair = (names) => (names.every(([rater, label]) => raters.includes(rater) && study.labels.includes(label)) ? pairAddress(names.map(([rater, label]) => [rater, study.labels.indexOf(label)])) : null);
 const pairName = (pair) => pair.map(([rater, label]) => `${raterName(rater)}: ${words(study.labels[label])}`).join("; ");
 const fitsPair = (turn, pair) => pair === null || pair.every(([rater, label]) => labelBy(turn, rater) === label);
 const mayHoldPair = (cell, pair) => pair === null || pair.every(([rater, label]) => (rater === PEOPLE ? cell.nPeople : cell.counts[study.judges.indexOf(rater)][label]) > 0);
