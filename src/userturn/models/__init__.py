@@ -1,15 +1,19 @@
 """A model's files, the engines that run it, and the requests sent to them.
 
+aligned_texts.py: several texts as one input, aligned at their ends.
+batch.py: continues many prompts together, or one by one, in transformers.
 completion.py: what an engine returns for one request.
 completion_endpoint.py: the fields of a server's completions.
 convert.py: turns GGUF files and LoRA adapters into model folders.
 engine.py: the engines by name; the interface: requests in, completions out.
 engine_settings.py: settings of a model's engine, such as its tensor parallel size.
 fetch.py: finds a model's files: hub id, folder, GGUF or package file.
+grouped_attention.py: attention of heads that share keys and values, without copies.
 model_files.py: what of a local model's files shapes tokens.
 multi_node.py: starts vLLM's workers on the other nodes of a SLURM job.
 requests.py: a request: prompt, sampling settings and seed, identified by its content.
 revision.py: the commit that a model is pinned to.
+row_cache.py: keys and values of the requests that run together.
 sampling.py: temperature and the other sampling settings of one request.
 scoring.py: a scoring request and its key.
 seeds.py: the seed of one request.
@@ -17,7 +21,9 @@ served.py: the engine of a model that somebody else serves.
 server_check.py: what a server is and can promise, found out before anything else is asked.
 server_replies.py: reads a server's reply strictly, against its request.
 stop_texts.py: finds the texts that end a continuation.
-transformers.py: the engine `transformers`, one request at a time.
+token_sampling.py: draws the next token of several requests.
+transformers.py: the engine `transformers`: many requests together, or one at a time.
+transformers_scoring.py: how transformers scores texts, several in one pass.
 vllm.py: the engine `vllm`, on GPUs and on a CPU.
 vllm_scoring.py: how vLLM scores a text, sharing prefixes.
 weight_files.py: whether weights are whole, from their headers.

@@ -1,8 +1,7 @@
 """Engines: token ids in, token ids out, each request returned as soon as it is finished.
 
 An engine is a function from many requests to their completions, in the order in which they
-finish. Studies use vLLM; transformers is the reference in the tests and the fallback where vLLM
-cannot be installed.
+finish. Studies use vLLM, or transformers where vLLM cannot be installed or does not know a model.
 """
 
 from collections.abc import Mapping

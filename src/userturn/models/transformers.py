@@ -1,104 +1,95 @@
-"""The engine transformers: one request at a time, for machines without vLLM."""
+"""The engine transformers: many requests together, each with its own sampling and stops.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+On a CUDA or Apple GPU, or a CPU. One request at a time where the study is to be exact, or a layer
+of the model keeps a state instead of tokens.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from userturn.models.completion import AnyRequest, Completion, Engine, refusal, scores
-from userturn.models.requests import Request
+from userturn.models.completion import AnyRequest, Completion, Engine
 from userturn.models.scoring import ScoringRequest
-from userturn.models.stop_texts import first_stop
+
+ROWS = 64  # requests that run together, unless the settings say otherwise
+CPU_BYTES = 4_000_000_000  # of keys and values, as for vLLM on a CPU
+GPU_SHARE = 0.5  # of what the weights leave free; the rest is for what a pass computes
 
 
-def _stopping_criteria(tokenizer: Any, n_prompt: int, stop_texts: Sequence[str]) -> list[Any]:
-    """Return the criteria that end a continuation at its first stop text."""
-    if not stop_texts:
-        return []
-
-    def has_stopped(ids: Any, scores: Any, **options: Any) -> bool:
-        said = tokenizer.decode(ids[0, n_prompt:], clean_up_tokenization_spaces=False)
-        return first_stop(said, stop_texts) is not None
-
-    return [has_stopped]
-
-
-def _written(
-    model: Any, tokenizer: Any, request: Request, settings: Mapping[str, Any]
-) -> Completion:
-    """Return a model's completion of one prompt.
-
-    Raises:
-        ValueError: the prompt leaves no room.
-    """
+def _device() -> Any:
+    os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")  # read when PyTorch is imported
     import torch
 
-    sampling = request.sampling
-    ids = torch.tensor([request.prompt.token_ids], device=model.device)
-    if len(request.prompt.token_ids) >= settings["max_model_len"]:
-        raise ValueError("the prompt is longer than max_model_len")
-    torch.manual_seed(sampling.seed or 0)
-    drawn = {
-        "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
-        "top_k": sampling.top_k,
-    }
-    written = model.generate(
-        ids,
-        max_new_tokens=sampling.max_tokens,
-        eos_token_id=list(sampling.stop_token_ids),
-        pad_token_id=0,
-        do_sample=sampling.temperature > 0,
-        stopping_criteria=_stopping_criteria(tokenizer, ids.shape[1], sampling.stop_texts),
-        **(drawn if sampling.temperature > 0 else {}),
-    )[0, ids.shape[1] :].tolist()
-    ends = sampling.stop_token_ids
-    stopped = (bool(written) and written[-1] in ends) or len(written) < sampling.max_tokens
-    return Completion(tuple(written), "stop" if stopped else "length")
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
 
-def _scored(model: Any, request: ScoringRequest, settings: Mapping[str, Any]) -> Completion:
-    """Return the log-likelihood of each token after the context, in float32 from its logits.
-
-    Raises:
-        ValueError: the text is too long.
-    """
+def _free_bytes(device: Any) -> int:
+    """Return the memory that keys and values may take."""
     import torch
 
-    if len(request.token_ids) >= settings["max_model_len"]:
-        raise ValueError("the text is as long as max_model_len")
-    ids = torch.tensor([request.token_ids], device=model.device)
-    n_scored = len(request.token_ids) - request.n_context
+    if device.type == "cuda":
+        return int(GPU_SHARE * torch.cuda.mem_get_info()[0])
+    if device.type == "mps":
+        used = torch.mps.driver_allocated_memory()
+        return int(GPU_SHARE * (torch.mps.recommended_max_memory() - used))
+    return CPU_BYTES
+
+
+def _of_one_token(model: Any) -> list[tuple[Any, Any]] | None:
+    """Return the keys and values of one token by layer; None if a layer keeps something else."""
+    import torch
+    from transformers.cache_utils import DynamicCache, get_layer_types_and_kwargs
+
+    config = model.config.get_text_config(decoder=True)
+    kinds = set(get_layer_types_and_kwargs(config)[0])
+    if not kinds <= {"full_attention", "sliding_attention"}:
+        return None
+    cache = DynamicCache()
     with torch.inference_mode():
-        logits = model(ids, logits_to_keep=n_scored + 1).logits[0, :-1].float()
-        found = logits.log_softmax(-1).gather(-1, ids[0, -n_scored:, None])
-    return scores(found[:, 0].tolist())
+        model(torch.tensor([[0]], device=model.device), past_key_values=cache, use_cache=True)
+    found = [(layer.keys, layer.values) for layer in cache.layers]
+    is_whole = len(found) == config.num_hidden_layers
+    return found if is_whole and all(keys is not None for keys, _ in found) else None
 
 
-def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
-    """Load a model into transformers and return its engine, one request at a time."""
-    import torch
+def _loaded(folder: Path, settings: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return the model, on its device, and the function that turns its token ids into text."""
+    device = _device()
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     trusts = settings.get("trust_remote_code", False)
-    model = AutoModelForCausalLM.from_pretrained(
-        folder, dtype=settings["dtype"], trust_remote_code=trusts
-    ).to("cuda" if torch.cuda.is_available() else "cpu")
-    tokenizer = (
-        AutoTokenizer.from_pretrained(folder, trust_remote_code=trusts)
-        if settings.get("reads_text")
-        else None
-    )
+    about = {"dtype": settings["dtype"], "trust_remote_code": trusts}
+    model = AutoModelForCausalLM.from_pretrained(folder, **about).to(device)
+    if not settings.get("reads_text"):
+        return model, None
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=trusts)
+    return model, lambda ids: tokenizer.decode(ids, clean_up_tokenization_spaces=False)
 
-    def complete(request: AnyRequest) -> Completion:
-        if isinstance(request, ScoringRequest):
-            return _scored(model, request, settings)
-        return _written(model, tokenizer, request, settings)
+
+def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
+    """Load a model into transformers and return its engine."""
+    model, decode = _loaded(folder, settings)
+    from userturn.models.batch import Bounds, write_one_by_one, write_together
+    from userturn.models.grouped_attention import share_heads
+    from userturn.models.transformers_scoring import score_texts
+
+    share_heads(model)
+    one = None if settings.get("exact") else _of_one_token(model)
+    longest = settings["max_model_len"]
+    bounds = Bounds(longest, settings.get("max_num_seqs", ROWS), _free_bytes(model.device))
 
     def generate(requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion] | None]:
-        for request in requests:
-            try:
-                yield request, complete(request)
-            except ValueError as error:
-                yield request, refusal(error)
+        alike: Any
+        for kind, alike in groupby(requests, key=type):
+            if kind is ScoringRequest:
+                yield from score_texts(model, alike, longest, is_alone=one is None)
+            elif one is None:
+                yield from write_one_by_one(model, decode, alike, longest)
+            else:
+                yield from write_together(model, decode, one, alike, bounds)
 
     return generate

@@ -1,0 +1,201 @@
+"""Continue many prompts together in transformers: rows enter and leave while others are written."""
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers.cache_utils import DynamicCache
+
+from userturn.models.aligned_texts import aligned
+from userturn.models.completion import Completion, refusal
+from userturn.models.requests import Request
+from userturn.models.row_cache import SPARE_COLUMNS, RowCache
+from userturn.models.stop_texts import Decode, first_stop
+from userturn.models.token_sampling import Writing, begin, write_next
+
+AHEAD = 2048  # requests that wait, sorted by length
+PREFILL_TOKENS = 2048  # of prompts that are read at once
+FULL = 0.875  # share of rows in use above which none enters: prompts are read in groups
+
+Finished = tuple[Request, Completion]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a batch may take.
+
+    Attributes:
+        max_model_len: the most tokens of a prompt and its continuation.
+        n_rows: the most requests that run together.
+        n_bytes: the most memory of their keys and values.
+    """
+
+    max_model_len: int
+    n_rows: int
+    n_bytes: int
+
+
+class Waiting:
+    """Requests that have not been started: the longest first, equal prompts one after another.
+
+    Attributes:
+        refused: requests that cannot be written.
+    """
+
+    def __init__(self, requests: Iterable[Request], bounds: Bounds) -> None:
+        """Read the first requests when the first rows are taken."""
+        self.requests, self.bounds = enumerate(requests), bounds
+        self.held: list[tuple[int, tuple[int, ...], int, Writing]] = []
+        self.refused: list[Finished] = []
+
+    def _top_up(self) -> None:
+        while len(self.held) < AHEAD and (numbered := next(self.requests, None)) is not None:
+            number, request = numbered
+            ids = tuple(request.prompt.token_ids)
+            try:
+                row = begin(request, self.bounds.max_model_len)
+                heapq.heappush(self.held, (-len(ids), ids, number, row))
+            except ValueError as error:
+                self.refused.append((request, refusal(error)))
+
+    def take(self, rows: Sequence[Writing], cache: RowCache) -> list[Writing]:
+        """Return the requests that enter beside the rows that are there."""
+        taken: list[Writing] = []
+        self._top_up()
+        if len(rows) > FULL * self.bounds.n_rows:
+            return taken
+        width = cache.get_seq_length()
+        n_left = max((row.limit - len(row.token_ids) for row in rows), default=0)
+        while self.held and (n := len(rows) + len(taken) + 1) <= self.bounds.n_rows:
+            length, row = -self.held[0][0], self.held[0][3]
+            width, n_left = max(width, length), max(n_left, row.limit)
+            n_bytes = n * (width + n_left + SPARE_COLUMNS) * cache.bytes_a_token
+            if n > 1 and n_bytes > self.bounds.n_bytes:
+                break
+            taken.append(heapq.heappop(self.held)[3])
+            self._top_up()
+        return taken
+
+
+def reading_groups(rows: Iterable[Writing]) -> Iterator[list[Writing]]:
+    """Split rows into groups whose different prompts fit into one pass; the longest come first."""
+    group: list[Writing] = []
+    prompts: set[tuple[int, ...]] = set()
+    for row in rows:
+        ids = tuple(row.request.prompt.token_ids)
+        width = len(group[0].request.prompt.token_ids) if group else 0
+        if len(prompts | {ids}) * width > PREFILL_TOKENS:
+            yield group
+            group, prompts = [], set()
+        group.append(row)
+        prompts.add(ids)
+    if group:
+        yield group
+
+
+def _read(model: Any, cache: RowCache, group: Sequence[Writing]) -> None:
+    """Read the prompts of a group, equal ones once, and write the first token of each row."""
+    prompts = [tuple(row.request.prompt.token_ids) for row in group]
+    different = list(dict.fromkeys(prompts))
+    found = DynamicCache()
+    inputs = aligned(different, model.device)
+    with torch.inference_mode():
+        output = model(**inputs, past_key_values=found, use_cache=True, logits_to_keep=1)
+        places = [different.index(prompt) for prompt in prompts]
+        layers = [(layer.keys[places], layer.values[places]) for layer in found.layers]
+        cache.enter(layers, [len(prompt) for prompt in prompts])
+        write_next(group, output.logits[places, -1])
+
+
+def _step(model: Any, cache: RowCache, rows: Sequence[Writing]) -> None:
+    """Write the next token of every row."""
+    last = torch.tensor([[row.token_ids[-1]] for row in rows], device=model.device)
+    with torch.inference_mode():
+        mask, positions = cache.step_inputs(model.device)
+        inputs = {"attention_mask": mask, "position_ids": positions, "past_key_values": cache}
+        output = model(last, use_cache=True, **inputs)
+        cache.end += 1
+        write_next(rows, output.logits[:, -1])
+
+
+def completion(row: Writing, decode: Decode) -> Completion | None:
+    """Return the completion of a row that has ended; None if it goes on."""
+    sampling, ids = row.request.sampling, row.token_ids
+    if ids[-1] in sampling.stop_token_ids or (
+        sampling.stop_texts and first_stop(decode(ids), sampling.stop_texts) is not None
+    ):
+        return Completion(tuple(ids), "stop")
+    return Completion(tuple(ids), "length") if len(ids) >= row.limit else None
+
+
+def _take_out(rows: list[Writing], cache: RowCache, decode: Decode) -> Iterator[Finished]:
+    """Yield the rows that have ended, after they have left the batch."""
+    ended = {number: done for number, row in enumerate(rows) if (done := completion(row, decode))}
+    if ended:
+        finished = [(rows[number].request, done) for number, done in ended.items()]
+        with torch.inference_mode():
+            rows[:] = [rows[number] for number in cache.leave(list(ended))]
+        yield from finished
+
+
+def write_together(
+    model: Any,
+    decode: Decode,
+    of_one_token: Sequence[tuple[Any, Any]],
+    requests: Iterable[Request],
+    bounds: Bounds,
+) -> Iterator[Finished | None]:
+    """Yield requests as they are finished, and None after each step.
+
+    Args:
+        model: a causal language model, all of whose layers attend to tokens.
+        decode: turns token ids into text; only called for requests with stop texts.
+        of_one_token: the keys and values of one token, by layer.
+        requests: what is to be written; a few thousand are read ahead.
+        bounds: what the batch may take.
+    """
+    waiting, cache, rows = Waiting(requests, bounds), RowCache(of_one_token), list[Writing]()
+    while True:
+        for group in reading_groups(waiting.take(rows, cache)):
+            _read(model, cache, group)
+            rows += group
+            yield from _take_out(rows, cache, decode)
+            yield None
+        yield from waiting.refused
+        waiting.refused.clear()
+        if rows:
+            _step(model, cache, rows)
+            yield from _take_out(rows, cache, decode)
+            yield None
+        elif not waiting.held:
+            return
+
+
+def _continued(model: Any, ids: Sequence[int], past: Any) -> Any:
+    """Return the model's output after some more tokens of one text."""
+    inputs = torch.tensor([list(ids)], device=model.device)
+    with torch.inference_mode():
+        return model(inputs, past_key_values=past, use_cache=True, logits_to_keep=1)
+
+
+def write_one_by_one(
+    model: Any, decode: Decode, requests: Iterable[Request], max_model_len: int
+) -> Iterator[Finished | None]:
+    """Yield each request when it is finished, and None after each step; for any kind of layer."""
+    for request in requests:
+        try:
+            row, done = begin(request, max_model_len), None
+        except ValueError as error:
+            yield request, refusal(error)
+            continue
+        output = _continued(model, request.prompt.token_ids, None)
+        while done is None:
+            write_next([row], output.logits[:, -1])
+            done = completion(row, decode)
+            yield None
+            output = (
+                output if done else _continued(model, row.token_ids[-1:], output.past_key_values)
+            )
+        yield request, done
