@@ -40,6 +40,19 @@ def test_what_a_sweep_left_has_no_finding(results: Path) -> None:
     assert found(results) == []
 
 
+def test_what_a_sweep_under_a_new_name_left_is_compared_with_the_plans_of_the_first(
+    results: Path,
+) -> None:
+    for path in (MARKER, NOTE):
+        there = results / path.replace("/m/", "/new/")
+        there.parent.mkdir(parents=True, exist_ok=True)
+        content = json.loads((results / path).read_text())
+        there.write_text(json.dumps(content | {"place": "m"}))
+    assert found(results) == []
+    (results / "journal" / "m" / "d" / "one.jsonl").write_bytes(b"1234")
+    assert len(found(results)) == 2
+
+
 @pytest.mark.parametrize(
     ("path", "edit", "said"),
     [

@@ -46,8 +46,7 @@ def _wrong(files: Files, path: str, content: dict[str, Any]) -> str | None:
 
 def _wrong_count(files: Files, path: str, content: dict[str, Any]) -> str | None:
     """Compare the number of requests found and asked with the plans, if all of them are here."""
-    model, shard = path.split("/")[2], Path(path).stem
-    plans = [_plans(files, model, identity, shard) for identity in content["pending"]]
+    plans = [_plans(files, identity, Path(path).stem) for identity in content["pending"]]
     if not all(plans):
         return None
     planned = {request for found in plans for plan in found for request in _requests(plan)}
@@ -57,9 +56,9 @@ def _wrong_count(files: Files, path: str, content: dict[str, Any]) -> str | None
     return f"{counted} requests, though {len(planned)} were planned"
 
 
-def _plans(files: Files, model: str, identity: str, shard: str) -> list[Path]:
-    """Return the plans of one shard for some answers, cell or scores."""
-    return sorted(files.results.glob(f"requests/{model}/*/{identity}/{shard}.parquet"))
+def _plans(files: Files, identity: str, shard: str) -> list[Path]:
+    """Return the plans of one shard for some answers, cell or scores, under any name."""
+    return sorted(files.results.glob(f"requests/*/*/{identity}/{shard}.parquet"))
 
 
 def _requests(plan: Path) -> Iterator[tuple[str, str]]:
@@ -69,7 +68,7 @@ def _requests(plan: Path) -> Iterator[tuple[str, str]]:
 
 
 def _wrong_note(files: Files, path: str, content: dict[str, Any], identity: str) -> str | None:
-    model, shard = path.split("/")[2], Path(path).stem
+    model, shard = content.get("place") or path.split("/")[2], Path(path).stem
     if identity != content["described_as"]:
         return "a model described otherwise"
     for dataset, finished in content["finished"].items():

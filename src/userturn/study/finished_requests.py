@@ -59,6 +59,8 @@ def note_finished(
         place = grid.places.of_dataset(dataset)
         note["finished"][place] = sorted({*note["finished"].get(place, ()), *identities})
         note["journals"][place] = _sizes(grid.journal_folder(model, dataset))
+    if grid.places.of_model(model) != model:
+        note["place"] = grid.places.of_model(model)
     write_json({**note, "described_as": described_as}, path, described_as)
 
 
