@@ -54,6 +54,13 @@ def test_config_that_is_not_yaml_is_told_with_its_line(fresh: Path) -> None:
     assert fails_with(fresh, "-n").startswith(f"error: config.yaml, line {n_lines + 2}: not YAML")
 
 
+def test_study_file_that_snakemake_cannot_open_is_told_too(fresh: Path) -> None:
+    (fresh / "study.yaml").write_text("run: {models: [tiny]}\n", "utf-16")
+    assert (
+        fails_with(fresh, "-n") == "error: study.yaml: byte 0 is not UTF-8; save the file in UTF-8"
+    )
+
+
 def test_misspelt_selection_is_told_before_anything_runs(fresh: Path) -> None:
     change_study(fresh, run__models=["tinny"])
     said = fails_with(fresh, "-n")

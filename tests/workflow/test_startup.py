@@ -6,6 +6,11 @@ packages are kept out of the start.
 
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
+
+from userturn.workflow.startup import check_given_config_files
 
 OF_EVERY_CELL = "generation.collect", "judges.judge_cell", "tables.rates"
 HEAVY = ["polars", "pyarrow", "scipy", "torch", "transformers", "vllm", "datasets", "altair"]
@@ -24,3 +29,18 @@ def test_the_processes_that_each_cell_starts_import_little_but_polars() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("given", [["--configfile", "good", "bad"], ["--configfiles=bad", "-n"]])
+def test_every_configuration_file_of_a_command_is_looked_at(
+    given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("config.yaml", "a: 1"), ("good", "b: 2"), ("bad", "[c]")):
+        Path(name).write_text(text)
+    check_given_config_files(["--cores", "2", "-n"])
+    with pytest.raises(SystemExit, match="error: bad: holds a list"):
+        check_given_config_files([*given, "--cores", "2"])
+    Path("config.yaml").write_text("")
+    with pytest.raises(SystemExit, match="holds nothing"):
+        check_given_config_files([])

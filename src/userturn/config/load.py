@@ -10,6 +10,8 @@ from userturn.config.errors import ConfigError
 from userturn.config.installation import config_files
 
 MERGE = "tag:yaml.org,2002:merge"  # the key `<<`, whose mapping others may override
+TEMPLATE = "__use_yte__"  # the key that makes Snakemake take a file for a template
+MOST_VALUES = 1_000_000  # of one file, its anchors written out; Snakemake copies them all
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -39,11 +41,29 @@ def read_config_file(path: Path) -> dict[str, Any]:
     """
     if not path.is_file():
         raise ConfigError(
-            f"configuration file '{path}' does not exist or is a folder; run this in the "
-            "project's folder, or correct the path"
+            f"configuration file '{path}' does not exist or is no file; run this in the project's "
+            "folder, or correct the path"
         )
+    content = _parsed(path)
+    if not isinstance(content, dict):
+        found = "nothing" if content is None else f"a {type(content).__name__}"
+        raise ConfigError(f"{path}: holds {found}, expected keys with values")
+    if TEMPLATE in content:
+        raise ConfigError(f"{path}: found '{TEMPLATE}', expected plain YAML; write its values out")
+    if _n_values(content, (), {}, str(path)) > MOST_VALUES:
+        raise ConfigError(
+            f"{path}: its anchors stand for over {MOST_VALUES} values; write out what is meant"
+        )
+    return content
+
+
+def _parsed(path: Path) -> Any:
     try:
-        content = yaml.load(path.read_text("utf-8-sig"), _StrictLoader) or {}
+        return yaml.load(path.read_text("utf-8-sig"), _StrictLoader)
+    except OSError as error:
+        raise ConfigError(
+            f"{path} cannot be read ({error.strerror}); change its owner or mode"
+        ) from error
     except UnicodeDecodeError as error:
         raise ConfigError(
             f"{path}: byte {error.start} is not UTF-8; save the file in UTF-8"
@@ -53,25 +73,34 @@ def read_config_file(path: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", error)
+        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         raise ConfigError(f"{path}{line}: not YAML ({problem}); fix it") from error
-    if not isinstance(content, dict):
-        raise ConfigError(f"{path}: holds a {type(content).__name__}, expected keys with values")
-    if _contains_itself(content, (), set()):
-        raise ConfigError(f"{path}: an anchor contains itself; write its content out")
-    return content
+    except ValueError as error:  # a date or number that there is not
+        said = str(error).partition(";")[0]
+        raise ConfigError(f"{path}: not YAML ({said}); correct the value or quote it") from error
 
 
-def _contains_itself(value: Any, above: tuple[int, ...], known: set[int]) -> bool:
-    """Return whether a mapping or list is a part of itself; `known` are those that are not."""
-    if not isinstance(value, dict | list) or id(value) in known:
-        return False
+def _n_values(value: Any, above: tuple[int, ...], known: dict[int, int], file: str) -> int:
+    """Return how many values a value holds, itself included, with its anchors written out.
+
+    Args:
+        value: what is counted.
+        above: identities of the mappings and lists that it is in.
+        known: the counts of mappings and lists seen before.
+        file: the file's name, for the error.
+
+    Raises:
+        ConfigError: a mapping or list is a part of itself.
+    """
+    if not isinstance(value, dict | list):
+        return 1
     if id(value) in above:
-        return True
-    parts = value.values() if isinstance(value, dict) else value
-    found = any(_contains_itself(part, (*above, id(value)), known) for part in parts)
-    known.add(id(value))
-    return found
+        raise ConfigError(f"{file}: an anchor contains itself; write its content out")
+    if id(value) not in known:
+        parts = value.values() if isinstance(value, dict) else value
+        within = (*above, id(value))
+        known[id(value)] = 1 + sum(_n_values(part, within, known, file) for part in parts)
+    return known[id(value)]
 
 
 def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:

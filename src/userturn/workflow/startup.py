@@ -1,5 +1,6 @@
 """How a run begins: its lock, its configuration, and its study."""
 
+import argparse
 import gc
 import os
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
+from userturn.config.installation import config_files
 from userturn.config.load import read_config_file
 from userturn.logs import sentence
 from userturn.signals import let_early_warning_pass
@@ -41,6 +43,29 @@ def _collect_garbage_rarely() -> None:
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
 
 
+def check_given_config_files(arguments: Iterable[str] | None = None) -> None:
+    """End the program in a sentence if a configuration file of a Snakemake command is broken.
+
+    `profiles/default` calls this, since Snakemake opens the files of `--configfile` before any
+    Snakefile, and refuses some in a traceback.
+
+    Args:
+        arguments: the command's arguments, if not those of this process.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--configfile", "--configfiles", nargs="+", type=Path, default=[])
+    given, _ = parser.parse_known_args(arguments)
+    _check_config_files([*config_files(), *given.configfile])
+
+
+def _check_config_files(paths: Iterable[str | Path]) -> None:
+    try:
+        for path in paths:
+            read_config_file(Path(path))
+    except ConfigError as error:
+        sys.exit(f"error: {error}")
+
+
 def begin(configfiles: Iterable[str | Path], is_driver: bool) -> None:
     """Prepare a Snakemake process: check its config files, handle its lock or early warning.
 
@@ -53,11 +78,7 @@ def begin(configfiles: Iterable[str | Path], is_driver: bool) -> None:
         release_abandoned_lock()
     else:
         let_early_warning_pass()
-    try:
-        for path in configfiles:
-            read_config_file(Path(path))
-    except ConfigError as error:
-        sys.exit(f"error: {error}")
+    _check_config_files(configfiles)
 
 
 def _check_results(results: Path) -> None:
