@@ -2,4 +2,10 @@
 
 
 class UserError(Exception):
-    """Bad input in one sentence: what is wrong, what was found, what was expected, what to do."""
+    """Bad input in one sentence: what is wrong, what was found, what was expected, what to do.
+
+    Attributes:
+        stays: whether another attempt at the same job would meet it too.
+    """
+
+    stays: bool = False

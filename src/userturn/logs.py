@@ -54,6 +54,13 @@ def sentence(error: BaseException) -> str | None:
     return None
 
 
+def stays(error: BaseException) -> bool:
+    """Return whether another attempt at the same job would meet an error too."""
+    return (
+        is_full_disk(error) or isinstance(error, PermissionError) or getattr(error, "stays", False)
+    )
+
+
 def _report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     message = sentence(error)
     if message is None:

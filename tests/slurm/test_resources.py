@@ -1,14 +1,17 @@
 """What a job asks of a cluster follows from its entry, and grows by attempt up to a ceiling."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from userturn.lasting_errors import note_error
 from userturn.slurm.resources import SETTINGS, Resources, sbatch_options
 
 ENTRY: Any = {"gpus": 2, "nodes": 1, "mem_mb": 1000, "max_mem_mb": 1800, "runtime": 60}
 JOB = SimpleNamespace(model="m")
+LOG = "logs/sweep/{wildcards.model}.log"
 
 
 def entry(**own: object) -> Any:
@@ -16,11 +19,11 @@ def entry(**own: object) -> Any:
 
 
 def asked(name: str, attempt: int = 1, **own: object) -> int | str:
-    return Resources({"m": entry(**own)}).of_job()[name](JOB, attempt)
+    return Resources({"m": entry(**own)}, LOG).of_job()[name](JOB, attempt)
 
 
 def cores(**own: object) -> int:
-    return Resources({"m": entry(**own)}).threads(JOB)
+    return Resources({"m": entry(**own)}, LOG).threads(JOB)
 
 
 @pytest.mark.parametrize(("attempt", "expected"), [(1, 1000), (2, 1500), (3, 1800), (9, 1800)])
@@ -59,7 +62,7 @@ def test_cores_are_counted_by_node() -> None:
 
 
 def test_a_judge_that_is_served_has_its_entry_by_its_own_wildcard() -> None:
-    of_judge = Resources({"j": entry()}, "judge").of_job()
+    of_judge = Resources({"j": entry()}, LOG, "judge").of_job()
     assert of_judge["gpu"](SimpleNamespace(judge="j"), 1) == 2
 
 
@@ -88,3 +91,13 @@ def test_every_setting_is_for_a_rule_that_loads_a_model() -> None:
         "train",
         "serve_judge",
     }
+
+
+def test_a_retry_that_would_meet_the_same_error_asks_for_no_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    note_error("logs/sweep/m.log", "the disk is full")
+    assert [asked("gpu", attempt, gpu_model="h100") for attempt in (1, 2, 3)] == [2, 0, 0]
+    assert [asked("gpu_model", attempt, gpu_model="h100") for attempt in (1, 2)] == ["h100", ""]
+    assert asked("gres", 2, nodes=2) == ""

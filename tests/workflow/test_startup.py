@@ -44,3 +44,4 @@ def test_every_configuration_file_of_a_command_is_looked_at(
     Path("config.yaml").write_text("")
     with pytest.raises(SystemExit, match="holds nothing"):
         check_given_config_files([])
+    check_given_config_files(["--directory", "elsewhere"])

@@ -9,6 +9,8 @@ from userturn.errors import UserError
 class ConfigError(UserError):
     """A configuration that cannot be run."""
 
+    stays = True
+
 
 def near_miss(name: str, known: Iterable[str]) -> str:
     """Return ", did you mean 'x'?" for the known name most like `name`, else the known names."""

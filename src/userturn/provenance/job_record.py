@@ -18,7 +18,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from userturn.logs import log_to
+from userturn.errors import UserError
+from userturn.lasting_errors import note_error, noted_error
+from userturn.logs import log_to, sentence, stays
 from userturn.storage.atomic_files import SCHEMA_VERSION, files_written, write_text
 from userturn.storage.hashing import beginning_sha256, file_sha256, fingerprint
 
@@ -57,11 +59,21 @@ def recorded(job: Any) -> Iterator[None]:
 
     Args:
         job: the object `snakemake` of a script.
+
+    Raises:
+        UserError: an earlier attempt in this run met an error that stays.
     """
     log_to(job.log[0])
+    if (said := noted_error(job.log[0])) is not None:
+        raise UserError(f"{said} (not tried again)")
     began = _now()
-    with files_written() as written:
-        yield
+    try:
+        with files_written() as written:
+            yield
+    except Exception as error:
+        if stays(error):
+            note_error(job.log[0], str(sentence(error)))
+        raise
     path = PROVENANCE / Path(job.log[0]).relative_to(LOGS).with_suffix(".json")
     write_record(path, _record(job, _earlier(path), began, {_relative(file) for file in written}))
 

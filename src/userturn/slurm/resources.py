@@ -8,6 +8,8 @@ None of these keys affects a model's output, so none is part of an identity.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
+from userturn.lasting_errors import noted_error
+
 THREADS = 8
 
 
@@ -24,6 +26,9 @@ class ResourceEntry(TypedDict):
     max_runtime: int
 
 
+ENDS_AT_ONCE = ResourceEntry(  # of a retry that would meet an error which stays
+    gpus=0, nodes=1, shards=1, mem_mb=4000, max_mem_mb=4000, runtime=10, max_runtime=10
+)
 Value = Callable[[ResourceEntry, int], int | str]
 """A resource by an entry and the attempt (from 1); 0 or an empty text means none."""
 
@@ -159,13 +164,21 @@ def sbatch_options(entry: ResourceEntry, attempt: int = 1) -> Iterator[str]:
 class Resources:
     """The resources of a rule's jobs, as functions of wildcards and attempt for Snakemake."""
 
-    def __init__(self, entries: Mapping[str, ResourceEntry], wildcard: str = "model") -> None:
-        """Take complete entries of models or judges, by the values of a wildcard."""
+    def __init__(
+        self, entries: Mapping[str, ResourceEntry], log: str, wildcard: str = "model"
+    ) -> None:
+        """Take complete entries of models or judges by the values of a wildcard, and the log.
+
+        The log is named as `logs/train/{wildcards.model}.log`.
+        """
         self.entries = entries
+        self.log = log
         self.wildcard = wildcard
 
     def _by_job(self, value_of: Value) -> Callable[[Any, int], int | str]:
         def of_job(wildcards: Any, attempt: int) -> int | str:
+            if attempt > 1 and noted_error(self.log.format(wildcards=wildcards)):
+                return value_of(ENDS_AT_ONCE, 1)
             return value_of(self.entries[getattr(wildcards, self.wildcard)], attempt)
 
         return of_job

@@ -35,6 +35,8 @@ PATIENCE = 60.0  # seconds without a renewal before a lease is taken over: twelv
 class LeaseError(UserError):
     """A lease that another job holds."""
 
+    stays = True
+
 
 def _machine() -> list[str]:
     """Return what distinguishes this machine and container from others with the same name."""

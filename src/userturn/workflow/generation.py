@@ -20,7 +20,9 @@ class GenerationGrid:
         """Take the grid of a checked configuration, and its pending part."""
         self.grid = grid
         self.pending = pending
-        self.resources = Resources(grid.models)
+        self.resources = Resources(
+            grid.models, "logs/sweep/{wildcards.model}/{wildcards.shard}.log"
+        )
 
     @property
     def served(self) -> str:

@@ -39,7 +39,7 @@ class JudgeGrid:
         self.to_sweep = to_sweep
         defaults = grid.config["model_defaults"]
         entries = {name: defaults | settings for name, settings in grid.judges.items()}
-        self.resources = Resources(entries, "judge")
+        self.resources = Resources(entries, "logs/serve_judge/{wildcards.judge}.log", "judge")
 
     def check_keys(self) -> None:
         """End the program if the API key of a judge or model is not in the environment."""

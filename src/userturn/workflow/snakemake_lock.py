@@ -37,3 +37,8 @@ def release_abandoned_lock(folder: Path = Path(".snakemake")) -> bool:
     file.write(socket.gethostname())
     file.flush()
     return locked
+
+
+def is_alone() -> bool:
+    """Return whether this process holds the lock, so that no other runs a study here."""
+    return bool(_held)

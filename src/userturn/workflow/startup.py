@@ -11,12 +11,13 @@ from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
 from userturn.config.installation import config_files
 from userturn.config.load import read_config_file
+from userturn.lasting_errors import forget_errors
 from userturn.logs import sentence
 from userturn.signals import let_early_warning_pass
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
 from userturn.study.scored_turns import HUMAN_TURNS, OWN_TURNS
-from userturn.workflow.snakemake_lock import release_abandoned_lock
+from userturn.workflow.snakemake_lock import is_alone, release_abandoned_lock
 from userturn.workflow.study import Study
 
 NAMED = ("dataset", "perturbation", "judge", "round")
@@ -54,8 +55,10 @@ def check_given_config_files(arguments: Iterable[str] | None = None) -> None:
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--configfile", "--configfiles", nargs="+", type=Path, default=[])
+    parser.add_argument("--directory", "-d")  # Snakemake goes there later
     given, _ = parser.parse_known_args(arguments)
-    _check_config_files([*config_files(), *given.configfile])
+    own = [] if given.directory else config_files()
+    _check_config_files([*own, *given.configfile])
 
 
 def _check_config_files(paths: Iterable[str | Path]) -> None:
@@ -76,6 +79,8 @@ def begin(configfiles: Iterable[str | Path], is_driver: bool) -> None:
     _collect_garbage_rarely()
     if is_driver:
         release_abandoned_lock()
+        if is_alone():
+            forget_errors()
     else:
         let_early_warning_pass()
     _check_config_files(configfiles)

@@ -19,7 +19,7 @@ class TrainingGrid:
         self.grid = grid
         self.models = grid.trained
         entries = {name: training_entry(grid.entries[name]) for name in self.models}
-        self.resources = Resources(entries)
+        self.resources = Resources(entries, "logs/train/{wildcards.model}.log")
 
     def folder_of(self, model: str) -> list[str]:
         """Return the folder of a model that is trained here; nothing for any other."""
