@@ -45,7 +45,7 @@ def load(folder: Path, settings: Mapping[str, Any]) -> Engine:
         nonlocal n_done
         for finished in complete(requests):
             yield finished
-            n_done += 1
+            n_done += finished is not None  # None after each step
             while n_done >= _n_allowed():
                 time.sleep(0.1)
                 yield None
