@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover
-from userturn.figures.theme import COLOURS, INK, note, save
+from userturn.figures.theme import INK, PALE_TO_BLUE, note, save
 from userturn.humans.labels import PEOPLE
 from userturn.judges.rubric import read_rubric
 from userturn.tables.confusion import SIDE
@@ -39,13 +39,10 @@ def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
     share = alt.Color(
         "share_of_first:Q",
         title="share of people's label",
-        scale=alt.Scale(domain=[0, 1], range=["#F7F7F7", COLOURS[0]]),
+        scale=alt.Scale(domain=[0, 1], range=PALE_TO_BLUE),
         legend=alt.Legend(format="%"),
     )
-    is_dark = alt.datum.share_of_first > 0.55
-    numbers = base.mark_text(fontSize=12).encode(
-        text="n:Q", color=alt.when(is_dark).then(alt.value("white")).otherwise(alt.value(INK))
-    )
+    numbers = base.mark_text(fontSize=12, color=INK).encode(text="n:Q")
     squares = base.mark_rect(stroke="white").encode(color=share)
     chart = (squares + numbers).facet(column=alt.Column("judge:N", title=None))
     return chart.properties(title=alt.Title(TITLE, subtitle=SUBTITLE))

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.theme import INK, conditions_in, models_in, note
+from userturn.figures.theme import INK, PALE_TO_BLUE, conditions_in, models_in, note
 from userturn.storage.key_columns import CELL_KEYS
 
 OVER = 0.05  # share of a cell's turns from which its trouble is marked
@@ -17,7 +17,6 @@ MARKS = {
     "U": "share_unscored",
     "X": "share_error",
 }
-COLOURS = ["#F3F7FB", "#6FB2DC"]  # ink keeps a contrast of at least 6.5 on all of them
 HEIGHT, LEAST_WIDTH = 32, 30  # pixels of a square
 
 
@@ -46,7 +45,7 @@ def _squares(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     base = alt.Chart(table, width=alt.Step(width), height=alt.Step(HEIGHT)).encode(
         x=x, y=y.axis(domain=False, ticks=False)
     )
-    scale = alt.Scale(range=COLOURS, interpolate="rgb", zero=True)
+    scale = alt.Scale(range=PALE_TO_BLUE, interpolate="rgb", zero=True)
     legend = alt.Legend(format="%", gradientLength=120, titleLimit=300, tickCount=2)
     colour = alt.Color("estimate:Q", title="genuine follow-ups", scale=scale, legend=legend)
     # From edge to edge: beside marks with an offset, a rectangle would have a width of its own.

@@ -18,6 +18,7 @@ COLOURS = ["#0072B2", "#B85000", "#007A59", "#A8527F", "#8A6000", "#3A7CA5", "#0
 # For grey print: what has a colour has a shape too.
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke"]
 INK, PALE = "#222222", "#E5E5E5"
+PALE_TO_BLUE = ["#F3F7FB", "#6FB2DC"]  # ink keeps a contrast of at least 6.5 on all of them
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
 SUBTITLE = 90  # characters of a subtitle's line
 IN_WORDS = "join(split(datum.label, '_'), ' ')"  # names of labels and perturbations, as in the page
