@@ -1,8 +1,8 @@
 """CPU of one request to a server that has the model, beside a plain aiohttp script.
 
 `python benchmarks/serving.py FOLDER_OF_MODEL [N] [AT_ONCE]` starts a server on loopback that
-answers at once as vLLM's does, asks it N requests with each client in a process of its own, in turn,
-and prints CPU-ms a request (user and system).
+answers at once as vLLM's does, asks it N requests with each client in a process of its own, in
+turn, and prints CPU-ms a request (user and system).
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 MAX_TOKENS, WRITTEN, PROMPT = 40, 39, 600  # tokens
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 
 
 class Answering(asyncio.Protocol):
@@ -40,7 +41,7 @@ class Answering(asyncio.Protocol):
             self.transport.write(b"HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n")
             return
         raw = json.dumps(self.reply(json.loads(body))).encode()
-        self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(raw) + raw)
+        self.transport.write(HEAD % len(raw) + raw)
 
     def reply(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return a completion."""

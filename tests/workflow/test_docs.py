@@ -59,6 +59,8 @@ RUN_ELSEWHERE = {
     "userturn judge-card smollm2-135m-scored --configfile profiles/demo/study.yaml "
     "profiles/demo/judge.yaml": "takes minutes; tests/judges/test_scored.py serves its like",
     "userturn judge-card heuristic": "test_judge_card_command.py",
+    "snakemake --profile profiles/demo --configfile profiles/demo/study.yaml "
+    "profiles/demo/server.yaml": "needs a server; tests/models/test_served.py asks its like",
     "snakemake --profile slurm download": "needs the hub; its dry run is here",
     "snakemake --cores all": "make demo, with a profile",
     "userturn compare A B": "test_a_study_is_compared_with_itself, in tests/tables",

@@ -1,18 +1,16 @@
 """`userturn try` shows what one model makes of one question, and leaves nothing behind."""
 
-import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 
+from tests.support.completion_server import NAME, Fake
+from tests.support.judge_server import judge_server
 from tests.support.snakemake_runs import copy_project
 from tests.support.tiny_model import write_tiny_model
 from userturn.cli.main import main
+from userturn.prompts.load_template import load_template
 
 pytestmark = pytest.mark.slow
 
@@ -62,72 +60,16 @@ def test_a_name_that_nobody_knows_is_one_sentence(capsys: pytest.CaptureFixture[
     assert "a model of the configuration, did you mean 'tiny'?" in said
 
 
-Reply = Callable[[dict[str, Any]], dict[str, Any]]
-
-
-def echo(asked: dict[str, Any]) -> dict[str, Any]:
-    return {"token_ids": asked["prompt"][:3], "prompt_token_ids": asked["prompt"]}
-
-
-@contextmanager
-def served(reply: Reply, asked: list[dict[str, Any]]) -> Iterator[str]:
-    """Serve one model whose completions have the ids that `reply` gives."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def _send(self, content: dict[str, Any]) -> None:
-            body = json.dumps(content).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def do_GET(self) -> None:
-            self._send({"object": "list", "data": [{"id": "it", "object": "model"}]})
-
-        def do_POST(self) -> None:
-            asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            choice = {"index": 0, "text": "", "finish_reason": "length", **reply(asked[-1])}
-            self._send({"id": "1", "object": "text_completion", "choices": [choice]})
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
 def test_a_running_server_is_asked_by_token_ids(capsys: pytest.CaptureFixture[str]) -> None:
-    asked: list[dict[str, Any]] = []
-    with served(echo, asked) as url:
-        assert main([*TRY, "--server", url]) == 0
-    assert [request["temperature"] for request in asked] == [0.0, 1.0, 1.0, 1.0]
-    assert all(request["return_token_ids"] and request["model"] == "it" for request in asked)
-    assert len({request["seed"] for request in asked[1:]}) == 3
-    assert "3 tokens" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("reply", "sentence"),
-    [
-        (lambda asked: {}, "the server returns no token ids"),
-        (
-            lambda asked: {"token_ids": [1], "prompt_token_ids": [0, *asked["prompt"]]},
-            "the server reads the prompt as other tokens",
-        ),
-    ],
-)
-def test_a_server_that_does_not_read_the_prompt_as_it_is_is_refused(
-    reply: Reply, sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with served(reply, []) as url:
-        assert main([*TRY, "--server", url]) == 1
-    assert sentence in capsys.readouterr().err
+    entry: Any = {"enable_thinking": False}
+    template = load_template(Path("models/tiny"), entry, "2026-04-02")
+    with judge_server(Fake(template)) as server:
+        assert main([*TRY, "--server", server.url, "--served-as", NAME]) == 0
+        asked = [one.body for one in server.asked if one.body][-4:]
+    assert sorted(body["temperature"] for body in asked) == [0.0, 1.0, 1.0, 1.0]
+    assert all(body["return_token_ids"] and body["model"] == NAME for body in asked)
+    assert len({body["seed"] for body in asked if body["temperature"]}) == 3
+    assert "12 tokens" in capsys.readouterr().out
 
 
 def test_where_no_server_answers_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:

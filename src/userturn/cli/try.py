@@ -39,7 +39,7 @@ def on_server(entry: str | Mapping[str, Any], arguments: argparse.Namespace) -> 
     own = {"source": entry} if isinstance(entry, str) else dict(entry)
     named = {"served_as": arguments.served_as} if arguments.served_as else {}
     keyed = {"key_variable": KEY} if KEY in os.environ else {}
-    changed = own | {"endpoint": arguments.server} | named | keyed
+    changed = own | {"endpoint": arguments.server, "attempts": 1} | named | keyed
     check_address("--server", changed["endpoint"])
     return changed
 

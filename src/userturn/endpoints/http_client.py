@@ -24,6 +24,7 @@ from userturn.endpoints.http_errors import (
     NotSentError,
     RetriableError,
     TimedOutError,
+    UnreachedError,
     error_in,
     error_of,
     retry_after,
@@ -162,7 +163,8 @@ class Endpoint(ABC, Generic[Asked, Replied]):
             except RetriableError as error:
                 n_timeouts += isinstance(error, TimedOutError)
                 if attempt == self.settings["attempts"] or n_timeouts == TIMEOUTS:
-                    raise EndpointError(f"{error}, after {attempt} attempts") from None
+                    ended = UnreachedError if isinstance(error, NotSentError) else EndpointError
+                    raise ended(f"{error}, after {attempt} attempts") from None
                 wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempt - 1))
                 wait = max(error.retry_after, random.uniform(wait / 2, wait))
                 if wait > LONG_WAIT:

@@ -37,6 +37,10 @@ class EndpointError(Exception):
     """A question that ended without a reply; its text says why."""
 
 
+class UnreachedError(EndpointError):
+    """A request that never reached the endpoint, as often as it was tried."""
+
+
 class UnscoredError(EndpointError):
     """A question that the endpoint will never answer; `why` is the reason of the verdict."""
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from userturn.endpoints.budget import Account
-from userturn.endpoints.http_errors import EndpointError
+from userturn.endpoints.http_errors import EndpointError, UnreachedError
 from userturn.errors import UserError
 from userturn.models.completion_endpoint import (
     CompletionEndpoint,
@@ -143,6 +143,11 @@ class Inquiry:
                     await self.written(prompt, way, max_tokens=1)
                 if not way.takes_ids:
                     await self._tokenizes_alike()
+            except UnreachedError as error:
+                raise UserError(
+                    f"no server answers at '{self.endpoint.url}' ({error}); expected the address "
+                    "of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1"
+                ) from None
             except (ReplyError, EndpointError) as error:
                 why.append(str(error))
             else:
