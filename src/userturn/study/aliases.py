@@ -139,6 +139,11 @@ class Aliases:
             taken.add((identities[name], own[name]))
         return own
 
+    @property
+    def has_places(self) -> bool:
+        """Whether anything was asked or described before: else every name has its own place."""
+        return any(self._known_places.values())
+
     def _places_of(self, kind: str, identity: str) -> list[str]:
         return list(self._known_places[kind].get(identity, []))
 

@@ -185,15 +185,14 @@ class FileContents:
     @cached_property
     def _places(self) -> dict[str, dict[str, str]]:
         models = {name: fingerprint(identity) for name, identity in self.models.items()}
-        known = self._aliases
-        return {
-            "models": known.places("models", models),
-            "datasets": known.places("datasets", self.datasets),
-        }
+        of_kind = {"models": models, "datasets": self.datasets}
+        return {kind: self._aliases.places(kind, digests) for kind, digests in of_kind.items()}
 
     @cached_property
     def places(self) -> dict[str, dict[str, str]]:
         """The names that were first asked under another one, by models and datasets."""
+        if not self._aliases.has_places:
+            return {}  # and no file of a model or dataset is read for it
         other = {
             kind: {name: place for name, place in places.items() if place != name}
             for kind, places in self._places.items()
