@@ -7,7 +7,7 @@ tests are those of the tables.
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from benchmarks.simulated import Array, Generator, Result, items, patterns
 from userturn.cli.smallest_effect import DIFFERING, smallest_change
@@ -16,8 +16,11 @@ from userturn.stats.clustered import clustered_rate
 from userturn.stats.multiple_tests import holm
 from userturn.stats.prediction_powered import Labelled, corrected_rate
 from userturn.stats.sample_size import (
+    FollowUps,
     Judge,
     Turns,
+    follow_ups_for_gain,
+    follow_ups_for_share,
     items_for_difference,
     items_for_half_width,
     labels_for_half_width,
@@ -39,6 +42,13 @@ POWERFUL: tuple[tuple[Change, int, int], ...] = (
     ((0.3, 0.05, 0.6), 5, 22),
 )
 PLANNED = ((300, 2), (1319, 22), (4197, 44), (4197, 104))  # items, tests
+FOLLOWED = (  # difference of gains or shares, what is assumed, tests
+    (0.05, FollowUps(0.5, 2.0, spread=0.16), 1),
+    (0.05, FollowUps(0.8, 1.5, spread=0.16), 10),
+    (0.1, FollowUps(0.0, 2.0, spread=0.16), 1),
+    (0.05, FollowUps(0.5, 2.0, rate=0.85), 1),
+    (-0.1, FollowUps(0.3, 1.5, rate=0.6), 10),
+)
 LABELLED = ((0.2, 0.8, 0.85, 1319, 0.05), (0.05, 0.7, 0.95, 4000, 0.03), (0.3, 0.9, 0.9, 500, 0.06))
 
 
@@ -128,6 +138,54 @@ def attained_label_half_width(
     return float(np.mean(widths))
 
 
+def attained_on_follow_ups(
+    rng: Generator, n: int, difference: float, drawn: FollowUps, n_tests: int
+) -> float:
+    """Return how often two models are told apart by as many follow-ups as are named.
+
+    Each conversation has three; values are normal, or whether such a value is below a quantile.
+    What is assumed is what a large pilot says of them.
+    """
+    first, second, conversation = _values(rng, 150_000, difference, drawn)
+    changes = second - first
+    effect = np.bincount(conversation, weights=changes - difference).var() / 3 / changes.var()
+    known = drawn._replace(related=np.corrcoef(first, second)[0, 1], design_effect=effect)
+    needed = follow_ups_for_gain if drawn.spread else follow_ups_for_share
+    size, wins = needed(known, difference, n_tests), 0
+    for _ in range(n):
+        first, second, conversation = _values(rng, size, difference, drawn)
+        sums = np.bincount(conversation, weights=second - first)
+        p = sign_flip_p(sums / np.abs(sums).max(), np.ones(len(sums)))
+        wins += holm(np.array([p, *rng.random(n_tests - 1)]))[0] < 0.05
+    return wins / n
+
+
+def _values(
+    rng: Generator, n: int, difference: float, drawn: FollowUps
+) -> tuple[Array, Array, Array]:
+    """Return two models' values of n follow-ups, and the number of their conversation."""
+    number = np.repeat(np.arange(n), 3)[:n]
+    within = (drawn.design_effect - 1) / 2  # correlation in a conversation of three
+    first, second = _two_models(rng, number, drawn.related, within)
+    if drawn.spread:
+        return drawn.spread * first, drawn.spread * second + difference, number
+    limits = norm.ppf([drawn.rate, drawn.rate + difference])
+    return (first < limits[0]).astype(float), (second < limits[1]).astype(float), number
+
+
+def _two_models(
+    rng: Generator, number: Array, related: float, within: float
+) -> tuple[Array, Array]:
+    """Return two models' standard normal values of follow-ups, by their conversation's number."""
+    of_item, *alone = (
+        np.sqrt(within) * rng.standard_normal(number.max() + 1)[number]
+        + np.sqrt(1 - within) * rng.standard_normal(len(number))
+        for _ in range(3)
+    )
+    first, second = (np.sqrt(related) * of_item + np.sqrt(1 - related) * x for x in alone)
+    return first, second
+
+
 def promises(rng: Generator, n: int) -> Iterator[Result]:
     """Yield what studies attain of the sizes and effects that the two commands name."""
     for turns, wished, k in PRECISE:
@@ -140,6 +198,11 @@ def promises(rng: Generator, n: int) -> Iterator[Result]:
     for n_items, n_tests in PLANNED:
         where = f"{n_items} items, smallest effect of a plan with {n_tests} tests"
         yield Result("promised power", where, 0.8, attained_plan(rng, n, n_items, n_tests))
+    for difference, drawn, n_tests in FOLLOWED:
+        what = "gain" if drawn.spread else f"share of {drawn.rate}"
+        where = f"two models' {what}, {difference} apart, correlation {drawn.related}"
+        found = attained_on_follow_ups(rng, n, difference, drawn, n_tests)
+        yield Result("promised power", f"{where}, one of {n_tests} tests", 0.8, found)
     for rate, sensitivity, specificity, n_turns, wished in LABELLED:
         judge = Judge(sensitivity, specificity)
         found = attained_label_half_width(rng, n, Turns(rate, 0, 0), judge, n_turns, wished)

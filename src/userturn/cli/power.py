@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
+from userturn.cli import follow_up_power
 from userturn.errors import UserError
 from userturn.stats.paired import POWER
 from userturn.stats.sample_size import (
@@ -45,10 +46,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         command.add_argument(f"--{name}", type=float, metavar="NUMBER", help=meaning)
     command.add_argument("--power", type=float, default=POWER, help="of the test")
     command.add_argument("--samples", type=int, nargs="+", default=list(SAMPLES))
+    follow_up_power.add_arguments(command)
 
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
+    if arguments.measure is not None:
+        return follow_up_power.run(arguments)
     given = {name: getattr(arguments, name) for name in MEANT}
     assumed = assumptions(given, arguments.pilot, arguments.judge)
     _check(arguments, assumed)

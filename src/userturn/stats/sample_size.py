@@ -4,7 +4,9 @@ Rates: Wilson's interval at the turns' worth, n k / (1 + (k - 1) ρ) for n items
 are alike by the intraclass correlation ρ (Kish 1965, Survey Sampling, section 5.4). Changes: with ψ
 the mean square of an item's change, n δ² = (z₁√ψ + z₂√(ψ - δ²))² (Connor 1987, Biometrics
 43:207-211) and 1/(kδ) items more (Fleiss, Tytun and Ury 1980, Biometrics 36:343-346), at the level
-of Holm's first step. Labels: Neyman's allocation to the two sides of a judge.
+of Holm's first step. Two models on human follow-ups: the same, and for a mean the normal quantiles
+with half the square of the first added (Guenther 1981, Am Stat 35:243-244); both times the design
+effect of shared conversations. Labels: Neyman's allocation to the two sides of a judge.
 """
 
 from collections.abc import Callable
@@ -113,6 +115,44 @@ def items_for_difference(
     size = abs(difference)
     root = z1 * psi**0.5 + z2 * max(psi - size**2, 0.0) ** 0.5
     return int(np.ceil((root / size) ** 2 + 1 / (n_samples * size)))
+
+
+class FollowUps(NamedTuple):
+    """Assumptions about the human follow-ups on which two models are compared.
+
+    Attributes:
+        related: correlation of two models' values of a follow-up.
+        design_effect: what shared conversations multiply the variance of a difference by.
+        rate: share of follow-ups that the baseline identifies; of no use for a gain.
+        spread: standard deviation of a model's gains over follow-ups; of no use for a share.
+    """
+
+    related: float
+    design_effect: float
+    rate: float = 0.5
+    spread: float = 0.0
+
+
+def follow_ups_for_share(
+    assumed: FollowUps, difference: float, n_tests: int = 1, power: float = POWER
+) -> int:
+    """Return the number of follow-ups that tell two models' shares apart with a given power."""
+    turns = Turns(assumed.rate, 1.0, assumed.related)
+    n = items_for_difference(turns, difference, 1, n_tests, power)
+    return int(np.ceil(n * assumed.design_effect))
+
+
+def follow_ups_for_gain(
+    assumed: FollowUps, difference: float, n_tests: int = 1, power: float = POWER
+) -> int:
+    """Return the number of follow-ups that tell two models' mean gains apart.
+
+    The difference is in the unit of the spread.
+    """
+    z1, z2 = quantile_of(1 - level_of(n_tests)), quantile_of(2 * power - 1)
+    variance = 2 * assumed.spread**2 * (1 - assumed.related)
+    n = variance * ((z1 + z2) / difference) ** 2 + z1**2 / 2
+    return int(np.ceil(n * assumed.design_effect))
 
 
 class _Side(NamedTuple):

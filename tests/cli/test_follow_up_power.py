@@ -1,0 +1,49 @@
+"""`userturn power --measure`: how many human follow-ups tell two models apart."""
+
+import pytest
+
+from userturn.cli.main import main
+
+GAIN = ("--measure", "gain_answer", "--spread", "0.2")
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["power", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_gain_needs_what_the_formula_says(capsys: pytest.CaptureFixture[str]) -> None:
+    # (2 * .04 * .5 * (1.95996 + .84162)^2 / .0025 + 1.95996^2 / 2) * 1.5 = (125.58 + 1.92) * 1.5
+    options = ("--related", "0.5", "--design-effect", "1.5", "--difference", "0.05")
+    assert "\n  192 follow-ups" in said(capsys, *GAIN, *options)
+
+
+def test_a_share_needs_what_items_of_one_turn_need(capsys: pytest.CaptureFixture[str]) -> None:
+    items = said(capsys, "--rate", "0.85", "--related", "0", "--difference", "0.05")
+    text = said(capsys, "--measure", "identified_answer", "--rate", "0.85", "--difference", "0.05")
+    assert "709 items" in items and "709 follow-ups" in text
+
+
+def test_a_sign_of_the_difference_changes_nothing_for_a_gain(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one, other = (said(capsys, *GAIN, f"--difference={d}") for d in ("0.05", "-0.05"))
+    assert one.splitlines()[-1] == other.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*GAIN,), "expected --difference beside --measure"),
+        (("--measure", "gain_role", "--difference", "0.1"), "give --spread"),
+        ((*GAIN, "--difference", "0"), "0 is no change"),
+        ((*GAIN, "--difference", "0.1", "--alike", "0.1"), "--alike is of turns that a judge"),
+        ((*GAIN, "--difference", "0.1", "--related", "1.5"), "related: found 1.5"),
+        ((*GAIN, "--difference", "0.1", "--design-effect", "0.5"), "design_effect: found 0.5"),
+    ],
+)
+def test_numbers_that_are_missing_or_impossible_are_refused(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    assert main(["power", *arguments]) == 1
+    assert message in capsys.readouterr().err
