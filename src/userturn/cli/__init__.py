@@ -5,6 +5,7 @@ audit.py: `userturn audit`: checks every artifact of a study.
 compare.py: `userturn compare`: two studies side by side, item by item.
 doctor.py: `userturn doctor`: finds what would fail on a cluster.
 export.py: `userturn export`: packs a finished study into one archive.
+follow_up_power.py: `userturn power --measure`: human follow-ups that tell two models apart.
 format_rates.py: the lines that `userturn rates` prints.
 judge_calls.py: how often each judge of a planned study is asked.
 likelihood.py: `userturn likelihood`: scores human follow-ups with one model.
