@@ -1,6 +1,7 @@
 """Pack a finished study into one archive, without what must stay private.
 
 checked.py: whether a file may leave: no withheld rows in it, no secret.
+crate_context.py: who made a study, under which licence, with which code.
 dataset_folder.py: a study's rows as a folder that Hugging Face's `datasets` reads.
 file_texts.py: every text in a file, also inside Parquet columns.
 inspect_logs.py: a study's cells as logs of Inspect.

@@ -8,15 +8,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
+from userturn.export.crate_context import (
+    Authors,
+    add_authors,
+    add_entity,
+    add_parameters,
+    add_software,
+    describe_root,
+    one_or_all,
+)
 from userturn.provenance.job_record import JobRecord
 
 WORKFLOW = "Snakefile"
 RO_CRATE = "1.1"  # the version that the profiles 0.5 build on
-PROFILE = "https://w3id.org/ro/wfrun"
-WORKFLOW_PROFILE = "https://w3id.org/workflowhub/workflow-ro-crate/1.0"
 CONTEXT = "https://w3id.org/ro/terms/workflow-run/context"
 README = "README.md"
 KINDS = {  # written out, since systems know different types
@@ -35,14 +41,6 @@ KINDS = {  # written out, since systems know different types
     ".xml": "application/xml",
     ".yaml": "application/yaml",
 }
-LICENCE = (
-    "What was computed here may be used as its authors allow. What quotes a dataset or was written "
-    "by a model is also under the licence of that dataset or model."
-)
-DESCRIPTION = (
-    "Whether language models know what their user says next: user turns, verdicts, rates, tables, "
-    "figures and the record of every step."
-)
 
 
 class Member(NamedTuple):
@@ -61,51 +59,34 @@ class Member(NamedTuple):
     reason: str | None = None
 
 
-def crate_metadata(members: Iterable[Member], records: Mapping[str, JobRecord]) -> dict[str, Any]:
+def crate_metadata(
+    members: Iterable[Member], records: Mapping[str, JobRecord], authors: Authors = ()
+) -> dict[str, Any]:
     """Return the content of `ro-crate-metadata.json`, equal for equal arguments.
 
     Args:
         members: all files of the archive except this one, and those that were left out.
         records: provenance records, by the names of their files.
+        authors: of the study, as its CITATION.cff has them.
     """
     listed = {member.path: member for member in sorted(members)}
     has_workflow = WORKFLOW in listed and bool(records)
     crate = ROCrate(version=RO_CRATE)
     crate.metadata.extra_contexts.append(CONTEXT)
-    _describe_root(crate, records, has_workflow)
+    describe_root(crate, records, has_workflow)
     files = {path: _add_file(crate, member) for path, member in listed.items()}
-    actions = [_add_action(crate, files, name, records[name]) for name in sorted(records)]
+    values = add_parameters(crate, records.values())
+    actions = [_add_action(crate, files, values, name, records[name]) for name in sorted(records)]
     crate.root_dataset["mentions"] = actions
     if has_workflow:
         _add_run(crate, files, records, actions)
+        crate.mainEntity["input"] = [value["exampleOfWork"] for value in values.values()]
+        crate.mainEntity["isBasedOn"] = add_software(crate)
+    agents = add_authors(crate, authors)
+    for action in crate.root_dataset["mentions"] if agents else []:
+        action["agent"] = one_or_all(agents)
     content: dict[str, Any] = crate.metadata.generate()
     return content
-
-
-def _add(crate: Any, identifier: str, kind: str, **properties: Any) -> Any:
-    return crate.add(ContextEntity(crate, identifier, {"@type": kind, **properties}))
-
-
-def _one_or_all(entities: list[Any]) -> Any:
-    """Return a single entity without a list, as RO-Crate requires."""
-    return entities[0] if len(entities) == 1 else entities
-
-
-def _describe_root(crate: Any, records: Mapping[str, JobRecord], has_workflow: bool) -> None:
-    profiles = {f"{PROFILE}/process/0.5": "Process Run Crate"}
-    if has_workflow:
-        profiles[f"{PROFILE}/workflow/0.5"] = "Workflow Run Crate"
-        profiles[f"{PROFILE}/provenance/0.5"] = "Provenance Run Crate"
-        profiles[WORKFLOW_PROFILE] = "Workflow RO-Crate"
-    crate.root_dataset["conformsTo"] = [
-        _add(crate, url, "CreativeWork", name=name, version=url.rpartition("/")[2])
-        for url, name in profiles.items()
-    ]
-    crate.name = "A study of userturn"
-    crate.description = DESCRIPTION
-    crate.license = LICENCE
-    ended = [record["made"]["ended"] for record in records.values()]
-    crate.datePublished = max(ended, default="1970-01-01T00:00:00+00:00")
 
 
 def _add_file(crate: Any, member: Member) -> Any:
@@ -114,7 +95,9 @@ def _add_file(crate: Any, member: Member) -> Any:
     known |= {"sha256": member.sha256, "contentSize": str(member.n_bytes)}
     if member.reason is not None:
         why = f"Left out: {member.reason}"
-        return _add(crate, f"#left-out/{member.path}", "CreativeWork", description=why, **known)
+        return add_entity(
+            crate, f"#left-out/{member.path}", "CreativeWork", description=why, **known
+        )
     if member.path == WORKFLOW:
         types = ["File", "SoftwareSourceCode", "ComputationalWorkflow", "HowTo"]
         known |= {"@type": types, "encodingFormat": "text/plain"}
@@ -132,7 +115,7 @@ def _entity(crate: Any, files: dict[str, Any], path: str, sha256: str) -> Any:
     """Return the file of a path; if it is neither included nor left out, by its hash."""
     if path not in files:
         where = f"#elsewhere/{path}"
-        files[path] = _add(crate, where, "CreativeWork", name=path, sha256=sha256)
+        files[path] = add_entity(crate, where, "CreativeWork", name=path, sha256=sha256)
     return files[path]
 
 
@@ -140,7 +123,7 @@ def _tool(crate: Any, files: dict[str, Any], rule: str) -> Any:
     """Return what a rule runs: its script, or its name if the script is not here."""
     script = f"scripts/{rule}.py"
     if script not in files:
-        files[script] = _add(crate, f"#rule/{rule}", "SoftwareApplication", name=rule)
+        files[script] = add_entity(crate, f"#rule/{rule}", "SoftwareApplication", name=rule)
     return files[script]
 
 
@@ -151,14 +134,23 @@ def made_files(record: JobRecord) -> dict[str, str]:
     return made
 
 
-def _add_action(crate: Any, files: dict[str, Any], name: str, record: JobRecord) -> Any:
+def _add_action(
+    crate: Any,
+    files: dict[str, Any],
+    values: Mapping[tuple[str, str], Any],
+    name: str,
+    record: JobRecord,
+) -> Any:
     coordinates = ", ".join(f"{k} {v}" for k, v in sorted(record["wildcards"].items()))
     versions = record["made"]["versions"]
     return crate.add_action(
         _tool(crate, files, record["rule"]),
         identifier=f"#job/{name}",
-        object=_one_or_all([_entity(crate, files, *f) for f in record["inputs"].items()]),
-        result=_one_or_all([_entity(crate, files, *f) for f in made_files(record).items()]),
+        object=one_or_all(
+            [_entity(crate, files, *f) for f in record["inputs"].items()]
+            + [values[pair] for pair in sorted(record["wildcards"].items())]
+        ),
+        result=one_or_all([_entity(crate, files, *f) for f in made_files(record).items()]),
         properties={
             "@type": "CreateAction",
             "name": f"{record['rule']}: {coordinates}" if coordinates else record["rule"],
@@ -187,8 +179,8 @@ def _add_run(
     run = crate.add_action(
         workflow,
         identifier="#run",
-        object=_one_or_all([files[path] for path in taken]),
-        result=_one_or_all([files[path] for path in made]),
+        object=one_or_all([files[path] for path in taken]),
+        result=one_or_all([files[path] for path in made]),
         properties={"@type": "CreateAction", "name": "The study", **span},
     )
     crate.root_dataset.append_to("mentions", run)
@@ -214,7 +206,7 @@ def _add_orchestration(
         for name, action in zip(sorted(records), actions, strict=True)
     ]
     version = max(r["made"]["versions"].get("snakemake", "") for r in records.values())
-    engine = _add(
+    engine = add_entity(
         crate, "#snakemake", "SoftwareApplication", name="Snakemake", softwareVersion=version
     )
     crate.root_dataset.append_to(
@@ -232,7 +224,7 @@ def _add_orchestration(
 def _add_step(crate: Any, files: dict[str, Any], rule: str, number: int) -> Any:
     example = files[f"scripts/{rule}.py"]
     position = str(number + 1)
-    return _add(
+    return add_entity(
         crate, f"#step/{rule}", "HowToStep", name=rule, position=position, workExample=example
     )
 

@@ -15,6 +15,7 @@ from userturn.config.entries import Config
 from userturn.config.installation import INSTALLATION
 from userturn.errors import UserError
 from userturn.export.checked import checked, refuse
+from userturn.export.crate_context import CITATION, authors_of
 from userturn.export.read_archive import LEFT_OUT
 from userturn.export.ro_crate import README, Member, crate_metadata
 from userturn.export.secrets import Secret, key_values
@@ -27,7 +28,14 @@ from userturn.study.record import read_study_record
 
 METADATA = "ro-crate-metadata.json"
 # The project's own files, which say how the results were made.
-WORKFLOW_FILES = ("Snakefile", "config.yaml", "config.schema.yaml", "pyproject.toml", "LICENSE")
+WORKFLOW_FILES = (
+    "Snakefile",
+    "config.yaml",
+    "config.schema.yaml",
+    "pyproject.toml",
+    "LICENSE",
+    CITATION,
+)
 WORKFLOW_FOLDERS = ("rules", "scripts", "envs", "src", "profiles/default")
 OURS_ALONE = re.compile(r"__pycache__|\.egg-info/|(^|/)\.")  # not part of the workflow
 NOTHING: Mapping[str, str] = {}
@@ -86,7 +94,7 @@ def export(
     kept = {m.path: files[m.path] for m in members if m.reason is None}
     texts = {**more, LEFT_OUT: _left_out(members), README: _readme(members)}
     ours = [_member_of(name, text) for name, text in texts.items()]
-    crate = crate_metadata([*members, *ours], records)
+    crate = crate_metadata([*members, *ours], records, authors_of(whole.parent))
     texts[METADATA] = json.dumps(crate, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     _write(target, kept, texts)
     return (
@@ -121,16 +129,18 @@ def project_files(results: Path, records: Mapping[str, JobRecord]) -> dict[str, 
         for path in sorted(named)
         if ".." not in PurePosixPath(path).parts and (project / path).is_file()
     }
+    if (project / CITATION).is_file():
+        found[CITATION] = project / CITATION
     if not (project / WORKFLOW_FILES[0]).is_file():
         return found
     root = project if (project / WORKFLOW_FOLDERS[0]).is_dir() else INSTALLATION
     parts = [root / name for name in (*WORKFLOW_FILES, *WORKFLOW_FOLDERS)]
     workflow = [f for part in parts for f in (part.rglob("*") if part.is_dir() else [part])]
-    return found | {
+    return {
         path.relative_to(root).as_posix(): path
         for path in sorted(workflow)
         if path.is_file() and not OURS_ALONE.search(path.relative_to(root).as_posix())
-    }
+    } | found
 
 
 def _members(
