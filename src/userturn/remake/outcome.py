@@ -1,6 +1,6 @@
 """Which of the files made again are equal to a study's own, and which were not made, in words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from userturn.storage.hashing import file_sha256
 
 MADE_AGAIN = ("results/tables/", "results/figures/", "results/report/")
 SHOWN = 20  # lines of one kind
+NAMED = 30  # names in a line
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,22 @@ def format_outcome(outcome: Outcome, results: Path) -> str:
         f"{len(outcome.equal)} equal byte for byte, {len(outcome.unequal)} unequal, "
         f"{len(outcome.left_out)} left out"
     ]
-    for kind, paths in (("unequal", outcome.unequal), ("left out", outcome.left_out)):
-        listed = [f"{kind}: {path}: {why}" for path, why in paths.items()]
-        lines += listed[:SHOWN]
-        lines += [f"... and {len(listed) - SHOWN} more {kind}"] if len(listed) > SHOWN else []
+    lines += _shown(f"unequal: {path}: {why}" for path, why in outcome.unequal.items())
+    lines += _shown(f"left out: {what}" for what in _by_reason(outcome.left_out))
     return "\n".join(lines)
+
+
+def _shown(lines: Iterable[str]) -> list[str]:
+    """Return the first lines, and how many more there are."""
+    every = list(lines)
+    more = [f"... and {len(every) - SHOWN} more"] if len(every) > SHOWN else []
+    return every[:SHOWN] + more
+
+
+def _by_reason(reasons: Mapping[str, str]) -> Iterator[str]:
+    """Yield each reason with the files, named without their endings, that it left out."""
+    for reason in dict.fromkeys(reasons.values()):
+        paths = [path for path, why in reasons.items() if why == reason]
+        names = list(dict.fromkeys(path.partition(".")[0] for path in paths))
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        yield f"{len(paths)} files ({', '.join(names[:NAMED])}{more}): {reason}"
