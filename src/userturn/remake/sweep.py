@@ -1,5 +1,6 @@
 """`userturn remake --sweep`: a study run again from nothing, by its own configuration."""
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -47,7 +48,8 @@ def sweep_again(path: Path, folder: Path) -> str:
             f"the study was not finished; see above, correct '{folder / CONFIG}' if it is the "
             f"reason, and run `{' '.join(SNAKEMAKE)}` in '{folder}' to go on"
         )
-    return f"run again; `userturn compare {path} {folder / 'results'}` shows what differs"
+    command = shlex.join(["userturn", "compare", str(path), str(folder / "results")])
+    return f"run again; `{command}` shows what differs"
 
 
 def check_is_trusted(grid: Grid) -> None:
