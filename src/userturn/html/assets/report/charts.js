@@ -209,7 +209,7 @@ function showFigures() {
   }, { rootMargin: "400px" });
   for (const name of study.charts) {
     const figure = at(`figure-${name}`);
-    figure.prepend(make("h3", null), make("div", { class: "chart", hidden: true }));
+    figure.prepend(make("h3", null, words(name)), make("div", { class: "chart", hidden: true }));
     seen.observe(figure);
   }
 }
