@@ -1,0 +1,48 @@
+"""Another model behind a server's name is noticed, and another address of the same one is not."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.snakemake_runs import ROOT
+from userturn.errors import UserError
+from userturn.generation.server_record import note_server, server_records
+from userturn.models.completion_endpoint import Dialect
+from userturn.models.server_check import ServerCheck
+from userturn.study.grid import Grid
+
+FOUND = ServerCheck(
+    {"id": "name", "max_model_len": "16384"}, Dialect(True, True, True), True, True, tuple("abcd")
+)
+IDENTITY = {"source": "org/mine@main", "engine": "server"}
+
+
+def grid(results: Path, url: str = "http://here/v1") -> Grid:
+    config: dict[str, Any] = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config["models"] = {"mine": {"source": "org/mine", "endpoint": url}}
+    return Grid(config | {"run": {"models": ["mine"]}}, results)
+
+
+def test_the_same_server_at_another_address_goes_on(tmp_path: Path) -> None:
+    note_server(grid(tmp_path), "mine", "1of2", IDENTITY, FOUND)
+    note_server(grid(tmp_path, "https://there/v1"), "mine", "2of2", IDENTITY, FOUND)
+    assert [noted["greedy"] for noted in server_records(grid(tmp_path), "mine")] == 2 * [[*"abcd"]]
+
+
+def test_half_of_the_greedy_completions_may_differ_and_no_more(tmp_path: Path) -> None:
+    note_server(grid(tmp_path), "mine", "1of1", IDENTITY, FOUND)
+    note_server(grid(tmp_path), "mine", "1of2", IDENTITY, replace(FOUND, greedy=tuple("abxy")))
+    other = replace(FOUND, greedy=tuple("axyz"))
+    with pytest.raises(UserError, match="1 of 4 greedy completions of fixed prompts are equal"):
+        note_server(grid(tmp_path), "mine", "2of2", IDENTITY, other)
+    note_server(grid(tmp_path), "mine", "2of2", IDENTITY | {"served_as": "new"}, other)
+
+
+def test_server_that_takes_shorter_prompts_than_the_entry_says_is_refused(tmp_path: Path) -> None:
+    short = replace(FOUND, account={"max_model_len": "4096"})
+    with pytest.raises(UserError, match="set max_model_len of the entry to 4096 or less"):
+        note_server(grid(tmp_path), "mine", "1of1", IDENTITY, short)
+    assert list(server_records(grid(tmp_path), "mine")) == []
