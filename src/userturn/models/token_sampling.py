@@ -48,8 +48,8 @@ def write_next(rows: Sequence[Writing], logits: Any) -> None:
     """Add one token to each request; `logits` has one row for each, in the same order."""
     import torch
 
-    with torch.inference_mode():  # on the CPU for MPS, which has no float64
-        chosen = _chosen(rows, logits.cpu() if logits.device.type == "mps" else logits)
+    with torch.inference_mode():
+        chosen = _chosen(rows, logits)
     for row, token in zip(rows, chosen, strict=True):
         row.token_ids.append(token)
 

@@ -1,10 +1,9 @@
 """The engine transformers: many requests together, each with its own sampling and stops.
 
-On a CUDA or Apple GPU, or a CPU. One request at a time where the study is to be exact, or a layer
+On a CUDA GPU, or a CPU. One request at a time where the study is to be exact, or a layer
 of the model keeps a state instead of tokens.
 """
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
@@ -19,12 +18,10 @@ GPU_SHARE = 0.5  # of what the weights leave free; the rest is for what a pass c
 
 
 def _device() -> Any:
-    os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")  # read when PyTorch is imported
     import torch
 
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    # Not a Mac's GPU: nobody has compared what it writes with a CPU's.
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def _free_bytes(device: Any) -> int:
@@ -33,9 +30,6 @@ def _free_bytes(device: Any) -> int:
 
     if device.type == "cuda":
         return int(GPU_SHARE * torch.cuda.mem_get_info()[0])
-    if device.type == "mps":
-        used = torch.mps.driver_allocated_memory()
-        return int(GPU_SHARE * (torch.mps.recommended_max_memory() - used))
     return CPU_BYTES
 
 
