@@ -182,7 +182,9 @@ def test_sweeps_that_lose_their_job_in_any_way_are_finished_and_ask_nothing_twic
     models["warned"] |= {"gpus": 4, "nodes": 2}
     folder = project(tmp_path / "faults", models)
     markers = [f"results/sweeps/{model}/1of1.json" for model in models]
-    driver = cluster.start(folder, *markers, "--retries", "4")
+    (folder / ALLOWED).write_text("22\n")  # of a job's requests: none ends before its fate
+    held_engine = hold_engines(tmp_path / "held", ROOT)
+    driver = cluster.start(folder, *markers, "--retries", "4", **held_engine)
     spared = set(models) - {"hungry"}
     while spared:
         reached = lambda: [m for m in spared if len(journal_lines(folder, m)) >= 22]  # noqa: E731
@@ -190,6 +192,7 @@ def test_sweeps_that_lose_their_job_in_any_way_are_finished_and_ask_nothing_twic
         for model in reached():
             strike(cluster, folder, model)
             spared.remove(model)
+    (folder / ALLOWED).unlink()
     write_study(folder, models | {"newcomer": {}})  # a model is added while the study runs
     assert driver.wait(timeout=PATIENCE) == 0, (folder / "run.log").read_text()
     cluster.control("node-up", (folder / "dead_node").read_text())
