@@ -12,6 +12,7 @@ from userturn.errors import UserError
 from userturn.judges.judge import Judge
 from userturn.judges.parse_reply import Reply
 from userturn.study.judge import judge_of
+from userturn.study.places import Places
 from userturn.training.reward_endpoints import training_endpoints
 from userturn.training.rewards import SampledTurn, accuracy, followup, interactivity, length
 from userturn.training.simulated_user import Rollout, continued
@@ -87,7 +88,8 @@ def endpoint_judge(grid: Any, url: str, **entry: Any) -> Any:
 def test_endpoint_that_refuses_ends_the_training_in_a_sentence(tmp_path: Any) -> None:
     defaults = {"timeout": 9, "concurrency": 4, "reply": "text", "settings": {}}
     config = {"judge_defaults": defaults, "judges": {}, "max_cost": None, "max_error_share": 0.1}
-    grid = SimpleNamespace(config=config, all_judges={}, results=tmp_path, accounts_folder=tmp_path)
+    grid = SimpleNamespace(config=config, all_judges={}, models={}, places=Places())
+    grid.results = grid.accounts_folder = tmp_path
     with judge_server(lambda _: http(400, b"no such model")) as server:
         judge = endpoint_judge(grid, server.url)
         ask = training_endpoints({"e": judge}, {"interactivity": "e"}, "tiny")
