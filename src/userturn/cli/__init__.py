@@ -1,6 +1,7 @@
 """The commands of `userturn`: `userturn x` is `x.py`.
 
 arguments.py: arguments that several commands take.
+assumptions.py: what `userturn power` assumes, and where each number comes from.
 audit.py: `userturn audit`: checks every artifact of a study.
 compare.py: `userturn compare`: two studies side by side, item by item.
 doctor.py: `userturn doctor`: finds what would fail on a cluster.

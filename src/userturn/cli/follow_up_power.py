@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Mapping
 
+from userturn.cli.assumptions import chosen, listed
 from userturn.errors import UserError
 from userturn.stats.sample_size import (
     MOST,
@@ -58,31 +59,19 @@ def run(arguments: argparse.Namespace) -> str:
     needed = follow_ups_for_share if unit == "share" else follow_ups_for_gain
     n = needed(FollowUps(**values), arguments.difference, n_tests, arguments.power)
     many = f"{n:,} follow-ups" if n <= MOST else "more follow-ups than any dataset has"
-    lines = [
-        f"  {MEANT[name]:<52} {value:>8.4g}  {source}" for name, (value, source) in assumed.items()
-    ]
     text = (
         f"two models that differ by {arguments.difference:+g} ({unit}) in {arguments.measure} told "
         f"apart with a power of {100 * arguments.power:g}%, at {level_of(n_tests):.2g}: Holm's "
         f"first step of {n_tests} tests\n  {many}"
     )
-    return "\n".join(["assumed", *lines, "", text])
+    return f"{listed(assumed, MEANT)}\n\n{text}"
 
 
 def _assumptions(arguments: argparse.Namespace, names: list[str]) -> dict[str, Assumption]:
     """Return each assumption: the option, else the pilot's, else the default."""
     pilot = arguments.pilot
     found = {} if pilot is None else pilot_follow_ups(pilot, arguments.measure)
-    assumed = {}
-    for name in names:
-        known = found.get(name, Assumption(None, "not given"))
-        if (value := getattr(arguments, name)) is not None:
-            known = Assumption(value, "given")
-        elif known.value is None and name in DEFAULTS:
-            default, why = DEFAULTS[name]
-            known = Assumption(default, f"{known.source}: {why}")
-        assumed[name] = known
-    return assumed
+    return chosen({name: getattr(arguments, name) for name in names}, found, DEFAULTS)
 
 
 def _check(assumed: Mapping[str, Assumption], arguments: argparse.Namespace) -> None:

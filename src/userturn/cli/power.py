@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from userturn.cli import follow_up_power
+from userturn.cli.assumptions import chosen, listed
 from userturn.errors import UserError
 from userturn.stats.paired import POWER
 from userturn.stats.sample_size import (
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> str:
     wanted = arguments.half_width, arguments.difference
     if wanted == (None, None):
         raise UserError("nothing to compute; expected --half-width, --difference or both")
-    parts = [_said(assumed)]
+    parts = [listed(assumed, MEANT)]
     if arguments.half_width is not None:
         parts += [_of_rates(assumed, arguments.half_width, arguments.samples)]
         parts += [_of_labels(assumed, arguments.half_width)]
@@ -73,16 +74,7 @@ def assumptions(
 ) -> dict[str, Assumption]:
     """Return each assumption: the option, else the pilot's, else the default."""
     found = {} if results is None else pilot(results, judge)
-    assumed = {}
-    for name, value in given.items():
-        known = found.get(name, Assumption(None, "not given"))
-        if value is not None:
-            known = Assumption(value, "given")
-        elif known.value is None and name in DEFAULTS:
-            default, why = DEFAULTS[name]
-            known = Assumption(default, f"{known.source}: {why}")
-        assumed[name] = known
-    return assumed
+    return chosen(given, found, DEFAULTS)
 
 
 def _check(arguments: argparse.Namespace, assumed: Mapping[str, Assumption]) -> None:
@@ -124,14 +116,6 @@ def _check_wishes(arguments: argparse.Namespace, rate: float) -> None:
 
 def _turns(assumed: Mapping[str, Assumption]) -> Turns:
     return Turns(*(assumed[name].value or 0.0 for name in ("rate", "alike", "related")))
-
-
-def _said(assumed: Mapping[str, Assumption]) -> str:
-    lines = [
-        f"  {MEANT[name]:<52} {'?' if value is None else f'{value:.4g}':>8}  {source}"
-        for name, (value, source) in assumed.items()
-    ]
-    return "\n".join(["assumed", *lines])
 
 
 def _of_rates(assumed: Mapping[str, Assumption], wished: float, samples: list[int]) -> str:
