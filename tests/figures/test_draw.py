@@ -136,14 +136,22 @@ def test_accuracy_stands_beside_the_plain_rate_of_the_lowest_temperature() -> No
 
 
 @pytest.mark.parametrize(
-    ("models", "axis"), [(["a-7b", "a-70b"], "size"), (["a-7b", "m"], "model"), (["a-7b"], "model")]
+    ("models", "axis", "ticks"),
+    [
+        (["a-135m", "a-7b", "a-70b"], "size", [0.135, 7, 70]),
+        (["a-7b", "m"], "model", None),  # the size of `m` is unknown
+        (["a-7b"], "model", None),
+        (["a-7b", "b-7b", "a-70b"], "model", None),  # two would stand upon each other
+    ],
 )
-def test_models_stand_over_their_size_where_all_sizes_are_known(
-    models: list[str], axis: str
+def test_models_stand_over_their_sizes_where_all_are_known_and_differ(
+    models: list[str], axis: str, ticks: list[float] | None
 ) -> None:
     table = pl.concat([rates((0.0, "none", 0.2), model=model) for model in models])
-    chart = accuracy_and_followup(table, accuracy(*models), FAMILIES, "h").to_dict()
-    assert chart["spec"]["layer"][0]["encoding"]["x"]["field"] == axis
+    families = families_table({model: {} for model in models}, {})
+    chart = accuracy_and_followup(table, accuracy(*models), families, "h").to_dict()
+    x = chart["spec"]["layer"][0]["encoding"]["x"]
+    assert (x["field"], x["axis"].get("values")) == (axis, ticks)
 
 
 @pytest.mark.parametrize(("p", "detected"), [(0.04, True), (0.06, False)])

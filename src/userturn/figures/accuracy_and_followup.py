@@ -6,8 +6,8 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.rows import held, plain_cells, temperature_row
-from userturn.figures.theme import families_in, models_in, note, titled, told_apart
+from userturn.figures.rows import held, is_ordered, over_size, plain_cells, temperature_row
+from userturn.figures.theme import families_in, note, titled, told_apart
 from userturn.study.cells import PLAIN
 
 MEASURES = ["task accuracy", "genuine follow-up"]
@@ -33,25 +33,15 @@ def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFram
     return pl.concat(tables).join(families, on="model", maintain_order="left")
 
 
-def _over_size(table: pl.DataFrame, families: pl.DataFrame) -> tuple[alt.X, int]:
-    """Return the axis and its width: by size if all are known, else by model."""
-    if table["size"].null_count() or table["size"].n_unique() < 2:
-        names = alt.X("model:N", title=None, sort=models_in(families, table)).axis(labelAngle=-90)
-        return names, max(120, 16 * table["model"].n_unique())
-    axis = alt.Axis(format="~g", values=[0.1, 1, 10, 100, 1000], grid=False)
-    x = alt.X("size:Q", title="parameters, billions", axis=axis)
-    return x.scale(type="log", nice=False, padding=12), 160
-
-
 def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     """Return the lines, intervals and points of one panel, up to the top of its measure."""
-    x, width = _over_size(table, families)
+    x, width = over_size(table, families)
     told = told_apart("family", families_in(families, table))
     shown = hover("model", "dataset", "temperature", "perturbation", "measure", "share", "of")
     base = alt.Chart(table, width=width, height=130).encode(color=told["color"], x=x)
     y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=4)
     # Models side by side have no order, so no line joins them.
-    opacity = 0 if x.shorthand == "model:N" else 1
+    opacity = 1 if is_ordered(table) else 0
     lines = base.mark_line(strokeWidth=1.3, opacity=opacity, invalid="filter").encode(y=y)
     bars = base.mark_rule(strokeWidth=1.5).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
     points = base.mark_point(filled=True, size=50, opacity=1).encode(
@@ -67,7 +57,7 @@ def accuracy_and_followup(
     """Draw task accuracy and follow-up rate of each model over its size, one panel per dataset.
 
     The follow-up rate is that of the unperturbed cell at the lowest temperature; each measure has
-    its own scale. If the size of a model is unknown, models are side by side instead.
+    its own scale. Where a size is unknown or two are equal, models are side by side instead.
     """
     table = _measures(rates, accuracy, families)
     seen = table.drop_nulls("estimate")

@@ -7,8 +7,15 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover
-from userturn.figures.rows import ALL_DATASETS, plain_cells, temperature_row
-from userturn.figures.theme import INK, families_in, models_in, note, titled, told_apart
+from userturn.figures.rows import (
+    ALL_DATASETS,
+    PANEL,
+    is_ordered,
+    over_size,
+    plain_cells,
+    temperature_row,
+)
+from userturn.figures.theme import INK, families_in, note, titled, told_apart
 from userturn.tables.likelihood import CHARACTER
 
 LIMITS = ["estimate", "lower", "upper"]
@@ -102,12 +109,11 @@ def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataF
         "model", "chance", *LIMITS, value=value, scored=pl.format("{} turns", "n_scored")
     ).join(families, on="model", maintain_order="left")
     if named.is_empty():
-        return note("nothing was scored").properties(width=160, height=180)
+        return note("nothing was scored").properties(width=PANEL, height=180)
     chance = 0.0 if measure.unit == CHARACTER else named["chance"].mean()
     told = told_apart("family", families_in(families, named))
-    base = alt.Chart(named, width=160, height=180).encode(
-        x=_over_size(named, families), color=told["color"]
-    )
+    x, width = over_size(named, families)
+    base = alt.Chart(named, width=width, height=180).encode(x=x, color=told["color"])
     shown = hover("model", "value", "scored", "chance")
     y = alt.Y("estimate:Q", title=None, scale=_scale(measure))
     y = y.axis(format=measure.format, tickCount=5)
@@ -116,7 +122,7 @@ def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataF
     points = base.mark_point(filled=True, size=45, opacity=1).encode(
         y=y, shape=told["shape"], tooltip=shown
     )
-    layers = [bars, points] if _unordered(named) else [lines, bars, points]
+    layers = [lines, bars, points] if is_ordered(named) else [bars, points]
     if chance is not None:
         level = alt.Chart(pl.DataFrame({"chance": [chance]}))
         layers.append(level.mark_rule(strokeDash=[4, 3], color=INK).encode(y="chance:Q"))
@@ -131,17 +137,3 @@ def _scale(measure: Measure) -> Any:
     """Return the axis: from 0, and up to 1 where identification is shown beside chance."""
     whole = measure.unit == "share" and measure.name
     return alt.Scale(domain=[0, 1]) if whole else alt.Scale(zero=True)
-
-
-def _unordered(table: pl.DataFrame) -> bool:
-    """Return whether models stand side by side, because a size is unknown or all are one."""
-    return bool(table["size"].null_count()) or table["size"].n_unique() < 2
-
-
-def _over_size(table: pl.DataFrame, families: pl.DataFrame) -> Any:
-    if _unordered(table):
-        names = models_in(families, table)
-        return alt.X("model:N", title=None, sort=names).axis(labelAngle=-35)
-    axis = alt.Axis(format="~g", values=[0.1, 1, 10, 100, 1000], grid=False)
-    scale = alt.Scale(type="log", nice=False, padding=12)
-    return alt.X("size:Q", title="parameters, billions", axis=axis, scale=scale)

@@ -5,12 +5,14 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from userturn.figures.theme import models_in
 from userturn.study.cells import PLAIN
 
 ALL_DATASETS = "all datasets"
 NOTHING = "no turn was scored"
 SPACED = 26  # pixels between panels whose first and last labels would touch
 SMALL = 3  # with more models than this, panels are small
+PANEL, OF_MODEL = 160, 16  # pixels of a panel, and at least of a model in it
 
 
 def plain_cells(table: pl.DataFrame) -> pl.DataFrame:
@@ -33,3 +35,23 @@ def held(chart: Any, **values: Any) -> Any:
 def temperature_row(rates: pl.DataFrame) -> str:
     """Return the lowest temperature as part of a sentence."""
     return "".join(f", temperature {t:g}" for t in rates["temperature"].unique().sort()[:1])
+
+
+def is_ordered(table: pl.DataFrame) -> bool:
+    """Return whether models have an order: all sizes are known, and no two models have the same."""
+    sizes = table.select("model", "size").unique()["size"]
+    return sizes.len() > 1 and sizes.null_count() == 0 and sizes.is_unique().all()
+
+
+def over_size(table: pl.DataFrame, families: pl.DataFrame) -> tuple[alt.X, int]:
+    """Return the axis of models and its width: by size, with a tick at each, or by name."""
+    if not is_ordered(table):
+        names = models_in(families, table)
+        axis = alt.Axis(labelAngle=-90)
+        return alt.X("model:N", title=None, sort=names, axis=axis), max(
+            PANEL, OF_MODEL * len(names)
+        )
+    sizes = table["size"].unique().sort().to_list()
+    axis = alt.Axis(format="~g", values=sizes, labelOverlap="greedy", grid=False)
+    x = alt.X("size:Q", title="parameters, billions", axis=axis)
+    return x.scale(type="log", nice=False, padding=12), PANEL
