@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from userturn.config.load import load_config
-from userturn.generation import sweep
+from userturn.generation.sweep import run_sweep
 from userturn.models.completion import AnyRequest, Completion, Engine
-from userturn.models.engine import load_engine
+from userturn.models.engine import LOADERS
+from userturn.models.transformers import load_transformers
 from userturn.study.grid import Grid
 from userturn.workflow.pending import Pending
 
@@ -32,12 +33,12 @@ def main(n: int | None) -> None:
     """Sweep to the end, or until the kill."""
 
     def load(*given: Any) -> Engine:
-        engine = load_engine(*given)
-        return engine if n is None else dying(engine, n)
+        return dying(load_transformers(*given), n)
 
-    sweep.load_engine = load  # type: ignore[attr-defined]
+    if n is not None:
+        LOADERS["transformers"] = load
     grid = Grid(load_config(["config.yaml", "study.yaml"]))
-    sweep.run_sweep(grid, "tiny", "1of1", Pending(grid).identities("tiny"), 1, "marker.json")
+    run_sweep(grid, "tiny", "1of1", Pending(grid).identities("tiny"), 1, "marker.json")
 
 
 if __name__ == "__main__":
