@@ -38,6 +38,12 @@ def test_a_sign_of_the_difference_changes_nothing_for_a_gain(
         (("--measure", "gain_role", "--difference", "0.1"), "give --spread"),
         ((*GAIN, "--difference", "0"), "0 is no change"),
         ((*GAIN, "--difference", "0.1", "--alike", "0.1"), "--alike is of turns that a judge"),
+        ((*GAIN, "--difference", "0.1", "--samples", "3"), "--samples is of turns that a judge"),
+        (
+            (*GAIN, "--difference", "0.1", "--rate", "0.5"),
+            "--rate changes nothing for 'gain_answer'",
+        ),
+        (("--difference", "0.1", "--rate", "0.5", "--spread", "1"), "--spread is of human"),
         ((*GAIN, "--difference", "0.1", "--related", "1.5"), "related: found 1.5"),
         ((*GAIN, "--difference", "0.1", "--design-effect", "0.5"), "design_effect: found 0.5"),
     ],

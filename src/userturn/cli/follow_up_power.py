@@ -1,7 +1,7 @@
 """`userturn power --measure`: how many human follow-ups tell two models apart."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from userturn.cli.assumptions import chosen, listed
 from userturn.errors import UserError
@@ -28,7 +28,8 @@ DEFAULTS = {
     "design_effect": (1.0, "every follow-up of its own conversation"),
     "tests": (1.0, "one test alone"),
 }
-OF_TURNS = ("half_width", "judge", "alike", "sensitivity", "specificity", "turns")
+OF_TURNS = ("half_width", "judge", "alike", "sensitivity", "specificity", "turns", "samples")
+OF_FOLLOW_UPS = ("spread", "design_effect")
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -36,22 +37,19 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--measure", choices=list(UNITS), help="of human follow-ups, by likelihood"
     )
-    for name in ("spread", "design_effect"):
-        option = f"--{name.replace('_', '-')}"
-        command.add_argument(option, type=float, metavar="NUMBER", help=MEANT[name])
+    for name in OF_FOLLOW_UPS:
+        command.add_argument(_option(name), type=float, metavar="NUMBER", help=MEANT[name])
 
 
 def run(arguments: argparse.Namespace) -> str:
     """Return the text for one measure of human follow-ups."""
     unit = UNITS[arguments.measure]
-    for name in OF_TURNS:
-        if getattr(arguments, name) is not None:
-            raise UserError(
-                f"--{name.replace('_', '-')} is of turns that a judge labels; leave it or --measure"
-            )
+    other = "spread" if unit == "share" else "rate"
+    refuse(arguments, OF_TURNS, "is of turns that a judge labels; leave it or --measure")
+    refuse(arguments, [other], f"changes nothing for '{arguments.measure}'; leave it out")
     if arguments.difference is None:
         raise UserError("nothing to compute; expected --difference beside --measure")
-    names = [n for n in MEANT if n != ("spread" if unit == "share" else "rate")]
+    names = [name for name in MEANT if name != other]
     assumed = _assumptions(arguments, names)
     _check(assumed, arguments)
     values = {name: found.value or 0.0 for name, found in assumed.items()}
@@ -65,6 +63,17 @@ def run(arguments: argparse.Namespace) -> str:
         f"first step of {n_tests} tests\n  {many}"
     )
     return f"{listed(assumed, MEANT)}\n\n{text}"
+
+
+def refuse(arguments: argparse.Namespace, names: Iterable[str], why: str) -> None:
+    """Raise UserError if an option is given that changes nothing."""
+    for name in names:
+        if getattr(arguments, name) is not None:
+            raise UserError(f"{_option(name)} {why}")
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _assumptions(arguments: argparse.Namespace, names: list[str]) -> dict[str, Assumption]:

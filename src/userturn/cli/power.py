@@ -1,7 +1,7 @@
 """`userturn power`: how many items, samples and labels a study needs, before it is run."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from userturn.cli import follow_up_power
@@ -46,7 +46,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     for name, meaning in MEANT.items():
         command.add_argument(f"--{name}", type=float, metavar="NUMBER", help=meaning)
     command.add_argument("--power", type=float, default=POWER, help="of the test")
-    command.add_argument("--samples", type=int, nargs="+", default=list(SAMPLES))
+    command.add_argument("--samples", type=int, nargs="+", help=f"default: {SAMPLES}")
     follow_up_power.add_arguments(command)
 
 
@@ -54,7 +54,11 @@ def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
     if arguments.measure is not None:
         return follow_up_power.run(arguments)
+    follow_up_power.refuse(
+        arguments, follow_up_power.OF_FOLLOW_UPS, "is of human follow-ups; add --measure"
+    )
     given = {name: getattr(arguments, name) for name in MEANT}
+    samples = arguments.samples or SAMPLES
     assumed = assumptions(given, arguments.pilot, arguments.judge)
     _check(arguments, assumed)
     wanted = arguments.half_width, arguments.difference
@@ -62,10 +66,10 @@ def run(arguments: argparse.Namespace) -> str:
         raise UserError("nothing to compute; expected --half-width, --difference or both")
     parts = [listed(assumed, MEANT)]
     if arguments.half_width is not None:
-        parts += [_of_rates(assumed, arguments.half_width, arguments.samples)]
+        parts += [_of_rates(assumed, arguments.half_width, samples)]
         parts += [_of_labels(assumed, arguments.half_width)]
     if arguments.difference is not None:
-        parts += [_of_changes(assumed, arguments.difference, arguments.samples, arguments.power)]
+        parts += [_of_changes(assumed, arguments.difference, samples, arguments.power)]
     return "\n\n".join(parts)
 
 
@@ -92,7 +96,7 @@ def _check(arguments: argparse.Namespace, assumed: Mapping[str, Assumption]) -> 
             raise UserError(f"{name}: {value:g} is no share; expected a number from 0 to 1")
     _check_wishes(arguments, rate)
     sizes = [("tests", assumed["tests"].value), ("turns", assumed["turns"].value)]
-    for name, size in [*sizes, *(("samples", float(k)) for k in arguments.samples)]:
+    for name, size in [*sizes, *(("samples", float(k)) for k in arguments.samples or ())]:
         if size is not None and not (1 <= size <= MOST and size == int(size)):
             raise UserError(f"{name}: {size:g} is no count; expected a whole number from 1 to 1e9")
 
@@ -118,7 +122,7 @@ def _turns(assumed: Mapping[str, Assumption]) -> Turns:
     return Turns(*(assumed[name].value or 0.0 for name in ("rate", "alike", "related")))
 
 
-def _of_rates(assumed: Mapping[str, Assumption], wished: float, samples: list[int]) -> str:
+def _of_rates(assumed: Mapping[str, Assumption], wished: float, samples: Sequence[int]) -> str:
     turns = _turns(assumed)
     lines = [f"a rate with a 95% interval of ± {100 * wished:g} points on average"]
     for k in samples:
@@ -154,7 +158,7 @@ def _of_labels(assumed: Mapping[str, Assumption], wished: float) -> str:
 
 
 def _of_changes(
-    assumed: Mapping[str, Assumption], difference: float, samples: list[int], power: float
+    assumed: Mapping[str, Assumption], difference: float, samples: Sequence[int], power: float
 ) -> str:
     """Return how many items a change needs, under the study's own multiplicity."""
     n_tests = int(assumed["tests"].value or 1)
