@@ -21,6 +21,8 @@ LEVELS = (
     "chain",
 )  # what is altered: the file, its maker's record too, all records
 
+NAMED_ONLY = ("item", "sample")  # in a journal's line for people who look at it: its key counts
+
 
 def drawn_file(results: Path, rng: np.random.Generator) -> Path:
     """Draw a file of a study: every second time uniformly, else first its kind and then the file.
@@ -199,10 +201,13 @@ def mutate_record(path: Path, rng: np.random.Generator, is_forged: bool) -> None
 
 
 def mutate_journal(path: Path, rng: np.random.Generator) -> None:
-    """Change one value of a line of a journal, with the checksum of the line."""
+    """Change one value of a line of a journal that is read, with the checksum of the line."""
     lines = path.read_bytes().splitlines(keepends=True)
     place = int(rng.integers(len(lines)))
-    lines[place] = encode_line(_other(decode_line(lines[place]), {}, rng))
+    line = decode_line(lines[place])
+    assert line is not None
+    named = {name: line[name] for name in NAMED_ONLY if name in line}
+    lines[place] = encode_line(_other(line, named, rng))
     path.write_bytes(b"".join(lines))
 
 

@@ -42,15 +42,21 @@ def test_a_prompt_that_the_template_does_not_render_is_found(study: Path) -> Non
     assert isinstance(found, Finding) and found.expected.startswith("prompt_text of")
 
 
-def test_a_study_under_another_models_name_is_found(study: Path) -> None:
-    path = study / "models" / "tiny" / "tokenizer_config.json"
+def append_to_template(model: Path, text: str) -> None:
+    path = model / "tokenizer_config.json"
     settings = json.loads(path.read_text())
     if "chat_template" in settings:
-        settings["chat_template"] += "{# another #}"
+        settings["chat_template"] += text
         path.write_text(json.dumps(settings))
     else:
-        template = study / "models" / "tiny" / "chat_template.jinja"
-        template.write_text(template.read_text() + "{# another #}")
+        template = model / "chat_template.jinja"
+        template.write_text(template.read_text() + text)
+
+
+def test_a_study_under_another_models_name_is_found(study: Path) -> None:
+    append_to_template(study / "models" / "tiny", "{# a comment changes no token #}")
+    assert list(check_prompts(study / "results")) == []
+    append_to_template(study / "models" / "tiny", "another")
     (found,) = check_prompts(study / "results")
     assert isinstance(found, Finding) and found.artifact == "results/models/tiny.json"
 

@@ -177,7 +177,10 @@ def _noted_inputs(files: Files, wanted: Identities) -> Iterator[tuple[str, str, 
     for _, record in files.readable:
         if not _is_current(record, wanted) or record["rule"] == DRAWN_ONCE:
             continue
-        made = min(record["outputs"], key=lambda name: (name not in wanted, name))
+        there = [name for name in record["outputs"] if name in files.hashes]
+        if not there:
+            continue  # missing, and found so
+        made = min(there, key=lambda name: (name not in wanted, name))
         for name, noted in record["inputs"].items():
             if not name.startswith(MARKERS):
                 yield name, noted, made
