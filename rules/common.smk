@@ -1,10 +1,19 @@
-"""What comes before the first job, and the outputs of rules that make tables and figures."""
+"""What comes before the first job and after the last, and the outputs of rules that make tables and figures."""
 
+from userturn.workflow.empty_logs import remove_empty_logs
 from userturn.workflow.registry import paths_of, paths_of_figure, tables_of
 
 
 onstart:
     study.begin()
+
+
+onsuccess:
+    remove_empty_logs()
+
+
+onerror:
+    remove_empty_logs()
 
 
 def table_files(rule):

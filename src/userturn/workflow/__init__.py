@@ -6,6 +6,7 @@ chance_floor.py: for rules/controls.smk: turns judged again after another item's
 controls.py: for rules/controls.smk.
 data.py: for rules/data.smk.
 dry_run.py: what a dry run prints.
+empty_logs.py: removes logs in which nothing was said.
 figures.py: for rules/figures.smk.
 generation.py: for rules/generation.smk.
 grading.py: for rules/grading.smk.
