@@ -71,7 +71,7 @@ def swept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     path = [str(ROOT / "src"), str(ROOT)]
     if "Conditional" in (model / "config.json").read_text():
         path.append(str(write_torchvision(folder / "torchvision")))
-    limit = "12" if run.engine == "vllm" else "2"
+    limit = "12" if run.engine == "vllm" else "6"
     command = [
         sys.executable,
         "-m",
