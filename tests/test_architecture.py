@@ -79,6 +79,13 @@ def test_architecture_names_every_package() -> None:
     assert names == set(re.findall(r"^\| `(\w+)` \| [a-z]", PAGE, re.MULTILINE))
 
 
+def test_readme_names_every_package_once() -> None:
+    table = (ROOT / "README.md").read_text().partition("| packages of `src/userturn` |")[2]
+    rows = re.findall(r"^\| (`.*?) \|", table.partition("\n\n")[0], re.MULTILINE)
+    named = re.findall(r"`(\w+)`", " ".join(rows))
+    assert sorted(named) == sorted({package.name for package in PACKAGES} - {"userturn"})
+
+
 def test_architecture_shows_the_layers_of_the_import_contract() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
