@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.support.mutations import LEVELS, mutated_bytes, mutated_values
 from userturn.audit.check_files import check_files
+from userturn.audit.check_pictures import check_pictures
 from userturn.audit.findings import Finding
 from userturn.audit.run import audit, open_record
 from userturn.audit.wanted import wanted_of
@@ -40,9 +41,15 @@ def said_of(results: Path) -> str:
         files, (_, study) = Files(results, {}), open_record(results)
         quickly = check_files(files, wanted_of(files, study))  # enough for most, in a tenth
         is_found = any(isinstance(item, Finding) for item in quickly)
-        return "found" if is_found or audit(results).findings else "missed"
+        return "found" if is_found or _found_by_a_whole_audit(results) else "missed"
     except UserError:
         return "refused"
+
+
+def _found_by_a_whole_audit(results: Path) -> bool:
+    return bool(audit(results).findings) or any(
+        isinstance(item, Finding) for item in check_pictures(results, frozenset())
+    )
 
 
 def call_it_ours(results: Path) -> None:

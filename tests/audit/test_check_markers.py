@@ -12,6 +12,8 @@ from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
 
+# Two cells of the configuration, and the answers before their turns.
+WANTED = {"cells/aa": "aa", "cells/bb": "bb", "results/answers/m/d.parquet": "cc"}
 MARKER, NOTE = "sweeps/m/1of1.json", "sweeps/m/finished/1of1.json"
 
 
@@ -33,7 +35,7 @@ def results(tmp_path: Path) -> Path:
 
 
 def found(results: Path) -> list[str]:
-    return [finding.found for finding in check_markers(Files(results, {}))]
+    return [finding.found for finding in check_markers(Files(results, {}), WANTED)]
 
 
 def test_what_a_sweep_left_has_no_finding(results: Path) -> None:
@@ -72,6 +74,32 @@ def test_edit_of_a_marker_or_note_is_found(
     content = json.loads((results / path).read_text())
     (results / path).write_text(json.dumps(content | edit))
     assert found(results) == [said]
+
+
+def test_a_sweep_of_new_cells_also_counts_the_answers_before_their_turns(results: Path) -> None:
+    plan = results / "requests" / "m" / "d" / "cc" / "1of1.parquet"
+    plan.parent.mkdir()
+    pl.DataFrame({"key": ["q", "r"]}).write_parquet(plan)
+    content = json.loads((results / MARKER).read_text())
+    for n_found, said in ((1, []), (3, []), (2, ["4 requests, though 3 were planned"])):
+        (results / MARKER).write_text(json.dumps(content | {"n_found": n_found}))
+        assert found(results) == said
+
+
+def test_marker_of_an_earlier_configuration_is_not_compared(results: Path) -> None:
+    content = json.loads((results / MARKER).read_text())
+    (results / MARKER).write_text(json.dumps(content | {"n_asked": 3}))
+    del (earlier := dict(WANTED))["cells/bb"]
+    assert list(check_markers(Files(results, {}), earlier)) == []
+
+
+def test_journal_that_an_archive_leaves_out_is_not_missed(results: Path) -> None:
+    journal = "journal/m/d/one.jsonl"
+    (results / "journal" / "m" / "e").mkdir()
+    (results / journal).rename(results / "journal" / "m" / "e" / "other.jsonl")
+    assert found(results) == ["5 bytes of d's journal one.jsonl"]
+    left_out = {f"results/{journal}": "0" * 64}
+    assert list(check_markers(Files(results, left_out), WANTED)) == []
 
 
 def test_counts_are_not_compared_where_a_plan_is_not_in_the_copy(results: Path) -> None:

@@ -2,6 +2,7 @@
 
 audit.py: the result of an audit: what was checked and what was found.
 audit_page.py: writes the result as an HTML page.
+check_aliases.py: do the names that journals are kept under agree with the study?
 check_chance_floor.py: are the turns of the chance floor those of the cells, after drawn answers?
 check_controls.py: are controls what planting them again gives?
 check_figures.py: does every figure show what its tables hold?
@@ -11,8 +12,10 @@ check_journals.py: does every journal begin with what jobs recorded of it, and e
 check_likelihood.py: is every score what was planned, and what the engine said?
 check_markers.py: do markers of sweeps and judging say what was planned?
 check_pages.py: whether the report and annotators' tasks show what there is.
+check_pictures.py: are pictures those of their figures?
 check_probes.py: does every probe show the model's own answer, changed as its perturbation says?
 check_prompts.py: do prompts and texts follow from the model's own tokenizer and template?
+check_records.py: does every record belong to the job that its path names?
 check_reruns.py: do requests that are run again give the same result?
 check_rows.py: does every answer and user turn match its plan and its journal?
 check_secrets.py: does any file contain a key or password?

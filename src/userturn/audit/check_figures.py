@@ -34,7 +34,7 @@ def check_figures(
     with TemporaryDirectory(prefix="userturn-") as folder:
         here = Remaking(files, record, study, Path(folder), from_made=False)
         for rule in study.figures.rules:
-            if broken.isdisjoint(here.needs(rule)) and _is_of_this_altair(files, rule):
+            if broken.isdisjoint(here.needs(rule)) and is_of_this_altair(files, rule):
                 with suppress(*FAULTS):  # found with the tables
                     here.draw(rule, ENDING)
         for made in sorted(Path(folder).glob(f"results/figures/*{ENDING}")):
@@ -47,6 +47,7 @@ def check_figures(
                 yield Finding("figures", path, expected, "another", remake(path))
 
 
-def _is_of_this_altair(files: Files, rule: str) -> bool:
+def is_of_this_altair(files: Files, rule: str) -> bool:
+    """Return whether the figures of a rule were drawn by the altair that is here."""
     made = (files.records.get(f"results/provenance/{rule}.json") or {}).get("made", {})
     return bool(made.get("versions", {}).get("altair") == altair.__version__)

@@ -10,25 +10,31 @@ import polars as pl
 from userturn.audit.findings import Finding, remake
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.storage.hashing import fingerprint
+from userturn.workflow.artifacts import Identities
 
 NOTES = "/finished/"  # a shard's note of what needs no sweep
 
 
-def check_markers(files: Files) -> Iterator[Finding]:
-    """Yield the markers and notes that say something else than plans and records."""
+def check_markers(files: Files, wanted: Identities) -> Iterator[Finding]:
+    """Yield the markers and notes that say something else than plans and records.
+
+    Args:
+        files: the files of a results folder.
+        wanted: the artifacts of the configuration, with their identities.
+    """
     for path in files.present:
         if not path.startswith(("results/sweeps/", "results/judging/")):
             continue
         try:
             content = json.loads(files.at(path).read_bytes())
-            wrong = _wrong(files, path, content)
+            wrong = _wrong(files, wanted, path, content)
         except (*FAULTS, AttributeError) as error:
             wrong = f"not a marker ({type(error).__name__})"
         if wrong is not None:
             yield Finding("markers", path, "what plans and records say", wrong, remake(path))
 
 
-def _wrong(files: Files, path: str, content: dict[str, Any]) -> str | None:
+def _wrong(files: Files, wanted: Identities, path: str, content: dict[str, Any]) -> str | None:
     """Return what a marker or note says that is not so, or None."""
     identity = content["artifact"]["identity"]
     if NOTES in path:
@@ -37,21 +43,36 @@ def _wrong(files: Files, path: str, content: dict[str, Any]) -> str | None:
     if pending != sorted(pending) or identity != fingerprint(pending):
         return "pending identities of another job"
     if path.startswith("results/sweeps/"):
-        return _wrong_count(files, path, content)
+        return _wrong_count(files, wanted, path, content)
     inputs = [(files.records[maker] or {})["inputs"] for maker in files.makers.get(path, [])]
     counts = {sum(name.endswith("/user_turns.parquet") for name in taken) for taken in inputs}
     said = content["n_cells"]
     return None if counts <= {said} else f"{said} cells, though its job read others"
 
 
-def _wrong_count(files: Files, path: str, content: dict[str, Any]) -> str | None:
-    """Compare the number of requests found and asked with the plans, if all of them are here."""
-    plans = [_plans(files, identity, Path(path).stem) for identity in content["pending"]]
-    if not all(plans):
+def _wrong_count(
+    files: Files, wanted: Identities, path: str, content: dict[str, Any]
+) -> str | None:
+    """Compare the number of requests found and asked with the plans, if all of them are here.
+
+    A sweep that was left cells alone also looks for the answers before their turns, unless all was
+    finished. The plans of an earlier configuration may be gone, so its markers are not compared.
+    """
+    shard, model = Path(path).stem, path.split("/")[2]
+    plans = [_plans(files, identity, shard) for identity in content["pending"]]
+    if not all(plans) or not {*content["pending"]} <= {*wanted.values()}:
         return None
     planned = {request for found in plans for plan in found for request in _requests(plan)}
+    before = {
+        request
+        for name, identity in wanted.items()
+        if name.startswith(f"results/answers/{model}/") and identity is not None
+        for plan in _plans(files, identity, shard)
+        if any(plan.parts[-3] == cell.parts[-3] for found in plans for cell in found)
+        for request in _requests(plan)
+    }
     counted = content["n_found"] + content["n_asked"]
-    if counted == len(planned):
+    if counted in (len(planned), len(planned | before)):
         return None
     return f"{counted} requests, though {len(planned)} were planned"
 

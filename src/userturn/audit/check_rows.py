@@ -50,17 +50,16 @@ def _plan(pair: Pair, identity: str, n_samples: int) -> Iterator[Finding]:
     try:
         wanted = {(item, sample) for item in pair.items for sample in range(n_samples)}
         plans = {n: pair.whole(f"{folder}/{n}") for n in names}
-        planned = {
-            name: list(pl.read_parquet(path, columns=["item", "sample"]).iter_rows())
-            for name, path in plans.items()
-        }
+        columns = ["position", "item", "sample"]
+        planned = {name: pl.read_parquet(path, columns=columns) for name, path in plans.items()}
     except (BrokenError, *FAULTS):
         return
-    asked = {row for rows in planned.values() for row in rows}
-    for name, rows in planned.items():
-        if asked != wanted or len(rows) != len(set(rows)):
+    asked = {row for table in planned.values() for row in table[:, 1:].iter_rows()}
+    for name, table in planned.items():
+        rows, in_order = list(table[:, 1:].iter_rows()), table["position"].is_sorted()
+        if asked != wanted or len(rows) != len(set(rows)) or not in_order:
             path = f"{folder}/{name}"
-            expected = f"each of {len(wanted)} items and samples once"
+            expected = f"each of {len(wanted)} items and samples once, in their order"
             found = f"{len(rows)} rows, {len(asked & wanted)} of them in all shards"
             yield Finding("rows", path, expected, found, remake(path))
 

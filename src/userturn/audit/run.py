@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from userturn.audit.audit import Audit
+from userturn.audit.check_aliases import check_aliases
 from userturn.audit.check_chance_floor import check_chance_floor
 from userturn.audit.check_controls import check_controls
 from userturn.audit.check_figures import check_figures
@@ -19,7 +20,9 @@ from userturn.audit.check_files import check_files
 from userturn.audit.check_likelihood import check_likelihood
 from userturn.audit.check_markers import check_markers
 from userturn.audit.check_pages import check_pages
+from userturn.audit.check_pictures import check_pictures
 from userturn.audit.check_probes import check_probes
+from userturn.audit.check_records import check_records
 from userturn.audit.check_reruns import Samples, rerun
 from userturn.audit.check_rows import check_answers, check_user_turns
 from userturn.audit.check_secrets import check_secrets
@@ -78,7 +81,8 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
     altered = {item.artifact for item in found if isinstance(item, Finding)}
     broken = frozenset(altered | files.left_out.keys() | drawn_from_before(files, study))
     found += check_settings(files, record, study, wanted)
-    found += [item for item in check_markers(files) if item.artifact not in broken]
+    found += [item for item in check_markers(files, wanted) if item.artifact not in broken]
+    found += [*check_records(files, wanted), *check_aliases(files, study.grid)]
     found += _content(results, study, broken, samples)
     findings = sorted({item for item in found if isinstance(item, Finding)})
     others = [finding for finding in findings if _is_of_another_version(files, finding)]
@@ -222,6 +226,7 @@ def _audit_whole(
     found = audit(results, samples)
     more: list[Finding | Note] = [_how_drawn(samples), *rerun(results, samples)]
     more += check_signature(path, signers)
+    more += check_pictures(results, frozenset(finding.artifact for finding in found.findings))
     if with_tokenizers:
         from userturn.audit.check_prompts import check_prompts  # transformers
 

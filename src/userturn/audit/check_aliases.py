@@ -1,0 +1,51 @@
+"""Do the names that journals are kept under agree with the study?
+
+Nothing in a finished study follows from them; what a later run asks again does.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from userturn.audit.findings import Finding
+from userturn.provenance.study_files import FAULTS, Files
+from userturn.study.aliases import NOTHING, STORED
+from userturn.study.grid import Grid
+
+PATH = "results/journal/aliases.json"
+FIX = "restore the file from a copy, or remove it: the next run of the study writes it"
+
+
+def check_aliases(files: Files, grid: Grid) -> Iterator[Finding]:
+    """Yield what the aliases of a study say that its configuration and descriptions do not."""
+    place = files.at(PATH)
+    if not place.is_file():
+        return
+    try:
+        wrong = _wrong(files, grid, json.loads(place.read_bytes()))
+    except (*FAULTS, AttributeError) as error:
+        wrong = f"not aliases ({type(error).__name__})"
+    if wrong is not None:
+        yield Finding("journals", PATH, "the names and content that the study has", wrong, FIX)
+
+
+def _wrong(files: Files, grid: Grid, content: dict[str, Any]) -> str | None:
+    if content.keys() != NOTHING.keys():
+        return "other keys than aliases have"
+    asked_as = {
+        "models": {name: grid.places.of_model(name) for name in grid.models},
+        "datasets": {name: grid.places.of_dataset(name) for name in grid.prepared_datasets},
+    }
+    for kind, places in asked_as.items():
+        kept = content["places"][kind]
+        for name, place in places.items():
+            if kept.get(name, place) != place:
+                return f"{name} asked as {kept[name]}"
+    known = {*content["contents"], *content["forms"].values(), *_described(files)}
+    strange = sorted(set(content["contents"].values()) - known)
+    return f"content known as {strange[0]}, which nothing else names" if strange else None
+
+
+def _described(files: Files) -> Iterator[str]:
+    for path in sorted(files.results.glob(STORED["models"])):
+        yield from json.loads(path.read_bytes())["identity"].values()

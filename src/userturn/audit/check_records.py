@@ -1,0 +1,42 @@
+"""Does every record say the rule, wildcards and identity of the job that its path names?"""
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from userturn.audit.findings import Finding, remake
+from userturn.provenance.job_record import PROVENANCE, SWEEPS, JobRecord
+from userturn.provenance.study_files import Files
+from userturn.storage.atomic_files import SCHEMA_VERSION
+from userturn.storage.hashing import short_hash
+from userturn.workflow.artifacts import Identities
+
+
+def check_records(files: Files, wanted: Identities) -> Iterator[Finding]:
+    """Yield the records of other jobs, and those with other settings than their artifacts have.
+
+    Args:
+        files: the files of a results folder.
+        wanted: the artifacts of the configuration, with their identities.
+    """
+    for path, record in files.readable:
+        made = min(record["outputs"], key=lambda name: (name not in wanted, name))
+        rule, *names = PurePosixPath(path).relative_to(PROVENANCE).with_suffix("").parts
+        if not _is_of(record, rule, names):
+            said = " ".join([record["rule"], *record["wildcards"].values()])
+            expected = f"the record of {' '.join([rule, *names])}"
+            yield Finding("records", path, expected, f"that of {said}", remake(made))
+        own = {"identity": wanted.get(made), "schema_version": SCHEMA_VERSION}
+        for what, asked in own.items():
+            found = record[what]
+            if None not in (found, asked) and found != asked:
+                noted = f"{what} {short_hash(found)} in its record"
+                yield Finding(
+                    "identities", made, f"{what} {short_hash(asked)}", noted, remake(made)
+                )
+
+
+def _is_of(record: JobRecord, rule: str, names: list[str]) -> bool:
+    """Return whether a record is of a rule and of wildcards in any order."""
+    values = [f"t{v}" if k == "temperature" else v for k, v in record["wildcards"].items()]
+    is_named = record["rule"] == rule or {record["rule"], rule} <= {*SWEEPS}
+    return is_named and sorted(values) == sorted(names)

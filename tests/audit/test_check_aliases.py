@@ -1,0 +1,49 @@
+"""The names and content that journals are known by agree with the study."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from userturn.audit.check_aliases import check_aliases
+from userturn.provenance.study_files import Files
+from userturn.study.places import Places
+
+KEPT: dict[str, Any] = {
+    "contents": {"folder:a": "folder:a", "folder:b": "folder:a"},
+    "forms": {"f": "folder:a"},
+    "identities": {"models": {}, "datasets": {}},
+    "places": {"models": {"new": "old", "gone": "gone"}, "datasets": {"d": "d"}},
+}
+GRID: Any = SimpleNamespace(
+    places=Places(models={"new": "old"}), models={"new": {}}, prepared_datasets={"d": {}}
+)
+
+
+def found(results: Path, content: object) -> list[str]:
+    path = results / "journal" / "aliases.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return [finding.found for finding in check_aliases(Files(results, {}), GRID)]
+
+
+def test_aliases_of_a_study_have_no_finding_and_none_are_needed(tmp_path: Path) -> None:
+    assert list(check_aliases(Files(tmp_path, {}), GRID)) == []
+    assert found(tmp_path, KEPT) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "not aliases (JSONDecodeError)"),
+        ([], "not aliases (AttributeError)"),
+        ({"contents": {}}, "other keys than aliases have"),
+        (KEPT | {"places": None}, "not aliases (TypeError)"),
+        (KEPT | {"places": {"models": {"new": "new"}, "datasets": {}}}, "new asked as new"),
+        (KEPT | {"contents": {"a": "c"}}, "content known as c, which nothing else names"),
+    ],
+)
+def test_damage_and_edits_are_found(tmp_path: Path, content: object, said: str) -> None:
+    assert found(tmp_path, content) == [said]

@@ -1,0 +1,53 @@
+"""A record belongs to the job that its path names, and has the settings of what that job made."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from userturn.audit.check_records import check_records
+from userturn.provenance.job_record import write_record
+from userturn.provenance.study_files import Files
+from userturn.storage.atomic_files import SCHEMA_VERSION
+
+MADE = "results/cells/m/d/t0.7/none/verdicts/j.parquet"
+WANTED = {MADE: "aa"}
+RECORD: dict[str, Any] = {
+    "schema_version": SCHEMA_VERSION,
+    "rule": "judge",
+    "wildcards": {"dataset": "d", "judge": "j", "model": "m", "temperature": "0.7"},
+    "identity": "aa",
+    "inputs": {},
+    "outputs": {MADE: "0" * 64},
+    "beside": {},
+    "journals": {},
+    "made": {"code_sha256": "0" * 64, "commit": None},
+}
+
+
+def found(results: Path, path: str = "judge/m/d/t0.7/j.json", **changes: Any) -> list[str]:
+    write_record(results / "provenance" / path, RECORD | changes)
+    return [finding.check for finding in check_records(Files(results, {}), WANTED)]
+
+
+def test_record_of_its_job_has_no_finding(tmp_path: Path) -> None:
+    assert found(tmp_path) == []
+
+
+def test_record_of_a_served_models_sweep_is_where_those_of_sweeps_are(tmp_path: Path) -> None:
+    changes = {"rule": "sweep_served", "wildcards": {"model": "m", "shard": "1of1"}}
+    assert found(tmp_path, "sweep/m/1of1.json", **changes) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "check"),
+    [
+        ({"rule": "grade"}, "records"),
+        ({"wildcards": {**RECORD["wildcards"], "dataset": "e"}}, "records"),
+        ({"wildcards": {**RECORD["wildcards"], "temperature": "1"}}, "records"),
+        ({"identity": "bb"}, "identities"),
+        ({"schema_version": "0"}, "identities"),
+    ],
+)
+def test_edit_of_a_record_is_found(tmp_path: Path, changes: dict[str, Any], check: str) -> None:
+    assert found(tmp_path, **changes) == [check]
