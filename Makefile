@@ -5,7 +5,7 @@ RUN := env PATH="$(CURDIR)/.venv/bin:$$PATH"
 ENGINE := $(if $(filter Darwin,$(shell uname -s)),--config engine=transformers)  # no vLLM on a Mac
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-judge demo-posttrain test test-fast test-slurm check
+.PHONY: help setup demo demo-judge demo-posttrain test test-fast test-slurm check check-gpu
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -43,3 +43,6 @@ check: setup ## Check formatting, rules and types.
 	$(RUN) snakemake --lint
 	$(RUN) mypy src
 	$(RUN) lint-imports
+
+check-gpu: setup ## Try vLLM with the study's settings on this machine's GPUs, and print one table.
+	$(RUN) python -m userturn.models.gpu_check

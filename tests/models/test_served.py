@@ -4,6 +4,7 @@ import gzip
 import re
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,13 @@ def read_otherwise(reply: dict[str, Any], n: int) -> bytes:
     return as_http(reply)
 
 
+@cache
+def small_bomb() -> bytes:
+    return gzip.compress(bytes(80_000_000), 1)  # more than the 64 MB that are read of a reply
+
+
 def bomb(reply: dict[str, Any], _: Asked) -> bytes:
-    return http(200, gzip.compress(b"0" * 200_000_000, 1), "Content-Encoding: gzip")
+    return http(200, small_bomb(), "Content-Encoding: gzip")
 
 
 FAULTS: dict[str, tuple[Callable[[dict[str, Any], Asked], bytes | None], str]] = {

