@@ -78,3 +78,19 @@ def test_unfinished_study_shows_what_is_there_and_that_it_has_no_report(tmp_path
     rates = pl.DataFrame({"model": ["a"], "dataset": ["d"]})
     rates.write_parquet(tmp_path / "tables" / "rates.parquet")
     assert show_rates(tmp_path).endswith("report: not built yet, run `snakemake`")
+
+
+def test_chosen_dataset_has_its_unperturbed_cells_and_no_heading_without_lines(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "tables").mkdir()
+    row = {"model": "a", "temperature": 0.0, "judge": "j", "n_scored": 8, "n_turns": 10}
+    row |= {"estimate": 0.25, "lower": 0.125, "upper": 0.5}
+    cells = [("d", "none"), ("d", "truncate"), ("e", "none")]
+    rates = pl.DataFrame([row | {"dataset": d, "perturbation": p} for d, p in cells])
+    rates.write_parquet(tmp_path / "tables" / "rates.parquet")
+    ungraded = rates.head(1).with_columns(estimate=pl.lit(None, pl.Float64))
+    ungraded.write_parquet(tmp_path / "tables" / "accuracy.parquet")
+    shown = show_rates(tmp_path, {"model": None, "dataset": "d"})
+    assert shown.count(" t=0 ") == 1 and "a d t=0 none (j, 8/10 scored)" in shown
+    assert "task accuracy" not in shown

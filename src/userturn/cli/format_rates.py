@@ -62,8 +62,10 @@ def format_cells(rates: pl.DataFrame, floors: pl.DataFrame) -> str:
 def format_accuracy(accuracy: pl.DataFrame) -> str:
     """Return how many answers were cut, and accuracies, as lines of text with intervals."""
     lines = format_cut_answers(accuracy)
-    lines.append("task accuracy, share of graded answers with 95% interval")
-    for row in accuracy.drop_nulls("estimate").iter_rows(named=True):
+    graded = accuracy.drop_nulls("estimate")
+    if graded.height:
+        lines.append("task accuracy, share of graded answers with 95% interval")
+    for row in graded.iter_rows(named=True):
         cell, share = f"{row['model']} {row['dataset']}", limits(row, "estimate", "lower", "upper")
         lines.append(f"  {cell:<50} {share}  {row['n_graded']}/{row['n_items']} graded")
     return "\n".join(lines)

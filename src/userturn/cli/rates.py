@@ -20,7 +20,7 @@ from userturn.cli.format_rates import (
     format_pooled,
 )
 from userturn.errors import UserError
-from userturn.study.cells import ALL
+from userturn.study.cells import ALL, PLAIN
 from userturn.study.record import read_study_record
 from userturn.tables.format_columns import read_joined
 from userturn.tables.judge_validity import warning
@@ -71,7 +71,8 @@ def show_rates(
 
     Args:
         results: folder.
-        chosen: `model` and `dataset` whose lines are shown; None for all.
+        chosen: `model` and `dataset` whose lines are shown; None for all. Of a chosen dataset the
+            unperturbed cells are shown, too.
         with_cells: whether the rates of all cells and the controls are shown.
 
     Raises:
@@ -83,10 +84,12 @@ def show_rates(
         return form(tables[name]) if tables[name].height else None
 
     floors = tables["chance_floor"]
+    of_dataset = (chosen or {}).get("dataset")  # pooled rates are over all datasets
+    cells = tables["rates"] if with_cells else plain(tables["rates"]) if of_dataset else None
     parts = [
         shown("judge_card", lambda cards: warned(results, cards)),
         shown("pooled_rates", lambda pooled: format_pooled(pooled, floors)),
-        shown("rates", lambda rates: format_cells(rates, floors)) if with_cells else None,
+        None if cells is None else format_cells(cells, floors),
         shown("accuracy", format_accuracy),
         shown("likelihood", format_likelihood),
         shown("controls", format_controls) if with_cells else None,
@@ -98,6 +101,11 @@ def show_rates(
         _place_of_report(results / "report" / "index.html"),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def plain(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return the unperturbed cells."""
+    return rates.filter(pl.col("perturbation") == PLAIN)
 
 
 def _place_of_report(path: Path) -> str:
