@@ -198,7 +198,7 @@ def test_a_cell_that_came_after_the_draw_needs_no_sample_and_one_before_it_does(
 def test_a_file_that_no_job_made_is_an_orphan(results: Path) -> None:
     shutil.copy(results / TURNS, results / CELL / "more_turns.parquet")
     (finding,) = found(results)
-    fix = f"move it out of the results: mv results/{CELL}/more_turns.parquet ."
+    fix = f"mv results/{CELL}/more_turns.parquet ."
     assert (finding.check, finding.fix) == ("orphans", fix)
 
 

@@ -1,7 +1,8 @@
 """The result of an audit: its findings, its notes and the study's digests."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from userturn.audit.findings import Finding, Note
 
@@ -17,6 +18,8 @@ class Audit:
         n_artifacts: number of artifacts that records claim and that exist or were left out.
         digest: one hash of all artifacts and how they were made, equal for equal studies.
         records_digest: one hash of all records, with times, machines and journals.
+        made: when and by which code the study was made, in words.
+        n_looked_at: by check, how many files it looked at, None where it was not made.
     """
 
     findings: list[Finding]
@@ -25,6 +28,8 @@ class Audit:
     n_artifacts: int
     digest: str
     records_digest: str
+    made: str = ""
+    n_looked_at: Mapping[str, int | None] = field(default_factory=dict)
 
 
 OTHER_VERSION = (

@@ -1,9 +1,12 @@
 """Write an audit as an HTML page that opens from a file."""
 
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
+from typing import NamedTuple
 
 from userturn.audit.audit import OTHER_VERSION, Audit, verdict_of
+from userturn.audit.checks import CHECKS
 from userturn.html.page import policy, read_page
 from userturn.unseen import show_unseen
 
@@ -28,10 +31,12 @@ def audit_page(found: Audit) -> str:
         "audit.html",
         verdict=verdict_of(found).capitalize(),
         summary=f"{found.n_artifacts} artifacts, digest {found.digest}; "
-        f"of the records, with times, machines and journals: {found.records_digest}",
+        f"of the records, with times, machines and journals: {found.records_digest}; "
+        f"{escape(show_unseen(found.made))}",
         findings=_table(FINDING, found.findings),
         others=_of_another_version(found),
         notes=_table(NOTE, found.notes),
+        checks=_checklist(found),
     )
     return page.replace("{{policy}}", escape(policy(page)))
 
@@ -40,3 +45,28 @@ def _of_another_version(found: Audit) -> str:
     if not found.of_another_version:
         return ""
     return f"<p>{escape(OTHER_VERSION)}</p>{_table(FINDING, found.of_another_version)}"
+
+
+class _Line(NamedTuple):
+    """A line of the checklist; its attributes are its columns."""
+
+    check: str
+    finds: str
+    files: str
+    result: str
+
+
+def _checklist(found: Audit) -> str:
+    """Return every check with the number of files that it looked at, and what it found."""
+    counts = Counter(item.check for item in (*found.findings, *found.of_another_version))
+    lines = []
+    for name, check in CHECKS.items():
+        n = found.n_looked_at.get(name)
+        result = f"{counts[name]} found" if counts[name] else "nothing found"
+        missing = f"not made: needs {check.needs}"
+        lines.append(_Line(name, check.finds, _number(n), missing if n is None else result))
+    return _table(_Line._fields, lines)
+
+
+def _number(n: int | None) -> str:
+    return "" if n is None else f"{n:,}"

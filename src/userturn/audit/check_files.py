@@ -136,7 +136,7 @@ def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
             text = "plan of an unfinished sweep; the next sweep of its cell writes it again"
             yield Note("orphans", artifact, text)
         elif artifact.endswith(READ) and not PurePosixPath(artifact).name.startswith("."):
-            fix = f"move it out of the results: mv {quote(artifact)} ."
+            fix = f"mv {quote(artifact)} ."
             yield Finding("orphans", artifact, "a file that a job made", "no job's", fix)
         else:
             others.append(artifact)

@@ -1,9 +1,10 @@
 """Does every journal begin with what jobs recorded of it, and have no line that no job recorded?"""
 
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from shlex import quote
 
-from userturn.audit.findings import SNAKEMAKE, Finding, Note
+from userturn.audit.findings import Finding, Note
 from userturn.provenance.job_record import JOURNAL
 from userturn.provenance.study_files import Files
 from userturn.storage.hashing import beginning_sha256, short_hash
@@ -48,7 +49,14 @@ def _unrecorded_lines(files: Files) -> Iterator[Finding]:
                     "journals",
                     name,
                     f"{n_recorded} bytes, as its jobs recorded",
-                    f"{place.stat().st_size} bytes",
-                    f"run `{SNAKEMAKE}`, whose jobs record what a killed job left; if it has "
-                    f"nothing to do: mv {quote(name)} .",
+                    f"{place.stat().st_size} bytes; if a job was killed, the next `snakemake` "
+                    "records its lines",
+                    _without_the_rest(name, n_recorded),
                 )
+
+
+def _without_the_rest(name: str, n_bytes: int) -> str:
+    """Return the command that leaves the beginning of a journal, and moves the whole beside."""
+    moved = f"mv {quote(name)} ."
+    beside = quote(PurePosixPath(name).name)
+    return f"{moved} && head -c {n_bytes} {beside} > {quote(name)}" if n_bytes else moved

@@ -31,6 +31,7 @@ from userturn.audit.check_signature import check_signature
 from userturn.audit.check_sources import check_sources
 from userturn.audit.check_tables import check_tables
 from userturn.audit.check_verdicts import check_grades, check_verdicts
+from userturn.audit.checks import looked_at, with_asked
 from userturn.audit.findings import Finding, Note
 from userturn.audit.pair import Pair
 from userturn.audit.wanted import drawn_from_before, wanted_of
@@ -38,7 +39,7 @@ from userturn.audit.write_audit import format_audit, with_config_in, write_audit
 from userturn.errors import UserError
 from userturn.export.read_archive import opened, read_left_out
 from userturn.logs import say
-from userturn.provenance.study_files import Files, records_digest, study_digest
+from userturn.provenance.study_files import Files, records_digest, study_digest, times_and_commits
 from userturn.study.record import StudyRecord, read_study_record
 from userturn.workflow.study import Study
 
@@ -93,6 +94,8 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
         len(files.recorded),
         study_digest(files),
         records_digest(files),
+        times_and_commits(files),
+        looked_at(files),
     )
 
 
@@ -233,6 +236,7 @@ def _audit_whole(
         more += check_prompts(results)
     return replace(
         found,
+        n_looked_at=with_asked(found.n_looked_at, path, samples, with_tokenizers),
         findings=sorted([*found.findings, *(m for m in more if isinstance(m, Finding))]),
         notes=sorted([*found.notes, *(m for m in more if isinstance(m, Note))]),
     )

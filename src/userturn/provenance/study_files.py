@@ -164,3 +164,14 @@ def _lasting(hashes: Iterable[tuple[str, str]]) -> dict[str, str]:
 def records_digest(files: Files) -> str:
     """Return one hash of all records, including times, machines and the journals' hashes."""
     return fingerprint({path: file_sha256(files.at(path)) for path in files.records})
+
+
+def times_and_commits(files: Files) -> str:
+    """Return when a study's jobs ran, and by which commits of userturn, in words."""
+    made = [record["made"] for _, record in files.readable]
+    if not made:
+        return "no job has a record"
+    began = min(str(one.get("began")) for one in made)
+    ended = max(str(one.get("ended")) for one in made)
+    commits = sorted({one["commit"] or "of no commit" for one in made})
+    return f"jobs ran from {began} to {ended}, by userturn {', '.join(commits)}"

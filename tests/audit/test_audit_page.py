@@ -1,0 +1,35 @@
+"""The page of an audit: every check with what it looked at and found."""
+
+import re
+
+from userturn.audit.audit import Audit
+from userturn.audit.audit_page import audit_page
+from userturn.audit.checks import CHECKS
+from userturn.audit.findings import Finding, Note
+
+FINDING = Finding("tables", "results/tables/rates.csv", "1", "<b>2</b>\u202e", "snakemake")
+LOOKED_AT = dict.fromkeys(CHECKS, 1200) | {"prompts": None}
+AUDIT = Audit(
+    [FINDING], [], [Note("pins", "results", "a note")], 9, "d", "r", "jobs ran", LOOKED_AT
+)
+PAGE = audit_page(AUDIT)
+
+
+def line(check: str) -> list[str]:
+    """Return the cells of a check's line in the checklist."""
+    (found,) = re.findall(rf"<tr><td>{check}</td>((?:<td>[^<]*</td>){{3}})</tr>", PAGE)
+    return re.findall("<td>(.*?)</td>", found)
+
+
+def test_each_check_has_what_it_looked_at_and_what_it_found() -> None:
+    assert line("tables")[1:] == ["1,200", "1 found"]
+    assert line("probes")[1:] == ["1,200", "nothing found"]
+    assert all(line(check) for check in CHECKS)
+
+
+def test_a_check_that_was_not_made_is_not_called_passed() -> None:
+    assert line("prompts")[1:] == ["", "not made: needs --tokenizer"]
+
+
+def test_nothing_that_was_found_is_markup() -> None:
+    assert "&lt;b&gt;2&lt;/b&gt;\\u202e" in PAGE
