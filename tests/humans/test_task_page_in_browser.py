@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from tests.support.annotation_rounds import LABELS
-from tests.support.browser import needs_chromium
+from tests.support.browser import needs_chromium, violations
 from tests.support.snakemake_runs import ROOT
 from userturn.humans.label_files import rows_of_file
 from userturn.humans.practice import PracticeTurn, practice_turns
@@ -105,8 +105,16 @@ def test_injected_script_would_be_refused_by_the_policy(tab: Any, tmp_path: Path
     assert any("Content Security Policy" in line for line in tab.noted)
 
 
-def test_keys_label_note_and_undo(tab: Any, tmp_path: Path) -> None:
+def test_each_key_that_the_guide_names_does_what_it_says(tab: Any, tmp_path: Path) -> None:
     begin(tab, write_page(tmp_path, ["one", "two", "three"]))
+    named = ["1", "6", "s", "u", "←", "→", "o", "n", "Esc", "?"]
+    assert tab.locator("#help dl kbd").all_text_contents() == named
+    tab.keyboard.press("?")
+    assert tab.is_visible("#help")
+    tab.keyboard.press("Escape")
+    assert not tab.is_visible("#help")
+    tab.keyboard.press("s")
+    assert tab.is_checked("#unsure")
     tab.keyboard.press("4")
     assert tab.inner_text("#turn") == "two"
     tab.keyboard.press("n")
@@ -121,6 +129,11 @@ def test_keys_label_note_and_undo(tab: Any, tmp_path: Path) -> None:
     assert tab.get_attribute("#labels button:nth-child(4)", "aria-pressed") == "true"
     tab.keyboard.press("o")
     assert tab.inner_text("#turn") == "two"
+    tab.keyboard.press("ArrowRight")
+    assert tab.inner_text("#turn") == "three"
+    tab.keyboard.press("6")
+    tab.keyboard.press("ArrowRight")
+    assert tab.get_attribute("#labels button:nth-child(6)", "aria-pressed") == "true"
 
 
 def test_work_is_there_after_closing_and_opening_the_page(tab: Any, tmp_path: Path) -> None:
@@ -393,6 +406,39 @@ def test_everything_has_a_name_for_a_screen_reader_and_focus_goes_along(
     tab.keyboard.press("1")
     assert tab.evaluate("document.activeElement.id") == "turn-heading"
     assert "Turn 2 of 2" in tab.text_content("#spoken")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_core_finds_no_violation_in_any_view_wide_or_narrow(
+    browser: Any, tmp_path: Path, scheme: str
+) -> None:
+    practice = practice_turns(ROOT / "data/labelled/turns.jsonl", LABELS)
+    context = browser.new_context(color_scheme=scheme)
+    page = context.new_page()
+    found: list[str] = []
+
+    def look(view: str) -> None:
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            found.extend(violations(page, f"{view}, {width}"))
+
+    page.goto(write_page(tmp_path, ["one", "two"], practice))
+    look("who is labelling")
+    page.fill("#annotator", "Ann")
+    page.click("#start")
+    look("guide")
+    page.click("#close-help")
+    page.wait_for_selector("#practice", state="visible")
+    look("practice")
+    page.keyboard.press("1")
+    look("feedback")
+    page.click("#practice-end")
+    page.keyboard.press("1")
+    look("labelling")
+    page.click("#open-file")
+    look("save or load")
+    context.close()
+    assert found == []
 
 
 def test_phone_shows_the_page_without_scrolling_sideways(browser: Any, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from userturn.html.page import embedded
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.report.charts import picture, write_charts
 from userturn.report.headline import FLOOR, headline
+from userturn.report.how_made import how_made
 from userturn.report.prompt_segments import prompt_parts
 from userturn.report.table_layout import shown_table
 from userturn.storage.key_columns import TURN_KEYS
@@ -185,6 +186,18 @@ def test_page_says_what_the_study_was_made_from(page: Path) -> None:
     assert ["model", "a-1b", "made/up, revision f0"] in known(page)["made"]
     assert ["dataset", "open", "none"] in known(page)["made"]
     assert ["judge", "heuristic", "kind heuristic"] in known(page)["made"]
+    assert ["setting", "samples", "1"] in known(page)["made"]
+
+
+def test_judge_is_named_with_its_settings_and_price(tmp_path: Path) -> None:
+    config = made_up_config([], [], judges=("priced",))
+    more = {"model": "j-1", "settings": {"max_tokens": 9}, "price": {"output": 2, "input": 0.5}}
+    config["judges"]["priced"] = {"kind": "endpoint"} | more
+    assert [
+        "judge",
+        "priced",
+        "kind endpoint; model j-1; max_tokens 9; price of a million tokens: input 0.5, output 2",
+    ] in how_made(Grid(config, tmp_path), {})
 
 
 def test_large_cell_is_split_into_files_of_500(tmp_path: Path) -> None:

@@ -9,9 +9,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
-from tests.support.browser import needs_chromium
+from tests.audit.test_audit_page import PAGE as AUDIT_PAGE
+from tests.report.test_comparison_page import PAGE as COMPARISON_PAGE
+from tests.support.browser import needs_chromium, violations
+from tests.support.made_up_figures import PAIR, draw_every_figure, write_labels
 from tests.support.made_up_results import build, draw_rates, made_up_config, write_results
 from tests.support.made_up_scores import GAIN, write_scores
 from userturn.study.cells import Cell
@@ -32,6 +34,7 @@ HOSTILE = [
 NEEDLE = "one needle in the whole study"
 CELL = "a-1b/open/t0/truncate"
 HELD_BACK = "zebra"
+PEOPLES_CELL, N_LABELLED = "a-1b/open/t0/none", 30  # where a person labelled turns
 FORMULA = 11  # number of the turn that a spreadsheet would calculate
 
 
@@ -58,6 +61,19 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
 @pytest.fixture(scope="module")
 def uri(grid: Grid) -> str:
     return (grid.results / "report" / "index.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def whole(grid: Grid) -> str:
+    """The same study with a chart of every other kind, and with labels by a person."""
+    folder = grid.results / "whole"
+    write_labels(grid, PEOPLES_CELL, N_LABELLED, folder / "labels.parquet")
+    return build(
+        grid,
+        "whole",
+        paths_to_figures=draw_every_figure(grid, folder / "figures"),
+        paths_to_annotations=[str(folder / "labels.parquet")],
+    ).as_uri()
 
 
 @pytest.fixture
@@ -561,23 +577,71 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
     assert tab.noted == []
 
 
+VIEWS = ("grid", "search", "differ", "likelihood?list=1", f"cell/{CELL}", f"turn/{CELL}/open-6/0")
+
+
+def open_everything(page: Any, n_charts: int) -> None:
+    """Draw all charts of the report, and open its menus and tables."""
+    page.wait_for_selector(".example")
+    for figure in page.locator("#figures figure").all():
+        figure.scroll_into_view_if_needed()
+    page.wait_for_function(
+        "n => document.querySelectorAll('.chart svg').length === n", arg=n_charts
+    )
+    page.evaluate(
+        "for (const part of document.querySelectorAll('#report details')) part.open = true"
+    )
+    page.wait_for_function("() => !document.querySelector('#tables .state')")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_axe_core_finds_no_violation_in_any_view_wide_and_light_or_narrow_and_dark(
+    browser: Any, whole: str, width: int, scheme: str
+) -> None:
+    """Contrast depends on the scheme, all else on the width: other pairs found nothing more."""
+    context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.goto(whole)
+    open_everything(page, 7)
+    found = violations(page, "first")
+    for view in VIEWS:
+        page.goto(f"{whole}#/{view}")
+        page.wait_for_selector({"likelihood?list=1": ".follow-ups li"}.get(view, "h1:visible"))
+        found += violations(page, view)
+    context.close()
+    assert found == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_core_finds_no_violation_in_any_view(browser: Any, uri: str, scheme: str) -> None:
+def test_axe_core_finds_no_violation_in_the_pages_of_an_audit_and_of_two_studies(
+    browser: Any, scheme: str
+) -> None:
     context = browser.new_context(color_scheme=scheme)
     page = context.new_page()
-    found = {}
-    of_cell = (f"cell/{CELL}", f"turn/{CELL}/open-6/0")  # the second has tokens
-    for route in ("", "grid", "search", "differ", "likelihood?list=1", *of_cell):
-        page.goto(f"{uri}#/{route}")
-        awaited = {"": ".example", "likelihood?list=1": ".follow-ups li"}
-        page.wait_for_selector(awaited.get(route, "h1:visible"))
-        if not route:
-            draw_chart(page, uri)
-        for violation in Axe().run(page).response["violations"]:
-            nodes = [node["html"][:120] for node in violation["nodes"]]
-            found[route, violation["id"]] = (len(nodes), nodes[:3])
+    found = []
+    for name, html in {"audit": AUDIT_PAGE, "two studies": COMPARISON_PAGE}.items():
+        page.set_content(html)
+        page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            found += violations(page, f"{name}, {width}")
     context.close()
-    assert found == {}
+    assert found == []
+
+
+def test_square_of_the_confusion_figure_opens_the_turns_with_its_labels(
+    tab: Any, grid: Grid, whole: str
+) -> None:
+    by_judge = rows_of(grid, PEOPLES_CELL)[:N_LABELLED]
+    n = by_judge.filter(pl.col("label") == PAIR[1]).height
+    assert n > 0
+    tab.goto(whole)
+    tab.locator("#figure-confusion").scroll_into_view_if_needed()
+    told = f"judge: heuristic; people: {PAIR[0]}; label: {PAIR[1].replace('_', ' ')}; turns: 3"
+    tab.locator(f"#figure-confusion [role=link][aria-label^='{told}']").click(force=True)
+    tab.get_by_text("Done.").wait_for()
+    assert tab.locator(".turn-row").count() == n
+    assert tab.noted == []
 
 
 def test_each_token_of_a_human_follow_up_says_how_much_its_answer_helped(

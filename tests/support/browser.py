@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.support.slow import starting
 
@@ -34,3 +35,12 @@ def chromium() -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
+
+
+def violations(page: Page, place: str) -> list[str]:
+    """Return what axe-core finds on a page, each with the view and its first elements."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{place}: {one['id']}, {len(one['nodes'])}: {[n['html'][:120] for n in one['nodes'][:3]]}"
+        for one in found
+    ]

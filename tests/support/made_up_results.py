@@ -184,7 +184,7 @@ def save(table: pl.DataFrame, path: Path) -> None:
     table.write_parquet(path)
 
 
-def build(grid: Grid, **more: Sequence[str]) -> Path:
+def build(grid: Grid, folder: str = "report", **more: Sequence[str]) -> Path:
     """Write the report of a results folder, with every table that is there; return its page."""
     paths: Mapping[str, Any] = {
         "paths_to_tables": sorted(map(str, (grid.results / "tables").glob("*.parquet"))),
@@ -193,7 +193,7 @@ def build(grid: Grid, **more: Sequence[str]) -> Path:
         "paths_to_scores": sorted(map(str, grid.results.glob("likelihood/*/*/*.parquet"))),
         "paths_to_captions": sorted(map(str, (ROOT / "data" / "captions").glob("*.rst"))),
     }
-    page = grid.results / "report" / "index.html"
+    page = grid.results / folder / "index.html"
     build_report(
         grid=grid,
         judge=next(iter(grid.judges)),

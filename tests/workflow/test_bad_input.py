@@ -44,6 +44,8 @@ def failures(folder: Path, targets: list[str]) -> Iterator[tuple[str, str]]:
         (log,) = folder.glob(f"logs/*/{name}.log")
         (said,) = {line for line in log.read_text().splitlines() if line.startswith("error: ")}
         assert said in done.stdout
+        assert f"Error in rule {log.parent.name}:" in done.stdout
+        assert f"log: {log.relative_to(folder)} " in done.stdout
         yield name, said
 
 

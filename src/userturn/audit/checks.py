@@ -82,7 +82,9 @@ CHECKS = {
         "Parquet file",
         "tables/",
     ),
-    "figures": Check("a figure does not show what its tables hold, or a picture not its figure", "figures/"),
+    "figures": Check(
+        "a figure does not show what its tables hold, or a picture not its figure", "figures/"
+    ),
     "pages": Check(
         "the report or annotators' task differs from what its tables, figures and turns give",
         r"(report/index|humans/.*/task)\.html",

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.theme import INK, PALE_TO_BLUE, conditions_in, models_in, note
+from userturn.figures.theme import IN_WORDS, INK, PALE_TO_BLUE, conditions_in, models_in, note
 from userturn.storage.key_columns import CELL_KEYS
 
 OVER = 0.05  # share of a cell's turns from which its trouble is marked
@@ -73,7 +73,7 @@ def grid_overview(
     table = _cells(rates, health)
     chart = _squares(table, families).facet(
         row=alt.Row("perturbation:N", title=None, sort=conditions_in(table, "perturbation")).header(
-            labelAngle=0, labelAlign="left", labelBaseline="middle"
+            labelAngle=0, labelAlign="left", labelBaseline="middle", labelExpr=IN_WORDS
         ),
         column=alt.Column("dataset:N", title=None),
     )

@@ -32,8 +32,9 @@ from userturn.tables.make_tables import Tables
 
 # In this order: each uses definitions of those before it.
 SCRIPTS = [
-    "page", "data", "difference", "summary", "charts", "tables", "choice", "grid", "filters",
-    "pairs", "reading", "cell", "likelihood", "turn", "beside", "examples", "search", "routes",
+    "page", "data", "difference", "answer", "summary", "charts", "tables", "choice", "grid",
+    "filters", "pairs", "reading", "cell", "likelihood", "turn", "beside", "examples", "search",
+    "routes",
 ]  # fmt: skip
 STYLES = ["report.css", "reading.css"]
 

@@ -1,4 +1,7 @@
-"""What a study was made of, as the report says it: models, datasets, judges and the seed."""
+"""What a study was made of, as the report says it: models, datasets, judges and settings.
+
+Times, machines and commits are not part of it: a second run of the study gives the same page.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +10,7 @@ from userturn.config.endpoint_models import has_endpoint, served_as
 from userturn.generation.server_record import server_records
 from userturn.study.grid import Grid
 
+SETTINGS = ("answer", "user_turn", "samples", "engine", "determinism", "statistics", "seed")
 SOURCES = ("hub", "file", "folder", "url")  # settings of a dataset that say where its rows are from
 
 
@@ -23,7 +27,15 @@ def how_made(grid: Grid, descriptions: Mapping[str, Mapping[str, Any]]) -> list[
     ]
     datasets = [["dataset", name, _of_dataset(grid.datasets[name])] for name in grid.datasets]
     judges = [["judge", name, _of_judge(entry)] for name, entry in grid.judges.items()]
-    return [*models, *datasets, *judges, ["seed", str(grid.config["seed"]), "of every draw"]]
+    settings = [["setting", name, _in_words(grid.config[name])] for name in SETTINGS]
+    return [*models, *datasets, *judges, *settings]
+
+
+def _in_words(value: Any) -> str:
+    """Return a setting, or several by name, as text; the study's record has another order."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_in_words(one)}" for name, one in sorted(value.items()))
+    return f"{value}"
 
 
 def _of_model(description: Mapping[str, Any]) -> str:
@@ -64,5 +76,9 @@ def _of_dataset(entry: Mapping[str, Any]) -> str:
 
 
 def _of_judge(entry: Mapping[str, Any]) -> str:
-    model = entry.get("model")
-    return ", ".join([f"kind {entry['kind']}", *([f"model {model}"] if model else [])])
+    parts = [f"kind {entry['kind']}"]
+    parts += [f"model {entry['model']}"] if entry.get("model") else []
+    parts += [_in_words(entry["settings"])] if entry.get("settings") else []
+    priced = entry.get("price")
+    parts += [f"price of a million tokens: {_in_words(priced)}"] if priced else []
+    return "; ".join(parts)

@@ -22,7 +22,8 @@ function wrapped(chart, width) {
   if (row) {
     const place = (names, value) => (names?.includes(value) ? names.indexOf(value) : 1e6);
     const inOrder = [...rows].sort((a, b) => place(row.sort, a[row.field]) - place(row.sort, b[row.field]));
-    for (const one of rows) one.panel = `${one[row.field]} · ${one[column.field]}`;
+    const named = (one, { field }) => (field === "perturbation" ? words(one[field]) : one[field]);
+    for (const one of rows) one.panel = `${named(one, row)} · ${named(one, column)}`;
     chart.facet = { field: "panel", type: "nominal", title: null, sort: valuesIn(inOrder, "panel"), header: { labelExpr: "split(datum.label, ' · ')", labelLimit: LEAST_PANEL + BETWEEN } };
     chart.columns = Math.max(1, Math.floor(width / (LEAST_PANEL + BETWEEN + 20)));
   } else {
@@ -156,8 +157,8 @@ async function drawChart(figure, name) {
   const wanted = asChosen(original);
   const rows = rowsOf(wanted);
   const held = (wanted.params ?? []).map(({ name, value }) => `${name} ${words(value)}`);
-  const judge = wanted.facet?.column?.field === "judge" ? [] : [`judge ${judgeShown()}`];
-  figure.querySelector("h3").replaceChildren(wanted.title?.text ?? "", " ", make("small", null, [...judge, ...held].join(", ")));
+  const judge = !wanted.title || wanted.facet?.column?.field === "judge" ? [] : [`judge ${judgeShown()}`];
+  figure.querySelector("h3").replaceChildren(wanted.title?.text ?? words(name), " ", make("small", null, [...judge, ...held].join(", ")));
   if (!wanted.title || !rows.length) { // a sentence instead of a figure
     place.replaceChildren(make("p", { class: "soft" }, rows[0]?.note ?? "Nothing in this figure fits the filter."));
     return;

@@ -20,56 +20,6 @@ function rateOfCell(cell, judge) {
   return { temperature: Number(cell.temperature), estimate, lower, upper, n_scored: total(cell.counts[judge]), n_turns: cell.n };
 }
 
-function showSentence() {
-  const rated = modelsShown().filter((row) => row.rates.some((rate) => rate.estimate !== null));
-  const usual = rated.filter((row) => isUsual(row.model));
-  const measured = usual.length ? usual : rated;
-  if (!measured.length) {
-    at("sentence").textContent = headline.models.length ? "No chosen cell has a rate." : "The table of pooled rates is missing, so there is no headline rate; the explorer shows every cell.";
-    return;
-  }
-  const rateAt = (row, end) => row.rates.filter((rate) => rate.estimate !== null).at(end);
-  const told = [0, -1].map((end) => {
-    const rates = measured.map((row) => ({ name: row.name, ...rateAt(row, end) }));
-    const name = (rate) => `${percent(rate.estimate)} ${interval(rate.lower, rate.upper)} (${rate.name})`;
-    const lowest = [...rates].sort((a, b) => a.estimate - b.estimate)[0];
-    return [lowest.temperature, range(rates, name, (rate) => rate.estimate)];
-  });
-  const first = `At temperature ${told[0][0]}, ${told[0][1]} of these turns${changedBy()} are genuine follow-ups, according to the judge ${judgeShown()}.`;
-  const second = told[1][0] === told[0][0] ? "" : ` At temperature ${told[1][0]}: ${told[1][1]}.`;
-  at("sentence").textContent = [first + second, correctedSentence(told[0][0]), floorSentence(measured, told[0][0]), ceilingSentence()].filter(Boolean).join(" ");
-}
-
-// A model in another prompt format is named model+format, and is not one more model.
-const isUsual = (model) => !model.includes("+");
-const changedBy = () => (perturbationShown() === study.perturbations[0] ? "" : `, after an answer changed by “${words(perturbationShown())}”,`);
-
-const range = (rows, text, by) => {
-  const sorted = [...rows].sort((a, b) => by(a) - by(b));
-  return sorted.length === 1 ? text(sorted[0]) : `from ${text(sorted[0])} to ${text(sorted.at(-1))}`;
-};
-
-function correctedSentence(temperature) {
-  const rows = chosen.dataset.length ? [] : headline.corrected.filter((row) => row.temperature === temperature && isChosen("model", row.model) && isUsual(row.model));
-  if (!rows.length) return "";
-  const text = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} (${row.model}, ${plural(row.n_labelled, "turn")} labelled by people)`;
-  return `Corrected by people's labels: ${range(rows, text, (row) => row.estimate)}.`;
-}
-
-const CEILINGS = { people: "turns that people call genuine", human: "follow-ups that people wrote", labelled: "genuine turns of the project's labelled set" };
-
-function ceilingSentence() {
-  const found = Object.keys(CEILINGS).map((source) => headline.card.find((row) => row.source === source && row.measure === "sensitivity")).find(Boolean);
-  return found ? `Of ${CEILINGS[found.source]} it accepts ${percent(found.estimate)} ${interval(found.lower, found.upper)}: its ceiling.` : "";
-}
-
-function floorSentence(measured, temperature) {
-  const floors = chosen.dataset.length ? [] : headline.floors.filter((row) => row.temperature === temperature && measured.some(({ model }) => model === row.model));
-  if (!floors.length) return "";
-  const text = (row) => `${percent(row.floor)} ${interval(row.floor_lower, row.floor_upper)}`;
-  return `Of the same turns after another item's answer, where none can react to it, ${judgeShown()} calls ${range(floors, text, (row) => row.floor)} genuine: read a rate against this floor, not against zero.`;
-}
-
 function showCounts() {
   const kept = cells.filter((cell) => ["model", "dataset", "temperature", "perturbation"].every((field) => isChosen(field, cell[field])));
   const counts = headline.counts && countsOf(kept);
@@ -177,7 +127,7 @@ function ofCard(source) {
   const parts = [];
   if (genuine) parts.push(`it accepts ${told(genuine)} of genuine follow-ups`);
   if (other) parts.push(`it rejects ${told(other)} of ${genuine ? "all others" : "them"}`);
-  if (kappa) parts.push(`kappa ${kappa.estimate.toFixed(2)} [${kappa.lower?.toFixed(2)}, ${kappa.upper?.toFixed(2)}]`);
+  if (kappa) parts.push(`kappa ${kappaText(kappa)}`);
   return parts.length ? `${SOURCES[source]}: ${parts.join("; ")}.` : null;
 }
 

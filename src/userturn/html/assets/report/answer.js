@@ -1,0 +1,73 @@
+// The answer on the first screen: the rates, and what a reader has to hold them against.
+// A model in another prompt format is named model+format, and is not one more model.
+const isUsual = (model) => !model.includes("+");
+const changedBy = () => (perturbationShown() === study.perturbations[0] ? "" : `, after an answer changed by “${words(perturbationShown())}”,`);
+
+const range = (rows, text, by) => {
+  const sorted = [...rows].sort((a, b) => by(a) - by(b));
+  return sorted.length === 1 ? text(sorted[0]) : `from ${text(sorted[0])} to ${text(sorted.at(-1))}`;
+};
+
+function ratesSentence(measured) {
+  const rateAt = (row, end) => row.rates.filter((rate) => rate.estimate !== null).at(end);
+  const told = [0, -1].map((end) => {
+    const rates = measured.map((row) => ({ name: row.name, ...rateAt(row, end) }));
+    const name = (rate) => `${percent(rate.estimate)} ${interval(rate.lower, rate.upper)} (${rate.name})`;
+    const lowest = [...rates].sort((a, b) => a.estimate - b.estimate)[0];
+    return [lowest.temperature, range(rates, name, (rate) => rate.estimate)];
+  });
+  const first = `At temperature ${told[0][0]}, ${told[0][1]} of these turns${changedBy()} are genuine follow-ups, according to the judge ${judgeShown()}.`;
+  const second = told[1][0] === told[0][0] ? "" : ` At temperature ${told[1][0]}: ${told[1][1]}.`;
+  return [told[0][0], first + second];
+}
+
+function correctedSentence(temperature) {
+  const rows = chosen.dataset.length ? [] : headline.corrected.filter((row) => row.temperature === temperature && isChosen("model", row.model) && isUsual(row.model));
+  if (!rows.length) return null;
+  const text = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} (${row.model}, ${plural(row.n_labelled, "turn")} labelled)`;
+  return `Corrected by their labels, the rate at temperature ${temperature} is ${range(rows, text, (row) => row.estimate)}.`;
+}
+
+const CEILINGS = { people: "turns that people call genuine", human: "follow-ups that people wrote", labelled: "genuine turns of the project's labelled set" };
+
+function ceilingSentence() {
+  const found = Object.keys(CEILINGS).map((source) => headline.card.find((row) => row.source === source && row.measure === "sensitivity")).find(Boolean);
+  if (!found) return null;
+  const kappa = headline.card.find((row) => row.source === found.source && row.measure === "kappa");
+  const agreed = kappa ? ` Its kappa with the known labels is ${kappaText(kappa)}.` : "";
+  return `The judge accepts ${percent(found.estimate)} ${interval(found.lower, found.upper)} of ${CEILINGS[found.source]}.${agreed}`;
+}
+
+const kappaText = ({ estimate, lower, upper }) => `${estimate.toFixed(2)} [${lower?.toFixed(2)}, ${upper?.toFixed(2)}]`;
+const pointsAbove = ({ difference, lower, upper }) => `${signed(100 * difference, 1)} ${interval(lower, upper)} points`;
+
+function floorSentence(measured, temperature) {
+  const floors = chosen.dataset.length ? [] : headline.floors.filter((row) => row.temperature === temperature && measured.some(({ model }) => model === row.model));
+  if (!floors.length) return null;
+  const several = floors.length > 1;
+  const floor = (row) => `${percent(row.floor)} ${interval(row.floor_lower, row.floor_upper)}`;
+  const above = (row) => `${pointsAbove(row)}${several ? ` (${row.model})` : ""}`;
+  return `The judge calls ${range(floors, floor, (row) => row.floor)} of the same turns genuine after another item's answer, to which none can react. Read a rate against this floor; the difference is ${range(floors, above, (row) => row.difference)}.`;
+}
+
+function likelihoodSentence(measured) {
+  const rows = headline.identified.filter((row) => measured.some(({ model }) => model === row.model) && isChosen("dataset", row.dataset));
+  if (!rows.length) return null;
+  const text = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} (${row.model}, ${whole(row.n_scored)} in ${row.dataset}, by chance ${percent(row.chance, 0)})`;
+  return `Of the follow-ups that a dataset has, ${range(rows, text, (row) => row.estimate)} are likelier to the model after their own answer than after others.`;
+}
+
+function showSentence() {
+  const rated = modelsShown().filter((row) => row.rates.some((rate) => rate.estimate !== null));
+  const usual = rated.filter((row) => isUsual(row.model));
+  const measured = usual.length ? usual : rated;
+  at("bearings").replaceChildren();
+  if (!measured.length) {
+    at("sentence").textContent = headline.models.length ? "No chosen cell has a rate." : "The table of pooled rates is missing, so there is no headline rate; the explorer shows every cell.";
+    return;
+  }
+  const [temperature, rates] = ratesSentence(measured);
+  at("sentence").textContent = rates;
+  const told = [["Chance", floorSentence(measured, temperature)], ["Ceiling", ceilingSentence()], ["People", correctedSentence(temperature)], ["Without a judge", likelihoodSentence(measured)]];
+  at("bearings").append(...told.filter(([, text]) => text).flatMap(([name, text]) => [make("dt", null, name), make("dd", null, text)]));
+}

@@ -1,0 +1,85 @@
+"""Every figure of a made-up study, from its rates and from tables of a row or two."""
+
+from pathlib import Path
+
+import polars as pl
+
+from tests.figures.test_draw import accuracy, contrast, health, profile
+from tests.figures.test_judge_card import card
+from tests.figures.test_likelihood_and_followup import likelihood
+from tests.support.made_up_results import LABELS, save
+from userturn.figures.accuracy_and_followup import accuracy_and_followup
+from userturn.figures.confusion import confusion_figure
+from userturn.figures.failure_profiles import failure_profiles
+from userturn.figures.grid_overview import grid_overview
+from userturn.figures.judge_card import judge_card
+from userturn.figures.likelihood_and_followup import likelihood_and_followup
+from userturn.figures.perturbation_effects import perturbation_effects
+from userturn.figures.theme import save as write_chart
+from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
+from userturn.storage.key_columns import CELL_KEYS, TURN_KEYS
+from userturn.study.grid import Grid
+from userturn.tables.families import families_table
+
+PAIR = ("generic", "prompt_restate")  # labels by people and judge that the confusion shows
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100"></svg>'
+
+
+def write_labels(grid: Grid, cell: str, n: int, path: Path) -> None:
+    """Write labels of a person who calls the first turns of a cell `PAIR[0]`."""
+    turns = pl.read_parquet(grid.results / "cells" / cell / "user_turns.parquet").head(n)
+    said = {"round": "first", "annotator": "Ann", "id": "0", "label": PAIR[0], "notes": ""}
+    rows = turns.select(*TURN_KEYS, "key", *(pl.lit(v).alias(k) for k, v in said.items()))
+    rows = rows.with_columns(genuine=pl.lit(False))
+    save(rows.select(*ANNOTATIONS_SCHEMA), path)
+
+
+def draw_every_figure(grid: Grid, folder: Path) -> list[str]:
+    """Write the charts of all figures but `rates_by_temperature`, beside pictures of nothing."""
+    judge = grid.primary_judge
+    families = families_table({model: {} for model in grid.models}, {})
+    rates = pl.read_parquet(grid.results / "tables/rates.parquet").filter(pl.col("judge") == judge)
+
+    def in_grid(table: pl.DataFrame, *keys: str) -> pl.DataFrame:
+        return rates.select(keys).unique(maintain_order=True).join(table.drop(keys), how="cross")
+
+    counts = [(a, b, 3 if (a, b) == PAIR else 1) for a in LABELS for b in LABELS]
+    confusion = pl.DataFrame(
+        [("judge-human", "people", judge, a, b, n, n / 8) for a, b, n in counts],
+        orient="row",
+        schema=[
+            "comparison",
+            "first",
+            "second",
+            "label_first",
+            "label_second",
+            "n",
+            "share_of_first",
+        ],
+    )
+    of_card = card(("labelled", "all", 0.7)).with_columns(
+        lower=pl.lit(0.6), upper=pl.lit(0.8), n_scored=pl.lit(9), n_turns=pl.lit(9)
+    )
+    scores = in_grid(likelihood("open"), "model")
+    charts = {
+        "accuracy_and_followup": accuracy_and_followup(
+            rates, in_grid(accuracy("m"), "model", "dataset"), families, judge
+        ),
+        "perturbation_effects": perturbation_effects(
+            in_grid(contrast(0.04), "model", "dataset"), families, judge
+        ),
+        "failure_profiles": failure_profiles(in_grid(profile(), "model"), families, judge),
+        "grid_overview": grid_overview(
+            rates, in_grid(health(0.1, 0.1), *CELL_KEYS), families, judge
+        ),
+        "judge_card": judge_card(of_card, families, judge),
+        "likelihood_and_followup": likelihood_and_followup(
+            rates, rates.clear(), scores, families, judge
+        ),
+        "confusion": confusion_figure(confusion, LABELS),
+    }
+    folder.mkdir(exist_ok=True)
+    for name, chart in charts.items():
+        write_chart(chart, "made by a test", [f"{folder}/{name}.vl.json"])
+        (folder / f"{name}.svg").write_text(SVG)
+    return [f"{folder}/{name}.svg" for name in charts]
