@@ -5,7 +5,7 @@ RUN := env PATH="$(CURDIR)/.venv/bin:$$PATH"
 ENGINE := $(if $(filter Darwin,$(shell uname -s)),--config engine=transformers)  # no vLLM on a Mac
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-judge demo-posttrain test test-fast test-slurm check check-gpu
+.PHONY: help setup demo demo-judge demo-posttrain test test-fast test-slurm rehearsal check check-gpu
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,9 @@ test-fast: setup ## Run the tests that start no Snakemake, browser, server or SL
 
 test-slurm: setup ## Start a small SLURM cluster here (Debian, as root) and test on it.
 	$(RUN) pytest -m slurm tests/slurm
+
+rehearsal: setup ## Run the paper's grid on a SLURM started here, with an engine that answers at once; takes hours.
+	$(RUN) python -m tests.slurm.rehearsal $(WIDTH)
 
 check: setup ## Check formatting, rules and types.
 	$(RUN) ruff check

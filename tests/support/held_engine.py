@@ -1,4 +1,4 @@
-"""The engine transformers, held by a file: a test says how far a sweep comes, not its speed.
+"""An engine held by a file: a test says how far a sweep comes, not its speed.
 
 `hold_engines` makes a folder for PYTHONPATH. In every Python below it, a sweep stops after as many
 completions as the file `allowed` in its working folder says, and goes on when that file is gone.
@@ -17,10 +17,16 @@ ALLOWED = Path("allowed")
 AT_START = "from tests.support import held_engine\nheld_engine.install()\n"
 
 
-def hold_engines(folder: Path, root: Path) -> dict[str, str]:
-    """Write what Python runs at its start, and return the environment that makes it do so."""
+def hold_engines(folder: Path, root: Path, at_start: str = AT_START) -> dict[str, str]:
+    """Write what Python runs at its start, and return the environment that makes it do so.
+
+    Args:
+        folder: folder to make.
+        root: the project's.
+        at_start: what replaces the engine.
+    """
     folder.mkdir()
-    (folder / "sitecustomize.py").write_text(AT_START)
+    (folder / "sitecustomize.py").write_text(at_start)
     return {"PYTHONPATH": f"{folder}:{root}/src:{root}"}
 
 
@@ -38,10 +44,14 @@ def _n_allowed() -> float:
 
 def load(folder: Path, settings: Mapping[str, Any]) -> Engine:
     """Load the engine and return it, held."""
-    complete = load_transformers(folder, settings)
+    return held(load_transformers(folder, settings))
+
+
+def held(complete: Engine) -> Engine:
+    """Return an engine that stops where the file says."""
     n_done = 0
 
-    def held(requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion] | None]:
+    def pausing(requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion] | None]:
         nonlocal n_done
         for finished in complete(requests):
             yield finished
@@ -50,4 +60,4 @@ def load(folder: Path, settings: Mapping[str, Any]) -> Engine:
                 time.sleep(0.1)
                 yield None
 
-    return held
+    return pausing

@@ -40,6 +40,7 @@ RUN_ELSEWHERE = {
     "userturn compare results.zip anew/results": "tests/remake/test_remake.py, with the same study",
     "make test-slurm": "CI, in a smaller form",
     "make check-gpu": "needs a GPU; tests/models/test_gpu_check.py runs its parts on a CPU",
+    "make rehearsal": "takes hours, for the night",
     "make test-fast": "a part of make test",
     "userturn doctor": "tests/slurm/test_slurm.py",
     "snakemake --report report.zip": "with the configuration of the tests, here",
