@@ -17,6 +17,7 @@ KEPT: dict[str, Any] = {
     "identities": {"models": {}, "datasets": {}},
     "places": {"models": {"new": "old", "gone": "gone"}, "datasets": {"d": "d"}},
 }
+DESCRIPTION = {"identity": {"source": "folder:a"}, "forms": {"f": "folder:a"}}
 GRID: Any = SimpleNamespace(
     places=Places(models={"new": "old"}), models={"new": {}}, prepared_datasets={"d": {}}
 )
@@ -25,6 +26,8 @@ GRID: Any = SimpleNamespace(
 def found(results: Path, content: object) -> list[str]:
     path = results / "journal" / "aliases.json"
     path.parent.mkdir(exist_ok=True)
+    (results / "models").mkdir(exist_ok=True)
+    (results / "models" / "new.json").write_text(json.dumps(DESCRIPTION))
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     return [finding.found for finding in check_aliases(Files(results, {}), GRID)]
 
@@ -43,6 +46,7 @@ def test_aliases_of_a_study_have_no_finding_and_none_are_needed(tmp_path: Path) 
         (KEPT | {"places": None}, "not aliases (TypeError)"),
         (KEPT | {"places": {"models": {"new": "new"}, "datasets": {}}}, "new asked as new"),
         (KEPT | {"contents": {"a": "c"}}, "content known as c, which nothing else names"),
+        (KEPT | {"forms": {"f": "c"}}, "content known as c, which nothing else names"),
     ],
 )
 def test_damage_and_edits_are_found(tmp_path: Path, content: object, said: str) -> None:

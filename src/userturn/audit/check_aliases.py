@@ -9,7 +9,7 @@ from typing import Any
 
 from userturn.audit.findings import Finding
 from userturn.provenance.study_files import FAULTS, Files
-from userturn.study.aliases import NOTHING, STORED
+from userturn.study.aliases import NOTHING, STORED, read_object
 from userturn.study.grid import Grid
 
 PATH = "results/journal/aliases.json"
@@ -41,11 +41,11 @@ def _wrong(files: Files, grid: Grid, content: dict[str, Any]) -> str | None:
         for name, place in places.items():
             if kept.get(name, place) != place:
                 return f"{name} asked as {kept[name]}"
-    known = {*content["contents"], *content["forms"].values(), *_described(files)}
-    strange = sorted(set(content["contents"].values()) - known)
-    return f"content known as {strange[0]}, which nothing else names" if strange else None
-
-
-def _described(files: Files) -> Iterator[str]:
-    for path in sorted(files.results.glob(STORED["models"])):
-        yield from json.loads(path.read_bytes())["identity"].values()
+    contents, forms = content["contents"], content["forms"]
+    described = [read_object(path) for path in sorted(files.results.glob(STORED["models"]))]
+    of_models = {form: known for d in described for form, known in d.get("forms", {}).items()}
+    named = {known for d in described for known in d.get("identity", {}).values()}
+    named |= {*contents, *of_models.values()}
+    strange = {*contents.values()} - named - {*forms.values()}
+    strange |= {forms.get(form, known) for form, known in of_models.items()} - named
+    return f"content known as {min(strange)}, which nothing else names" if strange else None

@@ -16,7 +16,8 @@ from userturn.provenance.study_files import Files
 from userturn.storage.hashing import file_sha256, short_hash
 from userturn.workflow.artifacts import Identities
 
-KEPT = ("results/revisions/", "results/served/")  # what is written once and outlives its job
+# What is written once and outlives its job: pins, and notes of what a sweep has finished.
+KEPT = ("results/revisions/", "results/served/", "results/sweeps/")
 MARKERS = ("results/sweeps/", "results/judging/")  # each later job of a model rewrites them
 READ = (".parquet", ".json", ".jsonl")  # files that the pipeline and its readers would read
 DRAWN = ("/key.parquet", "/items.parquet")  # the files of a round that are kept where it was drawn

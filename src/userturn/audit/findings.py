@@ -45,7 +45,8 @@ def remake(path: str) -> str:
     if path.startswith("results/leases/"):
         return f"rm {quote(path)}"
     if path.startswith("results/sweeps/") and "/finished/" in path:
-        return f"rm {quote(path)} && {SNAKEMAKE}"  # the next sweep finds its requests finished
+        marker = path.replace("/finished/", "/", 1)  # its sweep writes the note, and asks nothing
+        return f"rm -f {quote(path)} && {SNAKEMAKE} --force {quote(marker)} && {SNAKEMAKE}"
     if path == "results/study.json":  # the configuration that the commands use
         return f"restore {path} from a copy, or run snakemake with the configuration of the study"
     return f"{SNAKEMAKE} --force {quote(_target(path))} && {SNAKEMAKE}"
