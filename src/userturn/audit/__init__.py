@@ -24,7 +24,7 @@ check_signature.py: was an archive signed by someone whom the auditor trusts?
 check_sources.py: do datasets and people's labels follow from their source files?
 check_tables.py: does every table follow from its inputs, and every printed form from it?
 check_verdicts.py: does every verdict, grade and count match its source?
-checks.py: what each check finds, and how many files it looked at.
+checks.py: what each check finds, and how many files of its kind there are.
 findings.py: one finding: artifact, expected, found, and how to fix it.
 pair.py: everything that a study has for one model and dataset, read once.
 rerun_judges.py: asks judges again about user turns that they have labelled.

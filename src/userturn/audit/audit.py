@@ -19,7 +19,7 @@ class Audit:
         digest: one hash of all artifacts and how they were made, equal for equal studies.
         records_digest: one hash of all records, with times, machines and journals.
         made: when and by which code the study was made, in words.
-        n_looked_at: by check, how many files it looked at, None where it was not made.
+        n_looked_at: by check, how many files of its kind there are, None where it was not made.
     """
 
     findings: list[Finding]

@@ -57,7 +57,7 @@ class _Line(NamedTuple):
 
 
 def _checklist(found: Audit) -> str:
-    """Return every check with the number of files that it looked at, and what it found."""
+    """Return every check with the number of files of its kind, and what it found."""
     counts = Counter(item.check for item in (*found.findings, *found.of_another_version))
     lines = []
     for name, check in CHECKS.items():

@@ -1,4 +1,4 @@
-"""Every check of an audit: what it finds, and how many files it looked at."""
+"""Every check of an audit: what it finds, and how many files of its kind there are."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from userturn.audit.check_reruns import Samples
-from userturn.provenance.study_files import Files
+from userturn.provenance.study_files import OF_A_RUN, Files
 
 
 class Check(NamedTuple):
@@ -126,9 +126,10 @@ CHECKS = {
 
 
 def looked_at(files: Files) -> dict[str, int | None]:
-    """Return how many artifacts each check looked at, None where it needs what is not there."""
+    """Return how many files of its kind each check has, None where it needs what is not there."""
     paths = [path.removeprefix("results/") for path in files.recorded]
     counts = {name: _count(check, paths) for name, check in CHECKS.items()}
+    counts["markers"] = sum(1 for path in files.makers if path.startswith(OF_A_RUN))
     if files.has_journals:
         counts["journals"] = sum(1 for _ in (files.results / "journal").rglob("*.jsonl"))
     return counts | {"left out": len(files.left_out), "records": len(files.records)}
