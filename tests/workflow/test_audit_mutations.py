@@ -11,12 +11,14 @@ import pytest
 
 from tests.support.forgery import forge
 from tests.support.mutations import mutated_bytes, mutated_values
+from userturn.audit.check_pictures import check_pictures
+from userturn.audit.findings import Note
 from userturn.audit.run import audit
 
 pytestmark = pytest.mark.slow
 
 N_MUTATIONS = 8  # of each kind
-# docs/audit.md: by hash alone, or by the digest of records
+# docs/audit.md: by the command alone, by hash alone, or by the digest of records
 NOT_MADE_AGAIN = re.compile(r"\.(svg|png)$|^models/tiny.json$|^provenance/")
 
 
@@ -55,3 +57,15 @@ def test_edit_of_a_page_is_found_with_all_hashes_corrected(study: Path, page: st
     forge(study / "results", page, everywhere=True)
     found = [(finding.check, finding.artifact) for finding in audit(study / "results").findings]
     assert found == [("pages", f"results/{page}")]
+
+
+def test_edited_picture_is_found_and_other_fonts_are_not_accused(study: Path) -> None:
+    pictures = sorted((study / "results" / "figures").glob("*.svg"))
+    edited, *others = pictures
+    edited.write_text(edited.read_text("utf-8").replace("</svg>", " </svg>"), "utf-8")
+    (found,) = check_pictures(study / "results", frozenset())
+    assert (found.check, found.artifact) == ("figures", f"results/figures/{edited.name}")
+    for path in others:
+        path.write_text(path.read_text("utf-8") + " ", "utf-8")
+    (noted,) = check_pictures(study / "results", frozenset())
+    assert isinstance(noted, Note)
