@@ -52,7 +52,7 @@ def test_way_that_cannot_be_loaded_leaves_a_reason(tmp_path: Path) -> None:
 @pytest.mark.skipif(importlib.util.find_spec("vllm") is None, reason="vLLM is not installed")
 def test_both_loops_write_the_same_in_batches_and_alone(tmp_path: Path) -> None:
     """On this CPU every request runs by itself, so that the counts are whole."""
-    folder = write_tiny_model(tmp_path / "tiny")
+    folder = write_tiny_model(tmp_path / "tiny", width=64)
     settings = {"dtype": "float32", "max_model_len": 1024, "exact": True}
     chosen = [Way("bare", folder, settings, True), Way("exact", folder, settings)]
     found = list(outcomes(chosen, Size(4, 8, 2)))

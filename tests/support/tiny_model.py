@@ -10,8 +10,11 @@ CHATML = (
 CORPUS = ["How many apples are left?", "The answer is 12.", "What would you do next, and why?"] * 20
 
 
-def write_tiny_model(folder: Path, seed: int = 0) -> Path:
-    """Write a two-layer Llama with a small byte-level tokenizer and the ChatML template."""
+def write_tiny_model(folder: Path, seed: int = 0, width: int = 32) -> Path:
+    """Write a two-layer Llama with a small byte-level tokenizer and the ChatML template.
+
+    vLLM's attention on a CPU takes no heads below 32, which are a `width` of 64 here.
+    """
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -32,7 +35,7 @@ def write_tiny_model(folder: Path, seed: int = 0) -> Path:
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=len(tokenizer),
-        hidden_size=32,
+        hidden_size=width,
         intermediate_size=64,
         num_hidden_layers=2,
         num_attention_heads=2,

@@ -32,6 +32,7 @@ RUN_ELSEWHERE = {
     "userturn export results --inspect logs": "tests/export/test_inspect_logs.py",
     "userturn export results --datasets rows": "tests/export/test_dataset_folder.py",
     "userturn new my-study": "test_new_study.py",
+    "userturn new": "with a name, there",
     "snakemake --cores 2": "test_new_study.py",
     "snakemake --snakefile my-study/Snakefile --directory my-study --cores 2": "test_new_study.py",
     "userturn remake": "with names, below",

@@ -6,7 +6,7 @@ caching and chunked prefill have work.
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ TODAY = "2026-04-02"
 N_REPEATED = 8  # times that the example begins each prompt: some 500 tokens
 OWN_PROCESS = "VLLM_ENABLE_V1_MULTIPROCESSING"
 Texts = list[tuple[int, ...]]
+Writer = Callable[[Any, Sequence[Request]], Texts]
 
 
 class Size(NamedTuple):
@@ -90,7 +91,15 @@ def run(way: Way, size: Size) -> Outcome:
     """Load the model in one way and write all requests, together and then some alone."""
     requests, began = requests_of(way.folder, size), time.monotonic()
     llm = _bare(way) if way.is_bare else start_vllm(way.folder, way.settings)
-    write = _write_bare if way.is_bare else _write
+    try:
+        return _write_all(llm, _write_bare if way.is_bare else _write, requests, size, began)
+    finally:  # vLLM's own processes outlive the model, and this process would wait for them
+        llm.llm_engine.engine_core.shutdown()
+
+
+def _write_all(
+    llm: Any, write: Writer, requests: Sequence[Request], size: Size, began: float
+) -> Outcome:
     write(llm, requests[:1])  # some of vLLM is compiled at the first request
     loaded = time.monotonic()
     texts = write(llm, requests)
