@@ -21,6 +21,7 @@ SOLVED = "def f(x):\n    return x\n"
         f"One:\n```\ndef f(x): return 0\n```\nBetter:\n```py\n{SOLVED}```\nUse:\n```\nf(1)\n```",
         f"~~~\n{SOLVED}~~~",
         f"````python\n{SOLVED}````",
+        "1. Do this:\n\n   ```python\n   def f(x):\n       return x\n   ```\n2. Use it.",
         f"Cut off:\n```python\n{SOLVED}",
         SOLVED,
     ],

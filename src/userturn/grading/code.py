@@ -8,7 +8,8 @@ from userturn.grading.grade import Case, Grade
 from userturn.sandbox.run import run_program
 
 BLOCK = re.compile(
-    r"^[ \t]*(?P<fence>```+|~~~+)[^\n]*\n(?P<code>.*?)(?:^[ \t]*(?P=fence)[ \t]*$|\Z)",
+    r"^(?P<indentation>[ \t]*)(?P<fence>```+|~~~+)[^\n]*\n"
+    r"(?P<code>.*?)(?:^[ \t]*(?P=fence)[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
 
@@ -17,9 +18,13 @@ def code_of(answer: str, function: str | None) -> str:
     """Return the program in an answer: the last fenced block that defines the function.
 
     Without such a block it is the last one; without any, the whole answer. A last block that was
-    cut off counts. `function` is None where any function will do.
+    cut off counts. A block in a list is moved left by the indentation of its fence. `function` is
+    None where any function will do.
     """
-    blocks = [found["code"] for found in BLOCK.finditer(answer)]
+    blocks = [
+        re.sub(rf"^{found['indentation']}", "", found["code"], flags=re.MULTILINE)
+        for found in BLOCK.finditer(answer)
+    ]
     name = re.escape(function) if function else r"\w+"
     defines = re.compile(rf"\bdef\s+{name}\b")
     return next((b for b in reversed(blocks) if defines.search(b)), (blocks or [answer])[-1])

@@ -1,7 +1,8 @@
 """What runs in the sandbox: a program, then its tests, within limits that neither can raise.
 
 A bare Python runs this file, so it imports the standard library alone. It reads a job as JSON,
-writes READY, and then one word: the job's token if the tests ended, else the kind of exception.
+writes READY to its errors, where no program can reach it, and then one word to its output: the
+job's token if the tests ended, else the kind of exception.
 """
 
 import json
@@ -56,8 +57,8 @@ def main(
 ) -> None:
     """Do the job on standard input; `write` and `leave` are bound before a program runs."""
     job = json.load(sys.stdin)
+    write(2, READY.encode())
     channel = only_channel()
-    write(channel, f"{READY} ".encode())
     leave_root()
     limit(job["limits"])
     write(channel, ending(job["program"], job["tests"], job["token"]).encode())
