@@ -37,6 +37,23 @@ rule draw_likelihood:
         "../scripts/draw_likelihood.py"
 
 
+rule draw_turns:
+    """Draw rates after each user turn of conversations."""
+    input:
+        **study.figures.inputs_of("draw_turns"),
+    output:
+        **{figure: figure_files(figure) for figure in figures_of("draw_turns")},
+    log:
+        "logs/draw_turns.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.figures.identity_of("draw_turns"),
+    script:
+        "../scripts/draw_turns.py"
+
+
 rule draw_confusion:
     """Draw the labels of each judge against the labels of people."""
     input:

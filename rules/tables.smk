@@ -87,6 +87,23 @@ rule tabulate_likelihood:
         "../scripts/tabulate_likelihood.py"
 
 
+rule tabulate_turns:
+    """Make the table of rates after each user turn of conversations."""
+    input:
+        **study.tables.inputs_of("tabulate_turns"),
+    output:
+        **table_files("tabulate_turns"),
+    log:
+        "logs/tabulate_turns.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.tables.identity_of("tabulate_turns"),
+    script:
+        "../scripts/tabulate_turns.py"
+
+
 rule tabulate_controls:
     """Count how many human turns each judge calls genuine and how many failures it catches."""
     input:

@@ -12,6 +12,7 @@ from userturn.figures.failure_profiles import failure_profiles
 from userturn.figures.grid_overview import grid_overview
 from userturn.figures.perturbation_effects import perturbation_effects
 from userturn.figures.rates_by_temperature import rates_by_temperature
+from userturn.figures.rates_by_turn import rates_by_turn
 from userturn.figures.theme import COLOURS, renumbered, save
 from userturn.tables.families import families_table
 
@@ -274,3 +275,15 @@ def test_figure_holds_as_many_rows_as_the_shipped_grid_has() -> None:
         [profile(), profile().drop("dataset").join(others, how="cross")], how="diagonal"
     )
     assert len(drawn(failure_profiles(table, FAMILIES, "h"))) == 5940
+
+
+def test_rates_by_turn_draw_each_turn_with_its_interval() -> None:
+    table = pl.concat(
+        [rates((0.0, "none", 0.4 / turn)).with_columns(turn=pl.lit(turn)) for turn in (1, 2)]
+    )
+    chart = rates_by_turn(table, FAMILIES, "heuristic").to_dict()
+    rows = next(iter(chart["datasets"].values()))
+    shown = [(row["turn"], row["estimate"], row["lower"], row["upper"]) for row in rows]
+    assert shown == [(1, 0.4, 0.2, 0.7), (2, 0.2, 0.1, 0.6)]
+    bars = chart["spec"]["layer"][1]["encoding"]
+    assert (bars["y"]["field"], bars["y2"]["field"]) == ("lower", "upper")

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from userturn.workflow.registry import IDENTITIES, TABLES
-from userturn.workflow.tables import INPUTS, TableGrid
+from userturn.workflow.table_inputs import INPUTS
+from userturn.workflow.tables import TableGrid
 
 
 def tables_of(trained: list[str]) -> TableGrid:
@@ -15,6 +16,7 @@ def tables_of(trained: list[str]) -> TableGrid:
     stages: dict[str, Any] = dict.fromkeys(signature(TableGrid).parameters)
     tables = TableGrid(**stages | {"training": SimpleNamespace(models=trained)})
     tables.likelihood = SimpleNamespace(scores=["a file"])  # type: ignore[assignment]
+    tables.by_turn = SimpleNamespace(cells=["a cell"])  # type: ignore[assignment]
     return tables
 
 

@@ -122,6 +122,25 @@ def _check_files(config: Config) -> None:
             raise ConfigError(f"{where}: the file '{template}' does not exist; correct the path")
 
 
+def _check_turns(config: Config) -> None:
+    """Check that entries with `turns` ask for nothing that belongs to one of the turns alone."""
+    for name, dataset in prepared_datasets(config).items():
+        if "turns" not in dataset:
+            continue
+        fields = dataset["fields"]
+        faults = {
+            "needs `fields.messages` or `fields.tree`: a prompt has one turn": "prompt" in fields,
+            "goes with `verifier: none` only: a reference grades one turn of a conversation": (
+                dataset["verifier"] != "none"
+            ),
+            "takes the place of `condition`: leave that out": "condition" in dataset,
+        }
+        for fault, is_there in faults.items():
+            if is_there:
+                found = f"datasets.{name}.turns: found {dataset['turns']!r}"
+                raise ConfigError(f"{found}, which {fault}")
+
+
 def _check_nodes(config: Config) -> None:
     """Check that GPUs spread evenly: each node gets the same part of every layer."""
     models = {
@@ -149,4 +168,5 @@ def check(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
     _check_controls(config)
     _check_likelihood(config)
     _check_files(config)
+    _check_turns(config)
     _check_nodes(config)

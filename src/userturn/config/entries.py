@@ -52,6 +52,7 @@ class DatasetEntry(TypedDict):
     language: NotRequired[str]
     limit: NotRequired[int]
     seed: NotRequired[int]
+    turns: NotRequired[str | list[int]]
     condition: NotRequired[str]
     instruction: NotRequired[str]
     private: NotRequired[bool]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from userturn.datasets.turns import conversation_of
 from userturn.stats.rng import generator
 from userturn.storage.key_columns import TURN_COLUMNS, TURN_KEYS
 from userturn.storage.parquet import Schema, write_table
@@ -29,20 +30,25 @@ READ = [name for name in SWAPPED_TURNS_SCHEMA if name != "answer_from"]
 def donors(answers: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
     """Return the item whose answer each item is given: the next in the order with another answer.
 
+    Items of the same conversation are passed over, since a turn may fit their answers, too.
+
     Args:
         answers: answers by item, of the items that have one.
         order: all items; those without an answer neither give nor get one.
 
     Returns:
-        The donor by item; empty if all answers are equal.
+        The donor by item; an item is left out if all other conversations have its answer.
     """
     answered = [item for item in order if item in answers]
     if len(set(answers.values())) < 2:
         return {}
+    of = {item: conversation_of(item) for item in answered}
     found = {}
     for place, item in enumerate(answered):
         others = answered[place + 1 :] + answered[:place]
-        found[item] = next(other for other in others if answers[other] != answers[item])
+        unlike = (o for o in others if answers[o] != answers[item] and of[o] != of[item])
+        if (other := next(unlike, None)) is not None:
+            found[item] = other
     return found
 
 

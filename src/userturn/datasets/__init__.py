@@ -4,4 +4,5 @@ fetch.py: gets a dataset's file, local or at a pinned revision of the hub.
 items.py: turns rows into items, with the data that their verifier needs.
 messages.py: conversations as lists of role and content.
 prepare.py: writes a dataset as items: language filter, subsample, condition.
+turns.py: items after each user turn of a conversation, and which items belong together.
 """

@@ -26,7 +26,16 @@ PACKED = {  # how files begin that have to be unpacked first
 BATCH = 1000  # rows of a Parquet file in memory at once
 
 # The keys of a dataset's entry that affect its items, besides the content of its file.
-SHAPES_ITEMS = ("fields", "language", "limit", "seed", "condition", "instruction", "judge")
+SHAPES_ITEMS = (
+    "fields",
+    "turns",
+    "language",
+    "limit",
+    "seed",
+    "condition",
+    "instruction",
+    "judge",
+)
 
 Row = dict[str, Any]
 

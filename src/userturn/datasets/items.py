@@ -16,6 +16,7 @@ from userturn.datasets.messages import (
     split_reference,
     unpacked,
 )
+from userturn.datasets.turns import PARTS, parts_of, parts_of_tree, wanted_parts
 from userturn.errors import UserError
 from userturn.storage.hashing import canonical_json, fingerprint
 
@@ -90,9 +91,15 @@ def _replies(node: Row, path: list[Message], where: str) -> Iterator[Row]:
         yield from _replies(unpacked(reply), path + here, where)
 
 
-def _items_of_tree(row: Row, fields: Mapping[str, Any], where: str) -> Iterator[Row]:
+def _items_of_tree(row: Row, settings: Mapping[str, Any], where: str) -> Iterator[Row]:
+    fields = settings["fields"]
     try:
-        yield from _replies(unpacked(column(row, fields["tree"], where)), [], where)
+        root = unpacked(column(row, fields["tree"], where))
+        if "turns" in settings:
+            parts = wanted_parts(parts_of_tree(root, [], where), settings["turns"], where)
+            yield _item([], item=root["message_id"]) | {PARTS: parts}
+        else:
+            yield from _replies(root, [], where)
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"{where}: found no tree of messages with role, text, message_id and "
@@ -139,6 +146,8 @@ def _item_of_row(row: Row, fields: Mapping[str, Any], where: str) -> Row:
 def items_of_row(row: Row, settings: Mapping[str, Any], where: str) -> list[Row]:
     """Return the items of one row: one, those of a tree, or none if the condition finds no turn.
 
+    With `turns` it is the whole conversation, with its `PARTS` (`turns.items_by_turn`).
+
     In the condition `gold_context` an item ends before the dataset's own first answer, and that
     answer and the human turn after it are the reference. Otherwise the whole conversation is the
     context of the model's own answer.
@@ -148,9 +157,14 @@ def items_of_row(row: Row, settings: Mapping[str, Any], where: str) -> list[Row]
     """
     fields = settings["fields"]
     if "tree" in fields:
-        items = list(_items_of_tree(row, fields, where))
+        items = list(_items_of_tree(row, settings, where))
     else:
         items = [_item_of_row(row, fields, where)]
+    if "turns" in settings:
+        for item in items:
+            if PARTS not in item:
+                item[PARTS] = wanted_parts(parts_of(item["messages"]), settings["turns"], where)
+        return items
     if settings.get("condition") == "gold_context":
         items = [item for item in items if item["reference_context"]]
         items = [item | {"messages": item["reference_context"][:-1]} for item in items]
@@ -161,7 +175,7 @@ def items_of_row(row: Row, settings: Mapping[str, Any], where: str) -> list[Row]
 
 def _content_id(item: Row, where: str) -> str:
     try:
-        return fingerprint(item)[:ID_LENGTH]
+        return fingerprint({key: item[key] for key in item if key != PARTS})[:ID_LENGTH]
     except UnicodeEncodeError as error:
         raise UserError(
             f"{where}: found half a character (a lone surrogate); correct that row"

@@ -4,11 +4,13 @@ Prepared tables have one row per item, sorted by id: `item` (id), `messages` (li
 content), `reference_answer`, `verifier_arguments` (JSON), `reference_context` (messages up to the
 dataset's own first answer) and `reference_user_turn` (the human reply to it), null if there is
 none. The last two are only for controls and likelihood; judges of model turns never see them.
+Where an entry has `turns`, there are also `conversation` and `turn`, the number of the user turn
+that the item ends in.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import polars as pl
 
 from userturn.datasets.fetch import Row, fetch, read_rows
 from userturn.datasets.items import identified, items_of_row
+from userturn.datasets.turns import TURN_COLUMNS, items_by_turn
 from userturn.errors import UserError
 from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import SLICE, Schema, slices, write_parts
@@ -64,14 +67,20 @@ def select(items: Iterable[Row], settings: Mapping[str, Any]) -> list[Row]:
     """Return the items of the configured language and subsample, sorted by id.
 
     The subsample is the `limit` items that rank first by the hash of seed and id, so that rows
-    added to the file replace few of its items, and reordered rows none.
+    added to the file replace few of its items, and reordered rows none. With `turns` it is `limit`
+    conversations, each with all its items.
     """
+
+    def conversation(item: Row) -> str:
+        return str(item.get("conversation", item["item"]))
+
     chosen: Iterable[Row] = items
     if "limit" in settings:
-        chosen = sorted(items, key=lambda item: rank(settings["seed"], item["item"]))
+        chosen = sorted(items, key=lambda item: rank(settings["seed"], conversation(item)))
     if "language" in settings:
         chosen = (item for item in chosen if language(user_text(item)) == settings["language"])
-    return sorted(islice(chosen, settings.get("limit")), key=lambda item: item["item"])
+    together = islice(groupby(chosen, key=conversation), settings.get("limit"))
+    return sorted((item for _, group in together for item in group), key=lambda item: item["item"])
 
 
 def read_dataset(path: Path, settings: Mapping[str, Any]) -> list[Row]:
@@ -91,6 +100,8 @@ def read_dataset(path: Path, settings: Mapping[str, Any]) -> list[Row]:
                 yield where, item
 
     items = list(identified(placed()))
+    if "turns" in settings:
+        items = list(items_by_turn(items))
     if n_rows != settings.get("rows", n_rows):
         raise UserError(
             f"'{path}': found {n_rows} rows, expected {settings['rows']}; download the pinned file "
@@ -122,7 +133,7 @@ def items_table(settings: Mapping[str, Any], file: Path) -> pl.DataFrame:
     items = read_dataset(file, settings)
     if "instruction" in settings:
         items = [_with_instruction(item, settings["instruction"]) for item in items]
-    return pl.DataFrame(items, schema=SCHEMA)
+    return pl.DataFrame(items, schema=SCHEMA | (TURN_COLUMNS if "turns" in settings else {}))
 
 
 def prepare_dataset(settings: Mapping[str, Any], identity: str, path_to_items: str | Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from userturn.datasets.prepare import Item, read_items
+from userturn.datasets.turns import conversation_of
 from userturn.storage.hashing import fingerprint
 
 WHOLE = "1of1"  # the shard of a model that is not split
@@ -28,12 +29,17 @@ def is_in_shard(item: str, shard: str) -> bool:
 def next_in_hash_order(items: Iterable[str]) -> dict[str, str]:
     """Return for each item the one with the next hash, the first for the last.
 
-    Shards are intervals of the hash, so the next item is nearly always in the same shard. A single
-    item has no next one.
+    Shards are intervals of the hash, so the next item is nearly always in the same shard. Items of
+    the same conversation are passed over. A single item or conversation has no next one.
     """
     ordered = sorted(items, key=fingerprint)
-    following = [*ordered[1:], *ordered[:1]]
-    return {item: other for item, other in zip(ordered, following, strict=True) if item != other}
+    of, n = [conversation_of(item) for item in ordered], len(ordered)
+    found = {}
+    for i, item in enumerate(ordered):
+        others = (ordered[j % n] for j in range(i + 1, i + n) if of[j % n] != of[i])
+        if (other := next(others, None)) is not None:
+            found[item] = other
+    return found
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ reference.py: writes results/README.md from the registry, the schemas and data/c
 report_layout.py: how a table declares its rows and columns in the report.
 temperature_response.py: lowest against highest temperature, and where a rise is detected.
 training_overlap.py: items that occur in training data, exactly or nearly.
-turn_clusters.py: rates of turns that belong to one item or conversation.
+turn_clusters.py: rates and changes of turns that belong to one item or conversation.
 unscored_bounds.py: bounds on a contrast, whatever the missing verdicts would be.
 variance_components.py: how much verdicts vary by model, item, sample and judge.
 """

@@ -12,7 +12,7 @@ from userturn.tables.report_layout import (
     column,
     texts,
 )
-from userturn.workflow.tables import COMPARED_WITH_PAPER
+from userturn.workflow.table_inputs import COMPARED_WITH_PAPER
 
 SCHEMA: Schema = dict.fromkeys(
     ["quantity", "published", "source", "this_study", "outcome", "criterion", "note", "judge"],

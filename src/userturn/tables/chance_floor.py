@@ -8,14 +8,16 @@ from typing import Any
 
 import polars as pl
 
+from userturn.datasets.turns import conversations
 from userturn.judges.judge_cell import scan_verdicts
 from userturn.stats.clustered import mean_share
-from userturn.stats.paired import Shares, paired_difference
+from userturn.stats.paired import paired_difference
 from userturn.storage.key_columns import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.tables.make_tables import Material
 from userturn.tables.report_layout import INTERVAL, TEMPERATURE, Shown, column, texts
+from userturn.tables.turn_clusters import paired_shares
 
 SCHEMA: Schema = {
     **JUDGED_CELL_COLUMNS,
@@ -70,13 +72,19 @@ def chance_floor(judged_twice: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFram
 def measure(turns: pl.DataFrame) -> dict[str, Any]:
     """Return rate, floor and their difference over the turns that have both verdicts."""
     scored = turns.drop_nulls(["genuine", "after_another"])
-    of_item = scored.group_by("source", "item").agg(
+    of_item = scored.group_by("source", conversations()).agg(
         n=pl.len(), own=pl.col("genuine").sum(), other=pl.col("after_another").sum()
     )
     counts = {"n_items": of_item.height, "n_turns": turns.height, "n_scored": scored.height}
     if scored.is_empty():
         return {**counts, "reason": NOT_SCORED if turns.height else NO_OTHER_ANSWER}
-    shares = _shares(of_item)
+    pairs = of_item.select(
+        before=pl.col("other") / pl.col("n"),
+        after=pl.col("own") / pl.col("n"),
+        n_before="n",
+        n_after="n",
+    )
+    shares = paired_shares(pairs)
     floor = mean_share(shares.before, shares.n_items, shares.turns_before)
     rate = mean_share(shares.after, shares.n_items, shares.turns_after)
     difference = paired_difference(shares)
@@ -91,17 +99,6 @@ def measure(turns: pl.DataFrame) -> dict[str, Any]:
         "upper": difference.upper,
         "reason": None,
     }
-
-
-def _shares(of_item: pl.DataFrame) -> Shares:
-    """Return the items' shares after another answer and after their own; each item counts once."""
-    shares = of_item.select(own=pl.col("own") / pl.col("n"), other=pl.col("other") / pl.col("n"))
-    counts = shares.group_by("other", "own").agg(n_items=pl.len()).sort(pl.all())
-    before, after, n_items = (
-        counts[name].cast(pl.Float64).to_numpy() for name in ("other", "own", "n_items")
-    )
-    turns = float(of_item["n"].sum()) / of_item.height
-    return Shares(before, after, n_items, turns, turns)
 
 
 REPORTED = Shown(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from userturn.datasets.turns import conversations
 from userturn.endpoints.http_errors import REFUSED
 from userturn.stats.proportions import wilson
 from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_COLUMNS
@@ -65,8 +66,8 @@ def rate(n_genuine: int, n_scored: int, n_turns: int) -> dict[str, Any]:
 
 
 def clustered_limits(verdicts: pl.DataFrame) -> dict[str, Any]:
-    """Return the interval of a cell whose items have several samples."""
-    interval, method = rate_over(verdicts, ["item"])
+    """Return the interval of a cell whose items or conversations have several turns."""
+    interval, method = rate_over(verdicts.with_columns(conversations()), ["item"])
     seen = interval.estimate is not None
     limits = {"lower": interval.lower, "upper": interval.upper}
     return {**limits, "interval": method if seen else None}
@@ -75,14 +76,15 @@ def clustered_limits(verdicts: pl.DataFrame) -> dict[str, Any]:
 def summarise_judge(turns: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]:
     """Return the counts and the rate of one cell by one judge."""
     refused = verdicts["unscored_reason"].cast(pl.String).str.contains(REFUSED, literal=True)
-    several = verdicts.height and turns["item"].n_unique() < turns.height
+    n_clusters = turns.select(conversations().n_unique()).item()
+    several = verdicts.height and n_clusters < turns.height
     outcomes = dict(turns.group_by("outcome").len().iter_rows())
     n_scored = verdicts["genuine"].count()
     n_genuine = int(verdicts["genuine"].sum())
     return {
         **turns.select(CELL_KEYS).row(0, named=True),
         "judge": verdicts["judge"][0],
-        "n_items": turns["item"].n_unique(),
+        "n_items": n_clusters,
         "n_turns": turns.height,
         **{f"n_{outcome}": outcomes.get(outcome, 0) for outcome in ("ok", "empty", "error")},
         "n_truncated": turns.filter(pl.col("finish_reason") == "length").height,

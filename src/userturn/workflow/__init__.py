@@ -21,7 +21,9 @@ snakemake_lock.py: removes Snakemake's lock if the process that held it is gone.
 startup.py: how a run begins: lock, configuration, study.
 new_study.py: `userturn new`: a folder of its own for a study.
 study.py: the object that rules ask, with one part for each rules file.
+table_inputs.py: what the tables of each rule are made from.
 tables.py: for rules/tables.smk.
 training.py: for rules/training.smk.
+turns.py: the cells of datasets with several turns of a conversation.
 wildcards.py: unpacks the wildcards of a job.
 """

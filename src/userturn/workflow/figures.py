@@ -3,7 +3,8 @@
 from operator import attrgetter
 
 from userturn.workflow.registry import FIGURES, figures_of
-from userturn.workflow.tables import Inputs, TableGrid, files_of_tables
+from userturn.workflow.table_inputs import Inputs, files_of_tables
+from userturn.workflow.tables import TableGrid
 
 
 class FigureGrid:

@@ -17,12 +17,14 @@ IDENTITIES = {
     "tabulate_controls": "controls.identity",
     "measure_chance_floor": "chance_floor.identity",
     "measure_judges": "card_identity",
+    "tabulate_turns": "by_turn.identity",
     "tabulate_costs": "judges.identity",
     "tabulate_likelihood": "likelihood.identity",
     "compare_with_people": "humans.identity",
     "measure_training_overlap": "training.overlap_identity",
     "compare_with_paper": "shown_identity",
     "draw_figures": "shown_identity",
+    "draw_turns": "shown_turns_identity",
     "draw_likelihood": "shown_likelihood_identity",
     "draw_confusion": "humans.identity",
 }
@@ -68,6 +70,7 @@ TABLES = {
     "likelihood_contrasts": Table("tabulate_likelihood", needs="likelihood.scores"),
     "contingency": Table("tabulate_likelihood", needs="likelihood.scores"),
     "gain_auc": Table("tabulate_likelihood", needs="likelihood.scores"),
+    "rates_by_turn": Table("tabulate_turns", needs="by_turn.cells"),
     "controls": Table("tabulate_controls"),
     "chance_floor": Table("measure_chance_floor"),
     "judges": Table("tabulate_costs"),
@@ -90,6 +93,7 @@ FIGURES = {
     "failure_profiles": Figure("draw_figures", ("failure_profiles",)),
     "grid_overview": Figure("draw_figures", ("rates", "health")),
     "judge_card": Figure("draw_figures", ("judge_card",)),
+    "rates_by_turn": Figure("draw_turns", ("rates_by_turn",), needs="by_turn.cells"),
     "likelihood_and_followup": Figure(
         "draw_likelihood", ("rates", "pooled_rates", "likelihood"), needs="likelihood.scores"
     ),

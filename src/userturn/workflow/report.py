@@ -4,7 +4,8 @@ from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.workflow.data import DataGrid
 from userturn.workflow.figures import FigureGrid
-from userturn.workflow.tables import Inputs, TableGrid
+from userturn.workflow.table_inputs import Inputs
+from userturn.workflow.tables import TableGrid
 
 REPORT_VERSION = 2
 

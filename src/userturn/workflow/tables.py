@@ -1,6 +1,5 @@
-"""Inputs and params of rules/tables.smk: what tables are made from, and their identities."""
+"""Inputs and params of rules/tables.smk: the files that tables are made from, and identities."""
 
-from collections.abc import Callable
 from operator import attrgetter
 
 from userturn.config.families import baselines, families
@@ -8,7 +7,6 @@ from userturn.prompts.perturbations import controls_of
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, files_of
 from userturn.study.grid import Grid
-from userturn.study.inputs import RUBRIC
 from userturn.workflow.chance_floor import ChanceFloorGrid
 from userturn.workflow.controls import ControlGrid
 from userturn.workflow.humans import HumanGrid
@@ -16,22 +14,14 @@ from userturn.workflow.judges import JudgeGrid
 from userturn.workflow.labelled import LabelledGrid
 from userturn.workflow.likelihood import LikelihoodGrid
 from userturn.workflow.registry import IDENTITIES, TABLES
+from userturn.workflow.table_inputs import INPUTS, Inputs
 from userturn.workflow.training import TrainingGrid
+from userturn.workflow.turns import TurnGrid
 
 SUMMARY_VERSION = 3
 COUNTS_VERSION = 2  # of rates, accuracy, health
 ANALYSIS_VERSION = 4
 JUDGE_CARD_VERSION = 3
-COMPARED_WITH_PAPER = (
-    "rates",
-    "accuracy",
-    "families",
-    "pooled_rates",
-    "failure_profiles",
-    "contrasts",
-    "post_training",
-)
-Inputs = dict[str, list[str]]  # files of each input, by the name that scripts and audit use
 
 
 class TableGrid:
@@ -48,14 +38,15 @@ class TableGrid:
         training: TrainingGrid,
     ) -> None:
         """Take the grid of a checked configuration, and the stages that tables read from."""
-        self.grid = grid
-        self.controls = controls
-        self.chance_floor = chance_floor
-        self.labelled = labelled
-        self.judges = judges
-        self.humans = humans
-        self.training = training
-        self.likelihood = LikelihoodGrid(grid, humans)
+        self.grid: Grid = grid
+        self.controls: ControlGrid = controls
+        self.chance_floor: ChanceFloorGrid = chance_floor
+        self.labelled: LabelledGrid = labelled
+        self.judges: JudgeGrid = judges
+        self.humans: HumanGrid = humans
+        self.training: TrainingGrid = training
+        self.likelihood: LikelihoodGrid = LikelihoodGrid(grid, humans)
+        self.by_turn: TurnGrid = TurnGrid(grid)
 
     @property
     def names(self) -> list[str]:
@@ -169,82 +160,11 @@ class TableGrid:
         return fingerprint([self.analysis_identity, self.grid.primary_judge])
 
     @property
+    def shown_turns_identity(self) -> str:
+        """The identity of the figure of rates after each turn of conversations."""
+        return fingerprint([self.shown_identity, self.by_turn.identity])
+
+    @property
     def shown_likelihood_identity(self) -> str:
         """The identity of the figure of likelihood beside the primary judge's rates."""
         return fingerprint([self.shown_identity, self.likelihood.identity])
-
-
-def files_of_tables(*names: str) -> Inputs:
-    """Return the Parquet file of each table."""
-    return {name: [f"results/tables/{name}.parquet"] for name in names}
-
-
-def _of_cells(tables: TableGrid) -> Inputs:
-    return {
-        "verdicts": tables.verdicts,
-        "grades": tables.grades,
-        **files_of_tables("judge_card"),
-    }
-
-
-def _of_people(tables: TableGrid) -> Inputs:
-    return {
-        "user_turns": tables.user_turns,
-        "verdicts": tables.verdicts,
-        "annotations": tables.humans.annotations,
-        "round_keys": tables.humans.keys,
-        "blind": tables.humans.items,
-        "rubric": [RUBRIC],
-    }
-
-
-def _of_controls(tables: TableGrid) -> Inputs:
-    human = [f"results/datasets/{name}.parquet" for name in sorted(tables.grid.human_datasets)]
-    return {"control_verdicts": tables.controls.verdicts, "human_items": human}
-
-
-def _of_known_turns(tables: TableGrid) -> Inputs:
-    labelled = tables.labelled
-    turns = ["results/labelled/user_turns.parquet"] if labelled.is_on else []
-    return {
-        **_of_controls(tables),
-        **_of_people(tables),
-        "labelled_verdicts": labelled.verdicts,
-        "labelled_items": labelled.items,
-        "labelled_turns": turns,
-    }
-
-
-INPUTS: dict[str, Callable[[TableGrid], Inputs]] = {
-    "tabulate": lambda tables: {
-        "summaries": tables.summaries,
-        "grades": tables.grades,
-        "answers": tables.answers,
-    },
-    "analyse": lambda tables: _of_cells(tables) | {"rubric": [RUBRIC]},
-    "compare_with_margins": lambda tables: (
-        _of_cells(tables) | files_of_tables("families", "decoupling", "item_association")
-    ),
-    "tabulate_controls": _of_controls,
-    "measure_chance_floor": lambda tables: {
-        "swapped_verdicts": tables.chance_floor.swapped_verdicts,
-        "verdicts": tables.chance_floor.verdicts,
-    },
-    "measure_judges": _of_known_turns,
-    "tabulate_likelihood": lambda tables: {
-        "scores": tables.likelihood.scores,
-        "user_turns": tables.user_turns,
-        "verdicts": tables.verdicts,
-        "annotations": tables.humans.annotations,
-        "round_keys": tables.humans.keys,
-    },
-    "tabulate_costs": lambda tables: (
-        files_of_tables("rates", "chance_floor") | _of_controls(tables)
-    ),
-    "compare_with_paper": lambda _: files_of_tables(*COMPARED_WITH_PAPER, "judge_card"),
-    "compare_with_people": _of_people,
-    "measure_training_overlap": lambda tables: {
-        "data": tables.training.data,
-        "datasets": tables.training.evaluated,
-    },
-}

@@ -1,0 +1,99 @@
+"""What the tables of each rule are made from."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from userturn.study.inputs import RUBRIC
+
+if TYPE_CHECKING:
+    from userturn.workflow.tables import TableGrid
+
+COMPARED_WITH_PAPER = (
+    "rates",
+    "accuracy",
+    "families",
+    "pooled_rates",
+    "failure_profiles",
+    "contrasts",
+    "post_training",
+)
+Inputs = dict[str, list[str]]  # files of each input, by the name that scripts and audit use
+
+
+def files_of_tables(*names: str) -> Inputs:
+    """Return the Parquet file of each table."""
+    return {name: [f"results/tables/{name}.parquet"] for name in names}
+
+
+def _of_cells(tables: "TableGrid") -> Inputs:
+    return {
+        "verdicts": tables.verdicts,
+        "grades": tables.grades,
+        **files_of_tables("judge_card"),
+    }
+
+
+def _of_people(tables: "TableGrid") -> Inputs:
+    return {
+        "user_turns": tables.user_turns,
+        "verdicts": tables.verdicts,
+        "annotations": tables.humans.annotations,
+        "round_keys": tables.humans.keys,
+        "blind": tables.humans.items,
+        "rubric": [RUBRIC],
+    }
+
+
+def _of_controls(tables: "TableGrid") -> Inputs:
+    human = [f"results/datasets/{name}.parquet" for name in sorted(tables.grid.human_datasets)]
+    return {"control_verdicts": tables.controls.verdicts, "human_items": human}
+
+
+def _of_known_turns(tables: "TableGrid") -> Inputs:
+    labelled = tables.labelled
+    turns = ["results/labelled/user_turns.parquet"] if labelled.is_on else []
+    return {
+        **_of_controls(tables),
+        **_of_people(tables),
+        "labelled_verdicts": labelled.verdicts,
+        "labelled_items": labelled.items,
+        "labelled_turns": turns,
+    }
+
+
+INPUTS: dict[str, Callable[["TableGrid"], Inputs]] = {
+    "tabulate": lambda tables: {
+        "summaries": tables.summaries,
+        "grades": tables.grades,
+        "answers": tables.answers,
+    },
+    "analyse": lambda tables: _of_cells(tables) | {"rubric": [RUBRIC]},
+    "compare_with_margins": lambda tables: (
+        _of_cells(tables) | files_of_tables("families", "decoupling", "item_association")
+    ),
+    "tabulate_controls": _of_controls,
+    "measure_chance_floor": lambda tables: {
+        "swapped_verdicts": tables.chance_floor.swapped_verdicts,
+        "verdicts": tables.chance_floor.verdicts,
+    },
+    "measure_judges": _of_known_turns,
+    "tabulate_likelihood": lambda tables: {
+        "scores": tables.likelihood.scores,
+        "user_turns": tables.user_turns,
+        "verdicts": tables.verdicts,
+        "annotations": tables.humans.annotations,
+        "round_keys": tables.humans.keys,
+    },
+    "tabulate_turns": lambda tables: {
+        "verdicts": tables.by_turn.verdicts,
+    },
+    "tabulate_costs": lambda tables: (
+        files_of_tables("rates", "chance_floor") | _of_controls(tables)
+    ),
+    "compare_with_paper": lambda _: files_of_tables(*COMPARED_WITH_PAPER, "judge_card"),
+    "compare_with_people": _of_people,
+    "measure_training_overlap": lambda tables: {
+        "data": tables.training.data,
+        "datasets": tables.training.evaluated,
+    },
+}
