@@ -15,8 +15,9 @@ import yaml
 
 from userturn.audit.findings import Finding, Note
 from userturn.audit.pair import compared, place_of
-from userturn.datasets.fetch import at_hand, complete, shaping
-from userturn.datasets.prepare import items_table
+from userturn.config.dataset_files import paths_of
+from userturn.datasets.fetch import complete, shaping
+from userturn.datasets.prepare import files_at_hand, items_table
 from userturn.humans.import_labels import annotations_table, read_annotations
 from userturn.models.fetch import PACKAGE, local_path
 from userturn.models.model_files import differing, files_of_folder, only_in_form
@@ -57,20 +58,21 @@ def _dataset(
     try:
         settings = complete(entry, record.config["seed"])
         is_same = fingerprint(shaping(settings)) == record.contents.datasets[name]
-        file = at_hand(settings) if is_same and _is_inside(entry) else None
+        files = files_at_hand(settings) if is_same and _is_inside(entry) else None
     except (OSError, KeyError):
-        file = None
-    if file is None:
+        files = None
+    if files is None:
         text = "not prepared again: its file with the study's content is not available here"
         yield Note("sources", path, text)
         return
     with redirect_stdout(None):  # preparing prints how many rows it read
-        yield from _compare(grid, path, lambda: items_table(settings, file), ["item"])
+        yield from _compare(grid, path, lambda: items_table(settings, files), ["item"])
 
 
 def _is_inside(entry: Mapping[str, Any]) -> bool:
-    """Return whether a dataset's file is the hub's, or inside the folder around the results."""
-    return "hub" in entry or Path(entry["file"]).resolve().is_relative_to(Path.cwd().resolve())
+    """Return whether a dataset's files are the hub's, or inside the folder around the results."""
+    here = Path.cwd().resolve()
+    return "hub" in entry or all(Path(p).resolve().is_relative_to(here) for p in paths_of(entry))
 
 
 def _labels(

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
 from userturn.datasets.messages import Message
-from userturn.datasets.prepare import items_table
+from userturn.datasets.prepare import fetched, items_table
 from userturn.storage.atomic_files import read_identity
 from userturn.study.grid import Grid
 
@@ -35,7 +34,7 @@ def dataset_size(grid: Grid, dataset: str) -> Size:
         conversations = pl.read_parquet(path, columns=["messages"])["messages"].to_list()
         n_items, n_characters = _lengths(conversations)
     elif "hub" not in settings:
-        found = items_table(grid.dataset_settings(dataset), Path(settings["file"]))
+        found = items_table(grid.dataset_settings(dataset), fetched(settings))
         conversations = found["messages"].to_list()
         n_items, n_characters = _lengths(conversations)
     else:

@@ -2,6 +2,7 @@
 
 addresses.py: checks the address of a server in an entry, and the name of its key's variable.
 check.py: checks a configuration; one sentence for the first thing that is wrong.
+dataset_files.py: the files of a dataset's entry: one, or one for each language.
 endpoint_models.py: models that somebody else serves: what their entries may say.
 entries.py: the datasets, models and judges that a run selects, completed with defaults.
 errors.py: the error for a bad configuration, and the nearest valid name.

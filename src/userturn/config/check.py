@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from userturn.config.dataset_files import by_language, paths_of
 from userturn.config.entries import Config, prepared_datasets, selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.formats import check_formats
@@ -103,15 +104,22 @@ def _check_likelihood(config: Config) -> None:
 
 def _check_files(config: Config) -> None:
     for name, dataset in prepared_datasets(config).items():
-        paths = [dataset.get("instruction"), None if "hub" in dataset else dataset["file"]]
+        files = by_language(dataset)
+        if isinstance(dataset.get("sha256"), Mapping if None in files else str):
+            raise ConfigError(
+                f"datasets.{name}.sha256: expected one hash for each file; name the files and the "
+                "hashes by the same languages"
+            )
+        paths = [dataset.get("instruction"), *([] if "hub" in dataset else paths_of(dataset))]
         for path in filter(None, paths):
             if not Path(path).is_file():
                 raise ConfigError(
                     f"datasets.{name}: the file '{path}' does not exist; correct the path or leave "
                     "the dataset out with run.datasets"
                 )
-        if "hub" not in dataset and "sha256" in dataset:
-            check_sha256(dataset["file"], dataset["sha256"])
+        for one in files.values():
+            if "hub" not in one and "sha256" in one:
+                check_sha256(one["file"], one["sha256"])
     templates = [
         (f"models.{name}.chat_template", entry.get("chat_template"))
         for name, entry in selected(config, "models").items()

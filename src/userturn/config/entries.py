@@ -42,12 +42,13 @@ class ModelEntry(ResourceEntry):
 class DatasetEntry(TypedDict):
     """A dataset's entry; without `hub` its `file` is a local path."""
 
-    file: str
+    file: str | Mapping[str, str]
     fields: Mapping[str, Any]
     verifier: str
     hub: NotRequired[str]
     revision: NotRequired[str]
-    sha256: NotRequired[str]
+    sha256: NotRequired[str | Mapping[str, str]]
+    columns: NotRequired[list[str]]
     rows: NotRequired[int]
     language: NotRequired[str]
     limit: NotRequired[int]

@@ -2,7 +2,9 @@
 
 fetch.py: gets a dataset's file, local or at a pinned revision of the hub.
 items.py: turns rows into items, with the data that their verifier needs.
+language.py: the language of a text, or why it cannot be told.
 messages.py: conversations as lists of role and content.
 prepare.py: writes a dataset as items: language filter, subsample, condition.
+rows.py: reads JSON lines, Parquet and tab-separated text.
 turns.py: items after each user turn of a conversation, and which items belong together.
 """

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from userturn.config.errors import near_miss
-from userturn.datasets.fetch import Row
 from userturn.datasets.messages import (
     Message,
     check_ending,
@@ -16,10 +15,12 @@ from userturn.datasets.messages import (
     split_reference,
     unpacked,
 )
+from userturn.datasets.rows import Row
 from userturn.datasets.turns import PARTS, parts_of, parts_of_tree, wanted_parts
 from userturn.errors import UserError
 from userturn.storage.hashing import canonical_json, fingerprint
 
+BY_LANGUAGE = ("language", "problem")  # keys of an item that only some datasets have
 ID_LENGTH = 16  # hexadecimal digits of an id made from content
 
 
@@ -76,7 +77,20 @@ def _item(messages: list[Message], **rest: Any) -> Row:
     } | rest
 
 
-def _replies(node: Row, path: list[Message], where: str) -> Iterator[Row]:
+def _spoken(row: Row, fields: Mapping[str, Any], where: str) -> Row:
+    """Return the language and the problem of a row, as far as `fields` names their columns."""
+    named = {key: column(row, fields[key], where) for key in BY_LANGUAGE if key in fields}
+    for key, value in named.items():
+        if not isinstance(value, str | int | None) or value == "":
+            raise UserError(
+                f"{where}: the {key} is empty or not text; correct that row or `fields.{key}`"
+            )
+    return {key: None if value is None else f"{value}" for key, value in named.items()}
+
+
+def _replies(
+    node: Row, path: list[Message], fields: Mapping[str, Any], where: str
+) -> Iterator[Row]:
     """Yield an item for every human message of a tree that replies to an assistant's."""
     is_human = not node.get("synthetic") and not node.get("deleted")
     if path and node["role"] == "prompter" and is_human:
@@ -85,10 +99,11 @@ def _replies(node: Row, path: list[Message], where: str) -> Iterator[Row]:
             item=node["message_id"],
             reference_context=path,
             reference_user_turn=node["text"],
+            **_spoken(node, fields, where),
         )
     here = conversation([{"role": node["role"], "content": node["text"]}], where)
     for reply in node.get("replies") or ():
-        yield from _replies(unpacked(reply), path + here, where)
+        yield from _replies(unpacked(reply), path + here, fields, where)
 
 
 def _items_of_tree(row: Row, settings: Mapping[str, Any], where: str) -> Iterator[Row]:
@@ -97,9 +112,10 @@ def _items_of_tree(row: Row, settings: Mapping[str, Any], where: str) -> Iterato
         root = unpacked(column(row, fields["tree"], where))
         if "turns" in settings:
             parts = wanted_parts(parts_of_tree(root, [], where), settings["turns"], where)
-            yield _item([], item=root["message_id"]) | {PARTS: parts}
+            spoken = _spoken(root, fields, where)
+            yield _item([], item=root["message_id"], **spoken) | {PARTS: parts}
         else:
-            yield from _replies(root, [], where)
+            yield from _replies(root, [], fields, where)
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"{where}: found no tree of messages with role, text, message_id and "
@@ -127,7 +143,7 @@ def _item_of_row(row: Row, fields: Mapping[str, Any], where: str) -> Row:
         messages = [{"role": "user", "content": _prompt(row, fields["prompt"], where)}]
     else:
         messages = column(row, fields["messages"], where)
-    item = _item(conversation(messages, where))
+    item = _item(conversation(messages, where), **_spoken(row, fields, where))
     if "id" in fields:
         item["item"] = column(row, fields["id"], where)
         if not isinstance(item["item"], str | int) or item["item"] == "":

@@ -5,10 +5,11 @@ content), `reference_answer`, `verifier_arguments` (JSON), `reference_context` (
 dataset's own first answer) and `reference_user_turn` (the human reply to it), null if there is
 none. The last two are only for controls and likelihood; judges of model turns never see them.
 Where an entry has `turns`, there are also `conversation` and `turn`, the number of the user turn
-that the item ends in.
+that the item ends in; with `language: all`, `language`, as the dataset says, else detected, and
+`problem`, the same for a problem in several languages.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
@@ -16,8 +17,11 @@ from typing import Any
 
 import polars as pl
 
-from userturn.datasets.fetch import Row, fetch, read_rows
+from userturn.config.dataset_files import Files, by_language
+from userturn.datasets.fetch import at_hand, fetch
 from userturn.datasets.items import identified, items_of_row
+from userturn.datasets.language import detected, likeliest, without_region
+from userturn.datasets.rows import Row, read_rows
 from userturn.datasets.turns import TURN_COLUMNS, items_by_turn
 from userturn.errors import UserError
 from userturn.storage.hashing import fingerprint
@@ -32,6 +36,8 @@ SCHEMA: Schema = {
     "reference_context": pl.List(MESSAGE),
     "reference_user_turn": pl.String,
 }
+EVERY_LANGUAGE = "all"  # as `language`: items of every language, told apart
+LANGUAGE_COLUMNS: Schema = {"language": pl.String, "problem": pl.String}
 
 
 @dataclass(frozen=True)
@@ -40,17 +46,6 @@ class Item:
 
     id: str
     messages: tuple[dict[str, str], ...]
-
-
-def language(text: str) -> str | None:
-    """Return the language of a text by langdetect, reproducibly; None if it has none."""
-    from langdetect import DetectorFactory, LangDetectException, detect
-
-    DetectorFactory.seed = 0  # its only seed; without it the guesses vary
-    try:
-        return str(detect(text))
-    except LangDetectException:
-        return None
 
 
 def user_text(item: Row) -> str:
@@ -63,38 +58,74 @@ def rank(seed: int, item: str) -> str:
     return fingerprint([seed, item])
 
 
-def select(items: Iterable[Row], settings: Mapping[str, Any]) -> list[Row]:
+def _is_wanted(item: Row, wanted: str) -> bool:
+    given = item.get("language")
+    if given is None:
+        return likeliest(user_text(item)) == wanted
+    return without_region(given) == without_region(wanted)
+
+
+def _conversation(item: Row) -> str:
+    return str(item.get("conversation", item["item"]))
+
+
+def _in_every_language(items: Sequence[Row], settings: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield items with their language; `limit` counts the conversations of each language.
+
+    The subsample has the same problems in each language.
+    """
+    if "limit" in settings:
+        names = {item["item"]: item.get("problem") or _conversation(item) for item in items}
+        items = sorted(items, key=lambda item: rank(settings["seed"], names[item["item"]]))
+    taken: dict[str | None, set[str]] = {}
+    for item in items:
+        given = item.get("language")
+        found = without_region(given) if given else detected(user_text(item)).language
+        known = taken.setdefault(found, set())
+        if len(known) < settings.get("limit", len(known) + 1) or _conversation(item) in known:
+            known.add(_conversation(item))
+            yield item | {"language": found}
+
+
+def select(items: Sequence[Row], settings: Mapping[str, Any]) -> list[Row]:
     """Return the items of the configured language and subsample, sorted by id.
 
     The subsample is the `limit` items that rank first by the hash of seed and id, so that rows
     added to the file replace few of its items, and reordered rows none. With `turns` it is `limit`
     conversations, each with all its items.
     """
-
-    def conversation(item: Row) -> str:
-        return str(item.get("conversation", item["item"]))
-
     chosen: Iterable[Row] = items
+    if settings.get("language") == EVERY_LANGUAGE:
+        return sorted(_in_every_language(items, settings), key=lambda item: item["item"])
     if "limit" in settings:
-        chosen = sorted(items, key=lambda item: rank(settings["seed"], conversation(item)))
+        chosen = sorted(items, key=lambda item: rank(settings["seed"], _conversation(item)))
     if "language" in settings:
-        chosen = (item for item in chosen if language(user_text(item)) == settings["language"])
-    together = islice(groupby(chosen, key=conversation), settings.get("limit"))
+        chosen = (item for item in chosen if _is_wanted(item, settings["language"]))
+    together = islice(groupby(chosen, key=_conversation), settings.get("limit"))
     return sorted((item for _, group in together for item in group), key=lambda item: item["item"])
 
 
-def read_dataset(path: Path, settings: Mapping[str, Any]) -> list[Row]:
-    """Read a dataset's file into items of the prepared schema.
+def _rows(files: Files, settings: Mapping[str, Any]) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of all files, those of a language's file with `language` and `row`."""
+    for spoken, path in files.items():
+        for number, (where, row) in enumerate(read_rows(path, settings.get("columns")), start=1):
+            yield where, row if spoken is None else {"language": spoken, "row": number} | row
+
+
+def read_dataset(path: Path | Files, settings: Mapping[str, Any]) -> list[Row]:
+    """Read a dataset's file, or its files by language, into items of the prepared schema.
 
     Raises:
         UserError: a row cannot be an item, the number of rows is not the pinned one, or no item is
             left.
     """
     n_rows = 0
+    files: Files = {None: path} if isinstance(path, Path) else path
+    named = ", ".join(f"'{file}'" for file in files.values())
 
     def placed() -> Iterator[tuple[str, Row]]:
         nonlocal n_rows
-        for where, row in read_rows(path):
+        for where, row in _rows(files, settings):
             n_rows += 1
             for item in items_of_row(row, settings, where):
                 yield where, item
@@ -104,15 +135,15 @@ def read_dataset(path: Path, settings: Mapping[str, Any]) -> list[Row]:
         items = list(items_by_turn(items))
     if n_rows != settings.get("rows", n_rows):
         raise UserError(
-            f"'{path}': found {n_rows} rows, expected {settings['rows']}; download the pinned file "
+            f"{named}: found {n_rows} rows, expected {settings['rows']}; download the pinned file "
             "again, or correct `rows` in the dataset's entry"
         )
     if not n_rows:
-        raise UserError(f"'{path}' has no rows; fetch it again, or correct `file` in its entry")
+        raise UserError(f"{named} has no rows; fetch it again, or correct `file` in its entry")
     selected = select(items, settings)
     if not selected:
         raise UserError(
-            f"'{path}': none of the {n_rows} rows gives an item; correct `file`, `language` or "
+            f"{named}: none of the {n_rows} rows gives an item; correct `file`, `language` or "
             "`condition` in the dataset's entry"
         )
     return selected
@@ -124,21 +155,36 @@ def _with_instruction(item: Row, instruction: str) -> Row:
     return item | {"messages": [*before, asked]}
 
 
-def items_table(settings: Mapping[str, Any], file: Path) -> pl.DataFrame:
+def fetched(settings: Mapping[str, Any]) -> dict[str | None, Path]:
+    """Return a dataset's files by language, downloaded if the hub's cache does not have them."""
+    return {spoken: fetch(one) for spoken, one in by_language(settings).items()}
+
+
+def files_at_hand(settings: Mapping[str, Any]) -> dict[str | None, Path] | None:
+    """Return a dataset's files if all are local or in the hub's cache; never download any."""
+    found = {spoken: at_hand(one) for spoken, one in by_language(settings).items()}
+    here = {spoken: path for spoken, path in found.items() if path is not None}
+    return here if len(here) == len(found) else None
+
+
+def items_table(settings: Mapping[str, Any], files: Path | Files) -> pl.DataFrame:
     """Return a dataset's items as the prepared table.
 
     Raises:
         UserError: as `read_dataset`.
     """
-    items = read_dataset(file, settings)
+    items = read_dataset(files, settings)
     if "instruction" in settings:
         items = [_with_instruction(item, settings["instruction"]) for item in items]
-    return pl.DataFrame(items, schema=SCHEMA | (TURN_COLUMNS if "turns" in settings else {}))
+    more: Schema = TURN_COLUMNS if "turns" in settings else {}
+    if settings.get("language") == EVERY_LANGUAGE:
+        more = {**more, **LANGUAGE_COLUMNS}
+    return pl.DataFrame(items, schema={**SCHEMA, **more})
 
 
 def prepare_dataset(settings: Mapping[str, Any], identity: str, path_to_items: str | Path) -> None:
     """Write a dataset's items as the prepared table, downloading its file if needed."""
-    write_parts([items_table(settings, fetch(settings))], path_to_items, identity)
+    write_parts([items_table(settings, fetched(settings))], path_to_items, identity)
 
 
 def read_items(path: str | Path) -> Iterator[Item]:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from userturn.datasets.fetch import Row
 from userturn.datasets.messages import Message, check_ending, conversation, unpacked
+from userturn.datasets.rows import Row
 from userturn.storage.parquet import Schema
 
 ALL_TURNS = "all"

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from userturn.datasets.fetch import GZIP, PARQUET
+from userturn.datasets.rows import GZIP, PARQUET
 
 ROWS_IN_MEMORY = 50_000  # rows of a Parquet file in memory at once
 BYTES = 16 * 1024 * 1024  # bytes of a plain file in memory at once

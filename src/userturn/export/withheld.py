@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from userturn.config.dataset_files import paths_of as paths_of_files
 from userturn.config.entries import private_mark
 from userturn.export.file_texts import Texts
 from userturn.workflow.registry import TABLES, paths_of
@@ -63,8 +64,11 @@ class Withholding:
     def _local_files(self, config: Mapping[str, Any], results: Path) -> dict[str, str]:
         """Return the datasets' own files by their paths in the project, however they are named."""
         project = results.resolve().parent
-        files = {why: project / config["datasets"][n]["file"] for n, why in self.datasets.items()}
-        return {os.path.relpath(path.resolve(), project): why for why, path in files.items()}
+        return {
+            os.path.relpath((project / path).resolve(), project): why
+            for name, why in self.datasets.items()
+            for path in paths_of_files(config["datasets"][name])
+        }
 
     def _rounds_with_rows(self, results: Path) -> dict[str, str]:
         """Return the rounds of annotation that show rows of these datasets, with the reason."""

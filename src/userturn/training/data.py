@@ -13,9 +13,10 @@ from typing import Any
 import polars as pl
 
 from userturn.config.recipes import Recipe
-from userturn.datasets.fetch import Row, fetch, read_rows
+from userturn.datasets.fetch import fetch
 from userturn.datasets.messages import Message, conversation, unpacked
 from userturn.datasets.prepare import MESSAGE
+from userturn.datasets.rows import Row, read_rows
 from userturn.errors import UserError
 from userturn.models.fetch import COMMIT
 from userturn.storage.atomic_files import write_text

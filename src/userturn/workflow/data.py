@@ -1,5 +1,6 @@
 """Inputs and params of rules/data.smk: datasets and models before any GPU is used."""
 
+from userturn.config.dataset_files import paths_of
 from userturn.config.formats import model_of
 from userturn.study.grid import Grid
 
@@ -12,9 +13,9 @@ class DataGrid:
         self.grid = grid
 
     def source_file(self, dataset: str) -> list[str]:
-        """Return a dataset's local file, or nothing if it comes from the hub."""
+        """Return a dataset's local files, or nothing if they come from the hub."""
         settings = self.grid.config["datasets"][dataset]
-        return [] if "hub" in settings else [settings["file"]]
+        return [] if "hub" in settings else paths_of(settings)
 
     def n_rows(self, dataset: str) -> int | None:
         """Return the number of rows that a dataset's file is pinned to, or None."""

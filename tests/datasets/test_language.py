@@ -1,0 +1,72 @@
+"""The language of a text is told where it can be, and null has a reason everywhere else."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.published_data import SHARED, needs_shared_data
+from userturn.datasets.language import CODE, EMPTY, TOO_SHORT, UNSURE, detected, without_region
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Wie viele Eier bleiben übrig (in Euro)?", "de"),
+        ("How many eggs are left in the basket after lunch?", "en"),
+        ("绿茶怎样泡才不会苦", "zh"),  # langdetect alone says Korean
+        ("ご飯を炊く時間はどれくらい", "ja"),
+        ("녹차를 어떻게 우려내나요?", "ko"),
+        ("كم تفاحة لديها الآن في المطبخ؟", "ar"),
+    ],
+)
+def test_a_sentence_has_its_language(text: str, language: str) -> None:
+    assert detected(text) == (language, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (None, EMPTY),
+        (" \n", EMPTY),
+        ("Danke!", TOO_SHORT),
+        ("18", TOO_SHORT),
+        ("12 * 3 = 36; 36 - 8 = 28; 28 / 2 = 14; (14 + 14) * 2 = 56", TOO_SHORT),
+        ("def mid(values):\n    ordered = sorted(values)\n    return ordered[len(values)]", CODE),
+        ("```python\nprint('Guten Morgen, liebe Sorgen')\n```", CODE),
+        ("<|im_end|><|im_start|>user<|im_end|>", TOO_SHORT),
+        ("Hotel Restaurant Bar Museum Park", UNSURE),
+    ],
+)
+def test_what_has_no_certain_language_says_why(text: str | None, reason: str) -> None:
+    assert detected(text) == (None, reason)
+
+
+def test_numbers_and_code_around_a_sentence_do_not_hide_its_language() -> None:
+    text = "Sie bezahlt 36 Euro (20-8=12), also bleiben ihr:\n```\nx = 36 - 12\n```"
+    assert detected(text).language == "de"
+
+
+def test_a_region_is_no_language_of_its_own() -> None:
+    assert [without_region(code) for code in ("pt-BR", "zh-cn", "uk_UA", "EN")] == [
+        *("pt", "zh", "uk", "en")
+    ]
+
+
+def test_labelled_turns_get_their_own_language_or_none() -> None:
+    rows = [json.loads(line) for line in (ROOT / "data/labelled/turns.jsonl").open()]
+    told = [(detected(row["turn"]).language, row["language"]) for row in rows]
+    wrong = [pair for pair in told if pair[0] not in (None, pair[1])]
+    assert (len(told), sum(found is not None for found, _ in told), len(wrong)) == (474, 352, 3)
+
+
+@needs_shared_data
+def test_no_prompt_of_mgsm_is_taken_for_another_language() -> None:
+    files = sorted((SHARED / "mgsm").glob("*.tsv"))
+    prompts = [(path.stem[-2:], line) for path in files for line in path.open().readlines()[::10]]
+    told = [(detected(line.split("\t")[0]).language, language) for language, line in prompts]
+    assert len(told) == 275
+    assert {found for found, language in told if found not in (None, language)} == set()
+    assert sum(found is None for found, _ in told) <= 5
