@@ -1,4 +1,4 @@
-"""Is every score of a turn's likelihood what was planned, and what the engine said?"""
+"""Is every score of a turn's likelihood what was to be asked, and what the engine said?"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -6,32 +6,106 @@ from pathlib import Path
 
 import polars as pl
 
-from userturn.audit.findings import Finding
+from userturn.audit.findings import Finding, remake
 from userturn.audit.pair import compared, place_of
+from userturn.audit.table_diff import Wrong, difference
 from userturn.export.read_archive import read_left_out
+from userturn.generation.score_plans import turns_to_score
 from userturn.likelihood.collect import scores_of
+from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, named_rows
+from userturn.models.scoring import scoring_request
+from userturn.provenance.study_files import FAULTS, Files
+from userturn.storage.hashing import short_hash
+from userturn.storage.journal import files_of_journal, read_lines
+from userturn.storage.journal_table import table_of
 from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.parquet import Schema
+from userturn.study.grid import Grid
+from userturn.study.model_description import read_description, request_identity
 from userturn.study.record import StudyRecord
-from userturn.study.scored_turns import scored_turns
+from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scored_turns, scores_identity
+
+OUTCOME: Schema = {"outcome": pl.String}
+NAMED = [
+    name
+    for name in SCORING_PLAN_SCHEMA
+    if name not in ("key", "token_ids", "n_context", "token_texts", "error")
+]
 
 
 def check_likelihood(
     results: Path, record: StudyRecord, broken: frozenset[str]
 ) -> Iterator[Finding]:
-    """Join plans and journals of scores again, and compare.
+    """Plan the turns and contexts to score again, join plans and journals again, and compare.
 
     Args:
-        results: folder of a study with its journals.
+        results: folder of a study.
         record: of the study.
         broken: artifacts that are missing or altered, and found so.
     """
     grid, left_out = record.grid(results), read_left_out(results)
+    with_journals = Files(results, {}).has_journals
     for scored in scored_turns(grid):
         path = f"results/likelihood/{scored.file}"
         pair = f"{grid.places.of_pair(scored.model, scored.dataset)}/"
         of_pair = (f"results/requests/{pair}", f"results/journal/{pair}")
-        if path in broken or any(name.startswith(of_pair) for name in left_out):
+        is_left_out = any(name.startswith(of_pair[: 1 + with_journals]) for name in left_out)
+        if path in broken or is_left_out:
             continue
-        there = partial(pl.read_parquet, place_of(grid, path))
-        make = partial(scores_of, grid, scored)
-        yield from compared("rows", path, make, there, [*TURN_KEYS, "context"])
+        yield from _plans(grid, scored, broken)
+        if with_journals:
+            there = partial(pl.read_parquet, place_of(grid, path))
+            make = partial(scores_of, grid, scored)
+            yield from compared("rows", path, make, there, [*TURN_KEYS, "context"])
+
+
+def _plans(grid: Grid, scored: ScoredTurns, broken: frozenset[str]) -> Iterator[Finding]:
+    """Compare the plan of each shard with the turns and contexts that it should have."""
+    made_of = {f"results/datasets/{scored.dataset}.parquet", f"results/models/{scored.model}.json"}
+    folder = grid.requests_folder(scored.model, scored.dataset, scores_identity(grid, scored))
+    for place in sorted(folder.glob("*.parquet")):
+        path = f"results/{place.relative_to(grid.results).as_posix()}"
+        if not broken.isdisjoint({path, *made_of}):
+            continue
+        try:
+            plan = pl.read_parquet(place)
+            wrong = _wrong_turn(grid, scored, place.stem, plan) or _wrong_key(grid, scored, plan)
+        except FAULTS as error:
+            wrong = "a plan of the dataset's turns", type(error).__name__
+        if wrong is not None:
+            yield Finding("rows", path, *wrong, remake(path))
+
+
+def _wrong_turn(grid: Grid, scored: ScoredTurns, shard: str, plan: pl.DataFrame) -> Wrong | None:
+    """Return how a plan differs from the turns and contexts to score, if they are known."""
+    if not are_known(grid, scored):
+        return None
+    rows = [named for named, _, _ in named_rows(turns_to_score(grid, scored, shard))]
+    schema = {name: SCORING_PLAN_SCHEMA[name] for name in NAMED}
+    made = pl.DataFrame(rows, schema=schema, orient="row")
+    return difference(made, plan.select(NAMED), ["item", "context"])
+
+
+def are_known(grid: Grid, scored: ScoredTurns) -> bool:
+    """Return whether the turns of a plan and their contexts can be told again.
+
+    A model's own are in its journal. If a request had ended in an error when the plan was made, a
+    turn or answer may have come since.
+    """
+    files = files_of_journal(grid.journal_folder(scored.model, scored.dataset))
+    outcomes = (table_of(lines.whole, OUTCOME) for path in files for lines in read_lines(path))
+    is_own = scored.turns != HUMAN_TURNS
+    has_errors = is_own and any((part["outcome"] == "error").any() for part in outcomes)
+    return not is_own or (bool(files) and not has_errors)
+
+
+def _wrong_key(grid: Grid, scored: ScoredTurns, plan: pl.DataFrame) -> Wrong | None:
+    """Return the first key of a plan that does not follow from its request."""
+    identity = request_identity(grid, scored.model, read_description(grid, scored.model))
+    dataset = grid.places.of_dataset(scored.dataset)
+    rows = plan.drop_nulls("key").select("item", "key", "token_ids", "n_context").iter_rows()
+    for item, noted, token_ids, n_context in rows:
+        key = scoring_request(identity, dataset, item, token_ids, n_context).key
+        if key != noted:
+            return f"key {short_hash(key)} of a turn of {item}, from its request", short_hash(noted)
+    return None

@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from userturn.audit.check_likelihood import are_known
 from userturn.audit.check_probes import OWN_ANSWER, own_answers
 from userturn.audit.findings import Finding, Note, remake
 from userturn.audit.pair import place_of
@@ -24,7 +25,9 @@ from userturn.generation.ask_engine import to_record
 from userturn.generation.describe_model import tokenizer_identity
 from userturn.generation.plan_files import Plan, read_plan
 from userturn.generation.planner import Planner
+from userturn.generation.score_plans import turns_to_score
 from userturn.generation.sweep_plan import PendingPlans
+from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, Scorer
 from userturn.models.completion import Completion
 from userturn.models.fetch import folder_at_hand
 from userturn.prompts.chat_template import Template
@@ -35,6 +38,7 @@ from userturn.study.cells import files_of
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
 from userturn.study.record import StudyRecord, read_study_record
+from userturn.study.scored_turns import scored_turns, scores_identity
 
 WHOLE = 2**40  # more rows than any plan, so that it is compared at once
 KEYS = ["item", "sample"]
@@ -69,6 +73,7 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
         planner = Planner(identity, template, limit, grid.config["seed"])
         try:
             yield from _of_model(record, whole, model, planner)
+            yield from _of_scores(grid, model, planner)
         except FAULTS as error:
             reason = f"not rendered again: its files cannot be read ({type(error).__name__})"
             yield Note("prompts", path, reason)
@@ -117,6 +122,24 @@ def _of_dataset(grid: Grid, plans: PendingPlans, dataset: str, scratch: Path) ->
         turns = files_of([cells[identity]], "user_turns.parquet")[0]
         there = grid.requests_folder(model, dataset, identity)
         yield from _compared(grid, turns, there, plan, template)
+
+
+def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Finding]:
+    """Compare the tokens that are scored with those of the rendered contexts and turns."""
+    limit = grid.models[model]["max_model_len"]
+    for scored in scored_turns(grid):
+        if scored.model != model or not are_known(grid, scored):
+            continue
+        asked_as = grid.places.of_dataset(scored.dataset)
+        scorer = Scorer(planner.identity, planner.template, limit, asked_as)
+        folder = grid.requests_folder(model, scored.dataset, scores_identity(grid, scored))
+        for path in sorted(folder.glob("*.parquet")):
+            rows = list(scorer.rows(turns_to_score(grid, scored, path.stem)))
+            made = pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA)
+            wrong = difference(made, pl.read_parquet(path), ["item", "context"])
+            if wrong is not None:
+                name = f"results/likelihood/{scored.file}"
+                yield Finding("prompts", name, *wrong, remake(name))
 
 
 def _compared(

@@ -166,8 +166,6 @@ def _controls(results: Path, broken: frozenset[str]) -> list[Finding | Note]:
 
 
 def _likelihood(results: Path, broken: frozenset[str]) -> list[Finding]:
-    if not Files(results, {}).has_journals:
-        return []
     return list(check_likelihood(results, read_study_record(results), broken))
 
 

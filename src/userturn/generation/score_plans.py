@@ -41,9 +41,14 @@ def scoring_plans(
         path = plan_path(grid, model.name, scored.dataset, identity, shard)
         asked_as = grid.places.of_dataset(scored.dataset)
         scorer = Scorer(model.identity, model.template, model.max_model_len, asked_as)
-        turns = human_turns if scored.turns == HUMAN_TURNS else own_turns
-        write_scoring_plan(turns(grid, scored, shard), scorer, path, identity)
+        write_scoring_plan(turns_to_score(grid, scored, shard), scorer, path, identity)
         yield ScoringPlan(path, scored.dataset)
+
+
+def turns_to_score(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
+    """Yield the turns of a table that a shard scores; a model's own are read from its journal."""
+    turns = human_turns if scored.turns == HUMAN_TURNS else own_turns
+    return turns(grid, scored, shard)
 
 
 def human_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:

@@ -71,19 +71,15 @@ class Scorer:
 
         Only the row of a turn's own context has the texts of its tokens.
         """
-        position = 0
-        for turn in turns:
-            for context in turn.contexts:
-                yield {"position": position, **_named(turn), **self._row(turn.exchange, context)}
-                position += 1
+        for named, exchange, context in named_rows(turns):
+            yield named | self._asked(exchange, context)
 
-    def _row(self, exchange: Exchange, context: Context) -> dict[str, Any]:
-        asked: dict[str, Any] = {"context": context.kind, "distractor": context.distractor}
+    def _asked(self, exchange: Exchange, context: Context) -> dict[str, Any]:
         try:
             request = self._request(exchange, context)
         except TemplateError as error:
-            return asked | {"error": str(error)}
-        return asked | {
+            return {"error": str(error)}
+        return {
             "key": request.key,
             "token_ids": request.token_ids,
             "n_context": request.n_context,
@@ -100,6 +96,18 @@ class Scorer:
                 f"context and turn need {len(ids)} tokens, max_model_len is {self.max_model_len}"
             )
         return scoring_request(self.identity, self.dataset, exchange.item, ids, n_context)
+
+
+def named_rows(
+    turns: Iterable[TurnToScore],
+) -> Iterator[tuple[dict[str, Any], Exchange, Context]]:
+    """Yield what a plan's rows say of turns and contexts, which needs no template, with both."""
+    position = 0
+    for turn in turns:
+        for context in turn.contexts:
+            asked = {"context": context.kind, "distractor": context.distractor}
+            yield {"position": position, **_named(turn), **asked}, turn.exchange, context
+            position += 1
 
 
 def _named(turn: TurnToScore) -> dict[str, Any]:
