@@ -17,6 +17,7 @@ check_probes.py: does every probe show the model's own answer, changed as its pe
 check_prompts.py: do prompts and texts follow from the model's own tokenizer and template?
 check_records.py: does every record belong to the job that its path names?
 check_reruns.py: do requests that are run again give the same result?
+check_rounds.py: are the turns for people those that samples give, shown as they were written?
 check_rows.py: does every answer and user turn match its plan and its journal?
 check_secrets.py: does any file contain a key or password?
 check_settings.py: were artifacts made with the settings of the configuration?

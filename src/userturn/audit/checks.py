@@ -74,7 +74,8 @@ CHECKS = {
         "an answer gets another grade from the verifier (random ones are graded again)", "grades/"
     ),
     "samples": Check(
-        "turns for people are not those that their rule draws", r".*/human_sample\.parquet"
+        "turns for people are not those that their rule draws, or are shown otherwise",
+        r".*/human_sample\.parquet|humans/.*/(key|items)\.parquet",
     ),
     "summaries": Check("a cell's counts are not those of its verdicts", r".*/summary\.parquet"),
     "tables": Check(

@@ -24,6 +24,7 @@ from userturn.audit.check_pictures import check_pictures
 from userturn.audit.check_probes import check_probes
 from userturn.audit.check_records import check_records
 from userturn.audit.check_reruns import Samples, rerun
+from userturn.audit.check_rounds import check_rounds
 from userturn.audit.check_rows import check_answers, check_user_turns
 from userturn.audit.check_secrets import check_secrets
 from userturn.audit.check_settings import check_settings
@@ -146,14 +147,15 @@ def _content(
             yield from running.result()
 
 
-def _tables(results: Path, broken: frozenset[str]) -> list[Finding]:
+def _tables(results: Path, broken: frozenset[str]) -> list[Finding | Note]:
     record, study = open_record(results)
     files = Files(results, read_left_out(results))
     found = check_tables(files, record, study, broken)
     unsound = broken | {finding.artifact for finding in found}
     found += check_figures(files, record, study, unsound)
     unsound |= {finding.artifact for finding in found}
-    return [*found, *check_pages(files, record, study, unsound)]
+    rounds = check_rounds(files, study.humans, broken)
+    return [*found, *rounds, *check_pages(files, record, study, unsound)]
 
 
 def _sources(results: Path, broken: frozenset[str]) -> list[Finding | Note]:

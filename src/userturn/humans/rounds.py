@@ -7,6 +7,7 @@ N turns in all rounds together, each has the probability k / N.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -170,6 +171,14 @@ def shown(
     return pl.DataFrame(rows, schema=ITEMS_SCHEMA)
 
 
+def conversations(paths_to_datasets: Sequence[str]) -> dict[str, Any]:
+    """Return messages by dataset and item."""
+    return {
+        Path(path).stem: dict(pl.read_parquet(path, columns=["item", "messages"]).iter_rows())
+        for path in paths_to_datasets
+    }
+
+
 def labelled_before(paths_to_annotations: Sequence[str], earlier: pl.DataFrame) -> pl.DataFrame:
     """Return the labelled turns of earlier rounds: `stratum`, and `genuine` as a share of people.
 
@@ -201,10 +210,7 @@ def _drawn_now(
     new = draw(frame, earlier, humans.families, minimum, seed, humans.n_turns, labels)
     key = keyed(new, round_name, humans.judge, seed)
     turns = read_tables(paths_to_user_turns, TURNS_SCHEMA)
-    items = {
-        Path(path).stem: dict(pl.read_parquet(path, columns=["item", "messages"]).iter_rows())
-        for path in paths_to_datasets
-    }
+    items = conversations(paths_to_datasets)
     say(
         f"round '{round_name}': {key.height} turns of {len(humans.cells)} cells are drawn, "
         f"{humans.n_hidden} cells of private datasets are left out"

@@ -1,0 +1,101 @@
+"""Are the turns of a round for people those that its samples give, shown as the models wrote them?
+
+A round stays as it was drawn, so it is compared only where its samples and turns are still here.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from userturn.audit.findings import Finding, Note
+from userturn.audit.table_diff import Wrong, difference
+from userturn.humans.allocation import BY_SETTINGS
+from userturn.humans.blinding import special_tokens
+from userturn.humans.rounds import (
+    ITEMS_SCHEMA,
+    KEY_SCHEMA,
+    SAMPLE_SCHEMA,
+    TURNS_SCHEMA,
+    conversations,
+    keyed,
+    shown,
+)
+from userturn.humans.sample import drawn
+from userturn.provenance.study_files import FAULTS, Files
+from userturn.storage.key_columns import STRATUM_KEYS
+from userturn.storage.parquet import Schema, read_tables
+from userturn.workflow.humans import HumanGrid
+
+KINDS = ("datasets", "models")
+NOT_COMPARED = "not drawn again: what it was drawn from has changed since, or is not in this copy"
+
+
+def check_rounds(
+    files: Files, humans: HumanGrid, broken: frozenset[str]
+) -> Iterator[Finding | Note]:
+    """Yield the faults in the keys of rounds, and in what annotators saw.
+
+    Args:
+        files: the files of a results folder.
+        humans: the rounds of the study.
+        broken: artifacts that were already reported as missing or altered.
+    """
+    for name in humans.rounds:
+        key, items = (f"results/humans/{name}/{kind}.parquet" for kind in ("key", "items"))
+        record = files.records.get(f"results/provenance/draw_annotation_round/{name}.json")
+        inputs = (record or {"inputs": {}})["inputs"]
+        if not broken.isdisjoint((key, items)):
+            continue
+        if not inputs or not all(_is_as_noted(files, *noted) for noted in inputs.items()):
+            yield Note("samples", key, NOT_COMPARED)
+            continue
+        try:
+            wrong = _wrong_key(files, humans, name, sorted(inputs))
+            artifact = key if wrong is not None else items
+            wrong = wrong or _wrong_items(files, key, items, sorted(inputs))
+        except FAULTS as error:
+            artifact, wrong = key, ("to follow from its samples", type(error).__name__)
+        if wrong is not None:
+            fix = f"restore results/drawn/{name} from a copy: a round is drawn once"
+            yield Finding("samples", artifact, *wrong, fix)
+
+
+def _is_as_noted(files: Files, path: str, noted: str) -> bool:
+    return files.hashes.get(path) == noted and files.at(path).is_file()
+
+
+def _read(files: Files, paths: Sequence[str], ending: str, schema: Schema) -> pl.DataFrame:
+    return read_tables([str(files.at(path)) for path in paths if path.endswith(ending)], schema)
+
+
+def _wrong_key(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]) -> Wrong | None:
+    """Compare a key with the turns that come first in their strata.
+
+    How many turns more than its settings ask for a stratum gave, and what a model's family is
+    called, are taken from the key, since these settings may have changed since.
+    """
+    path = f"results/humans/{name}/key.parquet"
+    shares = pl.read_parquet_metadata(files.at(path)).get("allocation") != BY_SETTINGS
+    key = _read(files, [path], "", KEY_SCHEMA)
+    frame = _read(files, inputs, "/human_sample.parquet", SAMPLE_SCHEMA)
+    before = _read(files, inputs, "/key.parquet", KEY_SCHEMA)["key"].to_list()
+    n_drawn = key.group_by(STRATUM_KEYS).agg(n=pl.col("n_drawn").max())
+    families = dict(key.select("model", "family").iter_rows())
+    least = pl.lit(0) if shares else pl.col("n_drawn")
+    placed = frame.join(n_drawn, on=STRATUM_KEYS, how="left", maintain_order="left")
+    wanted = pl.max_horizontal(least, pl.col("n").fill_null(0))
+    turns = drawn(placed, wanted).filter("is_drawn", ~pl.col("key").is_in(before))
+    family = pl.col("model").replace_strict(families, return_dtype=pl.String)
+    seed = humans.grid.config["seed"]
+    made = keyed(turns.with_columns(family=family), name, humans.judge, seed)
+    return difference(made, key, ["id"])
+
+
+def _wrong_items(files: Files, key: str, items: str, inputs: Sequence[str]) -> Wrong | None:
+    """Compare what annotators saw with the conversations and turns of the key."""
+    of_round = _read(files, [key], "", KEY_SCHEMA)
+    turns = _read(files, inputs, "/user_turns.parquet", TURNS_SCHEMA)
+    folders = {kind: [p for p in inputs if p.startswith(f"results/{kind}/")] for kind in KINDS}
+    datasets, models = ([str(files.at(p)) for p in folders[kind]] for kind in KINDS)
+    made = shown(of_round, turns, conversations(datasets), special_tokens(models))
+    return difference(made, _read(files, [items], "", ITEMS_SCHEMA), ["id"])

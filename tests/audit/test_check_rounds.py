@@ -1,0 +1,120 @@
+"""The audit draws rounds for people again from their samples, and shows their turns again."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.annotation_rounds import LABELS, study
+from tests.support.made_up_results import made_up_config, save
+from tests.support.snakemake_runs import ROOT
+from userturn.audit.check_rounds import check_rounds
+from userturn.audit.findings import Finding
+from userturn.humans.rounds import draw_annotation_round
+from userturn.humans.sample import human_sample
+from userturn.provenance.job_record import write_record
+from userturn.provenance.study_files import Files
+from userturn.storage.hashing import file_sha256
+from userturn.study.grid import Grid
+from userturn.workflow.humans import HumanGrid
+
+KEY, ITEMS = (f"results/humans/first/{kind}.parquet" for kind in ("key", "items"))
+CELL = "results/cells/a-1b/d/t0/none"
+TAKEN = [f"{CELL}/human_sample.parquet", f"{CELL}/user_turns.parquet"]
+TAKEN += ["results/datasets/d.parquet", "results/models/a-1b.json"]
+
+
+@pytest.fixture
+def humans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HumanGrid:
+    """A study that drew a round of twelve turns, two of each label: per label, at least one."""
+    monkeypatch.chdir(ROOT)
+    config = made_up_config(["a-1b"], ["d"], (0,), ("none",), ("heuristic",))
+    config["humans"] |= {"minimum_per_family": 9}
+    results = tmp_path / "results"
+    grid = HumanGrid(Grid(config, results))
+    turns, verdicts = study([*LABELS, *LABELS], judge="heuristic")
+    sample = human_sample(turns, verdicts, config["humans"], config["seed"])
+    asked = [[{"role": "user", "content": "Why?"}]] * turns.height
+    items = turns.select("item", messages=pl.Series(asked))
+    (results / "models").mkdir(parents=True)
+    (results / "models" / "a-1b.json").write_text(json.dumps({"stop": ["<|im_end|>"]}))
+    for path, table in zip(TAKEN, (sample, turns, items), strict=False):
+        save(table, tmp_path / path)
+    (results / "humans" / "first").mkdir(parents=True)
+    samples, of_cells, datasets, models = ([str(tmp_path / path)] for path in TAKEN)
+    draw_annotation_round(
+        grid,
+        "first",
+        str(tmp_path / KEY),
+        str(tmp_path / ITEMS),
+        paths_to_samples=samples,
+        paths_to_user_turns=of_cells,
+        paths_to_datasets=datasets,
+        paths_to_descriptions=models,
+        paths_to_earlier_keys=[],
+        paths_to_earlier_annotations=[],
+    )
+    note(results, TAKEN)
+    return grid
+
+
+def note(results: Path, inputs: list[str]) -> None:
+    """Record what the round was drawn from."""
+    content = {
+        "schema_version": "1",
+        "rule": "draw_annotation_round",
+        "wildcards": {"round": "first"},
+        "identity": None,
+        "inputs": {path: file_sha256(results.parent / path) for path in inputs},
+        "outputs": {path: file_sha256(results.parent / path) for path in (KEY, ITEMS)},
+        "beside": {},
+        "journals": {},
+        "made": {"code_sha256": "", "commit": None},
+    }
+    write_record(results / "provenance/draw_annotation_round/first.json", content)
+
+
+def found(humans: HumanGrid) -> list[str]:
+    files = Files(humans.grid.results, {})
+    items = check_rounds(files, humans, frozenset())
+    return [f"{i.artifact}: {i.expected if isinstance(i, Finding) else i.text}" for i in items]
+
+
+def test_a_round_that_follows_from_its_samples_has_no_finding(humans: HumanGrid) -> None:
+    assert pl.read_parquet(humans.grid.results.parent / KEY).height == 9
+    assert found(humans) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "said"),
+    [
+        (KEY, lambda t: t.with_columns(inclusion_probability=pl.lit(0.25)), "inclusion_"),
+        (KEY, lambda t: t.with_columns(stratum=pl.col("stratum").reverse()), "rows"),
+        (KEY, lambda t: t.with_columns(key=pl.col("key").reverse()), "key of"),
+        (KEY, lambda t: t.filter(pl.col("stratum") != "generic"), "rows"),
+        (ITEMS, lambda t: t.with_columns(turn=pl.lit("And then?")), "turn of"),
+        (ITEMS, lambda t: t.with_columns(conversation=pl.col("conversation").list.head(1)), "conv"),
+    ],
+)
+def test_an_edit_of_a_round_and_of_its_copy_is_found(
+    humans: HumanGrid, path: str, change: Callable[[pl.DataFrame], pl.DataFrame], said: str
+) -> None:
+    edited = humans.grid.results.parent / path
+    kept = {"allocation": pl.read_parquet_metadata(edited).get("allocation", "")}
+    change(pl.read_parquet(edited)).write_parquet(edited, metadata=kept)
+    (finding,) = found(humans)
+    assert finding.startswith(f"{path}: ") and said in finding
+
+
+def test_a_round_whose_samples_have_changed_since_is_noted_and_not_accused(
+    humans: HumanGrid,
+) -> None:
+    rewritten = humans.grid.results.parent / TAKEN[0]
+    save(pl.read_parquet(rewritten)[1:], rewritten)
+    assert found(humans) == [
+        f"{KEY}: not drawn again: what it was drawn from has changed since, or is not in this copy"
+    ]
+    note(humans.grid.results, [])  # as a later run that takes the drawn round from its folder
+    assert "not drawn again" in found(humans)[0]
