@@ -136,6 +136,16 @@ def test_each_key_that_the_guide_names_does_what_it_says(tab: Any, tmp_path: Pat
     assert tab.get_attribute("#labels button:nth-child(6)", "aria-pressed") == "true"
 
 
+def test_undo_goes_back_change_by_change(tab: Any, tmp_path: Path) -> None:
+    begin(tab, write_page(tmp_path, ["one", "two", "three", "four"]))
+    for key in "123":
+        tab.keyboard.press(key)
+    for n_left, turn in ((2, "three"), (1, "two"), (0, "one")):
+        tab.keyboard.press("u")
+        assert tab.inner_text("#count") == f"{n_left} of 4 labelled"
+        assert tab.inner_text("#turn") == turn
+
+
 def test_work_is_there_after_closing_and_opening_the_page(tab: Any, tmp_path: Path) -> None:
     uri = write_page(tmp_path, ["one", "two", "three"])
     begin(tab, uri)
@@ -376,7 +386,7 @@ def test_saved_work_is_loaded_on_another_machine(browser: Any, tab: Any, tmp_pat
     begin(elsewhere, uri)
     elsewhere.click("#open-file")
     elsewhere.set_input_files("#load", file)
-    elsewhere.get_by_text("1 labels loaded, 0 left out.").wait_for()
+    elsewhere.get_by_text("1 label loaded, 0 left out.").wait_for()
     file.write_text(json.dumps(json.loads(file.read_text()) | {"annotator": "Bea"}))
     elsewhere.set_input_files("#load", file)
     elsewhere.get_by_text("That file has the labels of Bea").wait_for()

@@ -185,7 +185,11 @@ def test_every_table_has_all_its_rows_in_a_data_file(grid: Grid, page: Path) -> 
 def test_page_says_what_the_study_was_made_from(page: Path) -> None:
     assert ["model", "a-1b", "made/up, revision f0"] in known(page)["made"]
     assert ["dataset", "open", "none"] in known(page)["made"]
-    assert ["judge", "heuristic", "kind heuristic"] in known(page)["made"]
+    assert [
+        "judge",
+        "heuristic",
+        "labels an English user turn by its words, without any model",
+    ] in known(page)["made"]
     assert ["setting", "samples", "1"] in known(page)["made"]
 
 
@@ -193,11 +197,9 @@ def test_judge_is_named_with_its_settings_and_price(tmp_path: Path) -> None:
     config = made_up_config([], [], judges=("priced",))
     more = {"model": "j-1", "settings": {"max_tokens": 9}, "price": {"output": 2, "input": 0.5}}
     config["judges"]["priced"] = {"kind": "endpoint"} | more
-    assert [
-        "judge",
-        "priced",
-        "kind endpoint; model j-1; max_tokens 9; price of a million tokens: input 0.5, output 2",
-    ] in how_made(Grid(config, tmp_path), {})
+    asked = "a model behind an OpenAI-compatible API labels a user turn by a rubric"
+    told = "model j-1; max_tokens 9; price of a million tokens: input 0.5, output 2"
+    assert ["judge", "priced", f"{asked}; {told}"] in how_made(Grid(config, tmp_path), {})
 
 
 def test_large_cell_is_split_into_files_of_500(tmp_path: Path) -> None:

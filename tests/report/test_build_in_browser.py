@@ -232,14 +232,15 @@ def test_one_choice_drives_headline_chart_and_tables_and_back_takes_it_back(
     tab.get_by_text("6 of 6 rows that match, of 48").wait_for()
     tab.wait_for_function("document.querySelectorAll('.chart [role=link]').length === 6")
     expected = rate(grid, ("b-7b", "open", 0.0, "none"), "second")
-    assert f"{expected} (b-7b · open) of these turns" in tab.inner_text("#sentence")
+    assert f"At temperature 0, {expected} of b-7b's turns in open" in tab.inner_text("#sentence")
     told = "model: b-7b; dataset: open; temperature: 0; perturbation: none; genuine: "
     label = marks.and_(tab.locator(f"[aria-label^='{told}']")).get_attribute("aria-label")
     assert label.startswith(told + expected)
     assert tab.inner_text("#counts").startswith("cells\n6\n")
     pick(tab, "perturbation", "truncate")
     expected = rate(grid, ("b-7b", "open", 0.0, "truncate"), "second")
-    assert f"{expected} (b-7b · open) of these turns, after" in tab.inner_text("#sentence")
+    said = f"0, after an answer changed by “truncate”, {expected} of b-7b's turns in open are"
+    assert said in tab.inner_text("#sentence")
     tab.go_back()
     tab.wait_for_function("document.querySelectorAll('.chart [role=link]').length === 6")
     tab.click("#clear")
@@ -572,6 +573,11 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
     assert "genuine followup" in told[0]
     assert "The judge rejects this turn" in told[1]
     assert all("Question" in text and "heuristic says why" in text for text in told)
+    for width, height in ((1280, 800), (1440, 900)):
+        tab.set_viewport_size({"width": width, "height": height})
+        turns = tab.locator(".example .turn, #sentence").all()
+        ends = [(box := turn.bounding_box())["y"] + box["height"] for turn in turns]
+        assert len(ends) == 3 and max(ends) <= height, "rates and both turns are on the screen"
     tab.click(".example a >> nth=0")
     tab.wait_for_selector("#turn-text")
     assert tab.noted == []

@@ -40,7 +40,7 @@ def test_hostile_texts_are_shown_as_they_are() -> None:
 def test_rates_are_printed_with_interval_and_items() -> None:
     for text in ("25.0%", "50.0%", "+25.0 [-10.0, +60.0]", "0.400", "1,200", "t 0.7"[2:]):
         assert f"<td>{text}</td>" in PAGE
-    assert "3 turns are genuine in B and not in A, 4 in A and not in B. Below are 2" in PAGE
+    assert "in B and not in A: 3 turns; in A and not in B: 4 turns. Below are 2 of them" in PAGE
 
 
 def test_private_turn_has_its_labels_and_no_text() -> None:

@@ -55,10 +55,10 @@ def test_interval_holds_the_truth_as_often_as_it_says() -> None:
 @pytest.mark.parametrize(
     ("x", "y", "reason"),
     [
-        ([1.0], [1.0], "1 models, needs 3"),
-        ([1.0, 2.0], [1.0, 2.0], "2 models, needs 3"),
+        ([1.0], [1.0], "needs 3 models, has 1"),
+        ([1.0, 2.0], [1.0, 2.0], "needs 3 models, has 2"),
         ([1.0, 2, 3], [0.0, 0, 0], "one of the two is the same for every model"),
-        ([1.0, 2, 3], [1.0, 3, 2], "no interval: 3 models, needs 4"),
+        ([1.0, 2, 3], [1.0, 3, 2], "no interval: needs 4 models, has 3"),
         ([1.0, 2, 3, 4], [1.0, 2, 3, 4], "no interval: all ranks agree"),
     ],
 )

@@ -150,7 +150,7 @@ def test_models_of_whom_there_are_too_few_have_a_reason() -> None:
         }
     )  # fmt: skip
     table = adjusted(list(decoupled_over_models(limits_away(beside, 0.1), 0.3)))
-    assert table.select("holds", "reason").rows() == [(None, "1 models, needs 3")]
+    assert table.select("holds", "reason").rows() == [(None, "needs 3 models, has 1")]
 
 
 def association(counts: list[int]) -> pl.DataFrame:

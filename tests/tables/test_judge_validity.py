@@ -35,7 +35,9 @@ def test_a_judge_that_reaches_every_threshold_has_none_to_answer_for() -> None:
 @pytest.mark.parametrize("source", ["labelled", "people"])
 def test_one_measure_below_its_threshold_is_named(source: str, measure: str, value: float) -> None:
     found = shortfalls(card(**{source: GOOD | {measure: value}}), "j", ENDPOINT, LIMITS)
-    assert found == [f"{measure} {value:.2f} on {source} turns, {LIMITS['min_' + measure]:g} asked"]
+    assert found == [
+        f"{measure} {value:.2f} on {source} turns, {LIMITS['min_' + measure]:g} needed"
+    ]
 
 
 def test_a_judge_that_no_labelled_turn_or_person_tested_is_not_validated() -> None:
@@ -50,7 +52,7 @@ def test_turns_that_a_judges_rules_were_written_by_do_not_test_it() -> None:
     entry = {"kind": "heuristic"}
     assert heuristic.SAW_LABELLED_TURNS
     assert shortfalls(card(labelled=GOOD), "j", entry, LIMITS) == [
-        "its rules were written with the labelled turns in view, and no people checked it"
+        "its rules were written with the labelled turns in view, and no person has checked it"
     ]
     assert shortfalls(card(labelled=GOOD, people=GOOD), "j", entry, LIMITS) == []
 
@@ -62,8 +64,8 @@ def test_easy_planted_failures_neither_validate_nor_fail_a_judge() -> None:
 
 
 FOOLED = [
-    ("human", "sensitivity", 0.5, "sensitivity 0.50 on human follow-ups, 0.7 asked"),
-    ("planted_hard", "specificity", 0.8, "specificity 0.80 on hard planted failures, 0.9 asked"),
+    ("human", "sensitivity", 0.5, "sensitivity 0.50 on human follow-ups, 0.7 needed"),
+    ("planted_hard", "specificity", 0.8, "specificity 0.80 on hard planted failures, 0.9 needed"),
 ]
 
 

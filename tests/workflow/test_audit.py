@@ -423,7 +423,7 @@ def test_what_another_version_made_otherwise_is_set_apart_and_not_accused(
     assert done.findings == []
     assert {f.check for f in done.of_another_version} == {"identities"}
     assert main(["audit", str(results), "--to", str(tmp_path)]) == 3
-    assert "artifacts of another version were not compared" in (tmp_path / "audit.html").read_text()
+    assert "of another version: content not compared" in (tmp_path / "audit.html").read_text()
 
 
 def test_sample_of_a_round_that_was_drawn_before_verdicts_changed_is_noted_and_not_accused(

@@ -42,7 +42,7 @@ def test_clone_is_configured_by_its_own_file_alone(monkeypatch: pytest.MonkeyPat
 
 def test_commands_work_in_the_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan"]) == 0
-    assert "grid: 1 models x 1 datasets x 2 temperatures" in capsys.readouterr().out
+    assert "grid: 1 model x 1 dataset x 2 temperatures" in capsys.readouterr().out
 
 
 def test_folder_that_holds_something_is_refused(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_plan_counts_requests_tokens_and_judge_calls(project: Path) -> None:
     text = plan(["study.yaml"], "results")
     # 5 answers; 5 items x 2 perturbations x (1 greedy + 3 sampled) = 40 turns;
     # written at most 5 x 10 + 40 x 20 = 850 tokens.
-    assert "1 models x 1 datasets x 2 temperatures x 2 perturbations = 4 cells" in text
+    assert "1 model x 1 dataset x 2 temperatures x 2 perturbations = 4 cells" in text
     row = next(line for line in text.splitlines() if line.startswith("  tiny"))
     words = row.split()
     assert (words[1], words[2], words[4], " ".join(words[5:])) == ("5", "40", "850", "1 x 0")

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from userturn.audit.findings import Finding, Note
+from userturn.plural import number_of
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ def verdict_of(found: Audit) -> str:
     counts = Counter(finding.check for finding in found.findings)
     kinds = ", ".join(f"{n} {check}" for check, n in sorted(counts.items()))
     n, n_other = len(found.findings), len(found.of_another_version)
-    verdict = f"{n} finding{'s' if n > 1 else ''} ({kinds})" if kinds else "no finding"
-    other = f"; {n_other} artifacts of another version were not compared" if n_other else ""
+    verdict = f"{number_of(n, 'finding')} ({kinds})" if kinds else "no finding"
+    artifacts = f"{number_of(n_other, 'artifact')} of another version"
+    other = f"; {artifacts}: content not compared" if n_other else ""
     return f"{verdict}{other}"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from userturn.audit.audit import OTHER_VERSION, Audit, verdict_of
 from userturn.audit.checks import CHECKS
 from userturn.html.page import policy, read_page
+from userturn.plural import number_of
 from userturn.unseen import show_unseen
 
 FINDING = ("check", "artifact", "expected", "found", "fix")
@@ -30,7 +31,7 @@ def audit_page(found: Audit) -> str:
     page = read_page(
         "audit.html",
         verdict=verdict_of(found).capitalize(),
-        summary=f"{found.n_artifacts} artifacts, digest {found.digest}; "
+        summary=f"{number_of(found.n_artifacts, 'artifact')}, digest {found.digest}; "
         f"of the records, with times, machines and journals: {found.records_digest}; "
         f"{escape(show_unseen(found.made))}",
         findings=_table(FINDING, found.findings),

@@ -12,6 +12,7 @@ from userturn.audit.audit_page import audit_page
 from userturn.audit.findings import CONFIG, Finding
 from userturn.config.entries import Config
 from userturn.errors import UserError
+from userturn.plural import number_of
 from userturn.storage.atomic_files import write_text
 
 
@@ -53,7 +54,8 @@ def format_audit(found: Audit) -> str:
     if found.of_another_version:
         lines += [*map(_finding, found.of_another_version), OTHER_VERSION]
     lines += [f"note: {note.artifact}: {note.text} ({note.check})" for note in found.notes]
-    lines.append(f"{found.n_artifacts} artifacts, digest {found.digest}: {verdict_of(found)}")
+    artifacts = number_of(found.n_artifacts, "artifact")
+    lines.append(f"{artifacts}, digest {found.digest}: {verdict_of(found)}")
     lines.append(f"records, with times, machines and journals: digest {found.records_digest}")
     return "\n".join(lines)
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from userturn.errors import UserError
 from userturn.export.read_archive import opened
+from userturn.plural import number_of
 from userturn.report.comparison_page import Comparison, comparison_page
 from userturn.report.flips import drawn, flipped, with_texts
 from userturn.stats.multiple_tests import holm
@@ -104,12 +105,13 @@ def _lines(table: pl.DataFrame, keys: list[str], nothing: str) -> list[str]:
         return [f"  {nothing}"]
     lines = []
     for row in table.iter_rows(named=True):
-        name = " ".join(f"t={row[k]:g}" if k == "temperature" else str(row[k]) for k in keys)
-        limits = f"[{row['lower']:+6.1%}, {row['upper']:+6.1%}]"
-        lines.append(f"  {name} ({row['n_items']} items)")
+        place = " ".join(f"t={row[k]:g}" if k == "temperature" else str(row[k]) for k in keys)
+        change, low, high = (100 * row[name] for name in ("difference", "lower", "upper"))
+        lines.append(f"  {place} ({number_of(row['n_items'], 'item')})")
         lines.append(
             f"    {row['rate_baseline']:6.1%} → {row['rate_condition']:6.1%}  "
-            f"{row['difference']:+6.1%} {limits}  p {row['p']:.3f}, Holm {row['p_adjusted']:.3f}"
+            f"{change:+5.1f} [{low:+5.1f}, {high:+5.1f}]  "
+            f"p {row['p']:.3f}, Holm {row['p_adjusted']:.3f}"
         )
     return lines
 
@@ -130,7 +132,7 @@ def _settings(a: Path, b: Path) -> str:
     paths = [path.relative_to(a) for path in a.glob("cells/*/*/*/*/user_turns.parquet")]
     shared = [path for path in paths if (b / path).is_file()]
     same = sum(read_identity(a / path) == read_identity(b / path) for path in shared)
-    return f"{len(shared)} shared cells, {same} of them made with the same settings"
+    return f"{number_of(len(shared), 'shared cell')}, {same} of them made with the same settings"
 
 
 def compare_studies(a: Path, b: Path, names: tuple[str, str] | None = None) -> Comparison:
@@ -159,13 +161,16 @@ def formatted(found: Comparison) -> str:
     only = [
         line
         for name, cells in found.only.items()
-        for line in (f"only in {name}: {len(cells)} cells by judge", *(f"  {c}" for c in cells))
+        for line in (
+            f"only in {name}: {number_of(len(cells), 'cell')} by judge",
+            *(f"  {cell}" for cell in cells),
+        )
     ]
     return "\n".join(
         [
             f"A = {found.names[0]}   B = {found.names[1]}",
             found.settings,
-            "genuine follow-ups on shared items: A → B, B minus A with 95% interval, paired test",
+            "genuine follow-ups on shared items: A → B; B minus A in points, 95% interval; p",
             *_lines(found.cells, JUDGED_CELL_KEYS, "no item was scored in both"),
             "task accuracy on shared items",
             *_lines(found.grades, GRADE, "no item was graded in both"),

@@ -19,6 +19,7 @@ from userturn.datasets.messages import Message
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
 from userturn.models.fetch import check_source, folder_at_hand
+from userturn.plural import number_of
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
@@ -56,14 +57,16 @@ def plan(configfiles: list[str], results: str) -> str:
 
 def _grid(grid: Grid) -> str:
     n_models = len(in_default(grid.models))
+    in_formats = "" if n_models == len(grid.models) else " in formats"
     counts = {
-        "models" if n_models == len(grid.models) else "models in formats": len(grid.models),
-        "datasets": len(grid.datasets),
-        "temperatures": len(grid.temperatures),
-        "perturbations": len(grid.perturbations),
+        "dataset": len(grid.datasets),
+        "temperature": len(grid.temperatures),
+        "perturbation": len(grid.perturbations),
     }
-    product = " x ".join(f"{n} {name}" for name, n in counts.items())
-    return f"grid: {product} = {len(grid.cells)} cells, {len(grid.judges)} judges"
+    sizes = [number_of(len(grid.models), "model") + in_formats]
+    product = " x ".join([*sizes, *(number_of(n, name) for name, n in counts.items())])
+    cells, judges = number_of(len(grid.cells), "cell"), number_of(len(grid.judges), "judge")
+    return f"grid: {product} = {cells}, {judges}"
 
 
 def _datasets(sizes: Mapping[str, Size]) -> str:

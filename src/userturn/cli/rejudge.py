@@ -12,6 +12,7 @@ from userturn.config.load import load_study
 from userturn.errors import UserError
 from userturn.grading.grade import STAYED_OPEN
 from userturn.judges.kinds import kind_of
+from userturn.plural import number_of
 from userturn.storage.atomic_files import write_text
 from userturn.storage.journal import Writer, checksum_of, files_of_journal, read_lines, record_of
 from userturn.study.check import check_study
@@ -100,6 +101,6 @@ def rejudge(configfiles: list[str], results: str, name: str) -> str:
     again = rounds | {place: rounds.get(place, 0) + 1 for place in places}
     write_text(json.dumps(again, indent=1, sort_keys=True) + "\n", path)
     return (
-        f"{name}: {n_void} unscored replies of {len(folders)} cells are void; run the same "
-        "snakemake command again, it asks about these turns and no others"
+        f"{name}: discarded {n_void} unscored replies of {number_of(len(folders), 'cell')}; run "
+        "the same snakemake command again, which asks about these turns and no others"
     )

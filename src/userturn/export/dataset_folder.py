@@ -8,6 +8,7 @@ import yaml
 
 from userturn.export.checked import write_checked
 from userturn.export.open_turns import open_cells, read_turns, read_verdicts
+from userturn.plural import number_of
 from userturn.storage.atomic_files import write_text
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
@@ -62,7 +63,8 @@ def write_dataset_folder(results: Path, folder: Path) -> str:
     left_out = write_checked(folder, results, grid.config, write)
     why = "".join(f"; left out {path}: {reason}" for path, reason in left_out.items())
     return (
-        f"{folder}: user turns and verdicts of {len(names)} of {len(grid.datasets)} datasets{why}; "
+        f"{folder}: user turns and verdicts of {len(names)} of "
+        f"{number_of(len(grid.datasets), 'dataset')}{why}; "
         f'`datasets.load_dataset("{folder}", "user_turns")` reads them'
     )
 

@@ -14,6 +14,7 @@ import polars as pl
 
 from userturn.export.checked import write_checked
 from userturn.export.open_turns import open_cells, read_summary, read_turns, read_verdicts
+from userturn.plural import number_of
 from userturn.provenance.job_record import PROVENANCE, read_record
 from userturn.storage.atomic_files import write_text
 from userturn.storage.hashing import fingerprint
@@ -47,8 +48,8 @@ def write_inspect_logs(results: Path, folder: Path) -> str:
     left_out = write_checked(folder, results, grid.config, write)
     n_private = len(grid.cells) - len(cells) + len(left_out)
     return (
-        f"{folder}: {len(cells) - len(left_out)} logs, one for each cell, {n_private} cells left "
-        f"out; `inspect view --log-dir {folder}` shows them"
+        f"{folder}: {number_of(len(cells) - len(left_out), 'log')}, one for each cell, "
+        f"{number_of(n_private, 'cell')} left out; `inspect view --log-dir {folder}` shows them"
     )
 
 

@@ -20,6 +20,7 @@ from userturn.export.read_archive import LEFT_OUT
 from userturn.export.ro_crate import README, Member, crate_metadata
 from userturn.export.secrets import Secret, key_values
 from userturn.export.withheld import Withholding
+from userturn.plural import number_of
 from userturn.provenance.job_record import PROVENANCE, JobRecord
 from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import written_whole
@@ -49,7 +50,7 @@ community's terms, `results/provenance/` in our own.
 
 To check it, install userturn and run `userturn audit` on this file, still packed.
 
-{n_left_out} files were left out. `{left_out}` has each with its hash, so that what was made from
+Left out: {n_left_out}. `{left_out}` has each with its hash, so that what was made from
 them can still be checked:
 
 {reasons}
@@ -98,8 +99,8 @@ def export(
     texts[METADATA] = json.dumps(crate, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     _write(target, kept, texts)
     return (
-        f"{target}: {len(kept)} files, {len(members) - len(kept)} left out, with their hashes in "
-        f"{LEFT_OUT}; `userturn audit {target}` checks it"
+        f"{target}: {number_of(len(kept), 'file')}, {len(members) - len(kept)} left out, with "
+        f"their hashes in {LEFT_OUT}; `userturn audit {target}` checks it"
     )
 
 
@@ -186,7 +187,10 @@ def _readme(members: list[Member]) -> str:
     reasons = [member.reason for member in members if member.reason is not None]
     lines = [f"- {reasons.count(reason)}: {reason}" for reason in sorted(set(reasons))]
     return TEXT.format(
-        metadata=METADATA, left_out=LEFT_OUT, n_left_out=len(reasons), reasons="\n".join(lines)
+        metadata=METADATA,
+        left_out=LEFT_OUT,
+        n_left_out=number_of(len(reasons), "file"),
+        reasons="\n".join(lines),
     )
 
 

@@ -16,6 +16,7 @@ from userturn.humans.rounds import KEY_SCHEMA
 from userturn.judges.rubric import read_rubric
 from userturn.judges.verdict import GENUINE
 from userturn.logs import say
+from userturn.plural import number_of
 from userturn.storage.parquet import Schema, write_table
 
 ANNOTATIONS_SCHEMA: Schema = {
@@ -173,9 +174,9 @@ def import_annotations(
     reading = read_annotations(paths_to_files, key, read_rubric(path_to_rubric).labels, round_name)
     if reading.problems and not skip_problems:
         raise UserError(
-            f"{len(reading.problems)} problems in data/annotations/{round_name}/, so nothing was "
-            "imported; correct them, or set humans.skip_problems to leave those rows out\n  "
-            + "\n  ".join(reading.problems)
+            f"{number_of(len(reading.problems), 'problem')} in data/annotations/{round_name}/, so "
+            "nothing was imported; correct them, or set humans.skip_problems to leave those rows "
+            "out\n  " + "\n  ".join(reading.problems)
         )
     for problem in reading.problems:
         say(f"left out: {problem}")

@@ -15,9 +15,9 @@ from userturn.storage.hashing import fingerprint
 N_TURNS = 10
 READINGS = ("first_label", "second_label", "third_label")
 ABOUT = (
-    "These turns are not of the round, and what you choose here is kept nowhere. They were written "
-    "for practice; their labels are those on which three readings of the guide by language models "
-    "agree. Where you see a turn differently, read the guide again and then trust yourself."
+    "These turns are not part of the round, and nothing you choose here is kept. They were written "
+    "for practice; each has the label that language models gave it in three separate readings of "
+    "the guide. Where you see a turn differently, read the guide again, then trust yourself."
 )
 
 

@@ -15,6 +15,7 @@ from userturn.humans.allocation import allocation_name, shared_out
 from userturn.humans.blinding import neutral, special_tokens
 from userturn.humans.sample import drawn, keyed_hashes
 from userturn.logs import say
+from userturn.plural import number_of
 from userturn.storage.atomic_files import written_whole
 from userturn.storage.hashing import fingerprint
 from userturn.storage.key_columns import STRATUM_KEYS, TURN_KEYS
@@ -212,8 +213,9 @@ def _drawn_now(
     turns = read_tables(paths_to_user_turns, TURNS_SCHEMA)
     items = conversations(paths_to_datasets)
     say(
-        f"round '{round_name}': {key.height} turns of {len(humans.cells)} cells are drawn, "
-        f"{humans.n_hidden} cells of private datasets are left out"
+        f"round '{round_name}': drew {number_of(key.height, 'turn')} of "
+        f"{number_of(len(humans.cells), 'cell')}, left out {number_of(humans.n_hidden, 'cell')} of "
+        "private datasets"
     )
     seen = shown(key, turns, items, special_tokens(paths_to_descriptions))
     return key, seen, allocation_name(humans.n_turns, labels.height)

@@ -121,6 +121,12 @@ def kind_of(entry: Entry) -> JudgeKind:
     return found
 
 
+def about(entry: Entry) -> str:
+    """Return what a judge's kind does, as the first line of its module says it."""
+    summary = str(kind_of(entry).__doc__).partition("\n")[0]
+    return summary.partition("`: ")[2].rstrip(".")
+
+
 def complete_judges(config: Config) -> dict[str, dict[str, Any]]:
     """Return the complete entries of all judges of a configuration, by name."""
     defaults = config["judge_defaults"]

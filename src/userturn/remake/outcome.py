@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from userturn.plural import number_of
 from userturn.provenance.study_files import Files
 from userturn.storage.hashing import file_sha256
 
@@ -59,7 +60,7 @@ def format_outcome(outcome: Outcome, results: Path) -> str:
     """Return an outcome as text."""
     n_made = len(outcome.equal) + len(outcome.unequal)
     lines = [
-        f"{n_made} files of tables, figures and report made again in '{results}': "
+        f"{number_of(n_made, 'file')} of tables, figures and report made again in '{results}': "
         f"{len(outcome.equal)} equal byte for byte, {len(outcome.unequal)} unequal, "
         f"{len(outcome.left_out)} left out"
     ]
@@ -81,4 +82,4 @@ def _by_reason(reasons: Mapping[str, str]) -> Iterator[str]:
         paths = [path for path, why in reasons.items() if why == reason]
         names = list(dict.fromkeys(path.partition(".")[0] for path in paths))
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        yield f"{len(paths)} files ({', '.join(names[:NAMED])}{more}): {reason}"
+        yield f"{number_of(len(paths), 'file')} ({', '.join(names[:NAMED])}{more}): {reason}"

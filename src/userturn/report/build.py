@@ -13,6 +13,7 @@ import polars as pl
 
 from userturn.html.page import CSV_SCRIPT, FOLDER, embedded, policy, read_page
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
+from userturn.judges.kinds import about
 from userturn.judges.rubric import Rubric, note_on_ours, read_rubric
 from userturn.report.charts import picture, write_charts
 from userturn.report.explorer import OUTCOMES, people_without_names, write_explorer
@@ -36,7 +37,7 @@ SCRIPTS = [
     "filters", "pairs", "reading", "cell", "likelihood", "turn", "beside", "examples", "search",
     "routes",
 ]  # fmt: skip
-STYLES = ["report.css", "reading.css"]
+STYLES = ["report.css", "lead.css", "reading.css"]
 
 
 def read_captions(paths: Iterable[str]) -> dict[str, str]:
@@ -114,6 +115,7 @@ def laid_out(grid: Grid, judge: str, models: Sequence[str], rubric: Rubric) -> d
         "private": grid.private_datasets,
         "judges": list(grid.judges),
         "judge": judge,
+        "aboutJudges": {name: about(entry) for name, entry in grid.judges.items()},
         "criteria": {name: label["criterion"] for name, label in rubric.labels.items()},
         "rules": rubric.rules,
         "ours": note_on_ours(rubric),

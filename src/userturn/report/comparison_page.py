@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from userturn.html.page import policy, read_page
+from userturn.plural import number_of
 from userturn.report.flips import Flip, Side
 from userturn.unseen import show_codes
 
@@ -49,11 +50,15 @@ def comparison_page(found: Comparison, flips: Iterable[Flip], n_flips: tuple[int
         cells=_rates(found.cells, ["model", "dataset", "temperature", "perturbation", "judge"]),
         grades=_rates(found.grades, ["model", "dataset"]),
         only="".join(_only(name, cells) for name, cells in found.only.items()),
-        counts=f"{n_flips[0]:,} turns are genuine in B and not in A, {n_flips[1]:,} in A and not "
-        f"in B. Below are {len(shown):,} of them, drawn by a hash.",
+        counts=f"Genuine in B and not in A: {number_of(n_flips[0], 'turn')}; in A and not in B: "
+        f"{number_of(n_flips[1], 'turn')}. {_sampled(len(shown), sum(n_flips))}",
     )
     before, after = page.replace("{{policy}}", escape(policy(page))).split("{{flips}}")
     return before + "".join(map(_flip, shown)) + after
+
+
+def _sampled(n_shown: int, n: int) -> str:
+    return "All are below." if n_shown == n else f"Below are {n_shown:,} of them, drawn by a hash."
 
 
 def _text(text: str) -> str:
@@ -86,7 +91,7 @@ def _rate(row: Mapping[str, Any], keys: Sequence[str]) -> str:
 
 def _only(name: str, cells: Sequence[str]) -> str:
     rows = "".join(f"<li>{_text(cell)}</li>" for cell in cells)
-    title = f"Only in {name}: {len(cells):,} cells by judge"
+    title = f"Only in {name}: {number_of(len(cells), 'cell')} by judge"
     return f"<details><summary>{title}</summary><ul>{rows}</ul></details>"
 
 

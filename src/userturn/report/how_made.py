@@ -8,6 +8,7 @@ from typing import Any
 
 from userturn.config.endpoint_models import has_endpoint, served_as
 from userturn.generation.server_record import server_records
+from userturn.judges.kinds import about
 from userturn.study.grid import Grid
 
 SETTINGS = ("answer", "user_turn", "samples", "engine", "determinism", "statistics", "seed")
@@ -76,7 +77,7 @@ def _of_dataset(entry: Mapping[str, Any]) -> str:
 
 
 def _of_judge(entry: Mapping[str, Any]) -> str:
-    parts = [f"kind {entry['kind']}"]
+    parts = [about(entry)]
     parts += [f"model {entry['model']}"] if entry.get("model") else []
     parts += [_in_words(entry["settings"])] if entry.get("settings") else []
     priced = entry.get("price")

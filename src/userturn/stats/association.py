@@ -40,7 +40,7 @@ def spearman(
     """
     n = len(x)
     if n < 3:
-        return Correlation(None, None, None, None, f"{n} models, needs 3")
+        return Correlation(None, None, None, None, f"needs 3 models, has {n}")
     first, second = (average_ranks(np.asarray(values)) for values in (x, y))
     u, v = (ranks - (n + 1) / 2 for ranks in (first, second))
     norm = float(np.sqrt((u @ u) * (v @ v)))
@@ -49,8 +49,8 @@ def spearman(
     rho = float(np.clip(u @ v / norm, -1, 1))
     p = permutation_p(first, second, n_resamples, rng)
     if n < 4 or abs(rho) > 1 - 1e-12:
-        reason = f"no interval: {n} models, needs 4" if n < 4 else "no interval: all ranks agree"
-        return Correlation(rho, None, None, p, reason)
+        reason = f"needs 4 models, has {n}" if n < 4 else "all ranks agree"
+        return Correlation(rho, None, None, p, f"no interval: {reason}")
     half = quantile_of(confidence) * np.sqrt((1 + rho**2 / 2) / (n - 3))
     middle = np.arctanh(rho)
     return Correlation(rho, float(np.tanh(middle - half)), float(np.tanh(middle + half)), p, None)

@@ -51,7 +51,9 @@ def shortfalls(
     found = list(_too_low(own, limits))
     if own.filter(labelled).is_empty():
         untested = "it was not measured on labelled turns or by people"
-        knows = "its rules were written with the labelled turns in view, and no people checked it"
+        knows = (
+            "its rules were written with the labelled turns in view, and no person has checked it"
+        )
         found.append(knows if saw_labelled else untested)
     return found
 
@@ -62,7 +64,7 @@ def _too_low(card: pl.DataFrame, limits: Mapping[str, float]) -> Iterator[str]:
         if least is not None and row["estimate"] < least:
             found = f"{row['measure']} {row['estimate']:.2f}"
             source = NAMES.get(row["source"], f"{row['source']} turns")
-            yield f"{found} on {source}, {least:g} asked"
+            yield f"{found} on {source}, {least:g} needed"
 
 
 def judged_kin(grid: Grid, judge: str) -> list[str]:
@@ -89,7 +91,7 @@ def not_validated(card: pl.DataFrame, grid: Grid, *judges: str) -> str | None:
         why = shortfalls(card, judge, grid.judges[judge], limits)
         if why:
             said.append(f"{judge} is not validated ({'; '.join(why)})")
-    return f"No findings: the judge {', and '.join(said)}." if said else None
+    return f"Not a finding: the judge {', and '.join(said)}." if said else None
 
 
 def warning(card: pl.DataFrame, grid: Grid, *judges: str) -> str | None:

@@ -29,14 +29,14 @@ async function load(file) {
     remember();
     showFile();
     show(false);
-    notice.textContent = `${taken.length} labels loaded, ${found.annotations.length - taken.length} left out.`;
+    notice.textContent = `${plural(taken.length, "label")} loaded, ${found.annotations.length - taken.length} left out.`;
   }
 }
 
 function showFile() {
   const left = ids.length - nDone();
   at("name").textContent = state.annotator;
-  at("state").textContent = left ? `${left} turns have no label yet.` : "All turns are labelled.";
+  at("state").textContent = left ? `${plural(left, "turn")} without a label.` : "All turns are labelled.";
 }
 
 function openFile() {

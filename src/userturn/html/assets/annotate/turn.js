@@ -1,5 +1,6 @@
 const nDone = () => ids.reduce((n, id) => n + (id in state.labels ? 1 : 0), 0);
 const current = () => ids[state.position];
+const plural = (n, one) => `${n} ${n === 1 ? one : `${one}s`}`;
 const words = (name) => name.replaceAll("_", " ");
 const say = (text) => { at("spoken").textContent = text; };
 

@@ -42,7 +42,7 @@ tabs.addEventListener("message", ({ data: { annotator, work } }) => {
 });
 
 // Of each turn's label, note and mark the later change counts, so that no tab takes back what another
-// has done meanwhile. Returns whether this tab has something that the given work lacks.
+// has done meanwhile. A tab undoes its own changes alone. Returns whether this tab has something that the given work lacks.
 function take(work) {
   const mine = { ...fresh(state.annotator), ...work };
   const found = new Set([mine, state].flatMap((work) => OF_A_TURN.flatMap((kind) => Object.keys(work[kind]))));
@@ -55,7 +55,6 @@ function take(work) {
       if (at) state.changedAt[stampName(id, kind)] = at;
     }
   }
-  if (mine.changes.length > state.changes.length) state.changes = mine.changes;
   return Object.entries(state.changedAt).some(([name, at]) => at > (mine.changedAt[name] || 0));
 }
 

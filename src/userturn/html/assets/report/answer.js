@@ -1,7 +1,8 @@
 // The answer on the first screen: the rates, and what a reader has to hold them against.
 // A model in another prompt format is named model+format, and is not one more model.
 const isUsual = (model) => !model.includes("+");
-const changedBy = () => (perturbationShown() === study.perturbations[0] ? "" : `, after an answer changed by “${words(perturbationShown())}”,`);
+const changedBy = () => (perturbationShown() === study.perturbations[0] ? "" : `, after an answer changed by “${words(perturbationShown())}”`);
+const turnsOf = ({ model, dataset }) => `${model}'s turns${dataset ? ` in ${dataset}` : ""}`;
 
 const range = (rows, text, by) => {
   const sorted = [...rows].sort((a, b) => by(a) - by(b));
@@ -11,14 +12,14 @@ const range = (rows, text, by) => {
 function ratesSentence(measured) {
   const rateAt = (row, end) => row.rates.filter((rate) => rate.estimate !== null).at(end);
   const told = [0, -1].map((end) => {
-    const rates = measured.map((row) => ({ name: row.name, ...rateAt(row, end) }));
-    const name = (rate) => `${percent(rate.estimate)} ${interval(rate.lower, rate.upper)} (${rate.name})`;
+    const rates = measured.map((row) => ({ name: turnsOf(row), ...rateAt(row, end) }));
+    const name = (rate) => `${percent(rate.estimate)} ${interval(rate.lower, rate.upper)} of ${rate.name}`;
     const lowest = [...rates].sort((a, b) => a.estimate - b.estimate)[0];
     return [lowest.temperature, range(rates, name, (rate) => rate.estimate)];
   });
-  const first = `At temperature ${told[0][0]}, ${told[0][1]} of these turns${changedBy()} are genuine follow-ups, according to the judge ${judgeShown()}.`;
+  const first = `At temperature ${told[0][0]}${changedBy()}, ${told[0][1]} are genuine follow-ups, according to the judge ${judgeShown()}.`;
   const second = told[1][0] === told[0][0] ? "" : ` At temperature ${told[1][0]}: ${told[1][1]}.`;
-  return [told[0][0], first + second];
+  return [told[0][0], `${first}${second} Brackets hold 95% intervals.`];
 }
 
 function correctedSentence(temperature) {
@@ -28,18 +29,25 @@ function correctedSentence(temperature) {
   return `Corrected by their labels, the rate at temperature ${temperature} is ${range(rows, text, (row) => row.estimate)}.`;
 }
 
-const CEILINGS = { people: "turns that people call genuine", human: "follow-ups that people wrote", labelled: "genuine turns of the project's labelled set" };
+const CEILINGS = { people: "turns that people call genuine", human: "follow-ups that people wrote", labelled: "the genuine turns in the project's labelled set" };
 
 function ceilingSentence() {
   const found = Object.keys(CEILINGS).map((source) => headline.card.find((row) => row.source === source && row.measure === "sensitivity")).find(Boolean);
   if (!found) return null;
   const kappa = headline.card.find((row) => row.source === found.source && row.measure === "kappa");
   const agreed = kappa ? ` Its kappa with the known labels is ${kappaText(kappa)}.` : "";
-  return `The judge accepts ${percent(found.estimate)} ${interval(found.lower, found.upper)} of ${CEILINGS[found.source]}.${agreed}`;
+  return `The judge accepts ${percent(found.estimate)} ${interval(found.lower, found.upper)} of ${CEILINGS[found.source]}. A model whose turns are all genuine would score about that.${agreed}`;
 }
 
 const kappaText = ({ estimate, lower, upper }) => `${estimate.toFixed(2)} [${lower?.toFixed(2)}, ${upper?.toFixed(2)}]`;
 const pointsAbove = ({ difference, lower, upper }) => `${signed(100 * difference, 1)} ${interval(lower, upper)} points`;
+
+// What the intervals of the differences say: a rate is clearly above chance if its interval is above zero.
+function aboveChance(floors) {
+  const n = floors.filter(({ lower }) => lower > 0).length;
+  if (floors.length > 1) return `; it is clearly above zero for ${whole(n)} of ${plural(floors.length, "model")}`;
+  return n ? "" : ", which is not clearly above zero";
+}
 
 function floorSentence(measured, temperature) {
   const floors = chosen.dataset.length ? [] : headline.floors.filter((row) => row.temperature === temperature && measured.some(({ model }) => model === row.model));
@@ -47,14 +55,14 @@ function floorSentence(measured, temperature) {
   const several = floors.length > 1;
   const floor = (row) => `${percent(row.floor)} ${interval(row.floor_lower, row.floor_upper)}`;
   const above = (row) => `${pointsAbove(row)}${several ? ` (${row.model})` : ""}`;
-  return `The judge calls ${range(floors, floor, (row) => row.floor)} of the same turns genuine after another item's answer, to which none can react. Read a rate against this floor; the difference is ${range(floors, above, (row) => row.difference)}.`;
+  return `After the answer to another question, which they cannot react to, ${range(floors, floor, (row) => row.floor)} of the same turns are still called genuine. The rate differs from this floor by ${range(floors, above, (row) => row.difference)}${aboveChance(floors)}.`;
 }
 
 function likelihoodSentence(measured) {
   const rows = headline.identified.filter((row) => measured.some(({ model }) => model === row.model) && isChosen("dataset", row.dataset));
   if (!rows.length) return null;
-  const text = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} (${row.model}, ${whole(row.n_scored)} in ${row.dataset}, by chance ${percent(row.chance, 0)})`;
-  return `Of the follow-ups that a dataset has, ${range(rows, text, (row) => row.estimate)} are likelier to the model after their own answer than after others.`;
+  const text = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} (${row.model}, ${whole(row.n_scored)} in ${row.dataset}, chance ${percent(row.chance, 0)})`;
+  return `Of follow-ups written by others, ${range(rows, text, (row) => row.estimate)} are likelier to the model after their own answer than after others.`;
 }
 
 function showSentence() {

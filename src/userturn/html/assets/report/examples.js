@@ -1,11 +1,14 @@
 // The two turns on the first screen, drawn by hash: one that the primary judge accepts, one it rejects.
-const LONGEST_EXCERPT = 400;
+const LONGEST_EXCERPT = 400; // letters of a turn
+const LONGEST_CONTEXT = 180; // of the question and answer before it, so that the turn is on the first screen
 
-function excerptOf(text, fromEnd) {
+function excerptOf(text, fromEnd, most = LONGEST_EXCERPT) {
   const letters = [...text.trim()];
-  if (letters.length <= LONGEST_EXCERPT) return letters.join("");
-  return fromEnd ? `… ${letters.slice(-LONGEST_EXCERPT).join("")}` : `${letters.slice(0, LONGEST_EXCERPT).join("")} …`;
+  if (letters.length <= most) return letters.join("");
+  return fromEnd ? `… ${letters.slice(-most).join("").replace(/^\S{0,20}\s/, "")}` : `${letters.slice(0, most).join("").replace(/\s\S{0,20}$/, "")} …`; // whole words
 }
+
+const contextOf = (text, fromEnd) => excerptOf(text.replace(/\s+/g, " "), fromEnd, LONGEST_CONTEXT);
 
 function speech(who, text) {
   return [make("dt", null, who), make("dd", { class: "text", dir: "auto" }, text)];
@@ -19,18 +22,18 @@ async function exampleCard({ is_genuine: isGenuineTurn, cell: number, item, samp
   const question = prompt.parts.filter(({ writer }) => writer === "user").at(-1)?.text ?? "";
   return make("article", { class: "example" },
     make("h2", null, isGenuineTurn ? "The judge accepts this turn" : "The judge rejects this turn", " ", badge(verdict.label)),
-    make("dl", null, speech("question", excerptOf(question, false)), speech("answer of the model", excerptOf(prompt.shown ?? "", true)),
-      make("dt", null, "the user turn it wrote"), make("dd", { class: "text turn", dir: "auto" }, withTokens(excerptOf(turn.text, false), "", false))),
+    make("dl", null, speech("question", contextOf(question, false)), speech("the model's answer", contextOf(prompt.shown ?? "", true)),
+      make("dt", null, "the user turn it then wrote"), make("dd", { class: "text turn", dir: "auto" }, withTokens(excerptOf(turn.text, false), "", false))),
     verdict.rationale ? make("p", { class: "soft" }, `${study.judge}: ${verdict.rationale}`) : null,
-    make("p", { class: "soft" }, make("a", { href: turnAddress(turn) }, "Read it whole"), ` · ${nameOf(cell)}`));
+    make("p", { class: "soft" }, make("a", { href: turnAddress(turn) }, "Read all of it"), ` · ${nameOf(cell)}`));
 }
 
 async function showExamples() {
   if (at("examples").childElementCount) return;
-  at("examples").append(make("p", { class: "state" }, "Reading"));
+  at("examples").append(make("p", { class: "state" }, "Loading"));
   try {
     const cards = await Promise.all(study.examples.map(exampleCard));
-    const told = cards.length ? "Drawn by a hash, not chosen; the explorer has every turn." : "No turn has a verdict that may be shown.";
+    const told = cards.length ? "Drawn by a hash, so nobody chose them; the explorer has every turn." : "No turn has a verdict that may be shown.";
     at("examples").replaceChildren(...cards, make("p", { class: "soft drawn" }, told));
   } catch (error) {
     at("examples").replaceChildren(make("p", { class: "notice" }, error.message));

@@ -26,8 +26,10 @@ function percent(share, digits = 1) {
   return share === null || share === undefined ? DASH : `${(100 * share).toFixed(digits)}%`;
 }
 
+const inPoints = (share) => (100 * share).toFixed(1).replace("-", "−");
+
 function interval(lower, upper) {
-  return lower === null || lower === undefined ? "" : `[${(100 * lower).toFixed(1)}, ${(100 * upper).toFixed(1)}]`;
+  return lower === null || lower === undefined ? "" : `[${inPoints(lower)}, ${inPoints(upper)}]`;
 }
 
 // The address of a view: path and query behind the hash, so that links can be shared.
@@ -41,7 +43,7 @@ function address(path, query = {}) {
 function badge(label, attributes) {
   const number = label === null ? "none" : Math.min(label, 7);
   const text = label === null ? "unscored" : words(study.labels[label]);
-  return make("span", { class: "badge", "--hue": `var(--label-${number})`, ...attributes }, text);
+  return make("span", { class: "badge", title: study.criteria[study.labels[label]], "--hue": `var(--label-${number})`, ...attributes }, text);
 }
 
 function choice(name, title, options, chosen) {

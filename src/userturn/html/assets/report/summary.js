@@ -38,7 +38,7 @@ function showCounts() {
     rows.push(["answers", whole(answers.n), answers.n_cut ? `${whole(answers.n_cut)} cut at the token limit: ${why}` : "none cut at the token limit"]);
   }
   const others = study.judges.filter((judge) => judge !== judgeShown());
-  rows.push([judgeShown() === study.judge ? "primary judge" : "judge", judgeShown(), others.length ? `beside ${others.join(", ")}` : "the only one"]);
+  rows.push([judgeShown() === study.judge ? "primary judge" : "judge", judgeShown(), `${study.aboutJudges[judgeShown()]}; ${others.length ? `beside ${others.join(", ")}` : "the only judge"}`]);
   if (study.private.length) rows.push(["private", plural(study.private.length, "dataset"), `texts of ${study.private.join(", ")} are left out`]);
   at("counts").replaceChildren(...rows.map(([name, value, more]) => make("div", null, make("dt", null, name), make("dd", { class: "value" }, value), make("dd", { class: "soft" }, more))));
 }
@@ -87,11 +87,11 @@ function showModels() {
   const graded = rows.some((row) => row.accuracy);
   const what = changedBy() ? `Turns after an answer changed by “${words(perturbationShown())}”` : "Unperturbed turns";
   at("rates-about").textContent = `${what} ${chosen.dataset.length ? "of each chosen dataset" : "over all datasets"}, by ${judgeShown()}, with 95% intervals. `
-    + (headline.floors.length && !chosen.dataset.length ? "Floor: the share called genuine of the same turns after another item's answer. " : "")
+    + (headline.floors.length && !chosen.dataset.length ? "Floor: the share of the same turns that is called genuine after the answer to another question. " : "")
     + (several ? `Filled: temperature ${ends[0]}; open: temperature ${ends[1]}.` : `Temperature ${ends[0]}.`)
-    + (headline.identified.length ? " Human follow-ups: the share that the model finds likelier after their own answer than after others; it needs no judge." : "")
+    + (headline.identified.length ? " Others' follow-ups: the share of a dataset's follow-ups that the model finds likelier after their own answer than after others; this needs no judge." : "")
     + (graded ? ` Last two columns: accuracy and, on the same items, genuine follow-ups at temperature ${ends[0]}, both as the mean over the graded datasets.` : "");
-  const head = make("tr", null, ["model", `t = ${ends[0]}`, several ? `t = ${ends[1]}` : null, null, "scored", headline.identified.length ? "human follow-ups" : null, graded ? "accuracy" : null, graded ? "genuine, same items" : null].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
+  const head = make("tr", null, ["model", `t = ${ends[0]}`, several ? `t = ${ends[1]}` : null, null, "scored", headline.identified.length ? "others' follow-ups" : null, graded ? "accuracy" : null, graded ? "genuine, same items" : null].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
   const body = rows.map((row) => {
     const [low, high] = ends.map((end) => row.rates.find((rate) => rate.temperature === end));
     const limits = (found) => make("td", { class: "number" }, found ? percent(found[0]) : DASH, make("small", null, found ? interval(found[1], found[2]) : ""));
@@ -116,17 +116,17 @@ const SOURCES = {
   human: "Human follow-ups",
   labelled: "The project's own labelled turns",
   people: "This study's turns that people labelled",
-  planted_hard: "Planted failures that are hard to tell",
-  planted: "Planted failures that are easy to tell: copies, fixed texts, injections",
+  planted_hard: "Planted failures, turns that we know not to be genuine, that are hard to recognise",
+  planted: "Planted failures that are easy to recognise: copies, fixed texts, injections",
 };
 
 function ofCard(source) {
   const found = (measure) => headline.card.find((row) => row.source === source && row.measure === measure);
-  const told = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} (${whole(row.n_scored)} turns)`;
+  const told = (row, kind) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} of ${kind(row.n_scored)}`;
   const [genuine, other, kappa] = ["sensitivity", "specificity", "kappa"].map(found);
   const parts = [];
-  if (genuine) parts.push(`it accepts ${told(genuine)} of genuine follow-ups`);
-  if (other) parts.push(`it rejects ${told(other)} of ${genuine ? "all others" : "them"}`);
+  if (genuine) parts.push(`it accepts ${told(genuine, (n) => plural(n, "genuine follow-up"))}`);
+  if (other) parts.push(`it rejects ${told(other, (n) => (genuine ? `${plural(n, "other turn")}` : plural(n, "turn")))}`);
   if (kappa) parts.push(`kappa ${kappaText(kappa)}`);
   return parts.length ? `${SOURCES[source]}: ${parts.join("; ")}.` : null;
 }
@@ -135,7 +135,7 @@ function showWorth() {
   const { weakest } = headline;
   const texts = Object.keys(SOURCES).map(ofCard).filter((text) => text);
   if (weakest) texts.push(`The planted failure that it misses most is “${words(weakest.control)}”: it catches ${percent(weakest.estimate)} ${interval(weakest.lower, weakest.upper)} of ${whole(weakest.n_scored)}.`);
-  if (!texts.length) texts.push("No turn of a known kind has a verdict, so nothing is known about the judge.");
+  if (!texts.length) texts.push("No turn of a known kind has a verdict, so the judge has not been tested.");
   at("worth").replaceChildren(...texts.map((text) => make("p", null, text)));
 }
 
@@ -147,7 +147,7 @@ function showLabels() {
 
 function showMade() {
   const rows = study.made.map(([kind, name, from]) => make("tr", null, make("th", { scope: "row" }, name), make("td", { class: "text" }, kind), make("td", { class: "text" }, from)));
-  const head = make("tr", null, ["name", "what", "made from"].map((text) => make("th", { scope: "col" }, text)));
+  const head = make("tr", null, ["name", "what", "details"].map((text) => make("th", { scope: "col", class: "plain" }, text)));
   at("made").append(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Models, datasets and judges, as a table" }, make("table", { class: "data" }, make("thead", null, head), make("tbody", null, rows))));
 }
 
