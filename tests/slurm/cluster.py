@@ -39,11 +39,11 @@ def reason_to_skip() -> str | None:
     return None
 
 
-def wait_for(what: Callable[[], object], reason: str) -> None:
-    """Wait until something is true, and say what was waited for if it never is."""
-    deadline = time.monotonic() + PATIENCE
+def wait_for(what: Callable[[], object], reason: str, patience: float = PATIENCE) -> None:
+    """Wait until something is true, and say what was waited for if it never is in so many s."""
+    deadline = time.monotonic() + patience
     while not what():
-        assert time.monotonic() < deadline, f"waited {PATIENCE} s in vain: {reason}"
+        assert time.monotonic() < deadline, f"waited {patience} s in vain: {reason}"
         time.sleep(0.3)
 
 

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
@@ -30,8 +30,10 @@ from tests.support.snakemake_runs import ROOT, SNAKEMAKE, copy_project
 from tests.support.tiny_model import write_tiny_model
 from userturn.storage.journal import read_journal
 
+PATIENCE = 4 * 3600  # seconds for a part of it, on a machine with two cores
 HELD = 5  # completions of a sweep before its fate
 LINE = {"source": "./models/tiny", "gpus": 1, "mem_mb": 2000, "runtime": 30}
+Driver = subprocess.Popen[str]
 QUESTION = "A farmer has {} hens, and each lays 2 eggs a day. How many eggs are that in a week?"
 
 
@@ -41,6 +43,8 @@ def arguments() -> argparse.Namespace:
     for name, most in (("models", 11), ("datasets", 5), ("temperatures", 5), ("perturbations", 3)):
         parser.add_argument(f"--{name}", type=int, default=most)
     parser.add_argument("--items", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=50, help="of SLURM at once, two or more")
+    parser.add_argument("--cores", type=int, default=8, help="of the login node")
     return parser.parse_args()
 
 
@@ -80,16 +84,15 @@ def select(folder: Path, selection: dict[str, Any], n_models: int) -> None:
 
 
 def disturb(
-    cluster: Cluster, folder: Path, selection: dict[str, Any], engine: dict[str, str]
+    cluster: Cluster, folder: Path, selection: dict[str, Any], start: Callable[[], Driver]
 ) -> str:
     """Run the study to its end through all that may happen to it; return the node that died."""
     *models, _ = selection["models"]
-    cancelled, bereft = models[:2]
     select(folder, selection, len(models))
     (folder / ALLOWED).write_text(f"{HELD}\n")
-    driver = cluster.start(folder, **engine)
-    for model in (cancelled, bereft):
-        wait_for(lambda m=model: _n_answered(folder, m) >= HELD, f"{HELD} requests of {model}")
+    driver = start()
+    wait_for(lambda: len(_held(folder, models)) > 1, f"{HELD} requests of two models", PATIENCE)
+    cancelled, bereft = _held(folder, models)[:2]
     cluster.call("scancel", str(cluster.running(folder, cancelled)))
     job = str(cluster.running(folder, bereft))
     node = cluster.call("squeue", "-h", "-j", job, "-o", "%N").strip()
@@ -97,12 +100,17 @@ def disturb(
     (folder / ALLOWED).unlink()
     select(folder, selection, len(models) + 1)  # a model is added while the study runs
     markers = [folder / "results" / "sweeps" / model / "1of1.json" for model in models]
-    wait_for(lambda: all(path.exists() for path in markers), "the end of all sweeps")
+    wait_for(lambda: all(path.exists() for path in markers), "the end of all sweeps", PATIENCE)
     os.killpg(driver.pid, signal.SIGKILL)  # while cells are gathered and judged
     driver.wait()
-    again = cluster.start(folder, **engine).wait()  # the same command
+    again = start().wait()  # the same command
     assert again == 0, (folder / "run.log").read_text()[-5000:]
     return node
+
+
+def _held(folder: Path, models: list[str]) -> list[str]:
+    """Return the models whose sweep waits for its fate."""
+    return [model for model in models if _n_answered(folder, model) >= HELD]
 
 
 def _n_answered(folder: Path, model: str) -> int:
@@ -198,8 +206,10 @@ def main() -> int:
         folder = scratch / "study"
         selection = write_project(folder, given)
         engine = hold_engines(scratch / "engine", ROOT, AT_START)
+        limits = ["--jobs", str(given.jobs), "--cores", str(given.cores)]
+        print(f"its output: {folder / 'run.log'}", flush=True)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        node = disturb(cluster, folder, selection, engine)
+        node = disturb(cluster, folder, selection, lambda: cluster.start(folder, *limits, **engine))
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         cluster.control("node-up", node)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
