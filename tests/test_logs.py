@@ -1,8 +1,10 @@
 """Progress is one line: how much is done, how fast, and how long the rest takes."""
 
+from pathlib import Path
+
 import pytest
 
-from userturn.logs import Progress
+from userturn.logs import Progress, sentence
 
 
 @pytest.mark.parametrize(("n_tokens", "speed"), [(30, "15 tokens/s, "), (0, "")])
@@ -11,3 +13,13 @@ def test_requests_without_tokens_have_no_speed_in_tokens(n_tokens: int, speed: s
     progress.add(n_tokens)
     # 30 tokens in 2 s are 15 a second; one of four requests took 2 s, so three take 6.
     assert progress.line(2.0) == f"a stage: 1/4 requests, {speed}6 s left"
+
+
+def test_a_file_where_a_folder_should_be_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "journal"
+    file.touch()
+    for make in (file.mkdir, lambda: (file / "m").mkdir()):
+        with pytest.raises(OSError) as error:
+            make()
+        said = sentence(error.value)
+        assert said is not None and "journal" in said and "is in the way" in said

@@ -51,6 +51,8 @@ def sentence(error: BaseException) -> str | None:
         )
     if isinstance(error, PermissionError):
         return f"'{error.filename}' cannot be written: change its owner or mode and run again"
+    if isinstance(error, NotADirectoryError | IsADirectoryError | FileExistsError):
+        return f"'{error.filename}' is in the way ({error.strerror}): move it and run again"
     return None
 
 

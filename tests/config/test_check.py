@@ -11,6 +11,8 @@ from tests.support.snakemake_runs import ROOT
 from userturn.config.check import check
 from userturn.config.errors import ConfigError
 
+MINE = {"file": "data/mine.jsonl", "fields": {"prompt": "q"}, "verifier": "none"}
+
 
 @pytest.fixture
 def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
@@ -80,6 +82,9 @@ def test_integer_temperature_selects_its_float(config: dict[str, Any]) -> None:
             "models: the name 'Big Model' may only contain a-z, 0-9",
         ),
         ("models", None, "models: found None, expected type object"),
+        ("models", {"m" * 81: "org/x"}, f"models: '{20 * 'm'}...' has 81 characters, expected at"),
+        ("datasets.labelled", MINE, "datasets: 'labelled' is the name of something else in the"),
+        ("models.human", "org/x", "models: 'human' is the name of something else in the results"),
     ],
 )
 def test_wrong_value_is_told_with_what_was_expected(

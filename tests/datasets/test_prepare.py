@@ -119,6 +119,7 @@ def test_an_id_seen_before_is_refused_with_both_places(tmp_path: Path) -> None:
         (b'{"question": "\xff"}', "not UTF-8"),
         (b'["a"]', "found a list, expected one object in each line"),
         (b'{"question": NaN, "answer": "1"}', "not JSON"),
+        (b'{"question": "a", "question": "b"}', "not JSON .a key is given twice"),
         (b'{"question": null, "answer": "1"}', "the prompt is NoneType, expected text"),
         (b'{"question": " ", "answer": "1"}', "expected a user message with text"),
         (b'{"question": "\\ud800", "answer": "1"}', "lone surrogate"),

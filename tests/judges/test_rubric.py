@@ -107,6 +107,14 @@ def test_a_prompt_that_quotes_rules_needs_a_rubric_that_has_some(tmp_path: Path)
         check("judges.j", entry, config)
 
 
+@pytest.mark.parametrize("text", ["", "- a\n", "labels: [", "labels: {a: {criterion: b}}\n"])
+def test_a_rubric_that_cannot_be_read_is_named(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"mine.yaml': a rubric cannot be read"):
+        read_rubric(path)
+
+
 def test_labels_that_the_paper_does_not_name_are_said_to_be_ours() -> None:
     assert RUBRIC.ours == ["generic", "unrelated", "degenerate"]
     assert set(RUBRIC.paper) < set(RUBRIC.labels)

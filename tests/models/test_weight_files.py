@@ -51,6 +51,12 @@ def test_folder_without_weights_is_refused_and_whole_ones_pass(tmp_path: Path) -
     check_weight_files(tmp_path)
 
 
+def test_link_to_content_that_was_removed_from_a_cache_is_named(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").symlink_to("gone")
+    with pytest.raises(UserError, match=r"model.safetensors' is a link to a file that is gone"):
+        check_weight_files(tmp_path)
+
+
 @pytest.mark.parametrize(("config", "said"), [("[]", "holds a list"), ('{"a": ', "is not JSON")])
 def test_config_that_was_cut_or_is_another_is_refused(
     config: str, said: str, tmp_path: Path

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from userturn.errors import UserError
 from userturn.storage.atomic_files import write_json
 from userturn.study.aliases import Aliases, AsDescribed
 
@@ -101,10 +102,22 @@ def test_a_template_is_compared_with_those_of_its_own_model_alone(tmp_path: Path
     assert described.of_template("text:2", "{# b #}{{ a }}", "other") == "text:2"
 
 
-def test_a_damaged_file_is_one_that_knows_nothing(tmp_path: Path, folder: Path) -> None:
+@pytest.mark.parametrize("text", ["{", "[]", '{"places": {}}', '{"identities": 3}', ""])
+def test_damaged_aliases_are_refused_since_their_requests_would_be_asked_again(
+    tmp_path: Path, text: str
+) -> None:
     path = tmp_path / "journal" / "aliases.json"
     path.parent.mkdir()
-    for text in ("{", "[]", json.dumps({})):
-        path.write_text(text)
-        assert Aliases(tmp_path).of_folder("folder:1", folder) == "folder:1"
-        assert Aliases(tmp_path).places("models", ASKED) == {"a": "a", "b": "b"}
+    path.write_text(text)
+    with pytest.raises(UserError, match=r"aliases.json' is damaged; take it from a copy"):
+        Aliases(tmp_path).places("models", ASKED)
+
+
+def test_a_description_of_another_kind_is_one_that_knows_nothing(
+    tmp_path: Path, folder: Path
+) -> None:
+    for name, content in enumerate(({"forms": 3}, {"identity": []}, [])):
+        path = tmp_path / "models" / f"{name}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(content))
+    assert Aliases(tmp_path).of_folder("folder:1", folder) == "folder:1"

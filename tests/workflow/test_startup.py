@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from userturn.workflow.startup import check_given_config_files
+from tests.support.snakemake_runs import copy_project
+from userturn.config.errors import ConfigError
+from userturn.config.load import load_study
+from userturn.storage.atomic_files import write_json
+from userturn.workflow.startup import check_given_config_files, check_results, checked_study
+from userturn.workflow.study import Study
 
 OF_EVERY_CELL = "generation.collect", "judges.judge_cell", "tables.rates"
 HEAVY = ["polars", "pyarrow", "scipy", "torch", "transformers", "vllm", "datasets", "altair"]
@@ -45,3 +50,34 @@ def test_every_configuration_file_of_a_command_is_looked_at(
     with pytest.raises(SystemExit, match="holds nothing"):
         check_given_config_files([])
     check_given_config_files(["--directory", "elsewhere"])
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
+    monkeypatch.chdir(copy_project(tmp_path / "project"))
+    Path("models", "tiny").mkdir(parents=True)
+    Path("models", "tiny", "config.json").write_text("{}")
+    return checked_study(load_study(["study.yaml"]))
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{}", "3", '{"pending": 3, "described_as"', "\0"])
+def test_damaged_files_of_a_study_are_as_if_they_were_not_there(study: Study, damage: str) -> None:
+    grid = study.grid
+    before = study.generation.to_finish("tiny", "1of1")
+    described = {"identity": {"source": "s"}}
+    write_json(described, grid.results / "models" / "tiny.json", grid.model_fingerprint("tiny"))
+    for name in ("sweeps/tiny/1of1.json", "sweeps/tiny/finished/1of1.json", "study.json"):
+        path = grid.results / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(damage)
+    requests = grid.requests_folder("tiny", "word-problems", grid.cell_identity(grid.cells[0]))
+    requests.mkdir(parents=True)  # so that the note is read
+    assert Study(grid).generation.to_finish("tiny", "1of1") == before
+
+
+def test_results_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    check_results(results)
+    results.symlink_to("nowhere")
+    with pytest.raises(ConfigError, match="is not a writable folder"):
+        check_results(results)

@@ -13,7 +13,10 @@ from userturn.config.numbers import take_plain_numbers
 from userturn.config.schema import config_schema
 from userturn.storage.hashing import check_sha256
 
-RESERVED = {"human", "judges", "costs"}  # beside models in results/controls and results/journal
+RESERVED = {  # what is beside them in the results
+    "models": {"human", "judges", "costs"},
+    "datasets": {"labelled"},
+}
 
 
 def _sentence(error: Any) -> str:
@@ -26,6 +29,9 @@ def _sentence(error: Any) -> str:
     if error.validator == "required":
         missing = next(key for key in error.validator_value if key not in error.instance)
         return f"{where}: the key '{missing}' is missing"
+    if error.validator == "maxLength":
+        n, most = len(error.instance), error.validator_value
+        return f"{where}: '{error.instance[:20]}...' has {n} characters, expected at most {most}"
     if "propertyNames" in error.absolute_schema_path:
         return f"{where}: the name '{error.instance}' may only contain a-z, 0-9, '.', '_' and '-'"
     if error.validator == "oneOf":
@@ -84,10 +90,11 @@ def _check_selection(config: Config) -> None:
 
 
 def _check_controls(config: Config) -> None:
-    for name in RESERVED & set(config["models"]):
-        raise ConfigError(
-            f"models: '{name}' is the name of a folder in the results; rename the model"
-        )
+    for kind, reserved in RESERVED.items():
+        for name in sorted(reserved & set(config[kind])):
+            raise ConfigError(
+                f"{kind}: '{name}' is the name of something else in the results; rename it"
+            )
     for name in config["controls"]["human"]:
         if name not in config["datasets"]:
             near = near_miss(name, config["datasets"])

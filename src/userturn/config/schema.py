@@ -3,16 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from userturn.config.installation import SCHEMA, here_or_installed
+from userturn.config.load import read_config_file
 from userturn.config.verifiers import verifiers
 from userturn.slurm.resources import SETTINGS, schemas_for
 
 
 def config_schema(path: str | Path = SCHEMA) -> dict[str, Any]:
     """Return the JSON Schema of the configuration, with cluster resources and verifiers added."""
-    schema: dict[str, Any] = yaml.safe_load(here_or_installed(path).read_text())
+    schema = read_config_file(here_or_installed(path))
     keys = schema["properties"]
     models, judges = (
         keys[key]["additionalProperties"]["properties"] for key in ("models", "judges")

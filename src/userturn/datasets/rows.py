@@ -53,16 +53,25 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
+def _once(pairs: list[tuple[str, Any]]) -> Row:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise ValueError("a key is given twice")
+    return row
+
+
 def _parse(line: str, where: str) -> Row:
     try:
         line.encode()
-        row = json.loads(line, parse_constant=_refuse_constant)
+        row = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_once)
     except UnicodeEncodeError as error:
         raise UserError(
             f"{where}: found bytes that are not UTF-8; save the file as UTF-8"
         ) from error
     except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else type(error).__name__
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        if isinstance(error, json.JSONDecodeError):
+            reason = error.msg  # without the line's number in the line
         raise UserError(
             f"{where}: not JSON ({reason}), expected one object in each line; correct that line, "
             "or download the file again"

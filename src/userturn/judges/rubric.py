@@ -59,8 +59,15 @@ def parse_rubric(text: str) -> Rubric:
 
 
 def read_rubric(path: str | Path) -> Rubric:
-    """Return the rubric in a file."""
-    return parse_rubric(given_text(path))
+    """Return the rubric in a file.
+
+    Raises:
+        ConfigError: as `parse_rubric`, with the file's name.
+    """
+    try:
+        return parse_rubric(given_text(path))
+    except ConfigError as error:
+        raise ConfigError(f"'{path}': {error}") from error
 
 
 def described(label: Mapping[str, str]) -> str:

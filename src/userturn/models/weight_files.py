@@ -30,6 +30,9 @@ def check_weight_files(folder: Path) -> None:
         )
     files = sorted(folder.glob("*.safetensors"))
     for file in files:
+        if not file.is_file():  # as in a cache from which content was removed
+            raise UserError(f"'{file}' is a link to a file that is gone; {AGAIN}")
+    for file in files:
         _check_safetensors(file)
     if not files and not [*folder.glob("*.bin"), *folder.glob("*.pt")]:
         raise UserError(f"model folder '{folder}' has no weights (*.safetensors); {AGAIN}")

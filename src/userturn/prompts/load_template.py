@@ -20,6 +20,7 @@ def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
     Raises:
         TemplateError: the folder has no tokenizer or no chat template.
     """
+    from huggingface_hub.errors import StrictDataclassError  # of a config.json
     from transformers import AutoTokenizer
 
     if (folder / "tekken.json").is_file() and not (folder / "tokenizer.json").is_file():
@@ -32,7 +33,7 @@ def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
         tokenizer = AutoTokenizer.from_pretrained(
             folder, trust_remote_code=entry.get("trust_remote_code", False)
         )
-    except UNREADABLE as error:
+    except (*UNREADABLE, StrictDataclassError) as error:
         raise TemplateError(
             f"model folder '{folder}' has no tokenizer that transformers can load "
             f"({str(error).splitlines()[0]}); expected tokenizer.json beside config.json"

@@ -124,7 +124,9 @@ SETTINGS = {
         {"nodes": _nodes},  # without it SLURM may spread GPUs over several
         {"--nodes": _nodes},
     ),
-    "shards": Setting(_whole(1, "Jobs that share a model's items."), ("sweep",)),
+    "shards": Setting(
+        _whole(1, "Jobs that share a model's items.") | {"maximum": 1000}, ("sweep",)
+    ),
     "mem_mb": Setting(
         _whole(1, "MB of memory for the first attempt; each retry asks for 50 % more."),
         EVERY,

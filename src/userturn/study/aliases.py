@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from userturn.errors import UserError
 from userturn.models.model_files import folder_form, template_form
 from userturn.storage.atomic_files import read_artifact, write_text
 from userturn.storage.hashing import fingerprint
@@ -34,6 +35,13 @@ def read_object(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}
+
+
+def _is_like(found: Any, pattern: Mapping[str, Any]) -> bool:
+    """Return whether a value is a mapping with the mappings of a pattern."""
+    if not isinstance(found, Mapping):
+        return False
+    return all(_is_like(found.get(key), within) for key, within in pattern.items())
 
 
 @dataclass(frozen=True)
@@ -74,13 +82,28 @@ class Aliases:
 
     @cached_property
     def _kept(self) -> dict[str, Any]:
-        return {**NOTHING, **read_object(self._path)}
+        """What is written down.
+
+        Raises:
+            UserError: the file is damaged; without it, what it knows would be asked again.
+        """
+        if not self._path.exists():
+            return NOTHING
+        kept = {**NOTHING, **(read_object(self._path) or {"places": None})}
+        if not _is_like(kept, NOTHING):
+            raise UserError(
+                f"'{self._path}' is damaged; take it from a copy of the study, or remove it, and "
+                "models and datasets that were renamed or reformatted are asked again"
+            )
+        return kept
 
     @cached_property
     def _described(self) -> list[dict[str, Any]]:
         """The descriptions of the study's models, also of those that have another name now."""
+        nothing: dict[str, Any] = {"identity": {}, "forms": {}}
         found = (read_object(path) for path in sorted(self._results.glob(STORED["models"])))
-        return [{"identity": {}, "forms": {}, **description} for description in found]
+        complete = ({**nothing, **description} for description in found)
+        return [description for description in complete if _is_like(description, nothing)]
 
     @cached_property
     def _forms(self) -> dict[str, str]:

@@ -35,10 +35,12 @@ def _read_note(path: Path, described_as: str) -> dict[str, Any]:
     """Return the content of a note; an empty one if it is not there or of another model."""
     try:
         note: dict[str, Any] = json.loads(path.read_text())
-    except (OSError, ValueError):
-        note = {"described_as": None}
-    empty: dict[str, Any] = {"finished": {}, "journals": {}}
-    return note if note["described_as"] == described_as else empty
+        is_whole = note["finished"].keys() <= note["journals"].keys()
+        if is_whole and note["described_as"] == described_as:
+            return note
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        pass  # not there, or damaged: the sweep looks in the journal
+    return {"finished": {}, "journals": {}}
 
 
 def note_finished(

@@ -53,7 +53,7 @@ class GenerationGrid:
         marker = self.grid.results / "sweeps" / model / f"{shard}.json"
         try:
             done: list[str] = json.loads(marker.read_text())["pending"]
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, LookupError, TypeError):  # damaged
             done = []
         return self.pending.identities(model) or done
 

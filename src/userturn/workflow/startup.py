@@ -86,8 +86,14 @@ def begin(configfiles: Iterable[str | Path], is_driver: bool) -> None:
     _check_config_files(configfiles)
 
 
-def _check_results(results: Path) -> None:
-    if results.exists() and not (results.is_dir() and os.access(results, os.W_OK | os.X_OK)):
+def check_results(results: Path) -> None:
+    """Check that a study can write its results.
+
+    Raises:
+        ConfigError: their folder is a file, may not be written, or is a link that leads nowhere.
+    """
+    is_there = results.exists() or results.is_symlink()  # also one that leads nowhere
+    if is_there and not (results.is_dir() and os.access(results, os.W_OK | os.X_OK)):
         raise ConfigError(
             f"'{results}' is not a writable folder; change its owner or mode, or run in "
             "another copy of the project"
@@ -108,7 +114,7 @@ def open_study(config: Config) -> Study:
     """Return the study of a configuration, or end the program with one sentence."""
     try:
         study = checked_study(config)
-        _check_results(study.grid.results)
+        check_results(study.grid.results)
         study.pending.cells  # noqa: B018  this finds missing sources
     except Exception as error:
         message = sentence(error)
