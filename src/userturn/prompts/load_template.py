@@ -20,24 +20,13 @@ def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
     Raises:
         TemplateError: the folder has no tokenizer or no chat template.
     """
-    from huggingface_hub.errors import StrictDataclassError  # of a config.json
-    from transformers import AutoTokenizer
-
     if (folder / "tekken.json").is_file() and not (folder / "tokenizer.json").is_file():
         raise TemplateError(
             f"model folder '{folder}' has tekken.json and no tokenizer.json: its prompts are "
             "written by mistral-common's code and not by a chat template, so none can be checked; "
             "use a repository or revision with tokenizer.json and chat_template.jinja"
         )
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            folder, trust_remote_code=entry.get("trust_remote_code", False)
-        )
-    except (*UNREADABLE, StrictDataclassError) as error:
-        raise TemplateError(
-            f"model folder '{folder}' has no tokenizer that transformers can load "
-            f"({str(error).splitlines()[0]}); expected tokenizer.json beside config.json"
-        ) from error
+    tokenizer = _tokenizer(folder, entry)
     tokenizer.chat_template = _own_template(entry, tokenizer)
     if not tokenizer.chat_template:
         raise TemplateError(
@@ -55,6 +44,21 @@ def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
         system=_system(entry),
     )
     return with_bare_header(template) if entry.get("header") == "bare" else template
+
+
+def _tokenizer(folder: Path, entry: ModelEntry) -> Any:
+    from huggingface_hub.errors import StrictDataclassError  # of a config.json
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=entry.get("trust_remote_code", False)
+        )
+    except (*UNREADABLE, StrictDataclassError) as error:
+        raise TemplateError(
+            f"model folder '{folder}' has no tokenizer that transformers can load "
+            f"({str(error).splitlines()[0]}); expected tokenizer.json beside config.json"
+        ) from error
 
 
 def _own_template(entry: ModelEntry, tokenizer: Any) -> str | None:
