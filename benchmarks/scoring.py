@@ -27,6 +27,7 @@ from userturn.config.load import load_config
 from userturn.datasets.prepare import prepare_dataset
 from userturn.generation.describe_model import describe_model
 from userturn.generation.score_plans import scoring_plans
+from userturn.generation.shards import WHOLE
 from userturn.generation.sweep import request_runner
 from userturn.likelihood.collect import collect_scores
 from userturn.models.completion import Completion, Engine, scores
@@ -88,8 +89,8 @@ def instant(
 def sweep(grid: Grid, given: argparse.Namespace) -> None:
     """Plan and journal all scores, and print what each takes."""
     loaded = loaded_model(grid)
-    runner, clock = request_runner(grid, loaded, StopFlag()), Clock()
-    plans = list(scoring_plans(grid, loaded, "1of1", {scores_identity(grid, SCORED)}))
+    runner, clock = request_runner(grid, loaded, WHOLE, StopFlag()), Clock()
+    plans = list(scoring_plans(grid, loaded, WHOLE, {scores_identity(grid, SCORED)}))
     clock.show("plan: a request", tokens(grid)[0])
     load = runner.load
 

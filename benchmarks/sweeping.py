@@ -30,6 +30,7 @@ from userturn.datasets.prepare import prepare_dataset
 from userturn.generation.collect import collect_answers, collect_user_turns
 from userturn.generation.describe_model import describe_model
 from userturn.generation.loaded_model import LoadedModel, load_model
+from userturn.generation.shards import WHOLE
 from userturn.generation.sweep import ask_pending, pending_plans, request_runner
 from userturn.judges.judge_cell import judge_cell
 from userturn.models.completion import Completion, Engine
@@ -118,7 +119,7 @@ def sweep(grid: Grid, given: argparse.Namespace) -> None:
     clock.show("start: transformers' tokenizers, which vLLM imports as well", 1)
     pending = [given.only] if given.only else Pending(grid).identities(model)
     loaded = loaded_model(grid)
-    runner = request_runner(grid, loaded, StopFlag())
+    runner = request_runner(grid, loaded, WHOLE, StopFlag())
     clock.show("start: tokenizer and template loaded", 1)
     load = runner.load
 
@@ -131,7 +132,7 @@ def sweep(grid: Grid, given: argparse.Namespace) -> None:
         return found
 
     runner.load = engine
-    ask_pending(pending_plans(grid, loaded, "1of1", pending), runner)
+    ask_pending(pending_plans(grid, loaded, WHOLE, pending), runner)
     clock.show("sweep: a request", runner.n_asked)
 
 

@@ -59,7 +59,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyRecord:
             row["token_ids"] = request.token_ids
     plan_of(tmp_path, record).parent.mkdir(parents=True)
     pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA).write_parquet(plan_of(tmp_path, record))
-    scores_of(grid, SCORED).write_parquet(tmp_path / PATH)
+    pl.concat(scores_of(grid, SCORED)).write_parquet(tmp_path / PATH)
     return record
 
 
@@ -140,7 +140,7 @@ def edit_plan(results: Path, record: StudyRecord, **columns: Any) -> None:
     """Edit a plan and make the scores of it again, as a forger would."""
     plan = plan_of(results, record)
     pl.read_parquet(plan).with_columns(**columns).write_parquet(plan)
-    scores_of(record.grid(results), SCORED).write_parquet(results / PATH)
+    pl.concat(scores_of(record.grid(results), SCORED)).write_parquet(results / PATH)
 
 
 def test_contexts_exchanged_in_plan_and_scores_are_found(

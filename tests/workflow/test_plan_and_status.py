@@ -206,6 +206,23 @@ def test_plan_counts_the_requests_and_tokens_of_scores(project: Path) -> None:
     assert own[:3] == ["word-problems", "own_turns", "32"]
 
 
+def test_plan_counts_the_follow_ups_of_a_file_that_is_not_prepared(project: Path) -> None:
+    turn_on_likelihood(project)
+    study = yaml.safe_load((project / "study.yaml").read_text())
+    fields = {"id": "id", "messages": "messages"}
+    own = {"file": "own.jsonl", "fields": fields, "verifier": "none", "condition": "gold_context"}
+    study["datasets"]["follow-ups"] = own
+    (project / "study.yaml").write_text(yaml.safe_dump(study))
+    roles, lengths = ("user", "assistant", "user"), (100, 60, 40)
+    with (project / "own.jsonl").open("w") as file:
+        for name in "ab":
+            said = [{"role": r, "content": name * n} for r, n in zip(roles, lengths, strict=True)]
+            file.write(json.dumps({"id": name, "messages": said}) + "\n")
+    told = plan(["study.yaml"], "results").splitlines()
+    (human,) = (line.split() for line in told if " human_turns " in line)
+    assert human == ["follow-ups", "human_turns", "8", "400", "tiny"]  # as if it were prepared
+
+
 def test_status_counts_scores_and_keeps_their_speed_apart(project: Path) -> None:
     turn_on_likelihood(project)
     now = datetime(2026, 4, 2, tzinfo=UTC).timestamp()

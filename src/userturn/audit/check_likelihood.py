@@ -55,8 +55,12 @@ def check_likelihood(
         yield from _plans(grid, scored, broken)
         if with_journals:
             there = partial(pl.read_parquet, place_of(grid, path))
-            make = partial(scores_of, grid, scored)
+            make = partial(_joined, grid, scored)
             yield from compared("rows", path, make, there, [*TURN_KEYS, "context"])
+
+
+def _joined(grid: Grid, scored: ScoredTurns) -> pl.DataFrame:
+    return pl.concat(scores_of(grid, scored))
 
 
 def _plans(grid: Grid, scored: ScoredTurns, broken: frozenset[str]) -> Iterator[Finding]:

@@ -2,9 +2,7 @@
 
 from typing import NamedTuple
 
-import polars as pl
-
-from userturn.cli.study_size import CHARACTERS_PER_TOKEN, Size, dataset_size
+from userturn.cli.study_size import CHARACTERS_PER_TOKEN, Size, dataset_size, planned_items
 from userturn.config.entries import likelihood_settings
 from userturn.likelihood.contexts import human_exchanges
 from userturn.study.grid import Grid
@@ -58,13 +56,12 @@ def scoring_size(grid: Grid, scored: ScoredTurns, size: Size) -> ScoringSize:
 def follow_ups_size(grid: Grid, dataset: str) -> Size:
     """Return number and length of a dataset's human follow-ups, each with its conversation.
 
-    They are counted if the dataset is prepared; otherwise every item is taken to have one.
+    Where only the hub has the dataset, every item is taken to have one.
     """
-    path = grid.dataset_path(dataset)
-    if not path.is_file():
+    items = planned_items(grid, dataset)
+    if items is None:
         return dataset_size(grid, dataset)
-    columns = ["item", "reference_context", "reference_user_turn"]
-    found = human_exchanges(pl.read_parquet(path, columns=columns))
+    found = human_exchanges(items)
     n_characters = sum(
         len(e.answer) + len(e.turn) + sum(len(m["content"]) for m in e.prompt) for e in found
     )

@@ -29,18 +29,27 @@ def dataset_size(grid: Grid, dataset: str) -> Size:
     Raises:
         UserError: its local file cannot be prepared.
     """
+    items = planned_items(grid, dataset)
+    if items is not None:
+        n_items, n_characters = _lengths(items["messages"].to_list())
+        return Size(n_items, n_characters / CHARACTERS_PER_TOKEN / max(1, n_items), True)
+    settings = grid.prepared_datasets[dataset]
+    n_items = min(settings.get("rows", 0), settings.get("limit", settings.get("rows", 0)))
+    return Size(n_items, TOKENS_OF_AN_UNSEEN_ITEM, False)
+
+
+def planned_items(grid: Grid, dataset: str) -> pl.DataFrame | None:
+    """Return a dataset's items as prepared, or as its local file gives them; None without either.
+
+    Raises:
+        UserError: its local file cannot be prepared.
+    """
     settings, path = grid.prepared_datasets[dataset], grid.dataset_path(dataset)
     if read_identity(path) is not None:  # whole, and ours
-        conversations = pl.read_parquet(path, columns=["messages"])["messages"].to_list()
-        n_items, n_characters = _lengths(conversations)
-    elif "hub" not in settings:
-        found = items_table(grid.dataset_settings(dataset), fetched(settings))
-        conversations = found["messages"].to_list()
-        n_items, n_characters = _lengths(conversations)
-    else:
-        n_items = min(settings.get("rows", 0), settings.get("limit", settings.get("rows", 0)))
-        return Size(n_items, TOKENS_OF_AN_UNSEEN_ITEM, False)
-    return Size(n_items, n_characters / CHARACTERS_PER_TOKEN / max(1, n_items), True)
+        return pl.read_parquet(path)
+    if "hub" in settings:
+        return None
+    return items_table(grid.dataset_settings(dataset), fetched(settings))
 
 
 def _lengths(conversations: Sequence[Sequence[Message]]) -> tuple[int, int]:

@@ -43,4 +43,4 @@ def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.Data
         scored = ScoredTurns(model, dataset, HUMAN_TURNS)
         plans = list(scoring_plans(grid, loaded, WHOLE, {scores_identity(grid, scored)}))
         request_runner(grid, loaded, WHOLE, StopFlag()).complete("scores", plans)
-        return scores_of(grid, scored)
+        return pl.concat(scores_of(grid, scored))

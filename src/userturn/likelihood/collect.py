@@ -1,12 +1,13 @@
 """Turn journal records into a table of scores: one row per turn and context, in plan order."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 
 from userturn.likelihood.score_records import read_scores
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA
-from userturn.storage.parquet import PLAN_SLICE, Schema, slices, write_table
+from userturn.storage.parquet import SLICE, Schema, write_parts
 from userturn.study.finished_requests import LostRecordsError, swept_again_if_lost
 from userturn.study.grid import Grid
 from userturn.study.scored_turns import ScoredTurns, scores_identity
@@ -31,32 +32,43 @@ SCORED_ROW = (*TURN, "context", "distractor")  # what tells rows apart
 OF_TURN = pl.col("token_ids").list.slice(pl.col("n_context"))
 
 
-def scores_of(
-    grid: Grid, scored: ScoredTurns, outcomes: pl.DataFrame | None = None
-) -> pl.DataFrame:
-    """Return a table of scores (`SCORES_SCHEMA`).
+def scores_of(grid: Grid, scored: ScoredTurns) -> Iterator[pl.DataFrame]:
+    """Yield a table of scores (`SCORES_SCHEMA`), some items at a time, at least one part.
 
     `token_ids` and `logprobs` are only the turn's; `logprob` is their sum in nats. A row that could
     not be scored has the reason in `error` and no scores.
 
-    Args:
-        grid: the study's grid.
-        scored: the turns to collect.
-        outcomes: outcomes in the journal (`SCORE_SCHEMA`), if it was already read.
+    Replies come in any order, so the journal is read once for each part.
 
     Raises:
         LostRecordsError: a request of the plan has no record in the journal.
     """
     folder = grid.requests_folder(scored.model, scored.dataset, scores_identity(grid, scored))
-    plan = _read_plan(sorted(folder.glob("*.parquet")))
     journal = grid.journal_folder(scored.model, scored.dataset)
-    found = read_scores(journal, plan["key"]) if outcomes is None else outcomes
-    n_lost = plan["key"].drop_nulls().is_in(found["key"].implode()).not_().sum()
-    if n_lost:
-        raise LostRecordsError(
-            f"{n_lost} of {plan.height} scoring requests have no record in '{journal}'; run the "
-            "same command again, the sweep will send them"
-        )
+    for plan in _plans(sorted(folder.glob("*.parquet"))):
+        found = read_scores(journal, plan["key"])
+        n_lost = plan["key"].drop_nulls().is_in(found["key"].implode()).not_().sum()
+        if n_lost:
+            raise LostRecordsError(
+                f"{n_lost} of {plan.height} scoring requests have no record in '{journal}'; run "
+                "the same command again, the sweep will send them"
+            )
+        yield _joined(plan, found, scored)
+
+
+def _plans(paths: list[Path]) -> Iterator[pl.DataFrame]:
+    """Yield the plan of all shards in order, `SLICE` items at a time, without contexts' tokens."""
+    empty = pl.LazyFrame(schema=SCORING_PLAN_SCHEMA)
+    plan = pl.concat([empty, *map(pl.scan_parquet, paths)])
+    items = plan.select("item").unique().collect()["item"].sort()
+    for start in range(0, max(1, len(items)), SLICE):
+        part = plan.filter(pl.col("item").is_in(items[start : start + SLICE].implode()))
+        ordered = part.with_columns(OF_TURN).collect().sort(*TURN, "position", nulls_last=True)
+        # A study whose shards changed has each turn in the plans of both.
+        yield ordered.unique(SCORED_ROW, keep="first", maintain_order=True)
+
+
+def _joined(plan: pl.DataFrame, found: pl.DataFrame, scored: ScoredTurns) -> pl.DataFrame:
     table = plan.join(found, on="key", how="left", suffix="_scored", maintain_order="left")
     return table.with_columns(
         model=pl.lit(scored.model),
@@ -67,20 +79,7 @@ def scores_of(
     ).select(pl.col(name).cast(kind) for name, kind in SCORES_SCHEMA.items())
 
 
-def _read_plan(paths: list[Path]) -> pl.DataFrame:
-    """Return the plan of all shards, a turn's contexts together, with the token ids of turns alone.
-
-    Most tokens of a plan are contexts', so it is read a few rows at a time.
-    """
-    scans = [pl.scan_parquet(path) for path in paths]
-    parts = (part.with_columns(OF_TURN) for scan in scans for part in slices(scan, PLAN_SLICE))
-    plan = pl.concat([pl.DataFrame(schema=SCORING_PLAN_SCHEMA), *parts])
-    # A study whose shards changed has each turn in the plans of both.
-    ordered = plan.sort(*TURN, "position", nulls_last=True)
-    return ordered.unique(SCORED_ROW, keep="first", maintain_order=True)
-
-
 def collect_scores(grid: Grid, scored: ScoredTurns, path_to_scores: str) -> None:
     """Write a table of scores."""
     with swept_again_if_lost(grid, scored.model):
-        write_table(scores_of(grid, scored), path_to_scores, scores_identity(grid, scored))
+        write_parts(scores_of(grid, scored), path_to_scores, scores_identity(grid, scored))

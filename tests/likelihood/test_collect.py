@@ -1,0 +1,64 @@
+"""Scores are gathered some items at a time, and the parts make the table of the whole."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.snakemake_runs import ROOT
+from userturn.config.load import load_config
+from userturn.likelihood import collect
+from userturn.likelihood.collect import scores_of
+from userturn.likelihood.score_records import score_record
+from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA
+from userturn.models.completion import scores
+from userturn.models.scoring import scoring_request
+from userturn.storage.journal import Writer
+from userturn.study.grid import Grid
+from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scores_identity
+
+SCORED = ScoredTurns("smollm2-135m", "follow-ups", HUMAN_TURNS)
+SHARDS = {"1of2": ["c", "a"], "2of2": ["b", "c"]}  # shards changed: "c" is planned in both
+
+
+@pytest.fixture
+def grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grid:
+    """A study that scored three human follow-ups, each after its own answer alone."""
+    monkeypatch.chdir(ROOT)
+    grid = Grid(load_config(["config.yaml", "profiles/demo/study.yaml"]), tmp_path)
+    plans = grid.requests_folder(SCORED.model, SCORED.dataset, scores_identity(grid, SCORED))
+    plans.mkdir(parents=True)
+    with Writer(grid.journal_folder(SCORED.model, SCORED.dataset)) as writer:
+        for shard, items in SHARDS.items():
+            rows = [planned(position, item) for position, item in enumerate(items)]
+            pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA).write_parquet(plans / f"{shard}.parquet")
+            for item in items:
+                request = scoring_request({}, SCORED.dataset, item, [ord(item), 7, 8], 1)
+                writer.append(score_record(request, scores([-float(ord(item)), -1.0])))
+    return grid
+
+
+def planned(position: int, item: str) -> dict[str, object]:
+    request = scoring_request({}, SCORED.dataset, item, [ord(item), 7, 8], 1)
+    asked = {"key": request.key, "token_ids": request.token_ids, "n_context": 1}
+    row = dict.fromkeys(SCORING_PLAN_SCHEMA) | asked
+    return row | {"position": position, "item": item, "context": "own"}
+
+
+@pytest.mark.parametrize("n_items", [1, 2, 3])
+def test_every_turn_is_gathered_once_in_order_whatever_the_parts(
+    grid: Grid, monkeypatch: pytest.MonkeyPatch, n_items: int
+) -> None:
+    monkeypatch.setattr(collect, "SLICE", n_items)
+    parts = list(scores_of(grid, SCORED))
+    assert len(parts) == {1: 3, 2: 2, 3: 1}[n_items]
+    found = pl.concat(parts)
+    assert found["item"].to_list() == ["a", "b", "c"]
+    assert found["logprob"].to_list() == [-98.0, -99.0, -100.0]  # minus 97, 98, 99 and minus 1
+    assert found["token_ids"].to_list() == [[7, 8]] * 3
+
+
+def test_study_without_a_plan_has_an_empty_table(grid: Grid) -> None:
+    for path in grid.results.rglob("*.parquet"):
+        path.unlink()
+    assert pl.concat(scores_of(grid, SCORED)).height == 0
