@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.made_up_results import made_up_config, write_results
 from tests.support.made_up_scores import write_scores
-from userturn.report.likelihood_data import write_likelihood
+from userturn.report.likelihood_data import tokens_of, write_likelihood
 from userturn.study.grid import Grid
 
 ENDING = "\u202enever"
@@ -80,3 +80,10 @@ def test_a_study_without_scores_has_no_data(grid: Grid, tmp_path: Path) -> None:
     nothing = {"followUps": [], "nGains": {}, "quarters": {}}
     assert write_likelihood(grid, [], tmp_path) == nothing
     assert not list(tmp_path.iterdir())
+
+
+def test_parts_of_a_character_are_marked_together() -> None:
+    """So that the marks of a turn still add up to its gain: -1 - 2 - 4 and -3 - 2.5 - 4."""
+    row = {"token_texts": ["", "", "猫", "!"], "own": [-1.0, -2.0, -4.0, -0.5]}
+    row |= {"others": [-3.0, -2.5, -4.0, -0.25]}
+    assert tokens_of(row) == ["猫", -700, -950, "!", -50, -25]

@@ -8,8 +8,9 @@ Two kinds of data files, beside those of `report.explorer`:
 - `gains-{cell}.js` has the scored turns of a cell: item, sample, gain and tokens.
 
 A gain is in thousandths of a nat a token. Tokens are triples: text, log-likelihood after the own
-answer, and mean log-likelihood after other answers, both in hundredths of a nat. Private datasets
-have gains, but neither tokens nor human follow-ups.
+answer, and mean log-likelihood after other answers, both in hundredths of a nat; tokens that are
+parts of one character are one, with the sums of theirs. Private datasets have gains, but neither
+tokens nor human follow-ups.
 """
 
 from collections.abc import Iterable, Iterator
@@ -111,13 +112,24 @@ def follow_ups_file(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def tokens_of(row: dict[str, Any]) -> list[Any]:
-    """Return the tokens of a turn, flat."""
-    tokens = zip(row["token_texts"], row["own"], row["others"], strict=True)
+    """Return the tokens of a turn, flat; those that are parts of one character are one."""
     return [
         value
-        for text, own, others in tokens
+        for text, own, others in _whole_characters(row)
         for value in (show_codes(text), round(100 * own), round(100 * others))
     ]
+
+
+def _whole_characters(row: dict[str, Any]) -> Iterator[tuple[str, float, float]]:
+    """Yield text and sums of log-likelihoods: a part of a character has no text to be marked."""
+    own, others = 0.0, 0.0
+    for text, after_own, after_others in zip(
+        row["token_texts"], row["own"], row["others"], strict=True
+    ):
+        own, others = own + after_own, others + after_others
+        if text:
+            yield text, own, others
+            own, others = 0.0, 0.0
 
 
 def write_gains(grid: Grid, turns: pl.DataFrame, folder: Path) -> Iterator[pl.DataFrame]:
