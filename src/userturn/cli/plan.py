@@ -10,7 +10,7 @@ from userturn.cli.arguments import take_configuration
 from userturn.cli.judge_calls import calls_of, price_of
 from userturn.cli.scoring_size import scoring_sizes
 from userturn.cli.smallest_effect import smallest_effect
-from userturn.cli.study_size import Size, dataset_size, turns_of
+from userturn.cli.study_size import CHARACTERS_PER_TOKEN, Size, dataset_size, turns_of
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.entries import ModelEntry
 from userturn.config.formats import in_default
@@ -117,8 +117,8 @@ def _scores(grid: Grid) -> Iterator[str]:
     if models:
         yield "\n".join(
             [
-                "scores of turns (`likelihood`): requests of each model, and about how many "
-                "tokens of prefill",
+                "scores of turns (`likelihood`): requests of each model, and tokens of prefill at "
+                f"{CHARACTERS_PER_TOKEN} characters each, without the template's own text",
                 f"  {'dataset':<24} {'turns':<12} {'requests':>9} {'read':>9}  models",
                 *(
                     f"  {dataset:<24} {turns:<12} {n:>9,} {_short(n_tokens):>9}  {', '.join(names)}"
