@@ -108,6 +108,15 @@ def test_an_edit_of_a_round_and_of_its_copy_is_found(
     assert finding.startswith(f"{path}: ") and said in finding
 
 
+def test_a_sample_of_another_cell_is_found_though_the_record_has_its_hash(
+    humans: HumanGrid,
+) -> None:
+    sample = humans.grid.results.parent / TAKEN[0]
+    save(pl.read_parquet(sample).with_columns(perturbation=pl.lit("truncate")), sample)
+    note(humans.grid.results, TAKEN)
+    assert f"{TAKEN[0]}: turns of its cell" in found(humans)
+
+
 def test_a_round_whose_samples_have_changed_since_is_noted_and_not_accused(
     humans: HumanGrid,
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.snakemake_runs import SNAKEMAKE, copy_project, journal_lines, n_requests, run
 from tests.workflow.test_rerun import N_FINISHED
+from userturn.audit.run import audit
 
 pytestmark = pytest.mark.slow
 
@@ -49,3 +50,4 @@ def test_killed_study_goes_on_asks_nothing_again_and_ends_byte_equal_to_another(
     assert len([path for path in tables if path.name == "user_turns.parquet"]) == 4
     differ = [p for p in tables if (folder / p).read_bytes() != (finished_study / p).read_bytes()]
     assert differ == []
+    assert audit(folder / "results").digest == audit(finished_study / "results").digest

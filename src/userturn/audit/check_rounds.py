@@ -3,11 +3,12 @@
 A round stays as it was drawn, so it is compared only where its samples and turns are still here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 
 import polars as pl
 
-from userturn.audit.findings import Finding, Note
+from userturn.audit.findings import Finding, Note, remake
 from userturn.audit.table_diff import Wrong, difference
 from userturn.humans.allocation import BY_SETTINGS
 from userturn.humans.blinding import special_tokens
@@ -22,8 +23,9 @@ from userturn.humans.rounds import (
 )
 from userturn.humans.sample import drawn
 from userturn.provenance.study_files import FAULTS, Files
-from userturn.storage.key_columns import STRATUM_KEYS
+from userturn.storage.key_columns import CELL_KEYS, STRATUM_KEYS
 from userturn.storage.parquet import Schema, read_tables
+from userturn.study.cells import files_of
 from userturn.workflow.humans import HumanGrid
 
 KINDS = ("datasets", "models")
@@ -44,6 +46,7 @@ def check_rounds(
         key, items = (f"results/humans/{name}/{kind}.parquet" for kind in ("key", "items"))
         record = files.records.get(f"results/provenance/draw_annotation_round/{name}.json")
         inputs = (record or {"inputs": {}})["inputs"]
+        yield from _of_other_cells(files, humans, inputs)
         if not broken.isdisjoint((key, items)):
             continue
         if not inputs or not all(_is_as_noted(files, *noted) for noted in inputs.items()):
@@ -58,6 +61,21 @@ def check_rounds(
         if wrong is not None:
             fix = f"restore results/drawn/{name} from a copy: a round is drawn once"
             yield Finding("samples", artifact, *wrong, fix)
+
+
+def _of_other_cells(files: Files, humans: HumanGrid, inputs: Collection[str]) -> Iterator[Finding]:
+    """Yield the samples of a round that are those of other cells."""
+    for cell in humans.cells:
+        (path,) = files_of([cell], "human_sample.parquet")
+        if path not in inputs or not files.at(path).is_file():
+            continue
+        own = cell._asdict() | {"temperature": humans.grid.temperatures[cell.temperature]}
+        with suppress(*FAULTS):  # found altered
+            cells = pl.read_parquet(files.at(path), columns=CELL_KEYS).unique().to_dicts()
+            if cells not in ([], [own]):
+                yield Finding(
+                    "samples", path, "turns of its cell", "turns of another", remake(path)
+                )
 
 
 def _is_as_noted(files: Files, path: str, noted: str) -> bool:
