@@ -25,8 +25,9 @@ from userturn.audit.findings import Finding
 from userturn.audit.run import audit, open_record
 from userturn.audit.wanted import wanted_of
 from userturn.errors import UserError
-from userturn.provenance.job_record import code_sha256, read_record, write_record
+from userturn.provenance.job_record import read_record, write_record
 from userturn.provenance.study_files import Files
+from userturn.provenance.surroundings import code_sha256
 
 Mutation = Callable[[Path, np.random.Generator], str]
 MUTATIONS: dict[str, Mutation] = {

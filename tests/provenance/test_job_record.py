@@ -1,14 +1,37 @@
 """Every file that a job writes is in its record, and no other job's file is."""
 
+import subprocess
+import sys
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
 from tests.support.snakemake_runs import ROOT
+from userturn.provenance.job_record import read_record
 from userturn.storage.atomic_files import files_written, write_text
+from userturn.storage.hashing import file_sha256
 from userturn.storage.journal import Writer
 
+JOB = """
+from types import SimpleNamespace
+from userturn.provenance.job_record import recorded
+class Named(dict):
+    __getattr__ = dict.__getitem__
+names = Named(model="m", shard="1of1")
+with recorded(
+    SimpleNamespace(
+        rule="sweep", log=["logs/sweep/m/1of1.log"], wildcards=names, input=[], params={},
+        output=["results/sweeps/m/1of1.json"],
+    )
+):
+    pass
+"""
+LEFT = [  # by a sweep that was killed, or that failed, before it was recorded
+    "results/requests/m/d/abc/1of1.parquet",
+    "results/served/m/1of1.json",
+    "results/sweeps/m/finished/1of1.json",
+]
 SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
 
 
@@ -38,3 +61,15 @@ def test_script_of_a_rule_records_what_it_writes(script: Path) -> None:
     text = script.read_text()
     records = "with recorded(snakemake):" in text or "make_tables_of_job(snakemake)" in text
     assert records == (script.stem != "audit")
+
+
+def test_a_sweep_also_records_the_plans_and_notes_that_a_killed_one_left(tmp_path: Path) -> None:
+    for path in (*LEFT, "results/sweeps/m/1of1.json", "logs/sweep/m/1of1.log"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    for content in ("", "of a later sweep"):
+        (tmp_path / LEFT[2]).write_text(content)
+        subprocess.run([sys.executable, "-c", JOB], cwd=tmp_path, check=True)
+        record = read_record(tmp_path / "results/provenance/sweep/m/1of1.json")
+        assert record is not None and sorted(record["beside"]) == LEFT
+        assert record["beside"][LEFT[2]] == file_sha256(tmp_path / LEFT[2])

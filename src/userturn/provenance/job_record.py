@@ -6,21 +6,16 @@ that artifacts of equal content stay byte-equal. Paths start at the project's fo
 """
 
 import json
-import os
-import platform
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from userturn.errors import UserError
 from userturn.lasting_errors import note_error, noted_error
 from userturn.logs import log_to, sentence, stays
+from userturn.provenance.surroundings import surroundings
 from userturn.storage.atomic_files import SCHEMA_VERSION, files_written, write_text
 from userturn.storage.hashing import beginning_sha256, file_sha256, fingerprint
 
@@ -30,27 +25,9 @@ LOGS = Path("logs")
 RESULTS = Path("results")
 PROVENANCE = RESULTS / "provenance"
 JOURNALS = RESULTS / "journal"
-# What an artifact may depend on; recorded if the job has imported it.
-PACKAGES = (
-    "altair",
-    "datasets",
-    "numpy",
-    "openai",
-    "peft",
-    "polars",
-    "scipy",
-    "snakemake",
-    "tokenizers",
-    "torch",
-    "transformers",
-    "trl",
-    "vl_convert",
-    "vllm",
-)
 SWEEPS = ("sweep", "sweep_served")  # rules that plan, ask and journal
 JOURNAL = ".jsonl"
 STAMP = ".snakemake_timestamp"  # Snakemake's own, in an output folder
-PLACED = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME", "CUDA_VISIBLE_DEVICES")
 
 
 @contextmanager
@@ -127,9 +104,8 @@ def _record(job: Any, earlier: Mapping[str, Any], began: str, files: set[Path]) 
     # Plans, pins and journals outlive the job that made them, so a later one takes over the note.
     beside = {p: h for p, h in earlier.get("beside", {}).items() if Path(p).is_file()}
     written = {str(p) for p in files if _is_artifact(p)}
-    if job.rule in SWEEPS:  # also what a killed sweep planned
-        plans = (RESULTS / "requests" / job.wildcards.model).rglob(f"{job.wildcards.shard}.parquet")
-        written.update(str(path) for path in plans if str(path) not in beside)
+    if job.rule in SWEEPS:
+        written.update(_of_killed_sweeps(job.wildcards.model, job.wildcards.shard, beside))
     settings = dict(job.params.items())
     return {
         "schema_version": SCHEMA_VERSION,
@@ -140,8 +116,19 @@ def _record(job: Any, earlier: Mapping[str, Any], began: str, files: set[Path]) 
         "outputs": _hashes(declared),
         "beside": beside | _hashes(path for path in written - declared if Path(path).is_file()),
         "journals": {**earlier.get("journals", {}), **_journals(job.rule, job.wildcards, files)},
-        "made": {"began": began, "ended": _now(), **_surroundings()},
+        "made": {"began": began, "ended": _now(), **surroundings()},
     }
+
+
+def _of_killed_sweeps(model: str, shard: str, recorded: Mapping[str, str]) -> Iterator[str]:
+    """Yield the plans of a shard that are not recorded yet, and its notes, which change."""
+    plans = (RESULTS / "requests" / model).rglob(f"{shard}.parquet")
+    yield from (str(path) for path in plans if str(path) not in recorded)
+    notes = (
+        RESULTS / folder / f"{shard}.json"
+        for folder in (f"served/{model}", f"sweeps/{model}/finished")
+    )
+    yield from (str(path) for path in notes if path.is_file())
 
 
 def _journals(rule: str, wildcards: Any, files: set[Path]) -> dict[str, dict[str, Any]]:
@@ -194,55 +181,3 @@ def _is_inside(path: Path) -> bool:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-@cache
-def code_sha256() -> str:
-    """Return one hash of this package's modules: the code's version, committed or not."""
-    package = Path(__file__).parent.parent
-    modules = sorted(package.rglob("*.py"))
-    return fingerprint([[str(path.relative_to(package)), file_sha256(path)] for path in modules])
-
-
-def _commit() -> str | None:
-    """Return the commit of this package's code, or None if no repository has it."""
-    here = Path(__file__)
-    git = ["git", "-C", str(here.parent)]
-    try:
-        known = subprocess.run(
-            [*git, "ls-files", "--error-unmatch", here.name], capture_output=True
-        )
-        found = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True)
-    except OSError:
-        return None
-    return (found.stdout.strip() or None) if known.returncode == 0 else None
-
-
-def _version(package: str) -> str | None:
-    module = sys.modules.get(package)
-    found = getattr(module, "__version__", None)
-    try:
-        return str(found) if found else version(package.replace("_", "-"))
-    except PackageNotFoundError:
-        return None
-
-
-def _devices() -> list[str]:
-    """Return the names of the GPUs that a job's engine saw."""
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_available():
-        return []
-    return [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-
-
-def _surroundings() -> dict[str, Any]:
-    versions = {name: _version(name) for name in PACKAGES if name in sys.modules}
-    return {
-        "code_sha256": code_sha256(),
-        "commit": _commit(),
-        "host": platform.node(),
-        "system": platform.platform(),
-        "versions": {"python": platform.python_version(), **versions},
-        "devices": _devices(),
-        "placed": {name: os.environ[name] for name in PLACED if name in os.environ},
-    }

@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 
 from userturn.errors import UserError
-from userturn.provenance.job_record import PROVENANCE, STAMP, JobRecord, code_sha256, read_record
+from userturn.provenance.job_record import PROVENANCE, STAMP, JobRecord, read_record
+from userturn.provenance.surroundings import code_sha256
 from userturn.storage.hashing import file_sha256, fingerprint
 
 # Kept apart from artifacts: records themselves, and what grows or goes while a study runs.
