@@ -42,6 +42,24 @@ def test_a_wish_beyond_a_limit_is_named(options: dict[str, str], said: str | Non
     assert never_starts(read_partitions(SAID)["gpu"], options) == said
 
 
+@pytest.mark.parametrize(
+    ("line", "options", "said"),
+    [
+        ("AllowAccounts=lab,other AllowQos=ALL", {"--account": "Lab", "--qos": "any"}, None),
+        ("AllowAccounts=other", {"--account": "lab"}, "p starts no jobs with --account=lab"),
+        ("DenyAccounts=lab,root", {"--account": "lab"}, "p starts no jobs with --account=lab"),
+        ("AllowQos=long", {"--qos": "short"}, "p starts no jobs with --qos=short"),
+        ("AllowQos=long AllowAccounts=other", {}, None),  # the user's defaults are not known here
+        ("MinNodes=2", {"--nodes": "1"}, "jobs of p have at least 2 nodes"),
+        ("MinNodes=2", {"--nodes": "2"}, None),
+    ],
+)
+def test_a_partition_that_is_for_others_is_named(
+    line: str, options: dict[str, str], said: str | None
+) -> None:
+    assert never_starts(read_partitions(f"PartitionName=p {line}")["p"], options) == said
+
+
 def test_partitions_are_read_with_their_default_mode_and_state() -> None:
     gpu, slow = read_partitions(SAID).values()
     assert (gpu.is_default, gpu.preempt_mode, gpu.is_up) == (True, "CANCEL", True)

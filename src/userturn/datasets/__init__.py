@@ -7,4 +7,5 @@ messages.py: conversations as lists of role and content.
 prepare.py: writes a dataset as items: language filter, subsample, condition.
 rows.py: reads JSON lines, Parquet and tab-separated text.
 turns.py: items after each user turn of a conversation, and which items belong together.
+unusable.py: notes of datasets that cannot be prepared.
 """

@@ -23,6 +23,7 @@ from userturn.datasets.items import identified, items_of_row
 from userturn.datasets.language import detected, likeliest, without_region
 from userturn.datasets.rows import Row, read_rows
 from userturn.datasets.turns import TURN_COLUMNS, items_by_turn
+from userturn.datasets.unusable import noted_if_unusable
 from userturn.errors import UserError
 from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import SLICE, Schema, slices, write_parts
@@ -184,7 +185,10 @@ def items_table(settings: Mapping[str, Any], files: Path | Files) -> pl.DataFram
 
 def prepare_dataset(settings: Mapping[str, Any], identity: str, path_to_items: str | Path) -> None:
     """Write a dataset's items as the prepared table, downloading its file if needed."""
-    write_parts([items_table(settings, fetched(settings))], path_to_items, identity)
+    files = fetched(settings)
+    with noted_if_unusable(Path(path_to_items).stem, identity):
+        table = items_table(settings, files)
+    write_parts([table], path_to_items, identity)
 
 
 def read_items(path: str | Path) -> Iterator[Item]:

@@ -161,13 +161,17 @@ def _question(grid: Grid) -> dict[str, Any]:
 
 def _answers(job: str, answer: Path, patience: int) -> Iterator[CheckResult]:
     what = f"a job on a compute node (SLURM job {job})"
-    state = _wait(job, answer, patience)
+    state, why = _wait(job, answer, patience)
     if answer.is_file():
         found: Mapping[str, str | None] = json.loads(answer.read_text())
         yield from (CheckResult(key, value) for key, value in found.items())
     elif state is None:
         run(["scancel", job])
-        yield CheckResult(what, f"did not run within {patience} s; if the queue is long, try again")
+        yield CheckResult(
+            what,
+            f"did not run within {patience} s, by squeue for the reason '{why}'; if the queue is "
+            "long, try again, else correct partition, account or QOS in the profile",
+        )
     else:
         yield CheckResult(
             what,
@@ -176,13 +180,14 @@ def _answers(job: str, answer: Path, patience: int) -> Iterator[CheckResult]:
         )
 
 
-def _wait(job: str, answer: Path, patience: int) -> str | None:
-    """Wait for a job to end; None if it did not end in time."""
-    deadline = time.monotonic() + patience
+def _wait(job: str, answer: Path, patience: int) -> tuple[str | None, str]:
+    """Wait for a job to end; return its state, None if it did not end in time, and the reason."""
+    deadline, why = time.monotonic() + patience, ""
     while time.monotonic() < deadline:
-        queued = run(["squeue", "--noheader", "--format=%T", "--jobs", job]).stdout.strip()
+        said = run(["squeue", "--noheader", "--format=%T|%r", "--jobs", job]).stdout.strip()
+        queued, _, why = said.partition("|")
         if answer.is_file() or queued in ("", "COMPLETED", "FAILED", "CANCELLED", "TIMEOUT"):
             time.sleep(1)  # a shared file system may show the file a moment later
-            return queued or "gone"
+            return queued or "gone", why
         time.sleep(1)
-    return None
+    return None, why

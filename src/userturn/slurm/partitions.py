@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+OWNERS = {"--account": "Accounts", "--qos": "Qos"}  # who a job is charged to, as scontrol names it
 NONE = ("UNLIMITED", "INFINITE", "NONE", "")
 
 
@@ -18,6 +19,9 @@ class Partition(NamedTuple):
         minutes: longest time of a job.
         mem_mb: most memory of a job on one node.
         nodes: most nodes of a job.
+        least_nodes: fewest nodes of a job.
+        allowed: accounts and QOS whose jobs alone start there, by sbatch's option; else all do.
+        denied: accounts and QOS whose jobs never start there, by sbatch's option.
     """
 
     name: str
@@ -27,6 +31,9 @@ class Partition(NamedTuple):
     minutes: int | None
     mem_mb: int | None
     nodes: int | None
+    least_nodes: int | None
+    allowed: Mapping[str, list[str]]
+    denied: Mapping[str, list[str]]
 
 
 def minutes(text: str) -> int | None:
@@ -52,6 +59,16 @@ def _number(text: str) -> int | None:
     return int(text) if text.isdigit() else None
 
 
+def _listed(of: Mapping[str, str], verb: str) -> dict[str, list[str]]:
+    """Return the accounts and QOS that a partition allows or denies, if it lists any."""
+    named = {option: of.get(verb + key, "") for option, key in OWNERS.items()}
+    return {
+        option: names.lower().split(",")
+        for option, names in named.items()
+        if names not in ("", "ALL", "(null)")
+    }
+
+
 def read_partitions(said: str) -> dict[str, Partition]:
     """Return the partitions that `scontrol show partition --oneliner` tells, by name."""
     found = {}
@@ -66,6 +83,9 @@ def read_partitions(said: str) -> dict[str, Partition]:
                 minutes(of.get("MaxTime", "")),
                 _number(of.get("MaxMemPerNode", "")),
                 _number(of.get("MaxNodes", "")),
+                _number(of.get("MinNodes", "")),
+                _listed(of, "Allow"),
+                _listed(of, "Deny"),
             )
     return found
 
@@ -83,4 +103,16 @@ def never_starts(partition: Partition, options: Mapping[str, str]) -> str | None
     for name, wish, limit in wishes:
         if wish is not None and limit is not None and wish > limit:
             return f"{name}={options[name]} is beyond {limit}, the limit of {partition.name}"
+    if int(options.get("--nodes", 1)) < (partition.least_nodes or 0):
+        return f"jobs of {partition.name} have at least {partition.least_nodes} nodes"
+    return _unwanted(partition, options)
+
+
+def _unwanted(partition: Partition, options: Mapping[str, str]) -> str | None:
+    """Return why a partition starts no job of this account or QOS, or None."""
+    for option in OWNERS:
+        owner = options.get(option, "").lower()
+        allowed = partition.allowed.get(option, [owner])
+        if owner and (owner not in allowed or owner in partition.denied.get(option, [])):
+            return f"{partition.name} starts no jobs with {option}={owner}"
     return None

@@ -107,7 +107,8 @@ def _endless_wait(options: Options, found: Mapping[str, Partition]) -> str | Non
         return None
     return (
         f"the job would wait for ever: {'; '.join(filter(None, reasons))}; set runtime, "
-        "max_runtime, mem_mb, max_mem_mb or nodes in the model's entry, or name another partition"
+        "max_runtime, mem_mb, max_mem_mb or nodes in the model's entry, or another partition, "
+        "account or QOS in the profile"
     )
 
 

@@ -13,8 +13,13 @@ from userturn.study.scored_turns import ScoredTurns, scores_identity
 from userturn.workflow.pending import Pending
 
 
+def _items(dataset: str) -> str:
+    """Return the prepared table of a dataset."""
+    return f"results/datasets/{dataset}.parquet"
+
+
 class GenerationGrid:
-    """The sweeps of a grid."""
+    """The sweeps of a grid. What is made of an unusable dataset waits for its items instead."""
 
     def __init__(self, grid: Grid, pending: Pending) -> None:
         """Take the grid of a checked configuration, and its pending part."""
@@ -42,7 +47,7 @@ class GenerationGrid:
 
     def datasets(self, model: str) -> list[str]:
         """Return the prepared tables that a model's sweep needs."""
-        return [f"results/datasets/{name}.parquet" for name in self.pending.datasets(model)]
+        return [_items(name) for name in self.pending.datasets(model)]
 
     def to_finish(self, model: str, shard: str) -> list[str]:
         """Return the identities that a sweep has to finish.
@@ -62,16 +67,22 @@ class GenerationGrid:
 
         A model that has another name is described before, as the form of its answers is there.
         """
+        if dataset in self.pending.unusable:
+            return [_items(dataset)]
         if dataset in self.pending.answers[model]:
             return self._markers(model)
         return [] if model in self._described else [f"results/models/{model}.json"]
 
     def markers_of_cell(self, cell: Cell) -> list[str]:
         """Return the sweeps that a cell's user turns wait for: none if they are finished."""
+        if cell.dataset in self.pending.unusable:
+            return [_items(cell.dataset)]
         return self._markers(cell.model) if cell in self.pending.cells[cell.model] else []
 
     def markers_of_scores(self, model: str, dataset: str, turns: str) -> list[str]:
         """Return the sweeps that a table of scores waits for: none if they are finished."""
+        if dataset in self.pending.unusable:
+            return [_items(dataset)]
         is_pending = ScoredTurns(model, dataset, turns) in self.pending.scores
         return self._markers(model) if is_pending else []
 

@@ -78,7 +78,9 @@ class JudgeGrid:
     def _pending(self, judge: str) -> Iterator[str]:
         """Yield the folders whose verdicts are missing or outdated."""
         sweeping = {cell for cells in self.to_sweep.cells.values() for cell in cells}
-        for folder, (_, _, cell) in self._folders.items():
+        for folder, (_, dataset, cell) in self._folders.items():
+            if dataset in self.to_sweep.unusable:
+                continue  # or the one job of a judge would wait for it
             path = self.grid.results / folder / "verdicts" / f"{judge}.parquet"
             if cell in sweeping or read_identity(path) != self._identity(folder, judge):
                 yield folder

@@ -1,12 +1,14 @@
 """The pending part of a grid: what a sweep still has to ask.
 
 A cell needs no sweep if its file carries the identity that the config asks for, or if a note says
-that its requests have all finished; in both cases the plan of its requests must be there.
+that its requests have all finished; in both cases the plan of its requests must be there. Nothing
+of a dataset that could not be prepared is swept, so that the others need not wait for it.
 """
 
 from functools import cached_property
 from pathlib import Path
 
+from userturn.datasets.unusable import is_unusable
 from userturn.storage.atomic_files import read_identity
 from userturn.study.cells import Cell
 from userturn.study.finished_requests import finished_requests
@@ -22,7 +24,15 @@ class Pending:
         self.grid = grid
         self._notes: dict[str, set[str]] = {}
 
+    @cached_property
+    def unusable(self) -> set[str]:
+        """The datasets whose present content could not be prepared."""
+        names, identity = self.grid.prepared_datasets, self.grid.dataset_identity
+        return {name for name in names if is_unusable(name, identity(name))}
+
     def _needs_sweep(self, path: Path, model: str, dataset: str, identity: str) -> bool:
+        if dataset in self.unusable:
+            return False
         if not self.grid.requests_folder(model, dataset, identity).is_dir():
             return True
         return read_identity(path) != identity and identity not in self._finished(model)
