@@ -50,6 +50,17 @@ def test_a_turn_is_never_told_from_its_own_conversation_nor_from_an_equal_answer
     assert [distractor.item for distractor in drawn["own"]] == ["other"]
 
 
+def test_conversations_that_share_their_system_prompt_are_told_apart() -> None:
+    system = {"role": "system", "content": "Be brief."}
+    own, other = (
+        Exchange(e.item, (system, *e.prompt), e.answer, e.turn)
+        for e in (exchange("own", 50), exchange("other", 50))
+    )
+    assert own.conversation == exchange("own", 50).conversation
+    (distractor,) = draw_distractors([own, other], 1, 0)["own"]
+    assert distractor.item == "other"
+
+
 def test_equal_answers_of_others_count_once() -> None:
     first, second = (Exchange(i, exchange(i, 9).prompt, "Yes.", "turn") for i in ("x", "y"))
     drawn = draw_distractors([exchange("own", 50), first, second], 2, 0)

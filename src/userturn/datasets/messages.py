@@ -58,3 +58,13 @@ def split_reference(messages: Sequence[Message]) -> tuple[list[Message] | None, 
         if roles[position - 1 : position + 1] == ["assistant", "user"]:
             return list(messages[:position]), messages[position]["content"]
     return None, None
+
+
+def opening(messages: Sequence[Message]) -> str:
+    """Return the first user message: the same in all that belongs to one conversation.
+
+    A system prompt or a greeting before it may be the same in all conversations. Without a user
+    message, the first message.
+    """
+    said = (message["content"] for message in messages if message["role"] == "user")
+    return next(said, messages[0]["content"])

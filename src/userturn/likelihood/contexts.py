@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from userturn.datasets.messages import Message
+from userturn.datasets.messages import Message, opening
 from userturn.stats.rng import generator
 from userturn.storage.hashing import fingerprint
 
@@ -45,8 +45,8 @@ class Exchange:
 
     @cached_property
     def conversation(self) -> str:
-        """The id of the conversation: a hash of its first message."""
-        return fingerprint(self.prompt[0]["content"])[:16]
+        """The id of the conversation: a hash of its first user message."""
+        return fingerprint(opening(self.prompt))[:16]
 
 
 class Context(NamedTuple):

@@ -69,8 +69,9 @@ def control_verdicts(material: Material) -> pl.DataFrame:
 
 
 def first_messages(paths_to_items: Sequence[str]) -> pl.DataFrame:
-    """Return the first message of each item with a human turn; replies in one tree share it."""
-    begun = pl.col("messages").list.first().struct.field("content")
+    """Return the first user message of each item with a human turn; one tree shares it."""
+    by_user = pl.element().filter(pl.element().struct.field("role") == "user")
+    begun = pl.col("messages").list.eval(by_user).list.first().struct.field("content")
     tables = [
         pl.read_parquet(path, columns=["item", "messages"]).select(
             "item",
