@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.completion_server import NAME, Fake, as_http
+from tests.support.completion_server import KEY, NAME, Fake, as_http, asked, requests
 from tests.support.judge_server import BREAKS_OFF, Asked, http, judge_server
 from tests.support.tiny_model import write_tiny_model
 from userturn.config.entries import ServerEntry
@@ -19,20 +19,15 @@ from userturn.endpoints.account_files import read_accounts
 from userturn.endpoints.budget import Account
 from userturn.endpoints.rate_limit import Pace
 from userturn.errors import UserError
-from userturn.models.completion import Completion
 from userturn.models.completion_endpoint import CompletionEndpoint
-from userturn.models.requests import Request, make_request
-from userturn.models.sampling import Sampling
+from userturn.models.requests import make_request
 from userturn.models.scoring import scoring_request
 from userturn.models.served import ServedModel
 from userturn.models.server_check import ServerCheck
 from userturn.prompts.chat_template import Template
-from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
 
 pytestmark = pytest.mark.slow
-
-KEY = "sk-canary-7a1c90"
 
 
 @pytest.fixture(scope="module")
@@ -46,29 +41,6 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_client, "FIRST_WAIT", 0.01)
     monkeypatch.setattr(http_client, "LONG_WAIT", 1e9)
-
-
-def requests(template: Template, n: int) -> list[Request]:
-    stops = template.stop_token_ids
-    sampling = Sampling(0.0, 1.0, 0, 0.0, 40, stops, None)
-    prompt = template.probe_prompt(EXAMPLE[:1], EXAMPLE[1]["content"])
-    return [make_request({}, "d", f"i{i}", i, prompt, sampling) for i in range(n)]
-
-
-def asked(
-    template: Template,
-    server: Any,
-    folder: Path,
-    wanted: list[Any],
-    noted: list[ServerCheck] | None = None,
-    **account: Any,
-) -> list[tuple[Any, Completion]]:
-    settings: ServerEntry = {"model": NAME, "concurrency": 8, "timeout": 2, "attempts": 2}
-    endpoint = CompletionEndpoint(server.url, settings, KEY, Pace(8))
-    paying = Account(folder, "model=tiny", "sweeps/tiny", **account)
-    note = (noted if noted is not None else []).append
-    engine = ServedModel("tiny", template, endpoint, paying, note)
-    return [done for done in engine(wanted) if done is not None]
 
 
 def changed(**choice: Any) -> Callable[[dict[str, Any], Asked], bytes]:

@@ -2,12 +2,23 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tests.support.judge_server import Asked, http
+from userturn.config.entries import ServerEntry
+from userturn.endpoints.budget import Account
+from userturn.endpoints.rate_limit import Pace
+from userturn.models.completion import Completion
+from userturn.models.completion_endpoint import CompletionEndpoint
+from userturn.models.requests import Request, make_request
+from userturn.models.sampling import Sampling
+from userturn.models.served import ServedModel
+from userturn.models.server_check import ServerCheck
 from userturn.prompts.chat_template import Template
+from userturn.prompts.examples import EXAMPLE
 
-NAME = "org/tiny"
+NAME, KEY = "org/tiny", "sk-canary-7a1c90"
 
 
 class Fake:
@@ -53,3 +64,26 @@ class Fake:
 
 def as_http(reply: dict[str, Any], *headers: str) -> bytes:
     return http(200, json.dumps(reply).encode(), *headers)
+
+
+def requests(template: Template, n: int) -> list[Request]:
+    stops = template.stop_token_ids
+    sampling = Sampling(0.0, 1.0, 0, 0.0, 40, stops, None)
+    prompt = template.probe_prompt(EXAMPLE[:1], EXAMPLE[1]["content"])
+    return [make_request({}, "d", f"i{i}", i, prompt, sampling) for i in range(n)]
+
+
+def asked(
+    template: Template,
+    server: Any,
+    folder: Path,
+    wanted: list[Any],
+    noted: list[ServerCheck] | None = None,
+    **account: Any,
+) -> list[tuple[Any, Completion]]:
+    settings: ServerEntry = {"model": NAME, "concurrency": 8, "timeout": 2, "attempts": 2}
+    endpoint = CompletionEndpoint(server.url, settings, KEY, Pace(8))
+    paying = Account(folder, "model=tiny", "sweeps/tiny", **account)
+    note = (noted if noted is not None else []).append
+    engine = ServedModel("tiny", template, endpoint, paying, note)
+    return [done for done in engine(wanted) if done is not None]

@@ -20,11 +20,9 @@ from userturn.config.entries import ServerEntry
 from userturn.endpoints.api_keys import without_key
 from userturn.endpoints.budget import Account
 from userturn.endpoints.http_errors import (
-    EndpointError,
     NotSentError,
     RetriableError,
     TimedOutError,
-    UnreachedError,
     error_in,
     error_of,
     retry_after,
@@ -163,8 +161,7 @@ class Endpoint(ABC, Generic[Asked, Replied]):
             except RetriableError as error:
                 n_timeouts += isinstance(error, TimedOutError)
                 if attempt == self.settings["attempts"] or n_timeouts == TIMEOUTS:
-                    ended = UnreachedError if isinstance(error, NotSentError) else EndpointError
-                    raise ended(f"{error}, after {attempt} attempts") from None
+                    raise error.ends_as(f"{error}, after {attempt} attempts") from None
                 wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempt - 1))
                 wait = max(error.retry_after, random.uniform(wait / 2, wait))
                 if wait > LONG_WAIT:

@@ -13,6 +13,7 @@ TOO_LONG = "the conversation is longer than the judge's context"
 LONGEST_RETRY_AFTER = 300.0  # seconds
 BROKEN_AFTER = 20  # requests in a row without a usable reply
 TRY_AGAIN = (408, 409, 425, 429)  # beside 5xx
+BUSY = (408, 425, 429, 503, 529)
 NO_MONEY = re.compile(
     r"insufficient_quota|billing_hard_limit|exceeded your current quota|credit balance is too low"
 )
@@ -41,6 +42,10 @@ class UnreachedError(EndpointError):
     """A request that never reached the endpoint, as often as it was tried."""
 
 
+class BusyError(EndpointError):
+    """A request for which the endpoint was too busy, as often as it was tried."""
+
+
 class UnscoredError(EndpointError):
     """A question that the endpoint will never answer; `why` is the reason of the verdict."""
 
@@ -51,7 +56,13 @@ class UnscoredError(EndpointError):
 
 
 class RetriableError(Exception):
-    """A request that may be sent again, after so many seconds at least."""
+    """A request that may be sent again, after so many seconds at least.
+
+    Attributes:
+        ends_as: the error of a request that was tried for the last time.
+    """
+
+    ends_as: type[EndpointError] = EndpointError
 
     def __init__(self, reason: str, retry_after: float = 0.0) -> None:
         """Take the reason and the seconds."""
@@ -62,9 +73,19 @@ class RetriableError(Exception):
 class NotSentError(RetriableError):
     """A request that never reached the endpoint, which cannot have been billed."""
 
+    ends_as = UnreachedError
+
 
 class TimedOutError(RetriableError):
     """A request without a complete reply in time, which may have been billed."""
+
+    ends_as = BusyError
+
+
+class TurnedAwayError(RetriableError):
+    """A request that the endpoint had no time for."""
+
+    ends_as = BusyError
 
 
 def why_unscored(text: str) -> str | None:
@@ -90,7 +111,7 @@ def error_of(status: int, whole: str, shown: str, retry_after: float = 0.0) -> E
     """
     has_money = not lacks_money(whole)
     if (status in TRY_AGAIN and has_money) or status >= 500:
-        return RetriableError(shown, retry_after)
+        return (TurnedAwayError if status in BUSY else RetriableError)(shown, retry_after)
     why = why_unscored(whole) if has_money and status not in (401, 402, 404) else None
     return EndpointError(shown) if why is None else UnscoredError(shown, why)
 

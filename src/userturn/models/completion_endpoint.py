@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import aiohttp
 
+from userturn.endpoints.api_keys import without_key
 from userturn.endpoints.budget import Account
 from userturn.endpoints.http_client import LARGEST_BODY, Endpoint, bounded_body
 from userturn.endpoints.response_body import read_parts
@@ -81,7 +82,13 @@ class CompletionEndpoint(Endpoint[Fields, ServerReply]):
         except (LookupError, TypeError, AttributeError, ValueError):
             return ServerReply(None, {}, {}, self.redacted(raw, 300)), {}
         told = usage if isinstance(usage, dict) else {}
+        if self.shows_key(choice["text"]):
+            return ServerReply(None, {}, told, "it shows the key"), told
         return ServerReply(name if isinstance(name, str) else None, choice, told), told
+
+    def shows_key(self, text: Any) -> bool:
+        """Tell whether a text has the key, which no file may hold."""
+        return isinstance(text, str) and without_key(text, self.key) != text
 
     def unread(self, received: bytes) -> ServerReply:
         """Return a reply without content."""

@@ -4,10 +4,11 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from userturn.endpoints.budget import Account, CapReachedError, cap_reached
 from userturn.endpoints.http_errors import BROKEN_AFTER, EndpointError, UnscoredError
+from userturn.endpoints.response_body import without_surrogates
 from userturn.errors import UserError
 from userturn.models.completion import AnyRequest, Completion, refusal
 from userturn.models.completion_endpoint import (
@@ -21,6 +22,7 @@ from userturn.models.server_check import Inquiry, ServerCheck, check_server
 from userturn.models.server_replies import ReplyError, check_reader, completion_of, scores_in
 from userturn.prompts.chat_template import Template
 
+LONGEST_ERROR = 500  # characters
 GLANCE = 0.5  # seconds after which the caller may stop, if no reply came
 
 
@@ -43,7 +45,7 @@ class ServedModel:
     checked: Callable[[ServerCheck], None]
     _dialect: Dialect | None = None
     _finished: deque[tuple[AnyRequest, Completion]] = field(default_factory=deque)
-    _failure: UserError | None = None
+    _failure: Exception | None = None
     _unusable: list[str] = field(default_factory=list)
     _came: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -117,13 +119,14 @@ class ServedModel:
         try:
             made = await self._complete(request, dialect)
         except (ReplyError, EndpointError) as error:
-            made = refusal(error)
+            said = without_surrogates(str(refusal(error).error))
+            made = replace(refusal(error), error=self.endpoint.redacted(said, LONGEST_ERROR))
             self._check(error)
         except CapReachedError:
             reached = cap_reached(f"model {self.name}", self.account.cap)
             self._failure = self._failure or reached
             return
-        except UserError as error:
+        except Exception as error:  # raised by the caller, whatever it is
             self._failure = self._failure or error
             return
         else:

@@ -10,7 +10,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from userturn.endpoints.budget import Account
-from userturn.endpoints.http_errors import EndpointError, UnreachedError
+from userturn.endpoints.http_client import LONGEST_NAME
+from userturn.endpoints.http_errors import BusyError, EndpointError, UnreachedError
+from userturn.endpoints.response_body import without_surrogates
 from userturn.errors import UserError
 from userturn.models.completion_endpoint import (
     CompletionEndpoint,
@@ -72,11 +74,11 @@ async def server_account(endpoint: CompletionEndpoint) -> dict[str, Any]:
     """
     listed = await endpoint.told(f"{endpoint.url}/models")
     models = listed.get("data") if isinstance(listed, dict) else None
-    models = [one for one in models or [] if isinstance(one, dict)]
+    models = [one for one in models if isinstance(one, dict)] if isinstance(models, list) else []
     asked = endpoint.settings["model"]
     mine = [one for one in models if one.get("id") == asked]
     if models and not mine:
-        names = ", ".join(sorted(str(one.get("id"))[:100] for one in models)[:8])
+        names = ", ".join(sorted(_said(endpoint, one.get("id")) for one in models)[:8])
         raise UserError(
             f"the server '{endpoint.url}' has no model '{asked}'; it has {names}: set `served_as` "
             "of the model's entry"
@@ -86,8 +88,12 @@ async def server_account(endpoint: CompletionEndpoint) -> dict[str, Any]:
     for told in [*mine[:1], *[await endpoint.told(f"{root}/{name}") for name in OWN_ACCOUNTS]]:
         if isinstance(told, dict):
             scalars = {k: v for k, v in told.items() if k in TELLS and isinstance(v, str | int)}
-            found |= {key: str(value)[:200] for key, value in scalars.items()}
+            found |= {key: _said(endpoint, value) for key, value in scalars.items()}
     return found
+
+
+def _said(endpoint: CompletionEndpoint, value: Any) -> str:
+    return endpoint.redacted(without_surrogates(str(value)), LONGEST_NAME)
 
 
 def proof_prompts(template: Template) -> Iterator[Prompt]:
@@ -143,6 +149,8 @@ class Inquiry:
                     await self.written(prompt, way, max_tokens=1)
                 if not way.takes_ids:
                     await self._tokenizes_alike()
+            except BusyError:
+                raise
             except UnreachedError as error:
                 raise UserError(
                     f"no server answers at '{self.endpoint.url}' ({error}); expected the address "
@@ -185,6 +193,8 @@ class Inquiry:
                 reply = await self.endpoint.complete(sent, self.account)
                 check_reader(reply, self.endpoint.settings["model"], ids, way)
                 scores_in(request, reply, way)
+            except BusyError:
+                raise
             except (ReplyError, EndpointError):
                 continue
             return name
@@ -195,13 +205,13 @@ async def check_server(inquiry: Inquiry) -> ServerCheck:
     """Return what a server is and can promise.
 
     Raises:
-        UserError: it has another model, or does not read the prompts as they are meant.
+        UserError: it has another model, does not read the prompts as they are meant, or is busy.
     """
     told = await server_account(inquiry.endpoint)
-    way = await inquiry.dialect()
-    way = way._replace(scores_by=await inquiry.scores_by(way))
     prompts = [inquiry.template.answer_prompt([user(question)]) for question in QUESTIONS]
     try:
+        way = await inquiry.dialect()
+        way = way._replace(scores_by=await inquiry.scores_by(way))
         greedy = [await inquiry.written(prompt, way) for prompt in prompts]
         drawn = [
             await inquiry.written(prompts[1], way, temperature=1.0, seed=seed)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from userturn.endpoints.model_names import is_other_model
+from userturn.endpoints.response_body import SURROGATE
 from userturn.models.completion import Completion, scores
 from userturn.models.completion_endpoint import Dialect, ServerReply
 from userturn.models.requests import Request
@@ -16,6 +17,9 @@ from userturn.models.stop_texts import first_stop
 from userturn.prompts.chat_template import Template
 
 UNFINISHED = "�"  # half a character at the end of a text
+# Tokens more or fewer than the tokenizer gives a text that was written token by token, beside a
+# quarter of them; those that end a turn are counted by some servers and shown by none.
+OTHER_SPLIT = 4
 ROUNDING = 1e-6  # a log-likelihood may be above 0 by so much
 
 
@@ -51,11 +55,16 @@ def completion_of(
     reason, text = reply.choice["finish_reason"], reply.choice["text"]
     if not isinstance(text, str) or reason not in ("stop", "length"):
         raise ReplyError(f"finish_reason {reason!r}; expected stop or length")
+    if SURROGATE.search(text):
+        raise ReplyError("the reply's text has half a character")
     if dialect.returns_ids:
         ids = _written(reply.choice.get("token_ids"), template)
         _check_text(request, ids, text, template)
     else:
-        ids = _read_back(request, text, template)
+        ids = _read_back(text, template)
+        _check_length(request, len(ids), reply)
+        ends = request.sampling.stop_token_ids
+        ids = ids[: next((n for n, i in enumerate(ids, 1) if i in ends), len(ids))]
     _check_end(request, ids, reason, reply, dialect, template)
     return Completion(tuple(ids), reason)
 
@@ -78,8 +87,8 @@ def _check_text(request: Request, ids: list[int], text: str, template: Template)
         raise ReplyError("the written token ids decode to another text than the reply has")
 
 
-def _read_back(request: Request, text: str, template: Template) -> list[int]:
-    """Return the token ids of a text, up to the first that ends the turn.
+def _read_back(text: str, template: Template) -> list[int]:
+    """Return the token ids of a text.
 
     Raises:
         ReplyError: the text has no token ids that give it back.
@@ -87,8 +96,23 @@ def _read_back(request: Request, text: str, template: Template) -> list[int]:
     ids = template.encoder.encode_whole(text)
     if template.decode(ids).strip() != text.strip():
         raise ReplyError("the tokenizer does not give the reply's text back")
-    ends = [place for place, i in enumerate(ids) if i in request.sampling.stop_token_ids]
-    return ids[: ends[0] + 1] if ends else ids
+    return ids
+
+
+def _check_length(request: Request, n_tokens: int, reply: ServerReply) -> None:
+    """Check that a text is about as long as the server says that it wrote.
+
+    Raises:
+        ReplyError: it is not, such as one that begins with the prompt or was cut on its way.
+    """
+    told = reply.usage.get("completion_tokens")
+    if told is None:
+        return
+    if type(told) is not int or told < 0:
+        raise ReplyError(f"completion_tokens {told!r}; expected a number of tokens")
+    longest_stop = max(map(len, request.sampling.stop_texts), default=0)
+    if abs(told - n_tokens) > OTHER_SPLIT + told // 4 + longest_stop:
+        raise ReplyError(f"the text has {n_tokens} tokens, and the server says it wrote {told}")
 
 
 def _check_end(
@@ -136,7 +160,7 @@ def scores_in(request: ScoringRequest, reply: ServerReply, dialect: Dialect) -> 
 
 
 def _is_score(value: Any) -> bool:
-    return isinstance(value, int | float) and float("-inf") < value <= ROUNDING
+    return type(value) in (int, float) and float("-inf") < value <= ROUNDING
 
 
 def _by_prompt(request: ScoringRequest, reply: ServerReply) -> list[Any]:
