@@ -9,6 +9,7 @@ from tests.support.completion_server import KEY, Fake, as_http, asked, requests
 from tests.support.judge_server import judge_server
 from tests.support.tiny_model import write_tiny_model
 from userturn.models import served
+from userturn.models.server_check import ServerCheck
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
 
@@ -71,6 +72,18 @@ def test_text_that_begins_with_the_prompt_is_no_turn(template: Template, tmp_pat
     with judge_server(fake) as server:
         ((_, made),) = asked(template, server, tmp_path, requests(template, 1))
     assert "the text has 112 tokens, and the server says it wrote 8" in str(made.error)
+
+
+def test_ids_in_logprobs_are_a_turn_up_to_its_end_and_hidden_tokens_are_no_other_text(
+    template: Template, tmp_path: Path
+) -> None:
+    noted: list[ServerCheck] = []
+    with judge_server(Fake(template, is_llama=True)) as server:
+        ((request, made),) = asked(template, server, tmp_path, requests(template, 1), noted)
+    assert (noted[0].dialect.takes_ids, noted[0].dialect.ids_by) == (True, "logprobs")
+    assert made.error is None and made.finish_reason == "stop"
+    said = template.encoder.encode_whole(f"Why {len(request.prompt.token_ids)}?")
+    assert made.token_ids == (*said, template.stop_token_ids[0])
 
 
 def test_fault_of_ours_stops_the_sweep_and_loses_no_request_in_silence(

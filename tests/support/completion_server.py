@@ -24,8 +24,11 @@ NAME, KEY = "org/tiny", "sk-canary-7a1c90"
 class Fake:
     """A model that writes 'Why <n>?' to each prompt of n tokens, behind a server like vLLM's."""
 
-    def __init__(self, template: Template, with_ids: bool = True, bos: int = 0) -> None:
+    def __init__(
+        self, template: Template, with_ids: bool = True, bos: int = 0, is_llama: bool = False
+    ) -> None:
         self.template, self.with_ids, self.bos = template, with_ids, bos
+        self.is_llama = is_llama  # ids in, logprobs out; goes on after a control token, hidden
         self.fault: Callable[[dict[str, Any], Asked], bytes | None] | None = None
 
     def __call__(self, asked: Asked) -> bytes | None:
@@ -53,7 +56,14 @@ class Fake:
             "text": self.template.decode(said),
             "finish_reason": "stop" if end else "length",
         }
-        if self.with_ids:
+        if self.is_llama:
+            said = said + end + encode(" and more" * bool(end))
+            choice["text"] = self.template.decode([i for i in said if i not in end])
+            end = []
+            choice["logprobs"] = (
+                {"content": [{"id": i} for i in said]} if "logprobs" in body else None
+            )
+        elif self.with_ids:
             choice |= {"token_ids": said + end, "prompt_token_ids": read}
             if "prompt_logprobs" in body:
                 scored = [{str(i): {"logprob": -float(n)}} for n, i in enumerate(read)]

@@ -13,9 +13,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--profile", default="slurm", help="folder of the Snakemake profile")
     take_configuration(command)
     command.add_argument("--seconds", type=int, default=300, help="maximum wait for a node")
+    command.add_argument(
+        "--gpu", action="store_true", help="also have vLLM write texts there, as `make check-gpu`"
+    )
 
 
 def run(arguments: argparse.Namespace) -> str:
     """Run the command."""
     a = arguments
-    return doctor(a.profile, a.configfile, a.results, a.seconds)
+    return doctor(a.profile, a.configfile, a.results, a.seconds, a.gpu)

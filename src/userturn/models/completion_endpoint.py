@@ -25,16 +25,24 @@ class Dialect(NamedTuple):
 
     Attributes:
         takes_ids: a prompt is sent as token ids, else as text.
-        returns_ids: a reply has the token ids of prompt and continuation, else only text.
+        returns_ids: a reply has the token ids of the continuation, else only text.
         samples_fully: it takes the sampling settings beyond OpenAI's, such as `top_k`.
         scores_by: the field by which it scores a given text, `prompt_logprobs` or `echo`; None
             for a server without.
+        ids_by: the field with the written ids: `token_ids`, beside which those of the prompt are,
+            or `logprobs`, as llama.cpp has it.
     """
 
     takes_ids: bool
     returns_ids: bool
     samples_fully: bool
     scores_by: str | None = None
+    ids_by: str = "token_ids"
+
+    @property
+    def shows_prompt(self) -> bool:
+        """Whether a reply has the token ids of the prompt."""
+        return self.returns_ids and self.ids_by == "token_ids"
 
 
 class ServerReply(NamedTuple):
@@ -139,6 +147,7 @@ def fields_of(request: Request, dialect: Dialect, template: Template) -> dict[st
         "min_p": 0,
         "repetition_penalty": 1,
         "stop_token_ids": list(sampling.stop_token_ids),
+        **({"logprobs": 1} if dialect.ids_by == "logprobs" else {}),
         **_without_special_treatment(),
     }
 

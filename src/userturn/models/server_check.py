@@ -36,9 +36,23 @@ QUESTIONS = (
 N_WRITTEN = 24  # tokens of each completion of the fingerprint
 SEEDS = (6_148_914_691_236_517_205, 3_074_457_345_618_258_602)  # as large as a study's own
 # Ways to ask a server, the best first; whether ids come back is seen in the reply.
-WAYS = (Dialect(True, True, True), Dialect(True, False, True), Dialect(False, False, True))
+WAYS = (
+    Dialect(True, True, True),
+    Dialect(True, True, True, ids_by="logprobs"),
+    Dialect(True, False, True),
+    Dialect(False, False, True),
+)
 PLAIN = Dialect(False, False, False)
-TELLS = ("id", "max_model_len", "owned_by", "version", "build_info", "quantization", "dtype")
+TELLS = (
+    "id",
+    "max_model_len",
+    "owned_by",
+    "version",
+    "build_info",
+    "quantization",
+    "model_ftype",
+    "dtype",
+)
 OWN_ACCOUNTS = ("version", "props", "get_server_info")  # of vLLM, llama.cpp and SGLang
 
 
@@ -89,7 +103,15 @@ async def server_account(endpoint: CompletionEndpoint) -> dict[str, Any]:
         if isinstance(told, dict):
             scalars = {k: v for k, v in told.items() if k in TELLS and isinstance(v, str | int)}
             found |= {key: _said(endpoint, value) for key, value in scalars.items()}
+            found |= _length_of_slots(told)
     return found
+
+
+def _length_of_slots(told: Mapping[str, Any]) -> dict[str, str]:
+    """Return the longest prompt and continuation that llama.cpp's `props` tell."""
+    settings = told.get("default_generation_settings")
+    most = settings.get("n_ctx") if isinstance(settings, dict) else None
+    return {"max_model_len": str(most)} if type(most) is int else {}
 
 
 def _said(endpoint: CompletionEndpoint, value: Any) -> str:

@@ -38,9 +38,9 @@ def check_reader(reply: ServerReply, model: str, prompt: Sequence[int], dialect:
     if reply.model is not None and is_other_model(model, reply.model):
         raise ReplyError(f"asked for '{model}', and '{reply.model[:200]}' answered")
     n_read, read = reply.usage.get("prompt_tokens"), reply.choice.get("prompt_token_ids")
-    if dialect.returns_ids and read != list(prompt):
+    if dialect.shows_prompt and read != list(prompt):
         raise ReplyError("the server says that it read other tokens than were sent")
-    if n_read != len(prompt) and not (n_read is None and dialect.returns_ids):
+    if n_read != len(prompt) and not (n_read is None and dialect.shows_prompt):
         raise ReplyError(f"the server read {n_read} tokens, and the prompt has {len(prompt)}")
 
 
@@ -58,15 +58,26 @@ def completion_of(
     if SURROGATE.search(text):
         raise ReplyError("the reply's text has half a character")
     if dialect.returns_ids:
-        ids = _written(reply.choice.get("token_ids"), template)
-        _check_text(request, ids, text, template)
+        ids = _written(_ids_in(reply, dialect), template)
+        _check_text(request, ids, text, template, dialect)
     else:
         ids = _read_back(text, template)
         _check_length(request, len(ids), reply)
-        ends = request.sampling.stop_token_ids
-        ids = ids[: next((n for n, i in enumerate(ids, 1) if i in ends), len(ids))]
+    ends = [n for n, i in enumerate(ids, 1) if i in request.sampling.stop_token_ids]
+    if ends and not dialect.shows_prompt:  # such a server may not know all that ends a turn
+        ids, reason = ids[: ends[0]], "stop"
     _check_end(request, ids, reason, reply, dialect, template)
     return Completion(tuple(ids), reason)
+
+
+def _ids_in(reply: ServerReply, dialect: Dialect) -> Any:
+    """Return what a reply has in place of the written ids."""
+    if dialect.ids_by == "token_ids":
+        return reply.choice.get("token_ids")
+    try:
+        return [one["id"] for one in reply.choice["logprobs"]["content"]]
+    except (LookupError, TypeError):
+        return None
 
 
 def _written(ids: Any, template: Template) -> list[int]:
@@ -76,15 +87,22 @@ def _written(ids: Any, template: Template) -> list[int]:
     return ids
 
 
-def _check_text(request: Request, ids: list[int], text: str, template: Template) -> None:
+def _check_text(
+    request: Request, ids: list[int], text: str, template: Template, dialect: Dialect
+) -> None:
     """Check that ids and text of a reply say the same; white space at their ends may differ."""
-    ends = request.sampling.stop_token_ids
-    said = template.decode(ids[:-1] if ids and ids[-1] in ends else ids)
-    expected, found = (one.strip().rstrip(UNFINISHED).strip() for one in (said, text))
-    stops = request.sampling.stop_texts
-    same = expected.startswith(found) if stops else expected == found
-    if not same:
+    ends, hidden = request.sampling.stop_token_ids, set(template.control_tokens.values())
+    readings = [ids[:-1] if ids and ids[-1] in ends else ids]
+    if dialect.ids_by == "logprobs":  # llama.cpp shows control tokens only if it is told to
+        readings.append([i for i in ids if i not in hidden])
+    stops, found = request.sampling.stop_texts, _bare(text)
+    says = [_bare(template.decode(reading)) for reading in readings]
+    if not any(one.startswith(found) if stops else one == found for one in says):
         raise ReplyError("the written token ids decode to another text than the reply has")
+
+
+def _bare(text: str) -> str:
+    return text.strip().rstrip(UNFINISHED).strip()
 
 
 def _read_back(text: str, template: Template) -> list[int]:
@@ -140,6 +158,8 @@ def _check_end(
         raise ReplyError("the server went on after a token that ends the turn")
     stopped = bool(ids) and ids[-1] in ends
     stopped = stopped or first_stop(template.decode(ids), sampling.stop_texts) is not None
+    if not dialect.shows_prompt and sampling.stop_texts:  # llama.cpp leaves the stop text out
+        return
     if stopped != (reason == "stop") and not (stopped and len(ids) == sampling.max_tokens):
         last = template.decode(ids[-1:])
         raise ReplyError(f"it ended ({reason}) at {last!r}, which is not as this turn ends")

@@ -37,7 +37,8 @@ COMMANDS = ("sbatch", "squeue", "scancel", "scontrol")
 FOLDER = Path("logs", "doctor")
 ROOM = 1_000_000_000  # bytes that should be free on each disk
 SIZED = ("--gpus", "--gres", "--nodes", "--mem", "--time", "--cpus-per-task")
-NODE_CHECK = ["--nodes=1", "--mem=8000", "--time=5", "--cpus-per-task=2", "--export=ALL"]
+NODE_CHECK = ["--nodes=1", "--cpus-per-task=2", "--export=ALL"]
+SHORT, OF_GPU = ["--mem=8000", "--time=5"], ["--mem=32000", "--time=30"]  # MB, minutes
 
 
 class CheckResult(NamedTuple):
@@ -51,7 +52,9 @@ class ClusterCheckError(UserError):
     """Something that would make a run fail."""
 
 
-def doctor(profile: str, configfiles: list[str], results: str, patience: int) -> str:
+def doctor(
+    profile: str, configfiles: list[str], results: str, patience: int, tries_gpu: bool = False
+) -> str:
     """Check a cluster and return one line per check.
 
     Args:
@@ -59,6 +62,7 @@ def doctor(profile: str, configfiles: list[str], results: str, patience: int) ->
         configfiles: the study's configuration files besides config.yaml.
         results: folder of the study's results.
         patience: seconds that the job on a compute node may take, waiting in the queue included.
+        tries_gpu: also have vLLM write texts there, as `make check-gpu` does.
 
     Raises:
         ClusterCheckError: with the same lines, if something is wrong.
@@ -66,7 +70,7 @@ def doctor(profile: str, configfiles: list[str], results: str, patience: int) ->
     config = load_study(configfiles)
     check_study(config)
     grid = Grid(config, results)
-    findings = list(examine(grid, read_profile(Path(profile)), patience))
+    findings = list(examine(grid, read_profile(Path(profile)), patience, tries_gpu))
     lines = [f"{'FAIL' if f.trouble else 'ok  '} {f.what}" + _tail(f) for f in findings]
     n_bad = sum(finding.trouble is not None for finding in findings)
     text = "\n".join(lines)
@@ -79,7 +83,7 @@ def _tail(finding: CheckResult) -> str:
     return f": {finding.trouble}" if finding.trouble else ""
 
 
-def examine(grid: Grid, profile: Profile, patience: int) -> Iterator[CheckResult]:
+def examine(grid: Grid, profile: Profile, patience: int, tries_gpu: bool) -> Iterator[CheckResult]:
     """Check keys, the scheduler, every model's resources, and one compute node."""
     yield from _keys(grid)
     yield _space(grid)
@@ -102,7 +106,7 @@ def examine(grid: Grid, profile: Profile, patience: int) -> Iterator[CheckResult
         refused = refused or finding.trouble is not None
         yield finding
     if not refused and attempts:
-        yield from _node(grid, attempts[0].options, patience)
+        yield from _node(grid, attempts[0].options, patience, tries_gpu)
 
 
 def _space(grid: Grid) -> CheckResult:
@@ -124,19 +128,20 @@ def _keys(grid: Grid) -> Iterator[CheckResult]:
             yield CheckResult(f"key of {name}", None if here else fix)
 
 
-def _node(grid: Grid, options: Options, patience: int) -> Iterator[CheckResult]:
+def _node(grid: Grid, options: Options, patience: int, tries_gpu: bool) -> Iterator[CheckResult]:
     """Check from a compute node that project, models, data, engine and GPUs can be used."""
     name = uuid.uuid4().hex[:8]
     FOLDER.mkdir(parents=True, exist_ok=True)
     question, answer = FOLDER / f"{name}.question.json", FOLDER / f"{name}.answer.json"
-    question.write_text(json.dumps(_question(grid)))
+    question.write_text(json.dumps(_question(grid) | {"tries_gpu": tries_gpu}))
     place = {name: value for name, value in options.items() if name not in SIZED}
-    needs_gpu = any(entry["gpus"] for entry in entries_of_jobs(grid).values())
+    needs_gpu = tries_gpu or any(entry["gpus"] for entry in entries_of_jobs(grid).values())
     gpus = ["--gres=gpu:1" if "--gres" in options else "--gpus=1"] if needs_gpu else []
     command = [sys.executable, "-m", "userturn.slurm.node_check", str(question), str(answer)]
     called = [f"--job-name=userturn-doctor-{name}", f"--output={FOLDER / name}.log"]
     wrapped = ["--wrap", shlex.join(command)]
-    job = run(["sbatch", "--parsable", *as_words(place), *gpus, *NODE_CHECK, *called, *wrapped])
+    asked = [*as_words(place), *gpus, *NODE_CHECK, *(OF_GPU if tries_gpu else SHORT)]
+    job = run(["sbatch", "--parsable", *asked, *called, *wrapped])
     if job.returncode:
         yield CheckResult("a job on a compute node", f"sbatch says '{reason(job.stderr)}'")
         return

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import sys
 import uuid
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ from userturn.errors import UserError
 from userturn.models.fetch import model_folder
 from userturn.storage.atomic_files import write_text
 
+GPU_CHECK = [sys.executable, "-m", "userturn.models.gpu_check"]
 SHARED_MEMORY = 1_000_000_000  # bytes: what vLLM's workers pass each other goes through it
 
 
@@ -35,6 +37,9 @@ def look(question: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
         )
         yield f"{node} has dataset {dataset}", missing
     yield f"{node} has a free port on 127.0.0.1", _port()
+    if question["tries_gpu"]:
+        said, trouble = _gpu_check()
+        yield f"{node} writes texts on its GPU\n{said}", trouble
 
 
 def _write_results(results: Path) -> str | None:
@@ -95,6 +100,15 @@ def _port() -> str | None:
     except OSError as error:
         return f"{error}; vLLM's workers need one to find each other"
     return None
+
+
+def _gpu_check() -> tuple[str, str | None]:
+    """Return what `make check-gpu` prints here, and its trouble."""
+    done = subprocess.run(GPU_CHECK, text=True, capture_output=True)
+    if done.returncode == 0:
+        return done.stdout.strip(), None
+    last = (done.stderr.strip() or "no reason").splitlines()[-1]
+    return done.stdout.strip(), f"{last}; `make check-gpu` in a job of your own shows all of it"
 
 
 def main(path_to_question: str, path_to_answer: str) -> None:
