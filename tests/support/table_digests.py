@@ -1,8 +1,8 @@
 """Prints digests of all tables and figures of a study: `python -m ... FOLDER REPEATS`.
 
-One line a pass, JSON by name. Every pass makes each table as Parquet and each figure as Vega-Lite.
-Other formats of both are written in the first alone, once in a process, as in a study: the ids
-inside an SVG count on from picture to picture.
+One line a pass, JSON by name. Every pass makes each table as Parquet. Figures and printed tables
+follow from these and are made in the first alone, once in a process, as in a study: the ids inside
+an SVG count on from picture to picture.
 """
 
 import json
@@ -17,30 +17,35 @@ from userturn.figures.draw import draw_figures
 from userturn.tables.make_tables import Material, make_tables
 from userturn.workflow.registry import TABLES, figures_of
 
+PICTURES = (".vl.json", ".svg", ".png")
 DRAWN = [*figures_of("draw_figures"), *figures_of("draw_likelihood")]
 
 
-def write_all(folder: Path, made: Path, every_format: bool) -> None:
-    """Write the tables and figures of a study as its rules do, in one format or in all."""
+def write_all(folder: Path, made: Path, endings: tuple[str, ...]) -> None:
+    """Write the tables of a study as its rules do, and its figures in some formats.
+
+    With figures in all formats, tables are written in all of theirs.
+    """
     grid, inputs = whole_grid(folder), inputs_in(folder)
-    formats = {n: table.formats if every_format else (".parquet",) for n, table in TABLES.items()}
+    formats = {n: t.formats if endings == PICTURES else (".parquet",) for n, t in TABLES.items()}
     tables = {n: [f"{made}/{n}{ending}" for ending in formats[n]] for n in TABLES}
-    endings = (".vl.json", ".svg", ".png") if every_format else (".vl.json",)
     make_tables(Material(grid, inputs), "identity", tables)
+    if not endings:
+        return
     figures = {name: [f"{made}/{name}{end}" for end in endings] for name in DRAWN}
     confusion = [f"{made}/confusion{end}" for end in endings]
     draw_figures(grid, "identity", {n: paths[0] for n, paths in tables.items()}, figures)
     draw_confusion("identity", f"{made}/confusion.parquet", inputs["rubric"][0], confusion)
 
 
-def digests(folder: Path, every_format: bool) -> dict[str, str]:
+def digests(folder: Path, endings: tuple[str, ...]) -> dict[str, str]:
     """Return a digest of each file, by its name."""
     with TemporaryDirectory() as made:
-        write_all(folder, Path(made), every_format)
+        write_all(folder, Path(made), endings)
         files = sorted(Path(made).iterdir())
         return {path.name: sha256(path.read_bytes()).hexdigest()[:12] for path in files}
 
 
 if __name__ == "__main__":
     for number in range(int(sys.argv[2])):
-        print(json.dumps(digests(Path(sys.argv[1]), number == 0)))
+        print(json.dumps(digests(Path(sys.argv[1]), () if number else PICTURES)))

@@ -14,15 +14,18 @@ from tests.support.table_digests import digests
 from tests.support.whole_study import write_whole_study
 from userturn.workflow.registry import FIGURES, TABLES
 
-pytestmark = pytest.mark.slow  # three processes of ten passes over a study
+pytestmark = pytest.mark.slow  # three processes of four passes over a study
 THREADS = ("1", "2", "8")
-PASSES = 10
+PASSES = 4
 
 
-def test_tables_and_figures_are_equal_in_thirty_passes_with_one_two_and_eight_threads(
+def test_tables_and_figures_are_equal_in_twelve_passes_with_one_two_and_eight_threads(
     tmp_path: Path,
 ) -> None:
-    """Five datasets, three judges; other formats are written once for each number of threads."""
+    """Five datasets, three judges; tables in every pass, what follows from them in the first.
+
+    Thirty passes were equal, too; these are as many as the order of rows leaves worth their time.
+    """
     write_whole_study(tmp_path)
     found: dict[str, list[str]] = defaultdict(list)
     for n in THREADS:
@@ -37,18 +40,18 @@ def test_tables_and_figures_are_equal_in_thirty_passes_with_one_two_and_eight_th
         for line in done.stdout.splitlines():
             for name, digest in json.loads(line).items():
                 found[name].append(digest)
-    everywhere = {f"{name}.parquet" for name in TABLES} | {f"{name}.vl.json" for name in FIGURES}
-    once = {f"{name}{ending}" for name in FIGURES for ending in (".svg", ".png")}
+    everywhere = {f"{name}.parquet" for name in TABLES}
+    once = {f"{name}{ending}" for name in FIGURES for ending in (".vl.json", ".svg", ".png")}
     once |= {f"{name}{ending}" for name, table in TABLES.items() for ending in table.formats[1:]}
-    times = dict.fromkeys(everywhere, 30) | dict.fromkeys(once, 3)
+    times = dict.fromkeys(everywhere, len(THREADS) * PASSES) | dict.fromkeys(once, len(THREADS))
     assert {name: len(digests) for name, digests in found.items()} == times
     assert [name for name, digests in found.items() if len(set(digests)) > 1] == []
 
 
 def test_no_table_or_figure_depends_on_the_order_of_the_rows_of_its_inputs(tmp_path: Path) -> None:
     write_whole_study(tmp_path)
-    found = digests(tmp_path, every_format=False)
+    found = digests(tmp_path, (".vl.json",))
     for seed, path in enumerate(sorted(tmp_path.rglob("*.parquet"))):
         rows = pl.read_parquet(path)
         rows.sample(fraction=1, shuffle=True, seed=seed).write_parquet(path)
-    assert digests(tmp_path, every_format=False) == found
+    assert digests(tmp_path, (".vl.json",)) == found
