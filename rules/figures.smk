@@ -54,6 +54,23 @@ rule draw_turns:
         "../scripts/draw_turns.py"
 
 
+rule draw_languages:
+    """Draw rates by the language of the prompt."""
+    input:
+        **study.figures.inputs_of("draw_languages"),
+    output:
+        **{figure: figure_files(figure) for figure in figures_of("draw_languages")},
+    log:
+        "logs/draw_languages.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.figures.identity_of("draw_languages"),
+    script:
+        "../scripts/draw_languages.py"
+
+
 rule draw_confusion:
     """Draw the labels of each judge against the labels of people."""
     input:

@@ -104,6 +104,23 @@ rule tabulate_turns:
         "../scripts/tabulate_turns.py"
 
 
+rule tabulate_languages:
+    """Make the tables of rates by language, and of the same problems across languages."""
+    input:
+        **study.tables.inputs_of("tabulate_languages"),
+    output:
+        **table_files("tabulate_languages"),
+    log:
+        "logs/tabulate_languages.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.tables.identity_of("tabulate_languages"),
+    script:
+        "../scripts/tabulate_languages.py"
+
+
 rule tabulate_controls:
     """Count how many human turns each judge calls genuine and how many failures it catches."""
     input:

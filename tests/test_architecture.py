@@ -187,7 +187,10 @@ def constants(module: Path) -> dict[str, str]:
 
 
 # What each judge kind has to say of itself.
-PROTOCOL = {"IS_DETERMINISTIC", "SAW_LABELLED_TURNS", "HAS_ENDPOINT", "HAS_PROBABILITIES"}
+PROTOCOL = {
+    *("IS_DETERMINISTIC", "SAW_LABELLED_TURNS", "HAS_ENDPOINT", "HAS_PROBABILITIES"),
+    "IS_ENGLISH_ONLY",
+}
 
 
 def test_no_constant_is_defined_twice() -> None:

@@ -14,8 +14,10 @@ from tests.support.snakemake_runs import ROOT
 from tests.support.synthetic_study import GRADED, write_study
 from userturn.config.families import families
 from userturn.controls.control_turn import LABELS as CONTROLS
+from userturn.datasets.language import TOO_SHORT
 from userturn.endpoints.budget import SLOT
 from userturn.endpoints.usage import Spent
+from userturn.generation.turn_languages import LANGUAGES_SCHEMA
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.humans.rounds import ITEMS_SCHEMA, draw, keyed
 from userturn.humans.rounds import KEY_SCHEMA as ROUND_KEY
@@ -50,6 +52,7 @@ FILES = {  # where each input of a table lies
     "annotations": "humans/annotations.parquet",
     "blind": "humans/items.parquet",
     "scores": "likelihood/*/*/*.parquet",
+    "turn_languages": "languages/*/*.parquet",
     "datasets": "prepared/*.parquet",
     "data": "training/*/data.parquet",
 }
@@ -91,6 +94,7 @@ def write_whole_study(folder: Path) -> None:
     _write_labelled(folder, pl.concat(verdicts))
     _write_round(folder, pl.concat(turns), pl.concat(verdicts))
     _write_scores(folder, pl.concat(verdicts))
+    _write_languages(folder, pl.concat(verdicts))
     _write_training_data(folder)
     _write_accounts(folder)
 
@@ -212,6 +216,32 @@ def _scores(turns: pl.DataFrame) -> pl.DataFrame:
         pl.col(name).cast(kind) for name, kind in SCORES_SCHEMA.items() if name in rows.columns
     ]
     return pl.concat([pl.DataFrame(schema=SCORES_SCHEMA), rows.select(given)], how="diagonal")
+
+
+def _write_languages(folder: Path, verdicts: pl.DataFrame) -> None:
+    """Write the languages of all turns: two items have one problem, in English and in German."""
+    turns = verdicts.filter(pl.col("judge") == JUDGES[0]).select(TURN_KEYS)
+    place = pl.col("item").rank("dense") - 1
+    told = turns.with_columns(place=place.over("dataset")).with_columns(
+        problem=(pl.col("place") // 2).cast(pl.String),
+        prompt_language=pl.when(pl.col("place") % 2 == 0)
+        .then(pl.lit("en"))
+        .otherwise(pl.lit("de")),
+        answer_language=pl.lit("en"),
+        shown_language=pl.lit("en"),
+        turn_language=pl.when(pl.col("place") % 3 > 0).then(pl.lit("en")),
+        turn_reason=pl.when(pl.col("place") % 3 == 0).then(pl.lit(TOO_SHORT)),
+    )
+    table = told.with_columns(
+        prompt_reason=None,
+        answer_reason=None,
+        shown_reason=None,
+        answered_in_another=pl.col("answer_language") != pl.col("prompt_language"),
+        turned_in_another=pl.col("turn_language") != pl.col("prompt_language"),
+        turned_unlike_answer=pl.col("turn_language") != pl.col("shown_language"),
+    ).select(pl.col(name).cast(kind) for name, kind in LANGUAGES_SCHEMA.items())
+    for (model, dataset), part in table.partition_by("model", "dataset", as_dict=True).items():
+        save(part, folder / "languages" / f"{model}" / f"{dataset}.parquet")
 
 
 def _write_training_data(folder: Path) -> None:

@@ -22,6 +22,7 @@ IS_DETERMINISTIC = True
 SAW_LABELLED_TURNS = False
 HAS_ENDPOINT = False
 HAS_PROBABILITIES = False
+IS_ENGLISH_ONLY = False
 
 
 def complete(entry, defaults):

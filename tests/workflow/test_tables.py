@@ -17,6 +17,7 @@ def tables_of(trained: list[str]) -> TableGrid:
     tables = TableGrid(**stages | {"training": SimpleNamespace(models=trained)})
     tables.likelihood = SimpleNamespace(scores=["a file"])  # type: ignore[assignment]
     tables.by_turn = SimpleNamespace(cells=["a cell"])  # type: ignore[assignment]
+    tables.languages = SimpleNamespace(cells=["a cell"])  # type: ignore[assignment]
     return tables
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+EVERY_LANGUAGE = "all"  # as `language`: items of every language, told apart
 Files = Mapping[str | None, Path]  # by the language of each, None for a single file
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.config.dataset_files import Files, by_language
+from userturn.config.dataset_files import EVERY_LANGUAGE, Files, by_language
 from userturn.datasets.fetch import at_hand, fetch
 from userturn.datasets.items import identified, items_of_row
 from userturn.datasets.language import detected, likeliest, without_region
@@ -37,7 +37,6 @@ SCHEMA: Schema = {
     "reference_context": pl.List(MESSAGE),
     "reference_user_turn": pl.String,
 }
-EVERY_LANGUAGE = "all"  # as `language`: items of every language, told apart
 LANGUAGE_COLUMNS: Schema = {"language": pl.String, "problem": pl.String}
 
 

@@ -17,7 +17,7 @@ LIMITS = "; 95% intervals by conversation"
 
 def rates_by_turn(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     """Draw unperturbed rates: a row a model, a panel a dataset, a line a temperature."""
-    table = rates.filter(pl.col("perturbation") == PLAIN)
+    table = rates.filter(pl.col("perturbation") == PLAIN).drop_nulls("turn")
     if table["estimate"].count() == 0:
         return note(NOTHING)
     title = "Genuine follow-ups after each turn of conversations, share of turns"

@@ -16,4 +16,5 @@ server_record.py: what a study knows of a server, and whether it is still the sa
 shards.py: which items each shard asks about, and which other answers it needs.
 sweep.py: one job that loads one model once and works through its pending requests.
 sweep_plan.py: writes the plans of all pending answers and cells of a model.
+turn_languages.py: the languages of prompt, answer and turn, of all turns of a model and dataset.
 """

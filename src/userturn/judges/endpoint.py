@@ -22,6 +22,7 @@ IS_DETERMINISTIC = False
 SAW_LABELLED_TURNS = False
 HAS_ENDPOINT = True
 HAS_PROBABILITIES = False
+IS_ENGLISH_ONLY = False
 
 REQUEST_VERSION = 1
 # The keys of an entry that shape a verdict; the others say where, how fast and at what price.

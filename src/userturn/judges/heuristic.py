@@ -30,6 +30,7 @@ IS_DETERMINISTIC = True
 SAW_LABELLED_TURNS = True
 HAS_ENDPOINT = False
 HAS_PROBABILITIES = False
+IS_ENGLISH_ONLY = True
 VERSION = 3  # version of the rules, part of the judge's identity
 
 MANY = 12  # words from which a statement is the assistant's unless it says "I" among the first

@@ -30,12 +30,14 @@ class JudgeKind(Protocol):
             do not test it.
         HAS_ENDPOINT: it answers any messages, so that it can grade by rubrics and give rewards.
         HAS_PROBABILITIES: its verdicts have the probability of each label.
+        IS_ENGLISH_ONLY: its rules know only English, so that it has no rate in other languages.
     """
 
     IS_DETERMINISTIC: bool
     SAW_LABELLED_TURNS: bool
     HAS_ENDPOINT: bool
     HAS_PROBABILITIES: bool
+    IS_ENGLISH_ONLY: bool
 
     def complete(self, entry: Entry, defaults: Entry) -> dict[str, Any]:
         """Return an entry with the `judge_defaults` that apply to this kind."""

@@ -20,6 +20,7 @@ IS_DETERMINISTIC = False
 SAW_LABELLED_TURNS = False
 HAS_ENDPOINT = False
 HAS_PROBABILITIES = True
+IS_ENGLISH_ONLY = False
 
 VERSION = 1  # of the request and of how its reply is read
 # Keys of endpoints that would have no effect here.

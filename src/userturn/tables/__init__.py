@@ -27,6 +27,7 @@ item_association.py: whether correct answers and genuine follow-ups are associat
 item_pairs.py: pairs of the same item under two conditions, with their shares.
 item_counts.py: verdicts counted by item, from which the other tables start.
 judge_card.py: how accurate each judge is on turns whose kind is known.
+judge_languages.py: what is known of a judge in a language, by its rules and its card.
 judge_validity.py: whether a judge is validated, so that its rates count as findings.
 judges.py: injection rate, cost and speed of each judge.
 label_domain.py: turns judged by one judge, the sample drawn from them, and people's labels.

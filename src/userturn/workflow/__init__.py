@@ -13,6 +13,7 @@ grading.py: for rules/grading.smk.
 humans.py: for rules/humans.smk.
 judges.py: for rules/judges.smk.
 labelled.py: for rules/controls.smk: the project's own labelled turns.
+languages.py: for rules/languages.smk: the cells of datasets in several languages.
 likelihood.py: the scores that tables of likelihood are made from.
 pending.py: the part of a grid that is missing or outdated.
 registry.py: every table and figure, and the rule that makes it.

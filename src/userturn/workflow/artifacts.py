@@ -72,7 +72,11 @@ def _answers(study: Study) -> Identities:
         f"results/grades/{model}/{dataset}.parquet": study.grading.identity_of(model, dataset)
         for model, dataset in pairs
     }
-    return {**answers, **grades}
+    languages = {
+        path: study.languages.identity_of(*source)
+        for path, source in zip(study.languages.files, study.languages.sources, strict=True)
+    }
+    return {**answers, **grades, **languages}
 
 
 def _cells(study: Study) -> Identities:

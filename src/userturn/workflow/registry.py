@@ -18,6 +18,7 @@ IDENTITIES = {
     "measure_chance_floor": "chance_floor.identity",
     "measure_judges": "card_identity",
     "tabulate_turns": "by_turn.identity",
+    "tabulate_languages": "languages_identity",
     "tabulate_costs": "judges.identity",
     "tabulate_likelihood": "likelihood.identity",
     "compare_with_people": "humans.identity",
@@ -25,6 +26,7 @@ IDENTITIES = {
     "compare_with_paper": "shown_identity",
     "draw_figures": "shown_identity",
     "draw_turns": "shown_turns_identity",
+    "draw_languages": "shown_languages_identity",
     "draw_likelihood": "shown_likelihood_identity",
     "draw_confusion": "humans.identity",
 }
@@ -71,6 +73,8 @@ TABLES = {
     "contingency": Table("tabulate_likelihood", needs="likelihood.scores"),
     "gain_auc": Table("tabulate_likelihood", needs="likelihood.scores"),
     "rates_by_turn": Table("tabulate_turns", needs="by_turn.cells"),
+    "languages": Table("tabulate_languages", needs="languages.cells"),
+    "language_contrasts": Table("tabulate_languages", needs="languages.cells"),
     "controls": Table("tabulate_controls"),
     "chance_floor": Table("measure_chance_floor"),
     "judges": Table("tabulate_costs"),
@@ -94,6 +98,7 @@ FIGURES = {
     "grid_overview": Figure("draw_figures", ("rates", "health")),
     "judge_card": Figure("draw_figures", ("judge_card",)),
     "rates_by_turn": Figure("draw_turns", ("rates_by_turn",), needs="by_turn.cells"),
+    "rates_by_language": Figure("draw_languages", ("languages",), needs="languages.cells"),
     "likelihood_and_followup": Figure(
         "draw_likelihood", ("rates", "pooled_rates", "likelihood"), needs="likelihood.scores"
     ),

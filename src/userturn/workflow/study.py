@@ -43,6 +43,7 @@ class Study:
             self.humans,
             self.training,
         )
+        self.languages = self.tables.languages
         self.figures = FigureGrid(self.tables)
         self.report = ReportGrid(grid, self.data, self.tables, self.figures)
         self.audit = AuditGrid(grid)

@@ -87,6 +87,15 @@ INPUTS: dict[str, Callable[["TableGrid"], Inputs]] = {
     "tabulate_turns": lambda tables: {
         "verdicts": tables.by_turn.verdicts,
     },
+    "tabulate_languages": lambda tables: {
+        "turn_languages": tables.languages.files,
+        "user_turns": tables.languages.user_turns,
+        "verdicts": tables.languages.verdicts,
+        "grades": tables.languages.grades,
+        "annotations": tables.humans.annotations,
+        "round_keys": tables.humans.keys,
+        **files_of_tables("families", "judge_card"),
+    },
     "tabulate_costs": lambda tables: (
         files_of_tables("rates", "chance_floor") | _of_controls(tables)
     ),

@@ -12,6 +12,7 @@ from userturn.workflow.controls import ControlGrid
 from userturn.workflow.humans import HumanGrid
 from userturn.workflow.judges import JudgeGrid
 from userturn.workflow.labelled import LabelledGrid
+from userturn.workflow.languages import LanguageGrid
 from userturn.workflow.likelihood import LikelihoodGrid
 from userturn.workflow.registry import IDENTITIES, TABLES
 from userturn.workflow.table_inputs import INPUTS, Inputs
@@ -47,6 +48,7 @@ class TableGrid:
         self.training: TrainingGrid = training
         self.likelihood: LikelihoodGrid = LikelihoodGrid(grid, humans)
         self.by_turn: TurnGrid = TurnGrid(grid)
+        self.languages: LanguageGrid = LanguageGrid(grid, humans)
 
     @property
     def names(self) -> list[str]:
@@ -158,6 +160,18 @@ class TableGrid:
     def shown_identity(self) -> str:
         """The identity of outputs by the primary judge: figures, comparison with the paper."""
         return fingerprint([self.analysis_identity, self.grid.primary_judge])
+
+    @property
+    def languages_identity(self) -> str:
+        """The identity of the tables by language."""
+        return fingerprint(
+            [self.languages.identity, self.card_identity, families(self.grid.models)]
+        )
+
+    @property
+    def shown_languages_identity(self) -> str:
+        """The identity of the figure of rates by language."""
+        return fingerprint([self.shown_identity, self.languages_identity])
 
     @property
     def shown_turns_identity(self) -> str:

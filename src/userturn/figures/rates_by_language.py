@@ -1,0 +1,74 @@
+"""Figure `rates_by_language`: follow-ups, right answers and changes of language, by language."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from userturn.figures.hover import hover, in_percent
+from userturn.figures.rows import NOTHING, plain_cells, temperature_row
+from userturn.figures.theme import models_in, note, titled, told_apart
+
+MEASURES = {  # by the columns of the table, what the figure calls them
+    "estimate": "genuine follow-ups",
+    "accuracy": "right answers",
+    "answered_in_another": "answers in another language",
+    "turned_in_another": "turns in another language",
+}
+ENDS = ("_lower", "_upper")
+UNKNOWN = "unknown"  # the prompt's language
+
+
+def rates_by_language(languages: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
+    """Draw each measure of each language with its interval: a row a model, a panel a dataset."""
+    table = _measures(plain_cells(languages))
+    if table["value"].count() == 0:
+        return note(NOTHING)
+    models = models_in(families, table)
+    told = told_apart("measure", [m for m in MEASURES.values() if m in set(table["measure"])])
+    y = alt.Y("language:N", title=None, sort=table["language"].unique().sort().to_list())
+    base = alt.Chart(table, width=240, height=alt.Step(9)).encode(
+        y=y.axis(grid=True).scale(paddingInner=0.4),
+        yOffset=alt.YOffset("measure:N", sort=list(MEASURES.values())),
+        tooltip=hover("model", "dataset", "language", "measure", "share"),
+    )
+    x = alt.X("value:Q", title="share").axis(format="%", tickCount=4).scale(domain=[0, 1])
+    bars = base.mark_rule(strokeWidth=1.4).encode(x="lower:Q", x2="upper:Q", color=told["color"])
+    points = base.mark_point(filled=True, size=32, opacity=1).encode(
+        x=x, color=told["color"], shape=told["shape"]
+    )
+    header = alt.Header(labelAngle=0, labelAlign="left", labelBaseline="middle")
+    chart = alt.layer(bars, points).facet(
+        row=alt.Row("model:N", title=None, sort=models, header=header),
+        column=alt.Column("dataset:N", title=None),
+    )
+    subtitle = f"{temperature_row(languages)}; 95% intervals{_left_out(languages)}"
+    return chart.properties(title=titled("By the language of the prompt", judge, subtitle))
+
+
+def _measures(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per measure that a row of the table has, with its limits."""
+    limits = {
+        name: ("lower", "upper") if name == "estimate" else tuple(f"{name}{end}" for end in ENDS)
+        for name in MEASURES
+    }
+    parts = [
+        rows.select(
+            "model",
+            "dataset",
+            pl.col("language").fill_null(UNKNOWN),
+            measure=pl.lit(said),
+            value=pl.col(name),
+            lower=pl.col(limits[name][0]),
+            upper=pl.col(limits[name][1]),
+        )
+        for name, said in MEASURES.items()
+    ]
+    table = pl.concat(parts).drop_nulls("value")
+    return table.with_columns(share=in_percent(("value", "lower", "upper")))
+
+
+def _left_out(rows: pl.DataFrame) -> str:
+    """Return why some languages have no rate of follow-ups, as part of a sentence."""
+    reasons = rows.filter(pl.col("estimate").is_null())["reason"].drop_nulls().unique().sort()
+    return "".join(f"; no rate where {reason}" for reason in reasons)

@@ -1,0 +1,92 @@
+"""The languages of each user turn's prompt, answer and text, where a dataset tells languages apart.
+
+The prompt's language is the item's (`language: all` in the dataset's entry). The model's own
+answer, the answer that the turn follows, perturbed or not, and the turn are detected.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import polars as pl
+
+from userturn.datasets.language import detected
+from userturn.datasets.prepare import user_text
+from userturn.storage.key_columns import TURN_COLUMNS, TURN_KEYS
+from userturn.storage.parquet import Schema, write_table
+
+FAILED = "the request failed"
+TOLD = ("prompt", "answer", "shown", "turn")
+LANGUAGES_SCHEMA: Schema = {
+    **TURN_COLUMNS,
+    "problem": pl.String,
+    **{f"{what}_{part}": pl.String for what in TOLD for part in ("language", "reason")},
+    "answered_in_another": pl.Boolean,
+    "turned_in_another": pl.Boolean,
+    "turned_unlike_answer": pl.Boolean,
+}
+
+
+def _told(what: str, texts: Iterable[str | None], outcomes: Iterable[str]) -> pl.DataFrame:
+    """Return the columns `<what>_language` and `<what>_reason` of texts with their outcomes."""
+    rows = [
+        (None, FAILED) if outcome == "error" else detected(text)
+        for text, outcome in zip(texts, outcomes, strict=True)
+    ]
+    names = [f"{what}_language", f"{what}_reason"]
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+
+
+def _of_items(items: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+    """Return each item's problem, and the languages of its prompt and of the model's answer."""
+    asked = items.sort("item").select("item", "problem", "messages", "language")
+    why = [None if row["language"] else detected(user_text(row)).reason for row in asked.to_dicts()]
+    prompts = asked.select(
+        "item",
+        "problem",
+        prompt_language="language",
+        prompt_reason=pl.Series(why, dtype=pl.String),
+    )
+    said = answers.sort("item").select("item", "answer", "outcome")
+    own = _told("answer", said["answer"], said["outcome"])
+    return prompts.join(said.select("item").hstack(own), on="item", how="left")
+
+
+def turn_languages(turns: pl.DataFrame, answers: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
+    """Return the languages of every turn of a model and dataset, sorted by turn.
+
+    Args:
+        turns: user turns of all cells: key columns, `answer`, `text`, `outcome`.
+        answers: the model's answers: `item`, `answer`, `outcome`.
+        items: the prepared dataset with `language` and `problem`.
+
+    Returns:
+        `LANGUAGES_SCHEMA`: a language or the reason why it is null, and whether two of them
+        differ, null if either is.
+    """
+    written = turns.sort(TURN_KEYS)
+    shown = _told("shown", written["answer"], ["ok"] * written.height)
+    said = _told("turn", written["text"], written["outcome"])
+    table = (
+        written.select(TURN_KEYS)
+        .hstack([*shown.get_columns(), *said.get_columns()])
+        .join(_of_items(items, answers), on="item", how="left", maintain_order="left")
+    )
+    return table.with_columns(
+        answered_in_another=pl.col("answer_language") != pl.col("prompt_language"),
+        turned_in_another=pl.col("turn_language") != pl.col("prompt_language"),
+        turned_unlike_answer=pl.col("turn_language") != pl.col("shown_language"),
+    ).select(pl.col(name).cast(kind) for name, kind in LANGUAGES_SCHEMA.items())
+
+
+def detect_languages(
+    identity: str,
+    paths_to_user_turns: Sequence[str],
+    path_to_answers: str,
+    path_to_items: str,
+    path_to_languages: str,
+) -> None:
+    """Write the languages of every turn of a model and dataset."""
+    columns = [*TURN_KEYS, "answer", "text", "outcome"]
+    turns = pl.concat([pl.read_parquet(path, columns=columns) for path in paths_to_user_turns])
+    answers = pl.read_parquet(path_to_answers, columns=["item", "answer", "outcome"])
+    table = turn_languages(turns, answers, pl.read_parquet(path_to_items))
+    write_table(table, path_to_languages, identity)

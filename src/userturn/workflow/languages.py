@@ -1,0 +1,81 @@
+"""For rules/languages.smk: the cells of datasets in several languages, and identities."""
+
+from functools import cached_property
+
+from userturn.config.dataset_files import EVERY_LANGUAGE
+from userturn.storage.hashing import fingerprint
+from userturn.study.cells import Cell, files_of
+from userturn.study.grid import Grid
+from userturn.workflow.grading import GradingGrid
+from userturn.workflow.humans import HumanGrid
+
+DETECTION_VERSION = 1
+LANGUAGES_VERSION = 1
+
+
+class LanguageGrid:
+    """The cells whose dataset's entry has `language: all`, grouped by model and dataset."""
+
+    def __init__(self, grid: Grid, humans: HumanGrid) -> None:
+        """Take the grid of a checked configuration, and people's labels."""
+        self.grid = grid
+        self.humans = humans
+        self.grading = GradingGrid(grid)
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """Those cells."""
+        entries = self.grid.datasets
+        told = {name for name in entries if entries[name].get("language") == EVERY_LANGUAGE}
+        return [cell for cell in self.grid.cells if cell.dataset in told]
+
+    @cached_property
+    def _by_source(self) -> dict[tuple[str, str], list[Cell]]:
+        found: dict[tuple[str, str], list[Cell]] = {}
+        for cell in self.cells:
+            found.setdefault((cell.model, cell.dataset), []).append(cell)
+        return found
+
+    @property
+    def sources(self) -> list[tuple[str, str]]:
+        """Model and dataset of these cells."""
+        return list(self._by_source)
+
+    def user_turns_of(self, model: str, dataset: str) -> list[str]:
+        """Return the user turns of all cells of a model and dataset."""
+        return files_of(self._by_source[model, dataset], "user_turns.parquet")
+
+    def identity_of(self, model: str, dataset: str) -> str:
+        """Return the identity of the languages of a model's turns on a dataset."""
+        cells = [self.grid.cell_identity(cell) for cell in self._by_source[model, dataset]]
+        answers = self.grid.answers_identity(model, dataset)
+        return fingerprint([DETECTION_VERSION, cells, answers])
+
+    @property
+    def files(self) -> list[str]:
+        """The languages of all turns, by model and dataset."""
+        return [f"results/languages/{m}/{d}.parquet" for m, d in self.sources]
+
+    @property
+    def user_turns(self) -> list[str]:
+        """The user turns of these cells."""
+        return files_of(self.cells, "user_turns.parquet")
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdicts of every judge on them."""
+        return files_of(self.cells, *(f"verdicts/{judge}.parquet" for judge in self.grid.judges))
+
+    @property
+    def grades(self) -> list[str]:
+        """The grades of the answers before them."""
+        return [f"results/grades/{model}/{dataset}.parquet" for model, dataset in self.sources]
+
+    @property
+    def identity(self) -> str:
+        """The identity of the tables by language, without that of the judges' cards."""
+        judges = self.grid.judges
+        told = [self.identity_of(*source) for source in self.sources]
+        verdicts = [self.grid.verdicts_identity(cell, j) for cell in self.cells for j in judges]
+        grades = [self.grading.identity_of(*source) for source in self.sources]
+        return fingerprint([LANGUAGES_VERSION, told, verdicts, grades, self.humans.identity])

@@ -1,0 +1,212 @@
+"""Rates by the language of the prompt, and the same problems across languages."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from userturn.datasets.language import TOO_SHORT
+from userturn.generation.turn_languages import LANGUAGES_SCHEMA
+from userturn.humans.labels import NO_LABELS
+from userturn.storage.key_columns import CELL_COLUMNS, TURN_KEYS
+from userturn.tables.judge_card import NOT_SCORED
+from userturn.tables.judge_card import SCHEMA as CARD_SCHEMA
+from userturn.tables.judge_languages import ENGLISH_ONLY
+from userturn.tables.label_domain import NOT_DRAWN, Domain
+from userturn.tables.language_contrasts import (
+    graded_problems,
+    language_contrasts,
+    scored_problems,
+    without_contrast,
+)
+from userturn.tables.languages import REPORTED as SHOWN
+from userturn.tables.languages import SCHEMA, languages_table
+
+CELL: dict[str, Any] = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
+CARD = pl.DataFrame(
+    [
+        {"judge": "j", "source": source, "by": "language", "group": "de", "measure": measure}
+        | {"estimate": value, "lower": value - 0.1, "upper": value + 0.1}
+        for source, measure, value in (
+            ("human", "sensitivity", 0.8),
+            ("labelled", "sensitivity", 0.7),
+            ("labelled", "specificity", 0.6),
+        )
+    ],
+    schema=CARD_SCHEMA,
+)
+LABELS = Domain(
+    pl.DataFrame(),
+    pl.DataFrame(schema={**CELL_COLUMNS, "language": pl.String, "id": pl.String}),
+    pl.DataFrame(schema={"id": pl.String}),
+)
+
+
+def _differ(one: str | None, other: str | None) -> bool | None:
+    return None if None in (one, other) else one != other
+
+
+def told(*items: tuple[str, str | None, str | None, str | None]) -> pl.DataFrame:
+    """Return languages of turns: problem, language of prompt, answer and turn."""
+    rows = [
+        CELL
+        | {"item": f"{problem}-{language}", "sample": 0, "problem": problem}
+        | {"prompt_language": language, "answer_language": answer, "turn_language": turn}
+        | {"turn_reason": None if turn else TOO_SHORT}
+        | {"answered_in_another": _differ(answer, language)}
+        | {"turned_in_another": _differ(turn, language)}
+        | {"turned_unlike_answer": _differ(turn, answer)}
+        for problem, language, answer, turn in items
+    ]
+    return pl.DataFrame(rows, schema=LANGUAGES_SCHEMA)
+
+
+def judged(languages: pl.DataFrame, *genuine: bool | None, judge: str = "j") -> pl.DataFrame:
+    verdict = pl.Series("genuine", genuine, dtype=pl.Boolean)
+    return languages.select(TURN_KEYS).with_columns(verdict, judge=pl.lit(judge))
+
+
+def graded(languages: pl.DataFrame, *correct: bool | None) -> pl.DataFrame:
+    verdict = pl.Series("correct", correct, dtype=pl.Boolean)
+    return languages.select("model", "dataset", "item").with_columns(verdict)
+
+
+TOLD = told(
+    ("1", "de", "en", "en"),
+    ("2", "de", "de", "en"),
+    ("3", "de", "de", None),
+    ("4", "de", "de", "de"),
+    ("1", "en", "en", "en"),
+)
+JUDGED = judged(TOLD, True, False, None, False, True)
+GRADED = graded(TOLD, True, False, False, True, True)
+
+
+def by_language(english_only: set[str] | None = None, **more: Any) -> dict[str, dict[str, Any]]:
+    parts = {"told": TOLD, "verdicts": JUDGED, "grades": GRADED, "card": CARD, "labels": LABELS}
+    table = languages_table(**(parts | more), english_only=english_only or set())
+    assert dict(table.schema) == SCHEMA
+    return {row["language"]: row for row in table.to_dicts()}
+
+
+def test_a_language_has_its_rate_accuracy_and_changes_of_language() -> None:
+    row = by_language()["de"]
+    assert (row["n_turns"], row["n_scored"], row["n_genuine"]) == (4, 3, 1)
+    assert row["estimate"] == pytest.approx(1 / 3)
+    assert 0 < row["lower"] < 1 / 3 < row["upper"] < 1
+    assert (row["n_graded"], row["accuracy"]) == (4, 0.5)
+    assert (row["n_answered_in_another"], row["answered_in_another"]) == (4, 0.25)
+    assert row["n_turned_in_another"] == 3
+    assert row["turned_in_another"] == pytest.approx(2 / 3)
+    assert row["turned_unlike_answer"] == pytest.approx(1 / 3)
+    assert row["untold"] == f"1 turn: {TOO_SHORT}"
+
+
+def test_a_language_has_what_the_card_of_the_judge_says_of_it() -> None:
+    rows = by_language()
+    known = [rows["de"][name] for name in ("ceiling", "sensitivity", "specificity")]
+    assert known == [0.8, 0.7, 0.6]
+    assert rows["de"]["known_reason"] is None
+    assert rows["en"]["ceiling"] is None
+    assert rows["en"]["known_reason"] == "no turn of a known kind in this language"
+
+
+def test_a_judge_of_english_has_no_rate_in_another_language_and_says_why() -> None:
+    rows = by_language({"j"})
+    assert rows["en"]["estimate"] == 1
+    assert rows["en"]["reason"] is None
+    nulls = ("estimate", "lower", "upper", "if_unscored_negative", "n_genuine", "ceiling")
+    assert [rows["de"][name] for name in nulls] == [None] * 6
+    assert {rows["de"][f"{name}reason"] for name in ("", "known_", "corrected_")} == {ENGLISH_ONLY}
+    assert rows["de"]["accuracy"] == 0.5  # no judge's matter
+
+
+def test_a_language_without_a_verdict_says_so() -> None:
+    row = by_language(verdicts=judged(TOLD, None, None, None, None, True))["de"]
+    assert (row["estimate"], row["reason"]) == (None, NOT_SCORED)
+
+
+def test_items_without_a_language_are_a_row_of_their_own() -> None:
+    languages = told(("1", None, "de", "de"), ("2", "de", "de", "de"))
+    verdicts, grades = judged(languages, True, True), graded(languages, None, None)
+    rows = by_language(told=languages, verdicts=verdicts, grades=grades)
+    assert rows[None]["n_turns"] == 1
+    assert rows[None]["n_turned_in_another"] == 0
+    assert rows["de"]["accuracy"] is None
+
+
+def test_samples_of_an_item_are_no_independent_turns() -> None:
+    twice = pl.concat([TOLD, TOLD.with_columns(sample=pl.lit(1, dtype=pl.Int64))])
+    verdicts = judged(twice, *[True, False, None, False, True] * 2)
+    once, both = by_language()["de"], by_language(told=twice, verdicts=verdicts)["de"]
+    assert (both["estimate"], both["n_turns"]) == (once["estimate"], 8)
+    assert both["answered_in_another_upper"] == once["answered_in_another_upper"]
+    assert both["upper"] == pytest.approx(once["upper"], abs=0.02)
+
+
+def test_turns_that_nobody_labelled_have_no_corrected_rate() -> None:
+    row = by_language()["de"]
+    assert (row["corrected"], row["n_labelled"]) == (None, 0)
+    assert row["corrected_reason"] in (NOT_DRAWN, NO_LABELS)
+
+
+def test_the_report_names_only_columns_of_the_table() -> None:
+    assert {name for shown in SHOWN.columns for name in shown.columns} <= set(SCHEMA)
+
+
+PAIRS = told(
+    *[(str(n), language, language, language) for n in range(20) for language in ("de", "en", "fr")]
+)
+# German: genuine in the first 4 problems; English: in the first 14; French as English.
+BY_PROBLEM = judged(PAIRS, *[n < limit for n in range(20) for limit in (4, 14, 14)])
+
+
+def contrasts(told: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    items = scored_problems(told, verdicts).with_columns(family=pl.lit("f"))
+    blocks = ["model", "dataset", "temperature", "perturbation", "judge", "item"]
+    table = language_contrasts(items, blocks, [])
+    return {row["condition"]: row for row in table.filter(pl.col("scope") == "model").to_dicts()}
+
+
+def test_a_language_is_compared_with_english_on_the_same_problems() -> None:
+    found = contrasts(PAIRS, BY_PROBLEM)
+    assert found.keys() == {"de", "fr"}
+    german = found["de"]
+    assert (german["baseline"], german["n_items"], german["n_fall"]) == ("en", 20, 10)
+    assert german["difference"] == pytest.approx(-0.5)
+    assert german["p"] == pytest.approx(2 * 0.5**10)  # McNemar: ten of ten the same way
+    assert german["p_adjusted"] == pytest.approx(2 * german["p"])  # Holm, two languages
+    assert german["correction"] == "Holm"
+    assert found["fr"]["difference"] == 0
+
+
+def test_a_problem_that_is_unscored_in_one_language_is_in_no_pair_but_in_the_bounds() -> None:
+    unscored = [
+        None if (n, limit) == (0, 4) else n < limit for n in range(20) for limit in (4, 14, 14)
+    ]
+    german = contrasts(PAIRS, judged(PAIRS, *unscored))["de"]
+    assert german["n_items"] == 19
+    assert german["least_if_unscored"] < german["difference"] < german["most_if_unscored"]
+
+
+def test_without_english_the_first_language_is_the_baseline() -> None:
+    other = PAIRS.filter(pl.col("prompt_language") != "en")
+    kept = BY_PROBLEM.join(other, on=TURN_KEYS, how="semi")
+    assert {row["baseline"] for row in contrasts(other, kept).values()} == {"de"}
+
+
+def test_accuracies_are_compared_on_the_same_problems() -> None:
+    grades = graded(PAIRS, *[n < limit for n in range(20) for limit in (4, 14, 14)])
+    items = graded_problems(PAIRS, grades).with_columns(family=pl.lit("f"))
+    table = language_contrasts(items, ["model", "dataset", "item"], [])
+    german = table.filter(pl.col("condition") == "de", pl.col("scope") == "model").to_dicts()[0]
+    assert german["difference"] == pytest.approx(-0.5)
+    assert (german["judge"], german["n_items"]) == ("verifier", 20)
+
+
+def test_a_judge_without_a_contrast_has_a_row_that_says_why() -> None:
+    found = without_contrast(pl.DataFrame({"judge": ["a"]}), {"b"}, ["a", "b", "c"])
+    assert dict(found.select("judge", "reason").iter_rows()) == {
+        "b": ENGLISH_ONLY,
+        "c": "no problem was scored in several languages",
+    }
