@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from tests.support.annotation_rounds import LABELS
-from tests.support.browser import needs_chromium, violations
+from tests.support.browser import ARABIC, needs_chromium, reads, violations
 from tests.support.snakemake_runs import ROOT
 from userturn.humans.label_files import rows_of_file
 from userturn.humans.practice import PracticeTurn, practice_turns
@@ -93,6 +93,20 @@ def test_hostile_turns_are_text_and_do_nothing(tab: Any, tmp_path: Path) -> None
         tab.keyboard.press("ArrowRight")
     assert tab.evaluate("window.hit") is None
     assert tab.noted == [uri]
+
+
+def test_a_turn_in_arabic_is_read_from_the_right_beside_english_labels(
+    tab: Any, tmp_path: Path
+) -> None:
+    begin(tab, write_page(tmp_path, [ARABIC, "An English turn"]))
+    assert [reads(tab, part) for part in ("#turn", ".message .text")] == ["rtl", "rtl"]
+    english = ("#turn-heading", ".message h2", "#labels .name", "#labels .criterion")
+    assert [reads(tab, part) for part in english] == ["ltr"] * 4
+    tab.fill("#notes", ARABIC)
+    assert tab.evaluate("getComputedStyle(document.getElementById('notes')).direction") == "rtl"
+    tab.keyboard.press("Escape")
+    tab.keyboard.press("ArrowRight")
+    assert reads(tab, "#turn") == "ltr"
 
 
 def test_injected_script_would_be_refused_by_the_policy(tab: Any, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.audit.test_audit_page import PAGE as AUDIT_PAGE
 from tests.report.test_comparison_page import PAGE as COMPARISON_PAGE
-from tests.support.browser import needs_chromium, violations
+from tests.support.browser import ARABIC, needs_chromium, reads, violations
 from tests.support.made_up_figures import PAIR, draw_every_figure, write_labels
 from tests.support.made_up_results import build, draw_rates, made_up_config, write_results
 from tests.support.made_up_scores import GAIN, write_scores
@@ -35,6 +35,7 @@ NEEDLE = "one needle in the whole study"
 CELL = "a-1b/open/t0/truncate"
 HELD_BACK = "zebra"
 PEOPLES_CELL, N_LABELLED = "a-1b/open/t0/none", 30  # where a person labelled turns
+RIGHT_TO_LEFT = 12  # number of the turn in Arabic
 FORMULA = 11  # number of the turn that a spreadsheet would calculate
 
 
@@ -43,6 +44,8 @@ def write_turn(cell: Cell, i: int) -> str:
         return HELD_BACK
     if cell == ("b-7b", "open", "1", "none") and i == 57:
         return NEEDLE
+    if i == RIGHT_TO_LEFT:
+        return ARABIC
     return HOSTILE[i] if i < len(HOSTILE) else "=1+1" if i == FORMULA else f"turn {i}"
 
 
@@ -123,6 +126,21 @@ def test_hostile_turns_are_text_and_do_nothing(tab: Any, uri: str) -> None:
     assert {url.partition("#")[0].rpartition("/report/")[0] for url in tab.asked} == {
         uri.rpartition("/report/")[0]
     }
+
+
+def test_a_turn_in_arabic_is_read_from_the_right_beside_english_labels(tab: Any, uri: str) -> None:
+    tab.goto(f"{uri}#/turn/{CELL}/open-{RIGHT_TO_LEFT}/0")
+    tab.wait_for_selector("#turn-text")
+    assert reads(tab, "#turn-text") == "rtl"
+    assert {reads(tab, part) for part in (".user-turn h2", ".verdict h3")} == {"ltr"}
+    tab.goto(f"{uri}#/cell/{CELL}")
+    listed(tab, 60)
+    row = f".turns > li:nth-child({RIGHT_TO_LEFT + 1})"
+    tab.locator(row).scroll_into_view_if_needed()
+    assert reads(tab, f"{row} .excerpt") == "rtl"
+    context = tab.locator(f"{row} .context bdi").first
+    context.evaluate("(element, text) => { element.textContent = text; }", ARABIC)
+    assert (reads(tab, f"{row} .context bdi"), reads(tab, f"{row} .context b")) == ("rtl", "ltr")
 
 
 def test_back_leads_to_the_place_in_the_list_that_was_left(tab: Any, uri: str) -> None:

@@ -44,3 +44,24 @@ def violations(page: Page, place: str) -> list[str]:
         f"{place}: {one['id']}, {len(one['nodes'])}: {[n['html'][:120] for n in one['nodes'][:3]]}"
         for one in found
     ]
+
+
+ARABIC = "كم تفاحة لديها الآن؟ (5 + 2 = 7) شكرا"
+_ORDER = """
+element => {
+  const node = document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode();
+  const left = (place) => {
+    const range = document.createRange();
+    range.setStart(node, place);
+    range.setEnd(node, place + 1);
+    return range.getBoundingClientRect().left;
+  };
+  return Math.sign(left(3) - left(0));
+}
+"""
+
+
+def reads(tab: Page, selector: str) -> str:
+    """Return in which direction the first letters of an element are drawn: ltr or rtl."""
+    drawn: float = tab.locator(selector).first.evaluate(_ORDER)
+    return "ltr" if drawn > 0 else "rtl"

@@ -69,20 +69,28 @@ def control_verdicts(material: Material) -> pl.DataFrame:
 
 
 def first_messages(paths_to_items: Sequence[str]) -> pl.DataFrame:
-    """Return the first user message of each item with a human turn; one tree shares it."""
+    """Return the first user message of each item with a human turn; one tree shares it.
+
+    `language` is that of the item, null where its dataset's entry does not tell languages apart.
+    """
     by_user = pl.element().filter(pl.element().struct.field("role") == "user")
     begun = pl.col("messages").list.eval(by_user).list.first().struct.field("content")
     tables = [
-        pl.read_parquet(path, columns=["item", "messages"]).select(
+        pl.read_parquet(path).select(
             "item",
             model=pl.lit(HUMAN),
             dataset=pl.lit(Path(path).stem),
             conversation=begun,
+            language=pl.col("language") if _has_languages(path) else pl.lit(None, pl.String),
         )
         for path in paths_to_items
     ]
-    schema = dict.fromkeys(["item", "model", "dataset", "conversation"], pl.String)
+    schema = dict.fromkeys(["item", "model", "dataset", "conversation", "language"], pl.String)
     return pl.concat([pl.DataFrame(schema=schema), *tables])
+
+
+def _has_languages(path: str) -> bool:
+    return "language" in pl.read_parquet_schema(path)
 
 
 def measure(verdicts: pl.DataFrame) -> dict[str, Any]:

@@ -95,6 +95,7 @@ def _known_turns(material: Material) -> pl.DataFrame:
         cluster=pl.col("conversation"),
         truth=control.replace_strict(LABELS, return_dtype=pl.String),
         kind=control,
+        language=pl.col("language"),
     )
 
 

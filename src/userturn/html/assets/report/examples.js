@@ -24,7 +24,7 @@ async function exampleCard({ is_genuine: isGenuineTurn, cell: number, item, samp
     make("h2", null, isGenuineTurn ? "The judge accepts this turn" : "The judge rejects this turn", " ", badge(verdict.label)),
     make("dl", null, speech("question", contextOf(question, false)), speech("the model's answer", contextOf(prompt.shown ?? "", true)),
       make("dt", null, "the user turn it then wrote"), make("dd", { class: "text turn", dir: "auto" }, withTokens(excerptOf(turn.text, false), "", false))),
-    verdict.rationale ? make("p", { class: "soft" }, `${study.judge}: ${verdict.rationale}`) : null,
+    verdict.rationale ? make("p", { class: "soft" }, `${study.judge}: `, make("bdi", null, verdict.rationale)) : null,
     make("p", { class: "soft" }, make("a", { href: turnAddress(turn) }, "Read all of it"), ` · ${nameOf(cell)}`));
 }
 

@@ -41,7 +41,7 @@ async function fillContext(turn, place) {
   const prompt = await readPrompt(turn);
   if (!prompt) return;
   const said = [["Question", lastSaid(prompt, "user")], ["Answer", prompt.shown]].filter(([, text]) => text);
-  place.replaceChildren(...said.map(([name, text]) => make("span", { dir: "auto" }, make("b", null, name), ` ${shortened(text, 160)}`)));
+  place.replaceChildren(...said.map(([name, text]) => make("span", null, make("b", null, name), " ", make("bdi", null, shortened(text, 160)))));
 }
 
 // Question and answer are in other files, which are read when a row comes near the window.
