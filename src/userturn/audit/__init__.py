@@ -9,6 +9,7 @@ check_figures.py: does every figure show what its tables hold?
 check_files.py: does every file exist, unchanged, and made from the present inputs?
 check_held_out.py: is every dataset that a model was trained on marked as seen?
 check_journals.py: does every journal begin with what jobs recorded of it, and end there?
+check_languages.py: are the languages of turns those that the detection tells again?
 check_likelihood.py: is every score what was planned, and what the engine said?
 check_markers.py: do markers of sweeps and judging say what was planned?
 check_pages.py: whether the report and annotators' tasks show what there is.

@@ -17,6 +17,7 @@ from userturn.audit.check_chance_floor import check_chance_floor
 from userturn.audit.check_controls import check_controls
 from userturn.audit.check_figures import check_figures
 from userturn.audit.check_files import check_files
+from userturn.audit.check_languages import check_languages
 from userturn.audit.check_likelihood import check_likelihood
 from userturn.audit.check_markers import check_markers
 from userturn.audit.check_pages import check_pages
@@ -188,7 +189,7 @@ def _rows(
     for cell in pair.cells:
         found += check_user_turns(pair, cell)
         found += [*check_probes(pair, cell), *check_verdicts(pair, cell)]
-    return [*found, *check_chance_floor(pair)]
+    return [*found, *check_chance_floor(pair), *check_languages(pair)]
 
 
 def run_audit(
