@@ -15,3 +15,8 @@ def test_command_of_a_finding_is_one_line_however_long() -> None:
         "  found     another",
         f"  fix       {remake(path)}",
     ]
+
+
+def test_labels_are_imported_again_with_the_record_that_knows_their_files() -> None:
+    command = remake("results/humans/first/annotations.parquet")
+    assert "--force results/study.json results/humans/first/annotations.parquet && " in command

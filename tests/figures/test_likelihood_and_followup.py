@@ -1,5 +1,6 @@
 """The figure of likelihood beside the rate of follow-ups: what stands in which panel."""
 
+import re
 from typing import Any
 
 import polars as pl
@@ -72,6 +73,15 @@ def test_each_dataset_of_human_follow_ups_has_a_row_of_panels() -> None:
         rates("d", 0.3, 0.4), rates("all", 0.5, 0.6), likelihood("d", "e"), FAMILIES, "h"
     )
     assert [place for _, place, _ in panels(chart)] == ["d", "d", "d", "all datasets", "e", "e"]
+
+
+def test_panels_share_one_legend_though_not_every_family_was_scored() -> None:
+    families = families_table({"a-7b": {}, "b-70b": {}}, {})
+    both = rates("d", 0.3, 0.4).with_columns(pl.col("model").replace({"a-70b": "b-70b"}))
+    scored = likelihood("d").filter(pl.col("model") == "a-7b")
+    made = likelihood_and_followup(both, both.clear(), scored, families, "h").to_json(indent=None)
+    domains = re.findall(r'"shape": {"field": "family".*?"domain": (\[.*?\])', made)
+    assert len(domains) == 3 and set(domains) == {'["a", "b"]'}
 
 
 def test_chance_is_drawn_where_it_is_known() -> None:

@@ -168,6 +168,8 @@ def test_work_is_there_after_closing_and_opening_the_page(tab: Any, tmp_path: Pa
     again = tab.context.new_page()
     tab.close()
     again.goto(uri)
+    again.wait_for_function("kept().last === 'Ann'")  # a browser may be slow to tell what it keeps
+    again.reload()
     assert again.input_value("#annotator") == "Ann"
     again.click("#start")
     assert again.inner_text("#count") == "2 of 3 labelled"
@@ -478,4 +480,8 @@ def test_phone_shows_the_page_without_scrolling_sideways(browser: Any, tmp_path:
     for turn in ("one two three " * 30, "long " * 4000):
         begin(phone, write_page(tmp_path, [turn, turn + "."]))
         assert phone.evaluate(last) <= 740, "labels are on the screen whatever the turn's length"
+    begin(phone, write_page(tmp_path, ["one", "two three " * 20]))
+    phone.click("#labels button >> nth=0")
+    end, labels = (phone.locator(part).bounding_box() for part in ("main .turn", "main fieldset"))
+    assert end["y"] + end["height"] <= labels["y"], "the whole turn is above the labels"
     phone.context.close()

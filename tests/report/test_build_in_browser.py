@@ -283,6 +283,10 @@ def test_paper_and_a_page_without_javascript_have_the_picture(
     tab.emulate_media(media="print")
     assert not chart.is_visible()
     assert tab.locator("#figure-rates_by_temperature img").is_visible()
+    tab.set_viewport_size({"width": 718, "height": 1000})  # A4
+    tab.wait_for_selector("#table-rates, #table-pooled_rates", state="attached")
+    wider = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert wider <= 0, "tables are no wider than the paper"
     plain = browser.new_context(java_script_enabled=False).new_page()
     plain.goto(uri)
     assert plain.locator("#figure-rates_by_temperature img").is_visible()
@@ -715,7 +719,7 @@ def test_what_a_study_lacks_is_said(tab: Any, grid: Grid, uri: str, tmp_path: Pa
     build(grid)
     assert "The table of pooled rates is missing" in text
     assert "This study has no figures." in text
-    assert "Not there: follow-up rates over all datasets" in text
+    assert "This study has no table of: follow-up rates over all datasets" in text
     assert tab.noted == []
 
 

@@ -32,12 +32,15 @@ def test_a_judge_that_reaches_every_threshold_has_none_to_answer_for() -> None:
 @pytest.mark.parametrize(
     ("measure", "value"), [("sensitivity", 0.69), ("specificity", 0.89), ("kappa", 0.5)]
 )
-@pytest.mark.parametrize("source", ["labelled", "people"])
-def test_one_measure_below_its_threshold_is_named(source: str, measure: str, value: float) -> None:
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [("labelled", "the project's labelled turns"), ("people", "turns that people labelled")],
+)
+def test_one_measure_below_its_threshold_is_named(
+    source: str, name: str, measure: str, value: float
+) -> None:
     found = shortfalls(card(**{source: GOOD | {measure: value}}), "j", ENDPOINT, LIMITS)
-    assert found == [
-        f"{measure} {value:.2f} on {source} turns, {LIMITS['min_' + measure]:g} needed"
-    ]
+    assert found == [f"{measure} {value:.2f} on {name}, {LIMITS['min_' + measure]:g} needed"]
 
 
 def test_a_judge_that_no_labelled_turn_or_person_tested_is_not_validated() -> None:

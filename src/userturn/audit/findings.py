@@ -47,6 +47,8 @@ def remake(path: str) -> str:
     if path.startswith("results/sweeps/") and "/finished/" in path:
         marker = path.replace("/finished/", "/", 1)  # its sweep writes the note, and asks nothing
         return f"rm -f {quote(path)} && {SNAKEMAKE} --force {quote(marker)} && {SNAKEMAKE}"
+    if path.endswith("/annotations.parquet"):  # the record says which files of labels there are
+        return f"{SNAKEMAKE} --force results/study.json {quote(path)} && {SNAKEMAKE}"
     if path == "results/study.json":  # the configuration that the commands use
         return f"restore {path} from a copy, or run snakemake with the configuration of the study"
     return f"{SNAKEMAKE} --force {quote(_target(path))} && {SNAKEMAKE}"

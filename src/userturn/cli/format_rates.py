@@ -104,10 +104,10 @@ def format_judges(judges: pl.DataFrame) -> str:
     lines = ["injection rate (planted injections called genuine) with 95% interval; cost and time"]
     for row in judges.filter(pl.col("n_injected") > 0).to_dicts():
         share = f"{row['injection_rate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
-        unpriced = "free" if row["seconds_per_1000"] is None else "no price"
-        cost = unpriced if row["cost_per_1000"] is None else f"{row['cost_per_1000']:.2f}"
-        time = "" if row["seconds_per_1000"] is None else f", {row['seconds_per_1000']:.0f} s"
-        lines.append(f"  {row['judge']:<50} {share}  {cost}{time} per 1,000 verdicts")
+        seconds = row["seconds_per_1000"]
+        cost = "no price" if row["cost_per_1000"] is None else f"{row['cost_per_1000']:.2f}"
+        spent = "free" if seconds is None else f"{cost}, {seconds:.0f} s per 1,000 verdicts"
+        lines.append(f"  {row['judge']:<50} {share}  {spent}")
     return "\n".join(lines)
 
 

@@ -111,7 +111,7 @@ def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataF
     if named.is_empty():
         return note("nothing was scored").properties(width=PANEL, height=180)
     chance = 0.0 if measure.unit == CHARACTER else named["chance"].mean()
-    told = told_apart("family", families_in(families, named))
+    told = told_apart("family", families_in(families, families))  # one legend for all panels
     x, width = over_size(named, families)
     base = alt.Chart(named, width=width, height=180).encode(x=x, color=told["color"])
     shown = hover("model", "value", "scored", "chance")

@@ -37,7 +37,7 @@ SCRIPTS = [
     "filters", "pairs", "reading", "cell", "likelihood", "turn", "beside", "examples", "search",
     "routes",
 ]  # fmt: skip
-STYLES = ["report.css", "lead.css", "reading.css"]
+STYLES = ["report.css", "lead.css", "reading.css", "print.css"]
 
 
 def read_captions(paths: Iterable[str]) -> dict[str, str]:

@@ -19,7 +19,12 @@ from userturn.workflow.controls import HUMAN
 from userturn.workflow.labelled import LABELLED
 
 ENOUGH = 20  # scored turns of a source; with fewer, the limits of a half are over 20 points from it
-NAMES = {HUMAN: "human follow-ups", PLANTED_HARD: "hard planted failures"}
+NAMES = {
+    HUMAN: "human follow-ups",
+    PLANTED_HARD: "hard planted failures",
+    LABELLED: "the project's labelled turns",
+    PEOPLE: "turns that people labelled",
+}
 LEAST = {"sensitivity": "min_sensitivity", "specificity": "min_specificity", "kappa": "min_kappa"}
 
 
@@ -63,8 +68,7 @@ def _too_low(card: pl.DataFrame, limits: Mapping[str, float]) -> Iterator[str]:
         least = limits.get(LEAST.get(row["measure"], ""), None)
         if least is not None and row["estimate"] < least:
             found = f"{row['measure']} {row['estimate']:.2f}"
-            source = NAMES.get(row["source"], f"{row['source']} turns")
-            yield f"{found} on {source}, {least:g} needed"
+            yield f"{found} on {NAMES[row['source']]}, {least:g} needed"
 
 
 def judged_kin(grid: Grid, judge: str) -> list[str]:

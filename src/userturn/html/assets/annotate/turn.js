@@ -65,8 +65,7 @@ function show(moved) {
     beginTurn();
     window.scrollTo(0, 0);
     at("turn-heading").focus({ preventScroll: true });
-    const turn = document.querySelector(".turn");
-    if (turn.getBoundingClientRect().bottom > window.innerHeight) turn.scrollIntoView({ block: "nearest" });
+    document.querySelector(".turn").scrollIntoView({ block: "nearest" });
   }
 }
 

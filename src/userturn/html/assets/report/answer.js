@@ -55,7 +55,7 @@ function floorSentence(measured, temperature) {
   const several = floors.length > 1;
   const floor = (row) => `${percent(row.floor)} ${interval(row.floor_lower, row.floor_upper)}`;
   const above = (row) => `${pointsAbove(row)}${several ? ` (${row.model})` : ""}`;
-  return `After the answer to another question, which they cannot react to, ${range(floors, floor, (row) => row.floor)} of the same turns are still called genuine. The rate differs from this floor by ${range(floors, above, (row) => row.difference)}${aboveChance(floors)}.`;
+  return `After the answer to another question, which they cannot react to, ${range(floors, floor, (row) => row.floor)} of the same turns are still called genuine. The rate less this floor is ${range(floors, above, (row) => row.difference)}${aboveChance(floors)}.`;
 }
 
 function likelihoodSentence(measured) {

@@ -71,7 +71,7 @@ function cellView(cell) {
       const isStale = () => mine !== generation;
       setForm(form, query);
       try {
-        turns ??= await readCell(cell, (n) => { state.textContent = `Reading, ${n} of ${cell.nParts} files`; }, () => false);
+        turns ??= await readCell(cell, (n) => { state.textContent = `Loading, ${n} of ${cell.nParts} files`; }, () => false);
         const chosen = await readingList(turns, query);
         if (isStale()) return;
         listed = { cell, turns: chosen, query: query.toString() };

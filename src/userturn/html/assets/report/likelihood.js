@@ -91,7 +91,7 @@ function likelihoodView() {
   return {
     title: "What was said next",
     node: make("section", null, make("h1", { tabindex: "-1" }, "What was said next"),
-      make("p", { class: "asked" }, "Did the answer help the model to expect the turn that the user really wrote next? Each token is marked by how much likelier it is after that answer than after answers to other questions."),
+      make("p", { class: "asked" }, "Did the answer help the model predict the user turn that follows it in the dataset? Each token is marked by how much likelier it is after that answer than after answers to other questions."),
       disagreements(), followUps.length ? form : null, helpLegend(), state, list, pages),
     async update(query) {
       const mine = ++generation;
@@ -104,7 +104,7 @@ function likelihoodView() {
         return;
       }
       form.elements.list.value = String(wanted.number);
-      state.textContent = "Reading";
+      state.textContent = "Loading";
       try {
         const turns = inOrderOfGain(await readFollowUps(wanted), query.get("order") ?? "");
         if (mine !== generation) return;

@@ -28,7 +28,7 @@ const mayHoldPair = (cell, pair) => pair === null || pair.every(([rater, label])
 
 // The pair that is sought, as a choice that can be taken back.
 function pairControl() {
-  return choice("pair", "labels of two", [["", "any pair of labels"]]);
+  return choice("pair", "pair of labels", [["", "any pair"]]);
 }
 
 function setPair(form, query) {

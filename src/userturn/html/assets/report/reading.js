@@ -1,5 +1,5 @@
 // Reading many turns: their order, what they follow, a preview, and the list as a file.
-const ORDERS = [["", "as stored"], ["label", "label"], ["differ", "judges differ"], ["short", "shortest turn"], ["long", "longest turn"], ["shuffle", "shuffled"]];
+const ORDERS = [["", "as stored"], ["label", "label"], ["differ", "disagreements first"], ["short", "shortest turn"], ["long", "longest turn"], ["shuffle", "shuffled"]];
 
 // FNV-1a: the same seed draws the same turns on every machine.
 function hashOf(text) {

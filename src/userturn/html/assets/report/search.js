@@ -23,7 +23,7 @@ function searchView() {
   const state = make("p", { class: "state", role: "status" });
   const progress = make("progress", { max: "1", value: "0", "aria-label": "Cells searched" });
   const stop = make("button", { type: "button", disabled: true, click: () => { generation += 1; stop.disabled = true; state.textContent += " Stopped."; } }, "Stop");
-  const form = make("form", { class: "controls", "aria-label": "What is sought", submit: (event) => { event.preventDefault(); begin(); } },
+  const form = make("form", { class: "controls", "aria-label": "What to search for", submit: (event) => { event.preventDefault(); begin(); } },
     turnControls(true), make("div", { class: "buttons" }, make("button", { type: "submit", class: "main" }, "Search"), stop, shuffleButton(begin)));
 
   // The same search again is no new address.
@@ -81,7 +81,7 @@ function searchView() {
       if (nothingWanted(wantedBy(query))) {
         generation += 1;
         list.replaceChildren();
-        state.textContent = "Choose a text, a label or another filter. Private texts are not searched.";
+        state.textContent = "Enter a text, or choose a label or another filter. Private texts are not searched.";
         return;
       }
       try {

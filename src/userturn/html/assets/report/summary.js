@@ -55,7 +55,7 @@ const floorOf = (model, temperature) => headline.floors.find((row) => row.model 
 function floorText({ model, dataset }, rate) {
   const floor = rate && !dataset && floorOf(model, rate.temperature);
   if (!floor) return [];
-  const change = `${floor.difference > 0 ? "+" : ""}${(100 * floor.difference).toFixed(1)} ${interval(floor.lower, floor.upper)}`;
+  const change = `${signed(100 * floor.difference, 1)} ${interval(floor.lower, floor.upper)}`;
   return [`floor ${percent(floor.floor)} ${interval(floor.floor_lower, floor.floor_upper)}`, `above it ${change}`].map((text) => make("small", null, text));
 }
 
@@ -67,8 +67,16 @@ function mark(rate, top, kind) {
   return [make("i", { class: `range ${kind}`, ...place }), make("i", { class: `dot ${kind}`, ...place })];
 }
 
+// Of several datasets, the lowest and the highest share: a table has them all.
+function severalIdentified(rows) {
+  const sorted = [...rows].sort((a, b) => a.estimate - b.estimate);
+  const [low, high] = [sorted[0], sorted.at(-1)].map((row) => percent(row.estimate));
+  return [low === high ? low : `${low} to ${high}`, make("small", null, `${plural(rows.length, "dataset")}, chance ${percent(rows[0].chance, 0)}`)];
+}
+
 function identifiedBy({ model, dataset }) {
   const rows = headline.identified.filter((row) => row.model === model && (!dataset || row.dataset === dataset));
+  if (rows.length > 1) return severalIdentified(rows);
   return rows.map((row) => [percent(row.estimate), make("small", null, `${interval(row.lower, row.upper)} of ${whole(row.n_scored)}`), make("small", null, `${row.dataset}, chance ${percent(row.chance, 0)}`)]).flat();
 }
 

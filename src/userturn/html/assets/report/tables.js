@@ -11,7 +11,7 @@ const KINDS = {
   share: ([value, lower, upper]) => [percent(value), make("small", null, interval(lower, upper))],
   bounds: ([low, high]) => low === null ? DASH : `${percent(low)}, ${percent(high)}`,
   points: ([low, high]) => low === null ? DASH : interval(low, high),
-  change: ([value, lower, upper]) => value === null ? DASH : [`${value > 0 ? "+" : ""}${(100 * value).toFixed(1)}`, make("small", null, interval(lower, upper))],
+  change: ([value, lower, upper]) => value === null ? DASH : [signed(100 * value, 1), make("small", null, interval(lower, upper))],
 };
 
 function inOrder(rows, column, falls) {
@@ -67,11 +67,11 @@ function dataTable({ name, title, columns }, rows) {
 
 async function fillTable(details, shown) {
   if (details.childElementCount > 1) return;
-  const place = make("div", null, make("p", { class: "state" }, "Reading"));
+  const place = make("div", null, make("p", { class: "state" }, "Loading"));
   details.append(make("p", { class: "soft" }, `${shown.about} `, make("code", null, `tables/${shown.name}.csv`)), place);
   try {
     const rows = await readFile(`table-${shown.name}`);
-    place.replaceChildren(...(rows.length ? dataTable(shown, rows) : [make("p", { class: "soft" }, "No row.")]).filter(Boolean));
+    place.replaceChildren(...(rows.length ? dataTable(shown, rows) : [make("p", { class: "soft" }, "The table is empty.")]).filter(Boolean));
   } catch (error) {
     place.replaceChildren(make("p", { class: "notice" }, error.message));
   }
@@ -86,7 +86,7 @@ function showTables() {
     at("tables").append(details);
   });
   const missing = study.tables.filter((shown) => !shown.columns).map(({ title }) => title[0].toLowerCase() + title.slice(1));
-  if (missing.length) at("tables").append(make("p", { class: "soft" }, `Not there: ${missing.join("; ")}.`));
+  if (missing.length) at("tables").append(make("p", { class: "soft" }, `This study has no table of: ${missing.join("; ")}.`));
 }
 
 showTables();

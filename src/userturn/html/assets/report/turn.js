@@ -71,7 +71,7 @@ async function turnParts(turn, query) {
     make("div", { class: "reading" },
       prompt && prompt.parts.length ? make("section", null, make("h2", null, "The prompt, as the model saw it"), promptNode(prompt.parts, sought)) : null,
       make("section", { class: "user-turn" }, make("h2", null, "The user turn it wrote"), written),
-      turn.tokens.length ? make("section", null, make("h2", null, "How much its own answer helped to expect it"), tokensNode(turn.tokens, turn.gain)) : null,
+      turn.tokens.length ? make("section", null, make("h2", null, "How much the answer helped the model predict it"), tokensNode(turn.tokens, turn.gain)) : null,
       prompt ? make("section", null, make("h2", null, `Perturbation: ${words(turn.cell.perturbation)}`), changeNode(turn, prompt)) : null,
       besideNode(turn, Object.fromEntries(query))),
     make("aside", { "aria-label": "Verdicts on it" },
@@ -83,7 +83,7 @@ async function turnParts(turn, query) {
 }
 
 function turnView(cell, item, sample) {
-  const body = make("div", { class: "turn-view" }, make("p", { class: "state" }, "Reading"));
+  const body = make("div", { class: "turn-view" }, make("p", { class: "state" }, "Loading"));
   const top = make("div", { class: "top" });
   return {
     title: `${item} · ${nameOf(cell)}`,
