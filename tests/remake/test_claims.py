@@ -7,6 +7,7 @@ from zipfile import ZipFile
 import polars as pl
 import pytest
 
+from userturn.audit.run import audit
 from userturn.cli.main import main
 from userturn.remake.claims import SHEET, claims_sheet
 
@@ -42,3 +43,13 @@ def test_every_file_of_the_sheet_is_in_the_archive(finished_study: Path, tmp_pat
         assert len(files) > 20
         assert {path for path, _ in files} <= set(packed.namelist())
     assert all(path == target for path, target in files)
+
+
+def test_an_edited_number_of_the_sheet_is_found(study: Path) -> None:
+    sheet = claims_sheet(study / "results")
+    (study / SHEET).write_text(sheet)
+    assert audit(study / "results").findings == []
+    value, _, path = NUMBER.findall(sheet)[0]
+    (study / SHEET).write_text(sheet.replace(f"| {value} [", "| 99.9 [", 1))
+    (finding,) = audit(study / "results").findings
+    assert finding.artifact == SHEET and f"of results/{path}" in finding.expected

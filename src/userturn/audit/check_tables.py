@@ -1,5 +1,7 @@
 """Does every table follow from its inputs, and do its CSV, Markdown and LaTeX files agree with it?
 
+So do the numbers of an archive's claims sheet.
+
 The functions of the pipeline make each table again in a temporary folder.
 """
 
@@ -13,6 +15,7 @@ import polars as pl
 from userturn.audit.findings import Finding, remake
 from userturn.audit.table_diff import difference, first_other_line
 from userturn.provenance.study_files import FAULTS, Files
+from userturn.remake.claims import SHEET, claims_sheet, numbers_of
 from userturn.remake.make_again import COUNTING, Remaking
 from userturn.storage.csv_cells import csv_of
 from userturn.study.record import StudyRecord
@@ -37,7 +40,8 @@ def check_tables(
             if can_be_made and broken.isdisjoint(here.needs(rule)):
                 with suppress(*FAULTS):  # found with the rows
                     here.make_tables(rule)
-        return [*_compared(here, broken), *_printed(here, broken), *_copies(files, broken)]
+        compared = [*_compared(here, broken), *_printed(here, broken), *_copies(files, broken)]
+    return [*compared, *_claims(files, broken | {finding.artifact for finding in compared})]
 
 
 def _compared(here: Remaking, broken: frozenset[str]) -> Iterator[Finding]:
@@ -79,3 +83,24 @@ def _copies(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
             if copy != files.at(path).read_bytes():
                 beside = f"the rows of {Path(path).stem}.parquet"
                 yield Finding("tables", path, beside, "others", remake(path))
+
+
+def _claims(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
+    """Compare the numbers of an archive's claims sheet with those of its tables.
+
+    Another version may name other rows, so only those are compared that both have.
+    """
+    sheet = files.at(SHEET)
+    if not sheet.is_file():
+        return
+    try:
+        said = numbers_of(sheet.read_text(encoding="utf-8"))
+        made = numbers_of(claims_sheet(files.results))
+    except FAULTS:
+        return  # reported above, or not our sheet
+    for (file, row), number in said.items():
+        found = made.get((file, row), number)
+        if found != number and broken.isdisjoint((file, file.replace(".csv", ".parquet"))):
+            expected, noted = (f"{shown} of {n}" for shown, n in (found, number))
+            fix = "export the study again: its sheet is written from its tables"
+            yield Finding("tables", SHEET, f"{expected} in row {row} of {file}", noted, fix)

@@ -80,7 +80,7 @@ CHECKS = {
     "summaries": Check("a cell's counts are not those of its verdicts", r".*/summary\.parquet"),
     "tables": Check(
         "a number does not follow from what it counts; CSV, Markdown or LaTeX differ from their "
-        "Parquet file",
+        "Parquet file, a claims sheet from the tables",
         "tables/",
     ),
     "figures": Check(
