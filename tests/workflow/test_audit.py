@@ -108,9 +108,11 @@ def test_a_digest_covers_from_what_each_artifact_was_made(results: Path) -> None
     path = results / "provenance" / "tabulate.json"
     record = read_record(path)
     assert record is not None
-    record["inputs"].popitem()
+    name, _ = record["inputs"].popitem()
     write_record(path, record)
-    assert audit(results).digest != before.digest
+    after = audit(results)
+    assert after.digest != before.digest
+    assert [finding.expected for finding in after.findings] == [f"made from {name}"]
 
 
 @pytest.mark.parametrize(

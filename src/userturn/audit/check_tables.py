@@ -41,7 +41,21 @@ def check_tables(
                 with suppress(*FAULTS):  # found with the rows
                     here.make_tables(rule)
         compared = [*_compared(here, broken), *_printed(here, broken), *_copies(files, broken)]
+        compared += [*_unnamed(here)]
     return [*compared, *_claims(files, broken | {finding.artifact for finding in compared})]
+
+
+def _unnamed(here: Remaking) -> Iterator[Finding]:
+    """Yield what the tables of this version were made from if their records do not name it."""
+    tables = here.study.tables
+    for rule in tables.rules:
+        record = here.files.records.get(f"results/provenance/{rule}.json")
+        if record is None or record["identity"] != tables.identity_of(rule):
+            continue
+        made, unnamed = min(record["outputs"]), {*here.needs(rule)} - {*record["inputs"]}
+        if unnamed and here.files.other_code(made) is None:
+            noted = "its record does not name it"
+            yield Finding("chain", made, f"made from {min(unnamed)}", noted, remake(made))
 
 
 def _compared(here: Remaking, broken: frozenset[str]) -> Iterator[Finding]:
