@@ -51,6 +51,12 @@ def test_folder_that_holds_something_is_refused(tmp_path: Path) -> None:
         write_study_folder(tmp_path)
 
 
+def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=r"cannot be made .Not a directory.; name another"):
+        write_study_folder(tmp_path / "file" / "study")
+
+
 def test_export_takes_the_workflow_from_where_it_is_installed(folder: Path) -> None:
     files = project_files(folder / "results", {})
     assert files["Snakefile"] == ROOT / "Snakefile"

@@ -14,7 +14,7 @@ from tests.support.snakemake_runs import copy_project
 from userturn.config.errors import ConfigError
 from userturn.config.load import load_study
 from userturn.storage.atomic_files import write_json
-from userturn.workflow.startup import check_given_config_files, check_results, checked_study
+from userturn.workflow.startup import begin, check_given_config_files, check_results, checked_study
 from userturn.workflow.study import Study
 
 OF_EVERY_CELL = "generation.collect", "judges.judge_cell", "tables.rates"
@@ -81,3 +81,13 @@ def test_results_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
     results.symlink_to("nowhere")
     with pytest.raises(ConfigError, match="is not a writable folder"):
         check_results(results)
+
+
+def test_a_file_where_snakemake_keeps_its_own_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("USERTURN_DEFAULT_GC", "1")
+    Path(".snakemake").touch()
+    with pytest.raises(SystemExit, match=r"error: '.snakemake' is in the way"):
+        begin([], is_driver=True)

@@ -42,7 +42,7 @@ def read_config_file(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ConfigError(
             f"configuration file '{path}' does not exist or is no file; run this in the project's "
-            "folder, or correct the path"
+            "folder, correct the path, or name targets before `--configfile`"
         )
     content = _parsed(path)
     if not isinstance(content, dict):

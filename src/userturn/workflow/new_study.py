@@ -33,9 +33,13 @@ def write_study_folder(folder: Path) -> None:
         folder: a new or empty folder.
 
     Raises:
-        UserError: the folder is not empty, or the workflow is not installed.
+        UserError: the folder is not empty or cannot be made, or the workflow is not installed.
     """
     check_is_new(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"'{folder}' cannot be made ({error.strerror}); name another") from error
     template = installed(TEMPLATE)
     for name in COPIED:
         ours = shutil.ignore_patterns(template.name)

@@ -78,7 +78,10 @@ def begin(configfiles: Iterable[str | Path], is_driver: bool) -> None:
     """
     _collect_garbage_rarely()
     if is_driver:
-        release_abandoned_lock()
+        try:
+            release_abandoned_lock()
+        except OSError as error:
+            sys.exit(f"error: {sentence(error) or error}")
         if is_alone():
             forget_errors()
     else:
