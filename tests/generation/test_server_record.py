@@ -12,6 +12,7 @@ from userturn.errors import UserError
 from userturn.generation.server_record import note_server, server_records
 from userturn.models.completion_endpoint import Dialect
 from userturn.models.server_check import ServerCheck
+from userturn.report.how_made import how_made
 from userturn.study.grid import Grid
 
 FOUND = ServerCheck(
@@ -39,6 +40,19 @@ def test_half_of_the_greedy_completions_may_differ_and_no_more(tmp_path: Path) -
     with pytest.raises(UserError, match="1 of 4 greedy completions of fixed prompts are equal"):
         note_server(grid(tmp_path), "mine", "2of2", IDENTITY, other)
     note_server(grid(tmp_path), "mine", "2of2", IDENTITY | {"served_as": "new"}, other)
+
+
+def test_small_steps_do_not_lead_to_another_model_and_are_told(tmp_path: Path) -> None:
+    note_server(grid(tmp_path), "mine", "1of1", IDENTITY, FOUND)
+    note_server(grid(tmp_path), "mine", "1of1", IDENTITY, replace(FOUND, greedy=tuple("abxy")))
+    (noted,) = server_records(grid(tmp_path), "mine")
+    assert (noted["greedy"], noted["n_again"]) == ([*"abcd"], 2)
+    said = how_made(grid(tmp_path), {"mine": {"source": "org/mine"}})[0][2]
+    assert "a later sweep found 2 of its 4 greedy texts again" in said
+    note_server(grid(tmp_path), "mine", "1of1", IDENTITY, FOUND)
+    with pytest.raises(UserError, match="1 of 4 greedy completions"):
+        third = replace(FOUND, greedy=tuple("zbxy"))  # half of the second's, a quarter of the first
+        note_server(grid(tmp_path), "mine", "1of1", IDENTITY, third)
 
 
 def test_server_that_takes_shorter_prompts_than_the_entry_says_is_refused(tmp_path: Path) -> None:

@@ -46,11 +46,27 @@ def note_server(
         if noted.get("described_as") == described_as:
             _check_same(grid, model, noted["greedy"], found.greedy)
     path = grid.results / "served" / model / f"{shard}.json"
-    content = {"described_as": described_as, **found.to_json()}
     noted = given_object(path) if path.is_file() else {}
+    content = {"described_as": described_as, **found.to_json()}
+    if noted.get("described_as") == described_as:
+        content |= _beside_first(noted, found)
     if any(noted.get(key) != value for key, value in content.items()):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(content, path, described_as)
+
+
+def _beside_first(noted: Mapping[str, Any], found: ServerCheck) -> dict[str, Any]:
+    """Return the first completions of a server, which small steps must not lead away from.
+
+    Beside them is the smallest number of them that a later sweep found again, if not all.
+    """
+    n_again = min(_n_equal(noted["greedy"], found.greedy), noted.get("n_again", len(found.greedy)))
+    fewer = {"n_again": n_again} if n_again < len(found.greedy) else {}
+    return {"greedy": noted["greedy"], **fewer}
+
+
+def _n_equal(noted: Sequence[str], now: Sequence[str]) -> int:
+    return sum(one == other for one, other in zip(noted, now, strict=False))
 
 
 def _check_length(grid: Grid, model: str, account: Mapping[str, Any]) -> None:
@@ -63,7 +79,7 @@ def _check_length(grid: Grid, model: str, account: Mapping[str, Any]) -> None:
 
 
 def _check_same(grid: Grid, model: str, noted: Sequence[str], now: Sequence[str]) -> None:
-    n_equal = sum(one == other for one, other in zip(noted, now, strict=False))
+    n_equal = _n_equal(noted, now)
     if len(noted) != len(now) or n_equal < SAME * len(now):
         raise UserError(
             f"model '{model}': the server at '{grid.models[model]['endpoint']}' has another model "

@@ -67,6 +67,15 @@ def _of_server(grid: Grid, model: str) -> list[str]:
     return [
         f"served as '{served_as(entry)}' by a server ({told or 'which tells nothing'})",
         promises,
+        *_drift(noted),
+    ]
+
+
+def _drift(noted: Mapping[str, Any]) -> list[str]:
+    if "n_again" not in noted:
+        return []
+    return [
+        f"a later sweep found {noted['n_again']} of its {len(noted['greedy'])} greedy texts again"
     ]
 
 
