@@ -44,6 +44,7 @@ RUN_ELSEWHERE = {
     "make rehearsal": "takes hours, for the night",
     "make test-fast": "a part of make test",
     "userturn doctor": "tests/slurm/test_slurm.py",
+    "userturn doctor --gpu --seconds 1800": "needs a GPU; tests/slurm/test_node_check.py",
     "snakemake --report report.zip": "with the configuration of the tests, here",
     "userturn audit results.zip --regenerate 20 --rejudge 20": "test_rerun_samples.py",
     "userturn export results --sign ~/.ssh/id_ed25519": "test_export.py, with a new key",
