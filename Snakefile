@@ -26,7 +26,7 @@ wildcard_constraints:
 
 
 STAGES = """
-    data training generation grading languages judges controls humans tables figures report audit
+    data training generation grading languages judges candidates controls humans tables figures report audit
 """.split()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from benchmarks.coverage_of_choices import choices
 from benchmarks.coverage_of_claims import bounds, claims, interactions, rounds
 from benchmarks.coverage_of_models import clusters, correlated, discoveries, over_items, slopes
 from benchmarks.coverage_of_outcomes import outcomes
@@ -131,6 +132,7 @@ SUITE: list[Callable[[Generator, int], Iterator[Result]]] = [
     interactions, claims, bounds, rounds, promises, outcomes,
     slopes, correlated, over_items, clusters, discoveries,
     identified, areas, cards, floors, components, of_judges,
+    choices,
 ]  # fmt: skip
 
 

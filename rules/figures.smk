@@ -71,6 +71,23 @@ rule draw_languages:
         "../scripts/draw_languages.py"
 
 
+rule draw_signals:
+    """Draw what tells the right answers of an item."""
+    input:
+        **study.figures.inputs_of("draw_signals"),
+    output:
+        **{figure: figure_files(figure) for figure in figures_of("draw_signals")},
+    log:
+        "logs/draw_signals.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.figures.identity_of("draw_signals"),
+    script:
+        "../scripts/draw_signals.py"
+
+
 rule draw_confusion:
     """Draw the labels of each judge against the labels of people."""
     input:

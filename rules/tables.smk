@@ -121,6 +121,23 @@ rule tabulate_languages:
         "../scripts/tabulate_languages.py"
 
 
+rule measure_signals:
+    """Measure what tells the right answers of an item, and what the best of them is worth."""
+    input:
+        **study.tables.inputs_of("measure_signals"),
+    output:
+        **table_files("measure_signals"),
+    log:
+        "logs/measure_signals.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.tables.identity_of("measure_signals"),
+    script:
+        "../scripts/measure_signals.py"
+
+
 rule tabulate_controls:
     """Count how many human turns each judge calls genuine and how many failures it catches."""
     input:

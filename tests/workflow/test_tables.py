@@ -18,6 +18,7 @@ def tables_of(trained: list[str]) -> TableGrid:
     tables.likelihood = SimpleNamespace(scores=["a file"])  # type: ignore[assignment]
     tables.by_turn = SimpleNamespace(cells=["a cell"])  # type: ignore[assignment]
     tables.languages = SimpleNamespace(cells=["a cell"])  # type: ignore[assignment]
+    tables.candidates = SimpleNamespace(sources=["a pair"])  # type: ignore[assignment]
     return tables
 
 

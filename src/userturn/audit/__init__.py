@@ -3,6 +3,7 @@
 audit.py: the result of an audit: what was checked and what was found.
 audit_page.py: writes the result as an HTML page.
 check_aliases.py: do the names that journals are kept under agree with the study?
+check_candidates.py: are several answers of an item, and what follows them, what was asked?
 check_chance_floor.py: are the turns of the chance floor those of the cells, after drawn answers?
 check_controls.py: are controls what planting them again gives?
 check_figures.py: does every figure show what its tables hold?

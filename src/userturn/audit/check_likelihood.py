@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
+from userturn.audit.check_sources import is_at_hand
 from userturn.audit.findings import Finding, remake
 from userturn.audit.pair import compared, place_of
 from userturn.audit.table_diff import Wrong, difference
@@ -21,9 +22,16 @@ from userturn.storage.journal_table import table_of
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.grid import Grid
+from userturn.study.inputs import REACTIONS as REACTIONS_FILE
 from userturn.study.model_description import read_description, request_identity
 from userturn.study.record import StudyRecord
-from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scored_turns, scores_identity
+from userturn.study.scored_turns import (
+    HUMAN_TURNS,
+    REACTIONS,
+    ScoredTurns,
+    scored_turns,
+    scores_identity,
+)
 
 OUTCOME: Schema = {"outcome": pl.String}
 NAMED = [
@@ -94,8 +102,10 @@ def are_known(grid: Grid, scored: ScoredTurns) -> bool:
     """Return whether the turns of a plan and their contexts can be told again.
 
     A model's own are in its journal. If a request had ended in an error when the plan was made, a
-    turn or answer may have come since.
+    turn or answer may have come since. Fixed turns are in a file, as the study had it.
     """
+    if scored.turns == REACTIONS and not is_at_hand(REACTIONS_FILE, grid.contents.reactions):
+        return False
     files = files_of_journal(grid.journal_folder(scored.model, scored.dataset))
     outcomes = (table_of(lines.whole, OUTCOME) for path in files for lines in read_lines(path))
     is_own = scored.turns != HUMAN_TURNS

@@ -63,16 +63,20 @@ def _wrong_count(
     if not all(plans) or not {*content["pending"]} <= {*wanted.values()}:
         return None
     planned = {request for found in plans for plan in found for request in _requests(plan)}
-    before = {
-        request
-        for name, identity in wanted.items()
-        if name.startswith(f"results/answers/{model}/") and identity is not None
-        for plan in _plans(files, identity, shard)
-        if any(plan.parts[-3] == cell.parts[-3] for found in plans for cell in found)
-        for request in _requests(plan)
-    }
+    answers, candidates = (
+        {
+            request
+            for name, identity in wanted.items()
+            if name.startswith(f"results/{kind}/{model}/") and identity is not None
+            for plan in _plans(files, identity, shard)
+            if any(plan.parts[-3] == cell.parts[-3] for found in plans for cell in found)
+            for request in _requests(plan)
+        }
+        for kind in ("answers", "candidates")
+    )
     counted = content["n_found"] + content["n_asked"]
-    if counted in (len(planned), len(planned | before)):
+    before = (planned, planned | answers, planned | candidates, planned | answers | candidates)
+    if counted in map(len, before):
         return None
     return f"{counted} requests, though {len(planned)} were planned"
 

@@ -4,8 +4,8 @@ Each table is recomputed from plans and journals and compared with the present o
 of requests are recomputed from everything that they depend on.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -22,24 +22,58 @@ from userturn.study.cells import Cell, files_of
 from userturn.study.model_description import request_identity, turn_ends
 
 
+class Asked(NamedTuple):
+    """A table of answers or user turns, and what its requests depend on.
+
+    Attributes:
+        path: path of the table, from its rule.
+        identity: of its plan.
+        n_samples: rows of each item.
+        role: `assistant` or `user`.
+        drawn: how they are sampled, without what ends them.
+    """
+
+    path: str
+    identity: str
+    n_samples: int
+    role: str
+    drawn: dict[str, Any]
+
+
 def check_answers(pair: Pair) -> Iterator[Finding]:
     """Yield the faults in the plan of answers, and in the answers."""
     grid, model, dataset = pair.grid, pair.model, pair.dataset
-    yield from _plan(pair, grid.answers_identity(model, dataset), 1)
-    yield from _requests(pair, None)
-    if pair.with_journals:
-        parts = answers_of(grid, model, dataset, pair.outcomes)
-        yield from pair.held("rows", pair.path_to_answers, lambda: pl.concat(parts), ANSWER_KEYS)
+    identity, drawn = grid.answers_identity(model, dataset), grid.answer_settings(model)
+    asked = Asked(pair.path_to_answers, identity, 1, "assistant", drawn)
+    made = answers_of(grid, model, dataset, pair.outcomes) if pair.with_journals else None
+    yield from check_asked(pair, asked, made, ANSWER_KEYS)
 
 
 def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Finding]:
     """Yield the faults in the plan of a cell, and in its user turns."""
-    yield from _plan(pair, pair.grid.cell_identity(cell), pair.grid.n_samples(cell.temperature))
-    yield from _requests(pair, cell)
-    if pair.with_journals:
-        turns = files_of([cell], "user_turns.parquet")[0]
-        parts = user_turns_of(pair.grid, cell, pair.outcomes)
-        yield from pair.held("rows", turns, lambda: pl.concat(parts), TURN_KEYS)
+    grid, path = pair.grid, files_of([cell], "user_turns.parquet")[0]
+    n_samples = grid.n_samples(cell.temperature)
+    drawn = grid.user_turn_settings(grid.temperatures[cell.temperature])
+    asked = Asked(path, grid.cell_identity(cell), n_samples, "user", drawn)
+    made = user_turns_of(grid, cell, pair.outcomes) if pair.with_journals else None
+    yield from check_asked(pair, asked, made, TURN_KEYS)
+
+
+def check_asked(
+    pair: Pair, asked: Asked, made: Iterator[pl.DataFrame] | None, keys: Sequence[str]
+) -> Iterator[Finding]:
+    """Yield the faults in a plan and its table.
+
+    Args:
+        pair: model and dataset of the audited study.
+        asked: the table.
+        made: its parts made again; None without journals.
+        keys: columns that identify a row.
+    """
+    yield from _plan(pair, asked.identity, asked.n_samples)
+    yield from _requests(pair, asked)
+    if made is not None:
+        yield from pair.held("rows", asked.path, lambda: pl.concat(made), keys)
 
 
 def _plan(pair: Pair, identity: str, n_samples: int) -> Iterator[Finding]:
@@ -64,35 +98,25 @@ def _plan(pair: Pair, identity: str, n_samples: int) -> Iterator[Finding]:
             yield Finding("rows", path, expected, found, remake(path))
 
 
-def _requests(pair: Pair, cell: Cell | None) -> Iterator[Finding]:
-    """Compare items, samples, seeds and keys with their inputs; without a cell, the answers'."""
-    path = pair.path_to_answers if cell is None else files_of([cell], "user_turns.parquet")[0]
-    n_samples = 1 if cell is None else pair.grid.n_samples(cell.temperature)
+def _requests(pair: Pair, asked: Asked) -> Iterator[Finding]:
+    """Compare items, samples, seeds and keys with their inputs."""
+    path = asked.path
     try:
-        table, items, drawn = pair.read(path), pair.items, _drawn(pair, cell)
+        table, items = pair.read(path), pair.items
+        drawn = {**asked.drawn, **turn_ends(pair.description, asked.role)}
     except (BrokenError, *FAULTS):
         return  # reported elsewhere
-    sample = pl.lit(0) if cell is None else pl.col("sample")
+    sample = pl.col("sample") if "sample" in table.columns else pl.lit(0)
     rows = list(table.select("item", sample).iter_rows())
     wrong = None
-    if rows != [(item, sample) for item in items for sample in range(n_samples)]:
-        expected = f"{n_samples} rows of each of {len(items)} items, in their order"
+    if rows != [(item, sample) for item in items for sample in range(asked.n_samples)]:
+        expected = f"{asked.n_samples} rows of each of {len(items)} items, in their order"
         wrong = expected, f"{len(rows)} rows of {len({item for item, _ in rows})} items"
         yield Finding("rows", path, *wrong, remake(path))
         return
-    role = "assistant" if cell is None else "user"
-    wrong = _wrong_request(pair, table.with_columns(sample=sample), role, drawn)
+    wrong = _wrong_request(pair, table.with_columns(sample=sample), asked.role, drawn)
     if wrong is not None:
         yield Finding("keys", path, *wrong, remake(path))
-
-
-def _drawn(pair: Pair, cell: Cell | None) -> dict[str, Any]:
-    """Return the sampling settings that all requests of a table share: those of `Sampling`."""
-    if cell is None:
-        drawn = pair.grid.answer_settings(pair.model)
-    else:
-        drawn = pair.grid.user_turn_settings(pair.grid.temperatures[cell.temperature])
-    return {**drawn, **turn_ends(pair.description, "assistant" if cell is None else "user")}
 
 
 def _wrong_request(

@@ -16,7 +16,7 @@ from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of
 from userturn.provenance.study_files import FAULTS
 from userturn.sandbox.run import NoSandboxError
-from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
+from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.cells import Cell, files_of
 from userturn.study.judge import judge_of
 from userturn.tables.rates import SUMMARISED, summary
@@ -82,10 +82,17 @@ def _human_sample(pair: Pair, cell: Cell) -> pl.DataFrame:
 def check_grades(pair: Pair, rng: np.random.Generator) -> Iterator[Finding | Note]:
     """Grade some random answers again; grades by a judge are checked only by their hash."""
     path = f"results/grades/{pair.model}/{pair.dataset}.parquet"
+    yield from check_grades_of(pair, pair.path_to_answers, path, rng)
+
+
+def check_grades_of(
+    pair: Pair, answers: str, path: str, rng: np.random.Generator
+) -> Iterator[Finding | Note]:
+    """Grade some random rows of a table of answers again, and compare with a table of grades."""
     verifier = pair.grid.datasets[pair.dataset]["verifier"]
     try:
         there = pair.read(path)
-        rows = answers_to_grade(pair.read(pair.path_to_answers), pair.read(pair.path_to_items))
+        rows = answers_to_grade(pair.read(answers), pair.read(pair.path_to_items))
     except (BrokenError, *FAULTS):
         return
     wrong = None
@@ -96,7 +103,7 @@ def check_grades(pair: Pair, rng: np.random.Generator) -> Iterator[Finding | Not
         some = rows[drawn]
         try:
             made = grades_table(some, grade_answers(verifier, some.to_dicts()))
-            wrong = difference(made, there[drawn], ANSWER_KEYS)
+            wrong = difference(made, there[drawn], made.columns[: made.columns.index("correct")])
         except NoSandboxError as error:
             yield Note("grades", path, f"not graded again: {error}")
         except FAULTS:

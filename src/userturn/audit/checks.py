@@ -46,7 +46,7 @@ CHECKS = {
     "rows": Check(
         "a plan, answer, user turn or score is missing, duplicated, out of order, or differs "
         "from the journal",
-        rf"(requests|answers|likelihood)/|{USER_TURNS}",
+        rf"(requests|answers|candidates|likelihood)/|{USER_TURNS}",
     ),
     "probes": Check(
         "the answer before a turn is not the model's own, changed as its perturbation says",
@@ -71,7 +71,8 @@ CHECKS = {
         ".*/verdicts/",
     ),
     "grades": Check(
-        "an answer gets another grade from the verifier (random ones are graded again)", "grades/"
+        "an answer gets another grade from the verifier (random ones are graded again)",
+        r"grades/|candidates/.*/grades\.parquet",
     ),
     "samples": Check(
         "turns for people are not those that their rule draws, or are shown otherwise",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from userturn.audit.audit import Audit
 from userturn.audit.check_aliases import check_aliases
+from userturn.audit.check_candidates import check_candidates
 from userturn.audit.check_chance_floor import check_chance_floor
 from userturn.audit.check_controls import check_controls
 from userturn.audit.check_figures import check_figures
@@ -189,7 +190,8 @@ def _rows(
     for cell in pair.cells:
         found += check_user_turns(pair, cell)
         found += [*check_probes(pair, cell), *check_verdicts(pair, cell)]
-    return [*found, *check_chance_floor(pair), *check_languages(pair)]
+    candidates = check_candidates(pair, samples.rng("candidates", model, dataset))
+    return [*found, *check_chance_floor(pair), *check_languages(pair), *candidates]
 
 
 def run_audit(

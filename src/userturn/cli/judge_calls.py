@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from userturn.cli.study_size import CHARACTERS_PER_TOKEN, Size, dataset_size, turns_of
+from userturn.cli.study_size import (
+    CHARACTERS_PER_TOKEN,
+    Size,
+    candidates_of,
+    dataset_size,
+    turns_of,
+)
 from userturn.controls.control_turn import LABELS
 from userturn.controls.injections import INJECTIONS
 from userturn.judges.kinds import kind_of
@@ -61,9 +67,10 @@ def _of_turns(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[tuple[float, fl
         for cell in (cell for cell in floor.cells if cell.model == model):
             n_turns = sizes[cell.dataset].n_items * grid.n_samples(cell.temperature)
             again[cell.dataset] += min(n_turns, floor.n_turns)
+        candidates = candidates_of(grid, sizes, model)
         longest = grid.answer_settings(model)["max_tokens"] + grid.config["user_turn"]["max_tokens"]
         for dataset, n_turns in turns_of(grid, sizes, model).items():
-            yield n_turns + again[dataset], sizes[dataset].n_tokens + longest
+            yield n_turns + again[dataset] + candidates[dataset], sizes[dataset].n_tokens + longest
 
 
 def _of_controls(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[tuple[float, float]]:

@@ -10,7 +10,13 @@ from userturn.cli.arguments import take_configuration
 from userturn.cli.judge_calls import calls_of, price_of
 from userturn.cli.scoring_size import scoring_sizes
 from userturn.cli.smallest_effect import smallest_effect
-from userturn.cli.study_size import CHARACTERS_PER_TOKEN, Size, dataset_size, turns_of
+from userturn.cli.study_size import (
+    CHARACTERS_PER_TOKEN,
+    Size,
+    candidates_of,
+    dataset_size,
+    turns_of,
+)
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.entries import ModelEntry
 from userturn.config.formats import in_default
@@ -84,9 +90,13 @@ def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
     lines = [f"{head}  sweeps x GPUs, or server"]
     for name, entry in grid.models.items():
         turns, answer = turns_of(grid, sizes, name), grid.answer_settings(name)["max_tokens"]
-        n_answers = sum(size.n_items for size in sizes.values())
+        candidates = candidates_of(grid, sizes, name)
+        turns = {key: n + candidates[key] for key, n in turns.items()}
+        # The first candidate is the answer that all else is made of.
+        answers = {key: max(size.n_items, candidates[key]) for key, size in sizes.items()}
+        n_answers = sum(answers.values())
         read = sum(
-            size.n_items * size.n_tokens + turns[key] * (size.n_tokens + answer)
+            answers[key] * size.n_tokens + turns[key] * (size.n_tokens + answer)
             for key, size in sizes.items()
         )
         n_turns = sum(turns.values())

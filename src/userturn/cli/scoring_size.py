@@ -5,8 +5,17 @@ from typing import NamedTuple
 from userturn.cli.study_size import CHARACTERS_PER_TOKEN, Size, dataset_size, planned_items
 from userturn.config.entries import likelihood_settings
 from userturn.likelihood.contexts import human_exchanges
+from userturn.likelihood.reactions import read_reactions
+from userturn.study.candidates import n_candidates
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import HUMAN_TURNS, OWN_TURNS, ScoredTurns, scored_turns
+from userturn.study.inputs import REACTIONS as REACTIONS_FILE
+from userturn.study.scored_turns import (
+    HUMAN_TURNS,
+    OWN_TURNS,
+    REACTIONS,
+    ScoredTurns,
+    scored_turns,
+)
 
 
 class ScoringSize(NamedTuple):
@@ -26,7 +35,7 @@ class ScoringSize(NamedTuple):
 def scoring_sizes(grid: Grid) -> list[ScoringSize]:
     """Return the scoring requests of all models, by model, dataset and kind of turn."""
     wanted = scored_turns(grid)
-    measure = {HUMAN_TURNS: follow_ups_size, OWN_TURNS: dataset_size}
+    measure = {HUMAN_TURNS: follow_ups_size, OWN_TURNS: dataset_size, REACTIONS: dataset_size}
     sizes = {(name, turns): measure[turns](grid, name) for name, turns in {s[1:] for s in wanted}}
     return [scoring_size(grid, scored, sizes[scored.dataset, scored.turns]) for scored in wanted]
 
@@ -41,6 +50,10 @@ def scoring_size(grid: Grid, scored: ScoredTurns, size: Size) -> ScoringSize:
         scored: the turns of the table.
         size: size of the dataset, or of its human follow-ups if these are scored.
     """
+    written = grid.answer_settings(scored.model)["max_tokens"]
+    if scored.turns == REACTIONS:
+        n = size.n_items * n_candidates(grid.config) * (1 + len(read_reactions(REACTIONS_FILE)))
+        return ScoringSize(scored, n, n * (size.n_tokens + written))
     settings = likelihood_settings(grid.config) or {}
     others = min(settings["distractors"], max(0, size.n_items - 1))
     if scored.turns == HUMAN_TURNS:
@@ -48,7 +61,6 @@ def scoring_size(grid: Grid, scored: ScoredTurns, size: Size) -> ScoringSize:
         return ScoringSize(scored, n, n * size.n_tokens)
     n_cells = sum((c.model, c.dataset) == (scored.model, scored.dataset) for c in grid.cells)
     n = min(settings["turns"], size.n_items) * n_cells * (1 + others)
-    written = grid.answer_settings(scored.model)["max_tokens"]
     written += grid.config["user_turn"]["max_tokens"]
     return ScoringSize(scored, n, n * (size.n_tokens + written))
 

@@ -8,6 +8,7 @@ import polars as pl
 from userturn.datasets.messages import Message
 from userturn.datasets.prepare import fetched, items_table
 from userturn.storage.atomic_files import read_identity
+from userturn.study.candidates import candidate_sources, n_candidates
 from userturn.study.grid import Grid
 
 CHARACTERS_PER_TOKEN = 4
@@ -55,6 +56,13 @@ def planned_items(grid: Grid, dataset: str) -> pl.DataFrame | None:
 def _lengths(conversations: Sequence[Sequence[Message]]) -> tuple[int, int]:
     """Return the number of conversations, and of characters in all of them."""
     return len(conversations), sum(len(m["content"]) for each in conversations for m in each)
+
+
+def candidates_of(grid: Grid, sizes: Mapping[str, Size], model: str) -> dict[str, int]:
+    """Return the number of candidates of one model, by dataset; each has a user turn after it."""
+    graded = {dataset for name, dataset in candidate_sources(grid) if name == model}
+    n = n_candidates(grid.config)
+    return {name: size.n_items * n * (name in graded) for name, size in sizes.items()}
 
 
 def turns_of(grid: Grid, sizes: Mapping[str, Size], model: str) -> dict[str, int]:

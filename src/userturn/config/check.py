@@ -109,6 +109,19 @@ def _check_likelihood(config: Config) -> None:
             raise ConfigError(f"likelihood.datasets: '{name}' is not a dataset{near}")
 
 
+def _check_candidates(config: Config) -> None:
+    """Check that several answers of an item can differ."""
+    n = config["answer"].get("samples", 1)
+    for name, entry in selected(config, "models").items():
+        own = entry.get("answer", {}) if isinstance(entry, Mapping) else {}
+        if n > 1 and {**config["answer"], **own}["temperature"] == 0:
+            where = f"models.{name}.answer" if "temperature" in own else "answer"
+            raise ConfigError(
+                f"{where}.temperature: found 0 with answer.samples {n}, and such answers are all "
+                "the same; set a temperature above 0, such as 0.7, or leave answer.samples out"
+            )
+
+
 def _check_files(config: Config) -> None:
     for name, dataset in prepared_datasets(config).items():
         files = by_language(dataset)
@@ -182,6 +195,7 @@ def check(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
     check_formats(config)
     _check_controls(config)
     _check_likelihood(config)
+    _check_candidates(config)
     _check_files(config)
     _check_turns(config)
     _check_nodes(config)

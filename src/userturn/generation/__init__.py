@@ -1,6 +1,7 @@
 """Generate answers and user turns: plan requests, send them to the engine, collect the output.
 
 ask_engine.py: sends the engine every request that no journal has yet and journals each reply.
+candidates.py: several answers of each item, and one user turn after each of them.
 collect.py: turns journal records into tables of answers and user turns.
 describe_model.py: a model's revision, hashes, user header, stop tokens and checks.
 load_engine.py: the engine of a model, loaded here or at a server.

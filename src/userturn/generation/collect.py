@@ -29,7 +29,7 @@ ANSWERS_SCHEMA: Schema = {
     **{name: kind for name, kind in USER_TURNS_SCHEMA.items() if name not in OF_USER_TURNS},
     "reasoning": pl.String,
 }
-SHOWN = ["item", "prompt_text", "outcome", "text", "token_ids"]
+SHOWN = ["item", "sample", "prompt_text", "outcome", "text", "token_ids"]
 
 
 def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
@@ -47,19 +47,26 @@ def shown_answers(
     plans: Sequence[Path], journal: Path, form: AnswerForm = ANY_FORM
 ) -> dict[str, str | None]:
     """Map each item to the answer that the model is shown as its own; None where it has none."""
+    return {item: text for (item, _), text in shown_samples(plans, journal, form).items()}
+
+
+def shown_samples(
+    plans: Sequence[Path], journal: Path, form: AnswerForm = ANY_FORM
+) -> dict[tuple[str, int], str | None]:
+    """Map each item and sample to the answer that is shown; None where there is none."""
     keys = plan_keys(plans)
     outcomes = read_outcomes(journal, keys, ["key", "outcome", "text", "token_ids"])
-    shown: dict[str, str | None] = {}
-    columns = ["item", "key", "prompt_text"]
+    shown: dict[tuple[str, int], str | None] = {}
+    columns = ["item", "sample", "key", "prompt_text"]
     asked_for = [slices(pl.scan_parquet(path).select(columns), PLAN_SLICE) for path in plans]
     for asked in chain.from_iterable(asked_for):
         rows = asked.join(outcomes, on="key", how="left")
-        for item, prompt, outcome, text, ids in rows.select(SHOWN).iter_rows():
+        for item, sample, prompt, outcome, text, ids in rows.select(SHOWN).iter_rows():
             if outcome not in ("ok", "empty"):
-                shown[item] = None
+                shown[item, sample] = None
                 continue
             answer = read_answer(text, prompt, ids, form)
-            shown[item] = None if answer.error else answer.text
+            shown[item, sample] = None if answer.error else answer.text
     return shown
 
 
@@ -97,9 +104,13 @@ def within_error_share(
         )
 
 
-def _collected(
+def collected(
     grid: Grid, coordinates: Mapping[str, str | float], identity: str, outcomes: pl.DataFrame | None
 ) -> Iterator[pl.DataFrame]:
+    """Yield the rows of the plan of an identity with what the journal has, a part at a time.
+
+    `coordinates` are the first columns, with one value each; they name model and dataset.
+    """
     model, dataset = str(coordinates["model"]), str(coordinates["dataset"])
     journal = grid.journal_folder(model, dataset)
     folder = grid.requests_folder(model, dataset, identity)
@@ -126,7 +137,7 @@ def user_turns_of(
         LostRecordsError: a request of the plan has no record in the journal.
     """
     coordinates = cell._asdict() | {"temperature": grid.temperatures[cell.temperature]}
-    return _collected(grid, coordinates, grid.cell_identity(cell), outcomes)
+    return collected(grid, coordinates, grid.cell_identity(cell), outcomes)
 
 
 def answers_of(
@@ -135,18 +146,21 @@ def answers_of(
     """Yield the table of a model's answers to a dataset, with the reasoning in its own column."""
     identity = grid.answers_identity(model, dataset)
     form = AnswerForm.of(read_description(grid, model))
-    for table in _collected(grid, {"model": model, "dataset": dataset}, identity, outcomes):
-        asked = table.select("text", "prompt_text", "token_ids").iter_rows()
-        split = [
-            read_answer(text or "", prompt or "", ids or (), form) for text, prompt, ids in asked
-        ]
-        faults = pl.Series("fault", [part.error for part in split], dtype=pl.String)
-        yield table.drop("change", "sample").with_columns(
-            pl.Series("answer", [part.text for part in split], dtype=pl.String),
-            pl.Series("reasoning", [part.reasoning for part in split], dtype=pl.String),
-            outcome=pl.when(faults.is_null()).then("outcome").otherwise(pl.lit("error")),
-            error=pl.coalesce("error", faults),
-        )
+    for table in collected(grid, {"model": model, "dataset": dataset}, identity, outcomes):
+        yield with_reasoning(table, form).drop("change", "sample")
+
+
+def with_reasoning(table: pl.DataFrame, form: AnswerForm) -> pl.DataFrame:
+    """Return answers with `answer`, what is shown of each, and its `reasoning`."""
+    asked = table.select("text", "prompt_text", "token_ids").iter_rows()
+    split = [read_answer(text or "", prompt or "", ids or (), form) for text, prompt, ids in asked]
+    faults = pl.Series("fault", [part.error for part in split], dtype=pl.String)
+    return table.with_columns(
+        pl.Series("answer", [part.text for part in split], dtype=pl.String),
+        pl.Series("reasoning", [part.reasoning for part in split], dtype=pl.String),
+        outcome=pl.when(faults.is_null()).then("outcome").otherwise(pl.lit("error")),
+        error=pl.coalesce("error", faults),
+    )
 
 
 def collect_user_turns(grid: Grid, cell: Cell, path_to_user_turns: str) -> None:

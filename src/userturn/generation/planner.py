@@ -88,14 +88,16 @@ class Planner:
         check_context_length(prompt, sampling.max_tokens, self.max_model_len)
         return make_request(self.identity, dataset, item, sample, prompt, sampling)
 
-    def answer(self, dataset: str, position: int, item: Item, sampling: Sampling) -> Planned:
-        """Plan the model's own answer to one item."""
+    def answer(
+        self, dataset: str, position: int, item: Item, sampling: Sampling, sample: int = 0
+    ) -> Planned:
+        """Plan one of the model's own answers to an item."""
         try:
             prompt = self.template.answer_prompt(item.messages)
-            request = self._request("assistant", dataset, item.id, 0, prompt, sampling)
+            request = self._request("assistant", dataset, item.id, sample, prompt, sampling)
         except TemplateError as error:
-            return Planned(position, item.id, 0, None, error=str(error))
-        return Planned(position, item.id, 0, request)
+            return Planned(position, item.id, sample, None, error=str(error))
+        return Planned(position, item.id, sample, request)
 
     def probe(
         self,

@@ -14,16 +14,19 @@ import polars as pl
 from userturn.generation.plan_files import plan_path
 from userturn.storage.hashing import fingerprint
 from userturn.storage.journal_table import finished_keys
+from userturn.study.candidates import candidate_tables, candidates_identity
 from userturn.study.grid import Grid
 from userturn.study.scored_turns import scored_turns, scores_identity
 
 
 def _pending_plans(grid: Grid, model: str, pending: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield dataset and identity of everything that is pending: answers, cells and scores."""
+    """Yield dataset and identity of all that is pending: answers, cells, candidates, scores."""
     answers = [(name, grid.answers_identity(model, name)) for name in grid.datasets]
     cells = [(c.dataset, grid.cell_identity(c)) for c in grid.cells if c.model == model]
     scores = [(s.dataset, scores_identity(grid, s)) for s in scored_turns(grid) if s.model == model]
-    return (plan for plan in answers + cells + scores if plan[1] in pending)
+    tables = [t for t in candidate_tables(grid) if t.model == model]
+    candidates = [(t.dataset, candidates_identity(grid, t)) for t in tables]
+    return (plan for plan in answers + cells + candidates + scores if plan[1] in pending)
 
 
 def _planned_keys(path: Path, by: str) -> set[str] | None:

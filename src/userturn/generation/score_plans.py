@@ -1,4 +1,4 @@
-"""Plan what a sweep has to score: human follow-ups and the model's own turns."""
+"""Plan what a sweep has to score: human follow-ups, the model's own turns, its candidates."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -7,24 +7,37 @@ import polars as pl
 
 from userturn.config.entries import likelihood_settings
 from userturn.datasets.prepare import rank, read_items
+from userturn.generation.candidates import shown_candidates
 from userturn.generation.collect import shown_answers
 from userturn.generation.loaded_model import LoadedModel
 from userturn.generation.plan_files import plan_path
 from userturn.generation.shards import is_in_shard
 from userturn.likelihood.contexts import (
+    PROMPT,
+    Context,
     Exchange,
     draw_distractors,
     human_contexts,
     human_exchanges,
     own_contexts,
 )
+from userturn.likelihood.reactions import read_reactions
 from userturn.likelihood.scoring_plan import Scorer, ScoringPlan, TurnToScore, write_scoring_plan
 from userturn.prompts.answer_form import AnswerForm
 from userturn.storage.journal_table import read_outcomes
+from userturn.study.candidates import ANSWERS, CandidateTable
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
+from userturn.study.inputs import REACTIONS as REACTIONS_FILE
 from userturn.study.model_description import read_description
-from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scored_turns, scores_identity
+from userturn.study.scored_turns import (
+    HUMAN_TURNS,
+    OWN_TURNS,
+    REACTIONS,
+    ScoredTurns,
+    scored_turns,
+    scores_identity,
+)
 
 
 def scoring_plans(
@@ -47,8 +60,8 @@ def scoring_plans(
 
 def turns_to_score(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
     """Yield the turns of a table that a shard scores; a model's own are read from its journal."""
-    turns = human_turns if scored.turns == HUMAN_TURNS else own_turns
-    return turns(grid, scored, shard)
+    turns = {HUMAN_TURNS: human_turns, OWN_TURNS: own_turns, REACTIONS: reactions}
+    return turns[scored.turns](grid, scored, shard)
 
 
 def human_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
@@ -84,6 +97,26 @@ def own_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToSco
             "sample": 0,
         }
         yield TurnToScore(exchange, own_contexts(exchange, drawn[item]), place)
+
+
+def reactions(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
+    """Yield each candidate of a shard after its prompt, and the fixed turns after it.
+
+    A candidate without text has none.
+    """
+    texts, of = read_reactions(REACTIONS_FILE), CandidateTable(*scored[:2], ANSWERS)
+    form = AnswerForm.of(read_description(grid, of.model))
+    shown = shown_candidates(grid, of, shard, form)
+    prompts = {item.id: item.messages for item in read_items(grid.dataset_path(of.dataset))}
+    for (item, sample), answer in shown.items():
+        if answer is None or not answer.strip():
+            continue
+        place, prompt = {"sample": sample}, prompts[item]
+        said = Exchange(item, prompt, "", answer)
+        yield TurnToScore(said, [Context(PROMPT, None, prompt, "")], place)
+        for name, text in texts.items():
+            context = Context(name, None, prompt, answer)
+            yield TurnToScore(Exchange(item, prompt, answer, text), [context], place)
 
 
 def _answered(grid: Grid, model: str, dataset: str, shard: str) -> dict[str, Exchange]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from userturn.generation.ask_engine import RequestRunner
+from userturn.generation.candidates import answers_plans, turns_plans
 from userturn.generation.collect import shown_answers
 from userturn.generation.load_engine import engine_of
 from userturn.generation.loaded_model import LoadedModel, load_model
@@ -98,7 +99,8 @@ def ask_pending(plans: PendingPlans, runner: RequestRunner) -> None:
     """Generate the answers, then the user turns of all cells together."""
     with TemporaryDirectory() as scratch:
         answers = {name: plans.answers(name, Path(scratch)) for name in plans.cells}
-        runner.complete("answers", chain.from_iterable(answers.values()))
+        candidates = answers_plans(plans)
+        runner.complete("answers", [*chain.from_iterable(answers.values()), *candidates])
         paths = {name: [plan.path for plan in asked] for name, asked in answers.items()}
         form = runner.template.answer_form
         turns = [
@@ -108,4 +110,5 @@ def ask_pending(plans: PendingPlans, runner: RequestRunner) -> None:
                 name, shown_answers(paths[name], runner.journal(name), form)
             )
         ]
+        turns += turns_plans(plans, form)
     runner.complete("user turns", turns)

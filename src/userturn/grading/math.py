@@ -2,7 +2,8 @@
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from userturn.grading.grade import Case, Grade
 from userturn.time_limit import map_bounded
@@ -36,6 +37,11 @@ def final_answer(answer: str) -> str:
     """
     lines = FINAL_LINE.findall(answer)
     return boxed(lines[-1]) if lines else answer
+
+
+def final(answer: str, arguments: Mapping[str, Any]) -> str | None:
+    """Return the final answer of an answer that has a line for it; results are equal as texts."""
+    return final_answer(answer) if FINAL_LINE.search(answer) else None
 
 
 def _load() -> None:

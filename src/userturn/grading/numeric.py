@@ -1,8 +1,9 @@
 """The verifier `numeric`: the final number of an answer compared with the reference's."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 from userturn.grading.grade import Case, Grade
 
@@ -38,6 +39,19 @@ def _last_number(text: str, language: str | None = None) -> Decimal | None:
         return None
 
 
+def _final_number(answer: str, language: str | None) -> Decimal | None:
+    """Return the last number after the last mark of a final answer, else the last of all."""
+    marked = MARKED.findall(answer)
+    found = _last_number(marked[-1], language) if marked else None
+    return found if found is not None else _last_number(answer, language)
+
+
+def final(answer: str, arguments: Mapping[str, Any]) -> str | None:
+    """Return the final number of an answer, equal numbers as equal texts."""
+    found = _final_number(answer, arguments.get("language"))
+    return None if found is None else str(found.normalize())
+
+
 def grade_number(answer: str, reference: str, language: str | None = None) -> Grade:
     """Compare the final number of an answer with that of the reference.
 
@@ -49,9 +63,7 @@ def grade_number(answer: str, reference: str, language: str | None = None) -> Gr
     expected = _last_number(reference)
     if expected is None:
         return Grade(None, "the reference has no number")
-    marked = MARKED.findall(answer)
-    found = _last_number(marked[-1], language) if marked else None
-    return Grade((found if found is not None else _last_number(answer, language)) == expected)
+    return Grade(_final_number(answer, language) == expected)
 
 
 def verify(cases: Sequence[Case], n_processes: int = 1) -> list[Grade]:

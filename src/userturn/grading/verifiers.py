@@ -22,11 +22,28 @@ GRADES_SCHEMA: Schema = {
     "reason": pl.String,
 }
 
+CANDIDATE_GRADES_SCHEMA: Schema = {  # where an item has several answers
+    **dict.fromkeys(ANSWER_KEYS, pl.String),
+    "sample": pl.Int64,
+    **{name: kind for name, kind in GRADES_SCHEMA.items() if name not in ANSWER_KEYS},
+}
+
 
 def verifier_named(name: str) -> Verifier:
     """Return `verify` of the module with a verifier's name; `rubric` asks a judge and has none."""
     verify: Verifier = import_module(f"userturn.grading.{name}").verify
     return verify
+
+
+def final_result(verifier: str, answer: str, arguments: str | None) -> str | None:
+    """Return the result that an answer ends in, by which equal answers are counted in a vote.
+
+    None where the answer has none, and for verifiers whose answers end in no result: those without
+    a function `final`. `arguments` are those of the item, as JSON.
+    """
+    find = getattr(import_module(f"userturn.grading.{verifier}"), "final", None)
+    found: str | None = find(answer, json.loads(arguments or "{}")) if find else None
+    return found
 
 
 def _case(row: Mapping[str, Any]) -> Case:
@@ -72,6 +89,8 @@ def grade(
 ) -> None:
     """Write one grade per answer: model, dataset, item, correct, correct_loose, score, reason.
 
+    Where an item has several answers each has its `sample`.
+
     The verifier `rubric` asks a judge, at most `n_at_once` questions at a time, and gives a score.
     `correct` is null if the verifier is undecided, and `reason` says why; `correct_loose` is also
     null if there is no loose reading.
@@ -87,14 +106,19 @@ def grade(
 def answers_to_grade(answers: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     """Return answers with the columns of their items that a verifier needs."""
     asked = items.select("item", "messages", "reference_answer", "verifier_arguments")
-    given = answers.select(*ANSWER_KEYS, "outcome", "answer")
+    given = answers.select(*_keys(answers), "outcome", "answer")
     return given.join(asked, on="item", how="left", maintain_order="left")
+
+
+def _keys(answers: pl.DataFrame) -> list[str]:
+    """Return the columns that identify an answer: with `sample`, where an item has several."""
+    return [name for name in (*ANSWER_KEYS, "sample") if name in answers.columns]
 
 
 def grades_table(rows: pl.DataFrame, grades: Sequence[Grade]) -> pl.DataFrame:
     """Return grades as a table, one row per answer."""
     graded = {name: kind for name, kind in GRADES_SCHEMA.items() if name not in ANSWER_KEYS}
-    return rows.select(ANSWER_KEYS).with_columns(
+    return rows.select(_keys(rows)).with_columns(
         pl.Series(name, [getattr(grade, name) for grade in grades], dtype=kind)
         for name, kind in graded.items()
     )

@@ -3,7 +3,7 @@
 A turn's own context is a prompt (messages that end in the user's) and an answer. Its distractors
 are other conversations of the same dataset: `other_answer` puts their answer after the turn's own
 prompt, `other_conversation` takes them whole, and `assistant_header` is the turn's own context
-with the assistant's header in place of the user's.
+with the assistant's header in place of the user's. `prompt` is the prompt alone, for an answer.
 """
 
 from bisect import bisect_left
@@ -24,6 +24,7 @@ OWN, OTHER_ANSWER, OTHER_CONVERSATION, ASSISTANT_HEADER = (
     "other_conversation",
     "assistant_header",
 )
+PROMPT = "prompt"
 CANDIDATES_PER_DISTRACTOR = 4  # each distractor is drawn from this many of the nearest in length
 
 
@@ -53,10 +54,11 @@ class Context(NamedTuple):
     """A context after which a turn is scored.
 
     Attributes:
-        kind: `own`, `other_answer`, `other_conversation` or `assistant_header`.
+        kind: `own`, `other_answer`, `other_conversation`, `assistant_header` or `prompt`, or the
+            name of the fixed turn that is scored after the answer.
         distractor: the item of the other answer or conversation, None for the turn's own.
         prompt: messages before the answer.
-        answer: the last message before the turn.
+        answer: the last message before the turn; empty for `prompt`.
     """
 
     kind: str

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from userturn.datasets.messages import Message
-from userturn.likelihood.contexts import ASSISTANT_HEADER, Context
+from userturn.likelihood.contexts import ASSISTANT_HEADER, PROMPT, Context
 from userturn.prompts.chat_template import Template, TemplateError
 
 REPLACEMENT = "\ufffd"  # what a decoder writes for a part of a character
@@ -25,6 +25,8 @@ class TurnTokens(NamedTuple):
 def turn_tokens(template: Template, context: Context, turn: str) -> TurnTokens:
     """Return the tokens of a turn after a context, under the user's or the assistant's header.
 
+    After the context `prompt` the turn is an answer, as the model begins one.
+
     White space at the ends of the turn is left out, as most templates do. The end-of-turn token is
     not scored, because stopping is not part of what was said.
 
@@ -33,8 +35,9 @@ def turn_tokens(template: Template, context: Context, turn: str) -> TurnTokens:
             the whole.
     """
     history: list[Message] = [*context.prompt, {"role": "assistant", "content": context.answer}]
-    if context.kind == ASSISTANT_HEADER:
-        literals, contents = template.split(history, add_generation_prompt=True)
+    if context.kind in (ASSISTANT_HEADER, PROMPT):
+        said = history if context.kind == ASSISTANT_HEADER else [*context.prompt]
+        literals, contents = template.split(said, add_generation_prompt=True)
         rest = ""
     else:
         literals, contents = template.probe_parts(context.prompt, context.answer)

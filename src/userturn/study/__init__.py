@@ -1,6 +1,7 @@
 """The grid of a study: its cells and the identity of each.
 
 aliases.py: files that were reformatted and names that changed, as the study knows them.
+candidates.py: several answers of each item: which a study has, and their identities.
 cells.py: a cell (model, dataset, temperature, perturbation) and where its files are.
 check.py: refuses a configuration that cannot be run.
 finished_requests.py: which answers, cells and scores need no sweep, as sweeps note it.
@@ -8,6 +9,7 @@ grid.py: all cells of a configuration, and the identity of each artifact.
 inputs.py: the contents of files that identities depend on, never their names.
 judge.py: the judges of a study by name.
 model_description.py: reads results/models/<model>.json and the identity of its requests.
+operators.py: a perturbation's settings, with the text that it uses.
 places.py: the names under which models and datasets were first asked.
 record.py: results/study.json: the configuration and the content hashes that it relied on.
 rejudged.py: how often unscored verdicts were voided.

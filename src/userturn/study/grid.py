@@ -98,7 +98,8 @@ class Grid:
 
     def answer_settings(self, model: str) -> dict[str, Any]:
         """Return the sampling settings of a model's answers: the study's, then its entry's."""
-        return {**self.config["answer"], **self.models[model].get("answer", {})}
+        settings = {**self.config["answer"], **self.models[model].get("answer", {})}
+        return {name: value for name, value in settings.items() if name != "samples"}
 
     def user_turn_settings(self, temperature: float) -> dict[str, Any]:
         """Return the sampling settings of user turns at a temperature."""

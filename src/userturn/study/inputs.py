@@ -12,7 +12,6 @@ from typing import Any
 
 from userturn.config.endpoint_models import engine_name, has_endpoint, served_as
 from userturn.config.entries import Config, ModelEntry, asked_judges, prepared_datasets, selected
-from userturn.config.errors import ConfigError
 from userturn.config.formats import TEMPLATES_OWN, model_of, system_file
 from userturn.config.recipes import (
     Recipe,
@@ -29,6 +28,7 @@ from userturn.models.fetch import source_identity
 from userturn.storage.given_files import given_text
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.study.aliases import Aliases
+from userturn.study.operators import operator_contents
 
 # What of a model's entry shapes its output as it stands. `source` and `revision` count by the files
 # they lead to, `chat_template` and `system` by content, `answer` where answers are identified.
@@ -47,6 +47,7 @@ SHAPES_OUTPUT = (
 RUBRIC = "data/rubric.yaml"
 LABELLED_TURNS = "data/labelled/turns.jsonl"
 HARD_FAILURES = "data/controls/hard_failures.yaml"
+REACTIONS = "data/reactions.yaml"
 ANNOTATIONS = Path("data/annotations")
 
 
@@ -66,6 +67,7 @@ class RecordedContents:
         texts: texts of rubrics and judge prompts, by path.
         labelled: sha256 of the project's labelled user turns.
         hard_failures: sha256 of the texts from which hard planted failures are made.
+        reactions: sha256 of the user turns that are scored after candidates.
         places: by models and datasets, the names that were first asked under another one.
     """
 
@@ -80,6 +82,7 @@ class RecordedContents:
     texts: Mapping[str, str]
     labelled: str = ""  # empty in the record of a study older than the labelled turns
     hard_failures: str = ""  # the same
+    reactions: str = ""  # empty without candidates
     places: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
@@ -87,21 +90,6 @@ def annotation_files(round_name: str) -> list[str]:
     """Return the files with labels of a round, sorted."""
     folder = ANNOTATIONS / round_name
     return sorted(str(path) for end in ("csv", "json") for path in folder.glob(f"*.{end}"))
-
-
-def _operator(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an operator's settings, with the text it uses instead of its file's name."""
-    settings = dict(entry)
-    path = settings.pop("texts", None)
-    if path is not None:
-        texts = given_text(path).splitlines()
-        choice = settings.pop("choice", 1)
-        if choice > len(texts):
-            raise ConfigError(
-                f"perturbations.{name}.choice: found {choice}, but '{path}' has {len(texts)} lines"
-            )
-        settings["text"] = texts[choice - 1]
-    return settings
 
 
 def _system(entry: ModelEntry) -> dict[str, str]:
@@ -207,7 +195,7 @@ class FileContents:
     def perturbations(self) -> dict[str, dict[str, Any]]:
         """Settings of each operator."""
         entries = selected(self._config, "perturbations")
-        return {name: _operator(name, entry) for name, entry in entries.items()}
+        return {name: operator_contents(name, entry) for name, entry in entries.items()}
 
     @cached_property
     def judges(self) -> dict[str, dict[str, Any]]:
@@ -243,6 +231,11 @@ class FileContents:
     def hard_failures(self) -> str:
         """Sha256 of the texts of hard planted failures; empty if none is planted."""
         return file_sha256(HARD_FAILURES) if self._config["controls"]["planted"] else ""
+
+    @cached_property
+    def reactions(self) -> str:
+        """Sha256 of the user turns that are scored after candidates; empty if there are none."""
+        return file_sha256(REACTIONS) if self._config["answer"].get("samples", 1) > 1 else ""
 
 
 Contents = FileContents | RecordedContents

@@ -41,10 +41,11 @@ class StudyRecord:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The record as it is written; without `places` if no name has another."""
+        """The record as it is written; without `places` and `reactions` where there are none."""
         content = asdict(self)
-        if not self.contents.places:
-            del content["contents"]["places"]
+        for name in ("places", "reactions"):
+            if not content["contents"][name]:
+                del content["contents"][name]
         return content
 
 

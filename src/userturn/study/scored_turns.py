@@ -4,14 +4,23 @@ from typing import Any, NamedTuple
 
 from userturn.config.entries import likelihood_datasets, likelihood_settings
 from userturn.storage.hashing import fingerprint
+from userturn.study.candidates import (
+    ANSWERS,
+    CandidateTable,
+    candidate_sources,
+    candidates_identity,
+)
 from userturn.study.grid import Grid
 
-HUMAN_TURNS, OWN_TURNS = "human_turns", "own_turns"
+HUMAN_TURNS, OWN_TURNS, REACTIONS = "human_turns", "own_turns", "reactions"
 SCORES_VERSION = 2
 
 
 class ScoredTurns(NamedTuple):
-    """One table of scores: a model's, of a dataset's human follow-ups or of its own turns."""
+    """One table of scores: a model's, of a dataset's human follow-ups or of its own turns.
+
+    `reactions` are fixed user turns after the model's candidates, and these candidates themselves.
+    """
 
     model: str
     dataset: str
@@ -29,12 +38,17 @@ def scored_turns(grid: Grid) -> list[ScoredTurns]:
     own = list(grid.datasets) if settings and settings["turns"] else []
     human = likelihood_datasets(grid.config)
     pairs = [*((name, HUMAN_TURNS) for name in human), *((name, OWN_TURNS) for name in own)]
-    return sorted(ScoredTurns(model, *pair) for model in grid.models for pair in pairs)
+    reactions = [ScoredTurns(*source, REACTIONS) for source in candidate_sources(grid)]
+    likelihood = [ScoredTurns(model, *pair) for model in grid.models for pair in pairs]
+    return sorted([*likelihood, *reactions])
 
 
 def scores_identity(grid: Grid, scored: ScoredTurns) -> str:
     """Return the identity of a table of scores: everything that shapes it."""
     model, dataset, turns = scored
+    if turns == REACTIONS:
+        candidates = candidates_identity(grid, CandidateTable(model, dataset, ANSWERS))
+        return fingerprint([SCORES_VERSION, turns, candidates, grid.contents.reactions])
     settings = likelihood_settings(grid.config) or {}
     shared: dict[str, Any] = {
         "version": SCORES_VERSION,

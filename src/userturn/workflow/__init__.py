@@ -2,6 +2,7 @@
 
 artifacts.py: every file that a configuration asks for, with its identity.
 audit.py: for rules/audit.smk.
+candidates.py: for rules/candidates.smk.
 chance_floor.py: for rules/controls.smk: turns judged again after another item's answer.
 controls.py: for rules/controls.smk.
 data.py: for rules/data.smk.

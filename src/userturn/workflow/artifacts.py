@@ -20,6 +20,7 @@ def asked_for(study: Study) -> Identities:
         **_answers(study),
         **_cells(study),
         **_scores(study),
+        **_candidates(study),
         **_controls(study),
         **_of_the_study(study),
     }
@@ -101,6 +102,19 @@ def _scores(study: Study) -> Identities:
         f"results/likelihood/{scored.file}": scores_identity(study.grid, scored)
         for scored in scored_turns(study.grid)
     }
+
+
+def _candidates(study: Study) -> Identities:
+    found: Identities = {}
+    for model, dataset in study.candidates.sources:
+        folder = f"results/candidates/{model}/{dataset}"
+        found[f"{folder}/answers.parquet"] = study.candidates.answers_identity(model, dataset)
+        found[f"{folder}/user_turns.parquet"] = study.candidates.turns_identity(model, dataset)
+        found[f"{folder}/grades.parquet"] = study.candidates.grades_identity(model, dataset)
+        for judge in study.grid.judges:
+            identity = study.candidates.identity_of(model, dataset, judge)
+            found[f"{folder}/verdicts/{judge}.parquet"] = identity
+    return found
 
 
 def _controls(study: Study) -> Identities:

@@ -7,6 +7,7 @@ from functools import cached_property
 from userturn.config.endpoint_models import has_endpoint
 from userturn.slurm.resources import Resources
 from userturn.storage.atomic_files import read_identity
+from userturn.study.candidates import ANSWERS, USER_TURNS, CandidateTable
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.scored_turns import ScoredTurns, scores_identity
@@ -84,6 +85,16 @@ class GenerationGrid:
         if dataset in self.pending.unusable:
             return [_items(dataset)]
         is_pending = ScoredTurns(model, dataset, turns) in self.pending.scores
+        return self._markers(model) if is_pending else []
+
+    def markers_of_candidates(self, model: str, dataset: str) -> list[str]:
+        """Return the sweeps that candidates wait for: none if they are finished."""
+        is_pending = CandidateTable(model, dataset, ANSWERS) in self.pending.candidates
+        return self._markers(model) if is_pending else []
+
+    def markers_of_candidate_turns(self, model: str, dataset: str) -> list[str]:
+        """Return the sweeps that turns after candidates wait for: none if they are finished."""
+        is_pending = CandidateTable(model, dataset, USER_TURNS) in self.pending.candidates
         return self._markers(model) if is_pending else []
 
     def scores_identity(self, model: str, dataset: str, turns: str) -> str:

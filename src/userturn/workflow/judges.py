@@ -11,13 +11,14 @@ from userturn.storage.atomic_files import read_identity
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
+from userturn.workflow.candidates import CandidateGrid
 from userturn.workflow.chance_floor import ChanceFloorGrid
 from userturn.workflow.controls import ControlGrid
 from userturn.workflow.labelled import LABELLED, LabelledGrid
 from userturn.workflow.pending import Pending
 
 TABLES_VERSION = 2  # of costs and judges
-Judged = Cell | ControlGrid | ChanceFloorGrid | LabelledGrid  # the sources of judged turns
+Judged = Cell | ControlGrid | ChanceFloorGrid | LabelledGrid | CandidateGrid  # sources of turns
 
 
 class JudgeGrid:
@@ -29,6 +30,7 @@ class JudgeGrid:
         controls: ControlGrid,
         chance_floor: ChanceFloorGrid,
         labelled: LabelledGrid,
+        candidates: CandidateGrid,
         to_sweep: Pending,
     ) -> None:
         """Take the grid of a checked configuration, its controls, and the pending sweeps."""
@@ -36,6 +38,7 @@ class JudgeGrid:
         self.controls = controls
         self.chance_floor = chance_floor
         self.labelled = labelled
+        self.candidates = candidates
         self.to_sweep = to_sweep
         defaults = grid.config["model_defaults"]
         entries = {name: defaults | settings for name, settings in grid.judges.items()}
@@ -67,6 +70,8 @@ class JudgeGrid:
             folders[f"chance_floor/{model}/{dataset}"] = (model, dataset, self.chance_floor)
         for model, dataset in self.labelled.sources:
             folders[LABELLED] = (model, dataset, self.labelled)
+        for model, dataset in self.candidates.sources:
+            folders[f"candidates/{model}/{dataset}"] = (model, dataset, self.candidates)
         return folders
 
     def _identity(self, folder: str, judge: str) -> str:
@@ -118,6 +123,10 @@ class JudgeGrid:
     def marker_of_chance_floor(self, model: str, dataset: str, judge: str) -> list[str]:
         """Return the marker of the one job of a judge that a chance floor waits for, if any."""
         return self._marker(f"chance_floor/{model}/{dataset}", judge)
+
+    def marker_of_candidates(self, model: str, dataset: str, judge: str) -> list[str]:
+        """Return the marker of the one job of a judge that turns after candidates wait for."""
+        return self._marker(f"candidates/{model}/{dataset}", judge)
 
     def marker_of_labelled(self, judge: str) -> list[str]:
         """Return the marker of the one job of a judge that the labelled turns wait for, if any."""

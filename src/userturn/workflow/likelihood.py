@@ -3,7 +3,7 @@
 from userturn.config.families import baselines, families
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import scored_turns, scores_identity
+from userturn.study.scored_turns import REACTIONS, ScoredTurns, scored_turns, scores_identity
 from userturn.workflow.humans import HumanGrid
 
 LIKELIHOOD_VERSION = 2
@@ -18,14 +18,18 @@ class LikelihoodGrid:
         self.humans = humans
 
     @property
+    def _scored(self) -> list[ScoredTurns]:
+        return [scored for scored in scored_turns(self.grid) if scored.turns != REACTIONS]
+
+    @property
     def scores(self) -> list[str]:
         """Paths of all tables of scores, as rules write them."""
-        return [f"results/likelihood/{scored.file}" for scored in scored_turns(self.grid)]
+        return [f"results/likelihood/{scored.file}" for scored in self._scored]
 
     @property
     def identity(self) -> str:
         """The identity of the tables made from scores, verdicts and people's labels."""
-        scores = [scores_identity(self.grid, scored) for scored in scored_turns(self.grid)]
+        scores = [scores_identity(self.grid, scored) for scored in self._scored]
         compared = [families(self.grid.models), baselines(self.grid.models, self.grid.entries)]
         verdicts = self.grid.verdict_identities
         made = fingerprint([LIKELIHOOD_VERSION, scores, verdicts, compared])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from userturn.datasets.unusable import is_unusable
 from userturn.storage.atomic_files import read_identity
+from userturn.study.candidates import CandidateTable, candidate_tables, candidates_identity
 from userturn.study.cells import Cell
 from userturn.study.finished_requests import finished_requests
 from userturn.study.grid import Grid
@@ -85,15 +86,34 @@ class Pending:
             )
         ]
 
+    @cached_property
+    def candidates(self) -> list[CandidateTable]:
+        """Tables of candidates that a sweep has to ask for."""
+        return [
+            wanted
+            for wanted in candidate_tables(self.grid)
+            if self._needs_sweep(
+                self.grid.results / "candidates" / wanted.file,
+                wanted.model,
+                wanted.dataset,
+                candidates_identity(self.grid, wanted),
+            )
+        ]
+
     def datasets(self, model: str) -> list[str]:
         """Return the datasets that a model's sweep works on, sorted."""
         of_cells = {cell.dataset for cell in self.cells[model]}
         of_scores = {scored.dataset for scored in self.scores if scored.model == model}
-        return sorted(of_cells | of_scores | set(self.answers[model]))
+        of_candidates = {wanted.dataset for wanted in self.candidates if wanted.model == model}
+        return sorted(of_cells | of_scores | of_candidates | set(self.answers[model]))
 
     def identities(self, model: str) -> list[str]:
         """Return the sorted identities of everything that a model's sweep has to produce."""
         answers = [self.grid.answers_identity(model, name) for name in self.answers[model]]
         cells = [self.grid.cell_identity(cell) for cell in self.cells[model]]
         mine = [scored for scored in self.scores if scored.model == model]
-        return sorted(answers + cells + [scores_identity(self.grid, scored) for scored in mine])
+        scores = [scores_identity(self.grid, scored) for scored in mine]
+        candidates = [
+            candidates_identity(self.grid, t) for t in self.candidates if t.model == model
+        ]
+        return sorted(answers + cells + candidates + scores)

@@ -21,6 +21,7 @@ IDENTITIES = {
     "tabulate_languages": "languages_identity",
     "tabulate_costs": "judges.identity",
     "tabulate_likelihood": "likelihood.identity",
+    "measure_signals": "candidates.identity",
     "compare_with_people": "humans.identity",
     "measure_training_overlap": "training.overlap_identity",
     "compare_with_paper": "shown_identity",
@@ -28,6 +29,7 @@ IDENTITIES = {
     "draw_turns": "shown_turns_identity",
     "draw_languages": "shown_languages_identity",
     "draw_likelihood": "shown_likelihood_identity",
+    "draw_signals": "candidates.identity",
     "draw_confusion": "humans.identity",
 }
 
@@ -75,6 +77,7 @@ TABLES = {
     "rates_by_turn": Table("tabulate_turns", needs="by_turn.cells"),
     "languages": Table("tabulate_languages", needs="languages.cells"),
     "language_contrasts": Table("tabulate_languages", needs="languages.cells"),
+    "answer_signals": Table("measure_signals", needs="candidates.sources"),
     "controls": Table("tabulate_controls"),
     "chance_floor": Table("measure_chance_floor"),
     "judges": Table("tabulate_costs"),
@@ -102,6 +105,7 @@ FIGURES = {
     "likelihood_and_followup": Figure(
         "draw_likelihood", ("rates", "pooled_rates", "likelihood"), needs="likelihood.scores"
     ),
+    "answer_signals": Figure("draw_signals", ("answer_signals",), needs="candidates.sources"),
     "confusion": Figure("draw_confusion", ("confusion",)),
 }
 

@@ -16,7 +16,7 @@ from userturn.logs import sentence
 from userturn.signals import let_early_warning_pass
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import HUMAN_TURNS, OWN_TURNS
+from userturn.study.scored_turns import HUMAN_TURNS, OWN_TURNS, REACTIONS
 from userturn.workflow.snakemake_lock import is_alone, release_abandoned_lock
 from userturn.workflow.study import Study
 
@@ -27,7 +27,7 @@ WILDCARDS = dict.fromkeys(NAMED, r"[a-z0-9][a-z0-9._-]*") | {
     "model": r"[a-z0-9][a-z0-9._+-]*",  # also in another format, model+format
     "temperature": r"[0-9.]+",
     "shard": r"\d+of\d+",
-    "turns": f"{HUMAN_TURNS}|{OWN_TURNS}",
+    "turns": f"{HUMAN_TURNS}|{OWN_TURNS}|{REACTIONS}",
 }
 
 

@@ -3,6 +3,7 @@
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
 from userturn.workflow.audit import AuditGrid
+from userturn.workflow.candidates import CandidateGrid
 from userturn.workflow.chance_floor import ChanceFloorGrid
 from userturn.workflow.controls import ControlGrid
 from userturn.workflow.data import DataGrid
@@ -32,7 +33,15 @@ class Study:
         self.controls = ControlGrid(grid)
         self.chance_floor = ChanceFloorGrid(grid)
         self.labelled = LabelledGrid(grid)
-        self.judges = JudgeGrid(grid, self.controls, self.chance_floor, self.labelled, self.pending)
+        self.candidates = CandidateGrid(grid)
+        self.judges = JudgeGrid(
+            grid,
+            self.controls,
+            self.chance_floor,
+            self.labelled,
+            self.candidates,
+            self.pending,
+        )
         self.humans = HumanGrid(grid)
         self.tables = TableGrid(
             grid,
@@ -42,6 +51,7 @@ class Study:
             self.judges,
             self.humans,
             self.training,
+            self.candidates,
         )
         self.languages = self.tables.languages
         self.figures = FigureGrid(self.tables)

@@ -96,6 +96,7 @@ INPUTS: dict[str, Callable[["TableGrid"], Inputs]] = {
         "round_keys": tables.humans.keys,
         **files_of_tables("families", "judge_card"),
     },
+    "measure_signals": lambda tables: tables.candidates.inputs,
     "tabulate_costs": lambda tables: (
         files_of_tables("rates", "chance_floor") | _of_controls(tables)
     ),

@@ -7,6 +7,7 @@ from userturn.prompts.perturbations import controls_of
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, files_of
 from userturn.study.grid import Grid
+from userturn.workflow.candidates import CandidateGrid
 from userturn.workflow.chance_floor import ChanceFloorGrid
 from userturn.workflow.controls import ControlGrid
 from userturn.workflow.humans import HumanGrid
@@ -37,6 +38,7 @@ class TableGrid:
         judges: JudgeGrid,
         humans: HumanGrid,
         training: TrainingGrid,
+        candidates: CandidateGrid,
     ) -> None:
         """Take the grid of a checked configuration, and the stages that tables read from."""
         self.grid: Grid = grid
@@ -46,6 +48,7 @@ class TableGrid:
         self.judges: JudgeGrid = judges
         self.humans: HumanGrid = humans
         self.training: TrainingGrid = training
+        self.candidates: CandidateGrid = candidates
         self.likelihood: LikelihoodGrid = LikelihoodGrid(grid, humans)
         self.by_turn: TurnGrid = TurnGrid(grid)
         self.languages: LanguageGrid = LanguageGrid(grid, humans)

@@ -1,0 +1,55 @@
+"""Are the candidates, their grades, and turns and verdicts after them, what their requests gave?"""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from userturn.audit.check_rows import Asked, check_asked
+from userturn.audit.check_verdicts import check_grades_of, check_verdicts_in
+from userturn.audit.findings import Finding, Note
+from userturn.audit.pair import Pair
+from userturn.generation.candidates import candidates_of
+from userturn.storage.key_columns import ANSWER_KEYS
+from userturn.study.candidates import (
+    ANSWERS,
+    USER_TURNS,
+    CandidateTable,
+    candidate_sources,
+    candidates_identity,
+    n_candidates,
+    turn_temperature,
+)
+
+KEYS = [*ANSWER_KEYS, "sample"]
+
+
+def check_candidates(pair: Pair, rng: np.random.Generator) -> Iterator[Finding | Note]:
+    """Yield the faults in the candidates of a model and dataset, and in all that follows them."""
+    if (pair.model, pair.dataset) not in candidate_sources(pair.grid):
+        return
+    folder = f"results/candidates/{pair.model}/{pair.dataset}"
+    answers, turns = f"{folder}/answers.parquet", f"{folder}/user_turns.parquet"
+    drawn = pair.grid.answer_settings(pair.model)
+    yield from _rows(pair, ANSWERS, Asked(answers, "", 0, "assistant", drawn))
+    drawn = pair.grid.user_turn_settings(turn_temperature(pair.grid))
+    yield from _rows(pair, USER_TURNS, Asked(turns, "", 0, "user", drawn))
+    yield from pair.held("probes", turns, partial(_shown_own, pair, answers, turns), KEYS)
+    yield from check_grades_of(pair, answers, f"{folder}/grades.parquet", rng)
+    yield from check_verdicts_in(pair, folder)
+
+
+def _rows(pair: Pair, table: str, asked: Asked) -> Iterator[Finding]:
+    of = CandidateTable(pair.model, pair.dataset, table)
+    identity, n = candidates_identity(pair.grid, of), n_candidates(pair.grid.config)
+    made = candidates_of(pair.grid, of, pair.outcomes) if pair.with_journals else None
+    yield from check_asked(pair, asked._replace(identity=identity, n_samples=n), made, KEYS)
+
+
+def _shown_own(pair: Pair, answers: str, turns: str) -> pl.DataFrame:
+    """Return the turns with the answers that the model gave, where they were shown any."""
+    own = pair.read(answers).select(*KEYS, own="answer")
+    found = pair.read(turns).join(own, on=KEYS, how="left", maintain_order="left")
+    shown = pl.when(pl.col("answer").is_not_null()).then("own")
+    return found.with_columns(answer=shown).drop("own")

@@ -1,0 +1,80 @@
+"""Figure `answer_signals`: which signal tells the right answers of an item, and what it gains."""
+
+from typing import Any, NamedTuple
+
+import altair as alt
+import polars as pl
+
+from userturn.figures.hover import INTERVAL, hover
+from userturn.figures.rows import SPACED
+from userturn.figures.theme import INK, models_in, note, told_apart
+from userturn.tables.answer_signals import AREA, CHANGE, RANDOM
+
+
+class Measure(NamedTuple):
+    """One column of panels.
+
+    Attributes:
+        name: in the table.
+        title: what the axis says.
+        chance: the value of a signal that tells nothing.
+        format: of the axis's numbers.
+    """
+
+    name: str
+    title: str
+    chance: float
+    format: str
+
+
+MEASURES = (
+    Measure(AREA, "right answer scores higher", 0.5, "%"),
+    Measure(CHANGE, "best answer less a random one", 0.0, "+%"),
+)
+
+
+def answer_signals(signals: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
+    """Draw both measures of every signal with their intervals: a row of panels a dataset."""
+    drawn = signals.filter(
+        pl.col("estimate").is_not_null(),
+        (pl.col("measure") == AREA) | (pl.col("baseline") == RANDOM),
+    )
+    if drawn.is_empty():
+        return note("no item has a right and a wrong answer")
+    named = drawn.with_columns(
+        value=pl.format("{} [{}, {}]", *(pl.col(name).round(3) for name in INTERVAL)),
+        mixed=pl.format("{} of {} items have right and wrong answers", "n_mixed", "n_items"),
+    )
+    rows = [
+        alt.hconcat(*(_panel(part, m, families) for m in MEASURES), spacing=SPACED).properties(
+            title=alt.Title(str(part["dataset"][0]), fontSize=12)
+        )
+        for part in named.partition_by("dataset", maintain_order=True)
+    ]
+    more = "several answers an item; 95% intervals by item; dashed: a signal that tells nothing"
+    title = alt.Title("What tells the right answers of an item", subtitle=more)
+    return alt.vconcat(*rows, spacing=SPACED).properties(title=title)
+
+
+def _panel(table: pl.DataFrame, measure: Measure, families: pl.DataFrame) -> Any:
+    """Return one measure of every signal of a dataset, one mark per model."""
+    shown = table.filter(pl.col("measure") == measure.name)
+    signals = table["signal"].unique(maintain_order=True).to_list()
+    models = models_in(families, table)
+    told = told_apart("model", models)
+    y = alt.Y("signal:N", title=None, sort=signals).axis(grid=True, labelLimit=260)
+    base = alt.Chart(shown, width=240, height=alt.Step(14)).encode(
+        y=y.scale(paddingInner=0.3, domain=signals),
+        yOffset=alt.YOffset("model:N", sort=models),
+        tooltip=hover("model", "signal", "value", "mixed"),
+    )
+    scale = alt.Scale(zero=False)
+    x = alt.X("estimate:Q", title=measure.title, scale=scale).axis(format=measure.format)
+    bars = base.mark_rule(strokeWidth=1.6).encode(x="lower:Q", x2="upper:Q", color=told["color"])
+    points = base.mark_point(filled=True, size=40, opacity=1).encode(
+        x=x.axis(format=measure.format, tickCount=5), color=told["color"], shape=told["shape"]
+    )
+    none = alt.Chart(pl.DataFrame({"chance": [measure.chance]})).mark_rule(
+        color=INK, strokeDash=[2, 2]
+    )
+    return alt.layer(none.encode(x="chance:Q"), bars, points)

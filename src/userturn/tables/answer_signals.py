@@ -1,0 +1,228 @@
+"""Table `answer_signals`: does what a model would say next as the user tell its right answers?"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from userturn.grading.verifiers import final_result
+from userturn.likelihood.reactions import CANDIDATE, LOG_PROBABILITY, SIGNALS, reaction_signals
+from userturn.stats.clustered import Patterns, pooled_rate
+from userturn.stats.multiple_tests import holm
+from userturn.stats.proportions import Array, Interval
+from userturn.stats.sign_flips import sign_flip_p
+from userturn.stats.within_items import (
+    auc_within,
+    change_from_random,
+    change_of_choice,
+    chosen,
+    won_pairs,
+)
+from userturn.storage.parquet import Schema
+from userturn.tables.make_tables import Material
+from userturn.tables.report_layout import INTERVAL, P, Shown, column, texts
+
+SCHEMA: Schema = {
+    **dict.fromkeys(("model", "dataset", "signal", "measure", "baseline"), pl.String),
+    "n_items": pl.Int64,
+    "n_mixed": pl.Int64,
+    "n_all_right": pl.Int64,
+    "n_all_wrong": pl.Int64,
+    "n_answers": pl.Int64,
+    "n_undecided": pl.Int64,
+    "n_without_signal": pl.Int64,
+    "n_pairs": pl.Int64,
+    "chance": pl.Float64,
+    "estimate": pl.Float64,
+    "lower": pl.Float64,
+    "upper": pl.Float64,
+    "p": pl.Float64,
+    "p_adjusted": pl.Float64,
+    "reason": pl.String,
+}
+AREA, ACCURACY, CHANGE = "area within items", "accuracy of the best", "change of accuracy"
+RANDOM, VOTE = "random choice", "majority vote"
+BASELINES = (RANDOM, LOG_PROBABILITY, VOTE)
+TESTS = ["model", "dataset", "measure"]  # Holm adjusts the tests that agree in these
+NO_SIGNAL = "no graded answer has this signal"
+NOT_MIXED = "no item has a right and a wrong answer with this signal"
+
+
+class Graded(NamedTuple):
+    """The graded candidates of a model and dataset.
+
+    Attributes:
+        right: whether each candidate is right.
+        items: number of the item of each, from 0.
+        n_samples: the largest number of candidates of an item.
+        counts: the columns of the table that count items and candidates.
+    """
+
+    right: Array
+    items: np.ndarray
+    n_samples: int
+    counts: dict[str, int]
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    verdicts = material.read("candidate_verdicts", [*CANDIDATE, "judge", "genuine"])
+    candidates = material.read("candidates", [*CANDIDATE, "answer"]).join(
+        material.read("candidate_grades", [*CANDIDATE, "correct"]), on=CANDIDATE, how="left"
+    )
+    arguments = pl.concat(
+        pl.read_parquet(path, columns=["item", "verifier_arguments"]).with_columns(
+            dataset=pl.lit(Path(path).stem)
+        )
+        for path in sorted(material.paths["candidate_items"])
+    )
+    asked = candidates.join(arguments, on=["dataset", "item"], how="left")
+    scored = [*CANDIDATE, "context", "n_tokens", "logprob"]
+    known = reaction_signals(material.read("reactions", scored))
+    entries = material.grid.datasets
+    verifiers = {name: entry["verifier"] for name, entry in entries.items()}
+    return answer_signals(with_signals(asked, known, verdicts, verifiers))
+
+
+def with_signals(
+    candidates: pl.DataFrame,
+    known: pl.DataFrame,
+    verdicts: pl.DataFrame,
+    verifiers: dict[str, str],
+) -> pl.DataFrame:
+    """Return candidates with a column for each signal, larger for a better one.
+
+    Args:
+        candidates: columns `CANDIDATE`, `answer`, `correct` and `verifier_arguments`.
+        known: signals of reactions (`likelihood.reactions.reaction_signals`).
+        verdicts: columns `CANDIDATE`, `judge` and `genuine`, of the turns after candidates.
+        verifiers: verifier of each dataset, by which results are told apart in a vote.
+    """
+    judged = verdicts.with_columns(
+        name=pl.format("genuine, {}", "judge"), value=pl.col("genuine").cast(pl.Float64)
+    ).pivot("name", index=CANDIDATE, values="value", sort_columns=True)
+    asked = candidates.select("dataset", "answer", "verifier_arguments").iter_rows()
+    results = [final_result(verifiers[name], answer or "", given) for name, answer, given in asked]
+    alike = ["model", "dataset", "item", "result"]
+    votes = pl.when(pl.col("result").is_not_null()).then(pl.len().over(alike)).cast(pl.Float64)
+    return (
+        candidates.with_columns(result=pl.Series(results, dtype=pl.String))
+        .join(known, on=CANDIDATE, how="left", maintain_order="left")
+        .join(judged, on=CANDIDATE, how="left", maintain_order="left")
+        .with_columns(votes.alias(VOTE))
+        .drop("answer", "result", "verifier_arguments")
+    )
+
+
+def answer_signals(candidates: pl.DataFrame) -> pl.DataFrame:
+    """Return for each signal its area within items, and what its best answer is worth.
+
+    Answers whose grade is undecided are left out and counted. Areas are over pairs of a right and a
+    wrong answer of one item; the best answer is compared with a random one, with that of the
+    highest mean log-probability and with the majority's, on the same items. p is exact
+    (`stats.within_items`); Holm adjusts the tests of a model, dataset and measure.
+
+    Args:
+        candidates: columns `CANDIDATE`, `correct`, and one for each signal.
+    """
+    judged = sorted(name for name in candidates.columns if name.startswith("genuine"))
+    signals = [*SIGNALS[:-1], *judged, LOG_PROBABILITY, VOTE]
+    rows = [
+        row
+        for group in candidates.sort(CANDIDATE).partition_by(CANDIDATE[:2], maintain_order=True)
+        for row in _of_dataset(group, signals)
+    ]
+    found = pl.DataFrame(rows, schema=SCHEMA)
+    parts = []
+    for part in found.partition_by(TESTS, maintain_order=True):
+        tested = part["p"].drop_nulls().to_numpy()
+        places = part.with_row_index("place").drop_nulls("p")["place"]
+        adjusted = pl.Series([None] * part.height, dtype=pl.Float64).scatter(places, holm(tested))
+        parts.append(part.with_columns(p_adjusted=adjusted))
+    return pl.concat(parts) if parts else found
+
+
+def _of_dataset(candidates: pl.DataFrame, signals: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one model and dataset."""
+    graded, known = _graded(candidates), candidates.drop_nulls("correct")
+    place = {"model": candidates["model"][0], "dataset": candidates["dataset"][0]}
+    scores = {
+        name: known[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in signals
+    }
+    missing = {name: int(np.isnan(values).sum()) for name, values in scores.items()}
+    random = chosen(np.zeros(known.height), graded.right, graded.items)
+    best = {n: chosen(x, graded.right, graded.items) for n, x in scores.items()}
+    yield {
+        **place,
+        **graded.counts,
+        "signal": RANDOM,
+        "measure": ACCURACY,
+        **_share(random, graded.n_samples)._asdict(),
+    }
+    for name in signals:
+        of = {**place, **graded.counts, "signal": name, "n_without_signal": missing[name]}
+        yield of | _area(scores[name], graded)
+        if missing[name] == known.height:
+            continue
+        chance = float(random.mean())
+        yield of | {"measure": ACCURACY, "chance": chance, **_share(best[name], 1)._asdict()}
+        others = [RANDOM] if name == LOG_PROBABILITY else [o for o in BASELINES if o != name]
+        for other in (o for o in others if missing.get(o, 0) < known.height):
+            if other == RANDOM:
+                change = change_from_random(best[name], random, graded.n_samples)
+            else:
+                change = change_of_choice(best[name], best[other])
+            yield of | {"measure": CHANGE, "baseline": other, **change._asdict()}
+
+
+def _graded(candidates: pl.DataFrame) -> Graded:
+    known = candidates.drop_nulls("correct")
+    _, items = np.unique(known["item"].to_numpy(), return_inverse=True)
+    right = known["correct"].to_numpy().astype(float)
+    share = np.bincount(items, right) / np.bincount(items) if len(items) else np.zeros(0)
+    counts = {
+        "n_items": len(share),
+        "n_mixed": int(((share > 0) & (share < 1)).sum()),
+        "n_all_right": int((share == 1).sum()),
+        "n_all_wrong": int((share == 0).sum()),
+        "n_answers": candidates.height,
+        "n_undecided": candidates.height - known.height,
+    }
+    most = int(np.bincount(items).max()) if len(items) else 1
+    return Graded(right, items, most, counts)
+
+
+def _share(values: Array, n_samples: int) -> Interval:
+    """Return a mean over items, each of whose values is itself a mean of answers."""
+    if not len(values):
+        return Interval(None, None, None)
+    once = np.ones(len(values))
+    return pooled_rate(Patterns(once, once, values), 1 / n_samples)
+
+
+def _area(scores: Array, graded: Graded) -> dict[str, Any]:
+    """Return the part of a row on the area within items, tested against one half."""
+    there = ~np.isnan(scores)
+    pairs = won_pairs(scores[there], graded.right[there], graded.items[there])
+    found, n_pairs = auc_within(pairs), int(pairs.n_pairs.sum())
+    row = {"measure": AREA, "chance": 0.5, "n_pairs": n_pairs, **found._asdict()}
+    if not n_pairs:
+        return row | {"reason": NOT_MIXED if there.any() else NO_SIGNAL}
+    excess = pairs.won - pairs.n_pairs / 2
+    return row | {"p": sign_flip_p(excess, np.ones(len(excess)))}
+
+
+REPORTED = Shown(
+    "Several answers an item: does what the user would say tell the right ones?",
+    {},
+    (
+        *texts("model", "dataset", "signal", "measure", "baseline"),
+        column("estimate", "number", "estimate", *INTERVAL),
+        column("by chance", "number", "chance"),
+        column("items with right and wrong answers", "of", "n_mixed", "n_items"),
+        *P,
+        *texts("reason"),
+    ),
+)

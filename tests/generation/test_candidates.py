@@ -1,0 +1,151 @@
+"""Several answers an item: each is asked, shown, scored and graded once, and more ask only new."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import chdir
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.support.snakemake_runs import ROOT
+from tests.support.tiny_grid import tiny_grid
+from userturn.audit.check_candidates import check_candidates
+from userturn.audit.pair import Pair
+from userturn.generation.candidates import (
+    CANDIDATES_SCHEMA,
+    candidates_of,
+    collect_candidates,
+)
+from userturn.generation.collect import answers_of
+from userturn.generation.loaded_model import load_model
+from userturn.generation.score_plans import scoring_plans
+from userturn.generation.sweep import ask_pending, pending_plans, request_runner
+from userturn.grading.verifiers import CANDIDATE_GRADES_SCHEMA, grade
+from userturn.likelihood.collect import collect_scores
+from userturn.likelihood.reactions import reaction_signals
+from userturn.models.completion import AnyRequest, Completion, scores
+from userturn.models.scoring import ScoringRequest
+from userturn.signals import StopFlag
+from userturn.study.candidates import (
+    ANSWERS,
+    USER_TURNS,
+    CandidateTable,
+    candidate_tables,
+)
+from userturn.study.grid import Grid
+from userturn.study.model_description import read_description
+from userturn.study.record import study_record
+from userturn.study.scored_turns import REACTIONS, ScoredTurns
+from userturn.workflow.candidates import CandidateGrid
+from userturn.workflow.pending import Pending
+
+N_ITEMS = 3
+PAIR = ("tiny", "items")
+
+
+class Answering:
+    """An engine that writes its seed, and finds every token e⁻¹ likely."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.asked: list[AnyRequest] = []
+
+    def __call__(self, requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion]]:
+        for request in requests:
+            self.asked.append(request)
+            if isinstance(request, ScoringRequest):
+                yield request, scores([-1.0] * (len(request.token_ids) - request.n_context))
+                continue
+            text = f"Answer: {request.sampling.seed}"
+            ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+            yield request, Completion((*ids, request.sampling.stop_token_ids[0]), "stop")
+
+
+def study(folder: Path, n: int) -> Grid:
+    """Return the grid of `tiny` with n answers an item, in the same folder for any n."""
+    run = {"temperatures": [0], "perturbations": ["none"]}
+    answer = {"temperature": 0.7, "top_p": 1.0, "top_k": 0, "presence_penalty": 0}
+    grid = tiny_grid(folder, N_ITEMS, run=run, answer=answer | {"max_tokens": 64, "samples": n})
+    grid.datasets["items"]["verifier"] = "numeric"
+    return grid
+
+
+def sweep(grid: Grid) -> list[AnyRequest]:
+    """Do what a sweep does, and return what it asked."""
+    model = load_model(grid, "tiny", read_description(grid, "tiny"))
+    runner = request_runner(grid, model, "1of1", StopFlag())
+    answering = Answering(model.template.tokenizer)
+    runner.load = lambda: answering  # type: ignore[assignment,return-value]
+    wanted = Pending(grid).identities("tiny")
+    ask_pending(pending_plans(grid, model, "1of1", wanted), runner)
+    runner.complete("scores", list(scoring_plans(grid, model, "1of1", wanted)))
+    for of in candidate_tables(grid):
+        path = grid.results / "candidates" / of.file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        collect_candidates(grid, of, str(path))
+    assert runner.n_found + runner.n_asked >= len(answering.asked) == runner.n_asked
+    return answering.asked
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Grid:
+    """A grid with two answers an item, swept and graded."""
+    with chdir(ROOT):
+        grid = study(tmp_path_factory.mktemp("study"), 2)
+        sweep(grid)
+    folder, items = grid.results / "candidates/tiny/items", str(grid.dataset_path("items"))
+    grades = CandidateGrid(grid).grades_identity(*PAIR)
+    grade("numeric", grades, 1, f"{folder}/answers.parquet", items, f"{folder}/grades.parquet")
+    return grid
+
+
+def test_more_answers_ask_only_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Per item and further answer: the answer, a turn, itself scored, and six reactions."""
+    monkeypatch.chdir(ROOT)
+    n_asked = [len(sweep(study(tmp_path, n))) for n in (2, 4)]
+    first = 2 * N_ITEMS  # the answers and turns of the grid, which are those of the first candidate
+    assert n_asked[0] == first + N_ITEMS * (1 + 1) + 2 * N_ITEMS * 7
+    assert n_asked[1] == 2 * N_ITEMS * (1 + 1 + 7)
+    assert sweep(study(tmp_path, 4)) == []
+
+
+def test_the_first_candidate_is_the_answer_and_each_is_shown_before_its_own_turn(
+    swept: Grid,
+) -> None:
+    answers = pl.concat(candidates_of(swept, CandidateTable(*PAIR, ANSWERS)))
+    turns = pl.concat(candidates_of(swept, CandidateTable(*PAIR, USER_TURNS)))
+    assert answers.height == turns.height == 2 * N_ITEMS
+    assert turns["answer"].to_list() == answers["answer"].to_list()
+    assert answers["answer"].n_unique() == 2 * N_ITEMS
+    own = pl.concat(answers_of(swept, *PAIR))
+    assert answers.filter(pl.col("sample") == 0)["key"].to_list() == own["key"].to_list()
+    assert dict(answers.schema) == CANDIDATES_SCHEMA
+
+
+def test_candidates_are_scored_and_graded_by_item_and_sample(swept: Grid, tmp_path: Path) -> None:
+    path = str(tmp_path / "scores.parquet")
+    with chdir(ROOT):
+        collect_scores(swept, ScoredTurns(*PAIR, REACTIONS), path)
+    signals = reaction_signals(pl.read_parquet(path))
+    assert signals.height == 2 * N_ITEMS
+    assert set(signals["mean log-probability"]) == {-1.0}
+    grades = pl.read_parquet(swept.results / "candidates/tiny/items/grades.parquet")
+    assert grades["sample"].to_list() == [0, 1] * N_ITEMS
+    assert dict(grades.schema) == CANDIDATE_GRADES_SCHEMA
+
+
+def test_an_audit_finds_an_edited_candidate(swept: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(swept, "judges", {})
+    contents = study_record(swept.config, swept.contents)
+    pair, rng = Pair(swept, contents, *PAIR, True, frozenset()), np.random.default_rng(0)
+    assert list(check_candidates(pair, rng)) == []
+    path = swept.results / "candidates/tiny/items/answers.parquet"
+    table = pl.read_parquet(path)
+    edited = pl.Series("answer", ["Answer: 12", *table["answer"][1:]])
+    table.with_columns(edited).write_parquet(path)
+    found = list(check_candidates(replace(pair), rng))
+    assert {finding.check for finding in found} >= {"rows", "probes"}
