@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from userturn.config.dataset_files import EVERY_LANGUAGE
 from userturn.datasets.messages import Message
 from userturn.datasets.prepare import fetched, items_table
 from userturn.storage.atomic_files import read_identity
@@ -35,7 +36,9 @@ def dataset_size(grid: Grid, dataset: str) -> Size:
         n_items, n_characters = _lengths(items["messages"].to_list())
         return Size(n_items, n_characters / CHARACTERS_PER_TOKEN / max(1, n_items), True)
     settings = grid.prepared_datasets[dataset]
-    n_items = min(settings.get("rows", 0), settings.get("limit", settings.get("rows", 0)))
+    n_rows = settings.get("rows", 0)
+    is_of_each = settings.get("language") == EVERY_LANGUAGE  # `limit` counts those of a language
+    n_items = n_rows if is_of_each else min(n_rows, settings.get("limit", n_rows))
     return Size(n_items, TOKENS_OF_AN_UNSEEN_ITEM, False)
 
 
