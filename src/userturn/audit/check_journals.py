@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 from shlex import quote
 
 from userturn.audit.findings import Finding, Note
+from userturn.endpoints.account_files import is_sound
 from userturn.provenance.job_record import JOURNAL
 from userturn.provenance.study_files import Files
 from userturn.storage.hashing import beginning_sha256, short_hash
@@ -31,6 +32,11 @@ def check_journals(files: Files) -> Iterator[Finding | Note]:
                     f"restore the file from a copy, or leave it: {maker} says what it was used for",
                 )
     yield from _unrecorded_lines(files)
+    for place in sorted((files.results / "journal" / "costs").rglob("*.account")):
+        if not is_sound(place.read_bytes()):
+            name = f"results/{place.relative_to(files.results).as_posix()}"
+            fix = "restore the file from a copy, or leave it: costs are counted in what is whole"
+            yield Finding("journals", name, "two counts, one after the other", "others", fix)
 
 
 def _unrecorded_lines(files: Files) -> Iterator[Finding]:

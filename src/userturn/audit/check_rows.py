@@ -16,7 +16,7 @@ from userturn.generation.collect import answers_of, user_turns_of
 from userturn.models.requests import request_key
 from userturn.models.seeds import derive_seed
 from userturn.provenance.study_files import FAULTS
-from userturn.storage.hashing import short_hash
+from userturn.storage.hashing import fingerprint, short_hash
 from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
 from userturn.study.cells import Cell, files_of
 from userturn.study.model_description import request_identity, turn_ends
@@ -86,15 +86,20 @@ def _plan(pair: Pair, identity: str, n_samples: int) -> Iterator[Finding]:
         plans = {n: pair.whole(f"{folder}/{n}") for n in names}
         columns = ["position", "item", "sample"]
         planned = {name: pl.read_parquet(path, columns=columns) for name, path in plans.items()}
+        asked_of = fingerprint(request_identity(pair.grid, pair.model, pair.description))
+        noted = {name: pl.read_parquet_metadata(path) for name, path in plans.items()}
     except (BrokenError, *FAULTS):
         return
     asked = {row for table in planned.values() for row in table[:, 1:].iter_rows()}
     for name, table in planned.items():
         rows, in_order = list(table[:, 1:].iter_rows()), table["position"].is_sorted()
+        path, model = f"{folder}/{name}", noted[name].get("model", asked_of)
         if asked != wanted or len(rows) != len(set(rows)) or not in_order:
-            path = f"{folder}/{name}"
             expected = f"each of {len(wanted)} items and samples once, in their order"
             found = f"{len(rows)} rows, {len(asked & wanted)} of them in all shards"
+            yield Finding("rows", path, expected, found, remake(path))
+        if model != asked_of:
+            expected, found = (f"a plan for the model {short_hash(x)}" for x in (asked_of, model))
             yield Finding("rows", path, expected, found, remake(path))
 
 

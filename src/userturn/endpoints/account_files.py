@@ -61,6 +61,20 @@ def read_account(path: Path) -> AccountOnDisk | None:
     )
 
 
+def is_sound(content: bytes) -> bool:
+    """Return whether an account is as its process wrote it, in both slots, one after the other."""
+    slots = (content[:SLOT], content[SLOT:])
+    lines = [slot.lstrip(b" ") for slot in slots]
+    records = [decode_line(line) for line in lines]
+    if records[0] is None:  # of the first number alone, in the second slot
+        return (
+            slots[0] == bytes(SLOT) and lines[1].rjust(SLOT) == slots[1] and records[1] is not None
+        )
+    numbers = [record["number"] for record in records if record is not None]
+    in_turn = len(numbers) == 2 and abs(numbers[0] - numbers[1]) == 1 and numbers[0] % 2 == 0
+    return in_turn and all(line.rjust(SLOT) == s for line, s in zip(lines, slots, strict=True))
+
+
 def read_accounts(folder: Path) -> Iterator[AccountOnDisk]:
     """Yield every account of a study, in the order of their paths."""
     for path in sorted(folder.glob("*/*.account")):
