@@ -56,7 +56,7 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
     grid = Grid(config, tmp_path_factory.mktemp("report"))
     write_results(grid, 60, write_turn)
     draw_rates(grid)
-    write_scores(grid, HOSTILE)
+    write_scores(grid, [*HOSTILE, "\n"])
     build(grid)
     return grid
 
@@ -684,6 +684,8 @@ def test_each_token_of_a_human_follow_up_says_how_much_its_answer_helped(
     assert titles == ["+2.50", "−0.75", "+0.05"]
     classes = [tokens.nth(i).get_attribute("class") for i in range(3)]
     assert classes == ["helped by-3", "misled by-2", None]
+    line_end = tab.locator(".follow-ups li").nth(len(HOSTILE)).locator(".tokens span").nth(2)
+    assert line_end.get_attribute("class") == "line-end"  # whose mark would have no width
     tab.locator("summary", has_text="Log-likelihood").first.click()
     tab.wait_for_selector(".numbers tbody td")
     numbers = tab.locator(".numbers tbody tr >> nth=0")
