@@ -751,7 +751,9 @@ def test_everything_has_a_name_for_a_screen_reader(tab: Any, uri: str) -> None:
         assert nameless == []
 
 
-def test_phone_shows_every_view_without_scrolling_sideways(browser: Any, uri: str) -> None:
+def test_phone_shows_every_view_without_scrolling_sideways(
+    browser: Any, uri: str, whole: str
+) -> None:
     phone = browser.new_context(viewport={"width": 360, "height": 740}, is_mobile=True).new_page()
     of_cell = (f"cell/{CELL}", f"turn/{CELL}/open-6/0", f"turn/{CELL}/open-9/0")
     views = ("", "grid", "search", "differ", "likelihood?list=1", *of_cell)
@@ -759,4 +761,12 @@ def test_phone_shows_every_view_without_scrolling_sideways(browser: Any, uri: st
         phone.goto(f"{uri}#/{route}")
         phone.wait_for_selector("#turn-text" if route.startswith("turn") else "h1:visible")
         assert phone.evaluate("document.documentElement.scrollWidth") <= 360, route
+    phone.goto(f"{whole}#/?dataset=open")
+    name = phone.locator("#models tbody th").first
+    assert name.evaluate("th => th.clientWidth") >= 100, "a model's name is not one letter wide"
+    phone.locator("#figure-confusion").scroll_into_view_if_needed()
+    phone.locator("#figure-confusion .chart svg").wait_for()
+    squares = "r => r.map(s => s.getBoundingClientRect().width)"
+    widths = phone.locator("#figure-confusion .mark-rect path").evaluate_all(squares)
+    assert min(widths) >= 20, "numbers have room in their squares"
     phone.context.close()

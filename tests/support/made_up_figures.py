@@ -45,7 +45,11 @@ def draw_every_figure(grid: Grid, folder: Path) -> list[str]:
 
     counts = [(a, b, 3 if (a, b) == PAIR else 1) for a in LABELS for b in LABELS]
     confusion = pl.DataFrame(
-        [("judge-human", "people", judge, a, b, n, n / 8) for a, b, n in counts],
+        [
+            ("judge-human", "people", rater, a, b, n, n / 8)
+            for rater in grid.judges
+            for a, b, n in counts
+        ],
         orient="row",
         schema=[
             "comparison",

@@ -11,8 +11,8 @@ const valuesIn = (rows, field) => [...new Set(rows.map((row) => row[field]))];
 
 // How many panels of a chart fit beside each other.
 function fitting(chart, width) {
-  const labels = [chart.facet.row?.field, "model"].filter(Boolean).map((field) => Math.max(0, ...valuesIn(rowsOf(chart), field).map((name) => String(name ?? "").length)));
-  const beside = chart.facet.row && chart.facet.row.field !== "model" ? total(labels) : labels.at(-1);
+  const labels = [chart.facet.row?.field, "people", "model"].filter(Boolean).map((field) => Math.max(0, ...valuesIn(rowsOf(chart), field).map((name) => String(name ?? "").length)));
+  const beside = chart.facet.row && chart.facet.row.field !== "model" ? total(labels) : Math.max(...labels);
   return Math.max(1, Math.floor((width - LETTER * beside) / (LEAST_PANEL + BETWEEN)));
 }
 
