@@ -42,6 +42,13 @@ def test_a_prompt_that_the_template_does_not_render_is_found(study: Path) -> Non
     assert isinstance(found, Finding) and found.expected.startswith("prompt_text of")
 
 
+def test_a_description_that_says_another_header_is_found(study: Path) -> None:
+    path = study / "results/models/tiny.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"user_header": "<|user|>"}))
+    (found,) = check_prompts(study / "results")
+    assert isinstance(found, Finding) and found.expected.startswith("user_header as")
+
+
 def append_to_template(model: Path, text: str) -> None:
     path = model / "tokenizer_config.json"
     settings = json.loads(path.read_text())

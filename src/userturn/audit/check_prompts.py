@@ -5,6 +5,7 @@ are rendered again from items and answers, and all texts are decoded again from 
 study under another model's name, or with texts edited together with its journals, does not pass.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import chdir
 from functools import partial
@@ -22,7 +23,7 @@ from userturn.audit.table_diff import difference
 from userturn.config.trust import check_code_may_run
 from userturn.errors import UserError
 from userturn.generation.ask_engine import to_record
-from userturn.generation.describe_model import tokenizer_identity
+from userturn.generation.describe_model import prompts_of, tokenizer_identity
 from userturn.generation.plan_files import Plan, read_plan
 from userturn.generation.planner import Planner
 from userturn.generation.score_plans import turns_to_score
@@ -32,7 +33,7 @@ from userturn.models.completion import Completion
 from userturn.models.fetch import folder_at_hand
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
-from userturn.provenance.study_files import FAULTS
+from userturn.provenance.study_files import FAULTS, Files
 from userturn.study.aliases import AsDescribed
 from userturn.study.cells import files_of
 from userturn.study.grid import Grid
@@ -68,6 +69,9 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
             expected = f"the tokenizer and chat template of {source}"
             yield Finding("prompts", path, expected, "others", remake(path))
             continue
+        if (name := _described_otherwise(whole, path, description, template)) is not None:
+            expected = f"{name} as tokenizer and chat template give it"
+            yield Finding("prompts", path, expected, "another", remake(path))
         identity = request_identity(grid, model, description)
         limit = grid.models[model]["max_model_len"]
         planner = Planner(identity, template, limit, grid.config["seed"])
@@ -77,6 +81,16 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
         except FAULTS as error:
             reason = f"not rendered again: its files cannot be read ({type(error).__name__})"
             yield Note("prompts", path, reason)
+
+
+def _described_otherwise(
+    results: Path, path: str, description: Mapping[str, Any], template: Template
+) -> str | None:
+    """Return what a description of this version says otherwise than the template, if anything."""
+    if Files(results, {}).other_code(path) is not None:
+        return None
+    given = json.loads(json.dumps(prompts_of(template)))
+    return next((name for name in sorted(given) if description.get(name) != given[name]), None)
 
 
 def _template(grid: Grid, model: str, description: Mapping[str, Any]) -> Template:

@@ -52,7 +52,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
         "forms": aliases.forms,
         "files": files_of_folder(entry["source"]),
         "weights_sha256": weights_sha256(entry["source"]) if is_loaded else {},
-        **_prompts(template),
+        **prompts_of(template),
         "proofs": [*prove(template), *_proof_of_format(grid, model, folder, template)],
     }
     pin = {"source": entry["source"], "asked_for": entry["revision"], "revision": revision}
@@ -92,7 +92,7 @@ def tokenizer_identity(template: Template, known_as: Callable[[str, str], str]) 
     }
 
 
-def _prompts(template: Template) -> dict[str, Any]:
+def prompts_of(template: Template) -> dict[str, Any]:
     """Return the part of the description that shows what a model's prompts look like."""
     names = template.tokenizer.convert_ids_to_tokens
     return {
