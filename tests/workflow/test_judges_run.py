@@ -183,7 +183,7 @@ def test_rejudge_asks_again_exactly_what_was_unscored_and_the_plan_bounds_what_w
         program = str(SNAKEMAKE.with_name("userturn"))
         command = [program, "rejudge", "canary", "--configfile", "study.yaml"]
         done = subprocess.run(command, cwd=study, text=True, capture_output=True)
-        assert f"canary: {lost} unscored replies" in done.stdout, done.stderr
+        assert f"canary: discarded {lost} unscored replies" in done.stdout, done.stderr
         server.answer = lambda _: completion(GENUINE)
         run(study, "--until", *JUDGED)
         assert len(server.asked) - before == lost
