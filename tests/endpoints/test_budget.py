@@ -52,6 +52,20 @@ def test_judge_that_left_the_config_stays_in_the_cap_at_its_last_price(tmp_path:
         assert not stays.allows(at_most(800_000, 0))
 
 
+def test_killed_sweep_of_a_served_model_counts_against_the_judge_s_cap(tmp_path: Path) -> None:
+    price = {"input": 2.0, "output": 2.0}
+    sweep = "from pathlib import Path; from userturn.endpoints.budget import Account\n"
+    sweep += "from userturn.endpoints.usage import at_most; import os, signal\n"
+    sweep += f"account = Account(Path({str(tmp_path)!r}), 'model=m', 'sweeps/m', {price}, 2.5)\n"
+    sweep += "account.__enter__(); account.send(at_most(500_000, 0))\n"
+    sweep += "os.kill(os.getpid(), signal.SIGKILL)"
+    assert subprocess.run([sys.executable, "-c", sweep]).returncode == -9
+    prices = {"model=m": price, "j": price}
+    with Account(tmp_path, "j", "cells/x", price, 2.5, prices) as judging:
+        assert judging.allows(at_most(700_000, 0))  # 1.0 in flight at the kill, and 1.4 of 2.5
+        assert not judging.allows(at_most(800_000, 0))
+
+
 def test_account_survives_a_torn_slot(tmp_path: Path) -> None:
     with Account(tmp_path, "j", "cells/x", PRICE) as account:
         account.send(at_most(10, 10))
