@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.forgery import forge
 from tests.support.mutations import mutated_bytes, mutated_values
+from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_pictures import check_pictures
 from userturn.audit.findings import Note
 from userturn.audit.run import audit
@@ -57,6 +58,13 @@ def test_edit_of_a_page_is_found_with_all_hashes_corrected(study: Path, page: st
     forge(study / "results", page, everywhere=True)
     found = [(finding.check, finding.artifact) for finding in audit(study / "results").findings]
     assert found == [("pages", f"results/{page}")]
+
+
+def test_an_edited_description_of_the_files_is_found(study: Path) -> None:
+    readme, ours = study / "results/README.md", ROOT / "results/README.md"
+    for text, expected in ((ours.read_text("utf-8"), []), ("edited", ["results/README.md"])):
+        readme.write_text(text, "utf-8")
+        assert [finding.artifact for finding in audit(study / "results").findings] == expected
 
 
 def test_edited_picture_is_found_and_other_fonts_are_not_accused(study: Path) -> None:

@@ -7,11 +7,13 @@ present version of the library that draws the report's charts.
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from tempfile import TemporaryDirectory
 
 import vl_convert
 
 from userturn.audit.findings import Finding, remake
+from userturn.config.installation import INSTALLATION
 from userturn.humans.task_page import build_annotation
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.remake.make_again import REPORT, REPORT_PAGE, Remaking
@@ -34,6 +36,7 @@ def check_pages(
         study: the study of that record.
         broken: artifacts that were already reported as missing or altered.
     """
+    yield from _readme(files)
     with TemporaryDirectory(prefix="userturn-") as folder:
         here = Remaking(files, record, study, Path(folder), from_made=False)
         with suppress(*FAULTS):  # found with what the pages show
@@ -48,6 +51,17 @@ def check_pages(
                 continue
             if there.read_bytes() != made.read_bytes():
                 yield Finding("pages", path, "a page of what it shows", "another", remake(path))
+
+
+def _readme(files: Files) -> Iterator[Finding]:
+    """Compare the description of all files with this version's, if it made everything else."""
+    path = "results/README.md"
+    ours, there = INSTALLATION / path, files.at(path)
+    if not (ours.is_file() and there.is_file()) or any(map(files.other_code, files.makers)):
+        return
+    if ours.read_bytes() != there.read_bytes():
+        fix = f"cp {quote(str(ours))} {path}"
+        yield Finding("pages", path, "what this version says of its files", "another text", fix)
 
 
 def _can_be_written(here: Remaking, page: str, needed: list[str], broken: frozenset[str]) -> bool:
