@@ -19,8 +19,8 @@ from userturn.tables.language_contrasts import (
     scored_problems,
     without_contrast,
 )
+from userturn.tables.languages import NOT_OF_EACH, SCHEMA, languages_table
 from userturn.tables.languages import REPORTED as SHOWN
-from userturn.tables.languages import SCHEMA, languages_table
 
 CELL: dict[str, Any] = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
 CARD = pl.DataFrame(
@@ -37,7 +37,9 @@ CARD = pl.DataFrame(
 )
 LABELS = Domain(
     pl.DataFrame(),
-    pl.DataFrame(schema={**CELL_COLUMNS, "language": pl.String, "id": pl.String}),
+    pl.DataFrame(
+        schema={**CELL_COLUMNS, **dict.fromkeys(("language", "id", "stratum"), pl.String)}
+    ),
     pl.DataFrame(schema={"id": pl.String}),
 )
 
@@ -148,6 +150,22 @@ def test_turns_that_nobody_labelled_have_no_corrected_rate() -> None:
     row = by_language()["de"]
     assert (row["corrected"], row["n_labelled"]) == (None, 0)
     assert row["corrected_reason"] in (NOT_DRAWN, NO_LABELS)
+
+
+def test_a_rate_is_corrected_only_where_each_stratum_was_drawn_in_the_language() -> None:
+    """Of four German turns, half of each of two strata were drawn, and both called genuine."""
+    keys = TOLD.select(TURN_KEYS, language="prompt_language").with_row_index("id")
+    known = keys.with_columns(pl.col("id").cast(pl.String)).filter(pl.col("id").is_in(["0", "1"]))
+    strata = pl.Series("stratum", ["genuine_followup", "generic"])
+    drawn = known.with_columns(strata, judge=pl.lit("j"), inclusion_probability=pl.lit(0.5))
+    people = pl.DataFrame({"id": ["0", "1"], "share_genuine": [1.0, 1.0]})
+    row = by_language(labels=Domain(TOLD, drawn, people))["de"]
+    # The judge calls one of four genuine; two of four turns differ: 1/4 + mean of (0, 1).
+    assert row["corrected"] == pytest.approx(0.75)
+    assert row["n_labelled"] == 2
+    other = drawn.with_columns(language=pl.Series(["de", "en"]))
+    row = by_language(labels=Domain(TOLD, other, people))["de"]
+    assert (row["corrected"], row["corrected_reason"]) == (None, f"{NOT_OF_EACH}: 1 without one")
 
 
 def test_the_report_names_only_columns_of_the_table() -> None:

@@ -43,6 +43,7 @@ from userturn.tables.report_layout import (
 from userturn.tables.turn_clusters import rate_over
 
 CHANGES = ("answered_in_another", "turned_in_another", "turned_unlike_answer")
+NOT_OF_EACH = "not every stratum of the cell has a drawn turn in this language"
 # Of a judge that knows only English, in other languages: what its rules find there says nothing.
 NO_RATE = dict.fromkeys(("reason", "corrected_reason", "known_reason"), ENGLISH_ONLY)
 SCHEMA: Schema = {
@@ -152,8 +153,12 @@ def _corrected(turns: pl.DataFrame, labels: Domain) -> dict[str, Any]:
     drawn = labels.drawn.join(here, on=[*CELL_KEYS, "language"], how="semi", maintain_order="left")
     written = turns.filter(~pl.col("turn_reason").eq_missing(FAILED))
     domain = labels.part(written, drawn)
-    row = {"n_labelled": domain.labelled.height, "corrected_reason": domain.reason}
-    if domain.reason:
+    # Strata are of a cell: turns of one without a drawn turn in this language stand for nothing.
+    cell = labels.drawn.join(here, on=CELL_KEYS, how="semi")
+    n_missing = cell["stratum"].n_unique() - drawn["stratum"].n_unique()
+    reason = domain.reason or (f"{NOT_OF_EACH}: {n_missing} without one" if n_missing else None)
+    row = {"n_labelled": domain.labelled.height, "corrected_reason": reason}
+    if reason:
         return row
     found = domain.corrected
     return row | limits_of("corrected", (found.estimate, found.lower, found.upper))
