@@ -27,6 +27,7 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
     """A study with the chance floor of one model and dataset, and the cells it is drawn from."""
     monkeypatch.chdir(ROOT)
     config = load_config(["config.yaml", "profiles/demo/study.yaml"])
+    config["run"]["judges"] = ["heuristic", "gpt-5.4-mini"]
     grid = Grid(config, tmp_path)
     asked = [[{"role": "user", "content": "How do I do this?"}]] * 3
     items = grid.dataset_path(DATASET)
@@ -80,3 +81,10 @@ def test_a_verdict_that_the_judge_did_not_give_is_found(pair: Pair) -> None:
         "verdicts",
         f"results/{FLOOR}/verdicts/heuristic.parquet",
     )
+
+
+def test_a_judge_whose_texts_are_not_here_is_no_error(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # as where somebody audits another's archive
+    assert list(check_chance_floor(pair)) == []

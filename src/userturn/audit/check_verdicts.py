@@ -51,8 +51,13 @@ def check_verdicts_in(pair: Pair, folder: str) -> Iterator[Finding]:
     """
     for judge, entry in pair.grid.judges.items():
         kind, path = kind_of(entry), f"{folder}/verdicts/{judge}.parquet"
-        is_known = pair.study.contents.judges[judge] == kind.identity(entry)
-        if is_known if kind.IS_DETERMINISTIC else pair.with_journals:
+        if (
+            kind.IS_DETERMINISTIC
+        ):  # the identity of any other needs its texts, which may not be here
+            is_checked = pair.study.contents.judges[judge] == kind.identity(entry)
+        else:
+            is_checked = pair.with_journals
+        if is_checked:
             made = partial(judged_again, pair, f"{folder}/user_turns.parquet", judge)
             yield from pair.held("verdicts", path, made, TURN_KEYS)
 
