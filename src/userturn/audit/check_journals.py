@@ -22,21 +22,29 @@ def check_journals(files: Files) -> Iterator[Finding | Note]:
     for maker, record in files.readable:
         for name, noted in record["journals"].items():
             place = files.at(name)
-            found = beginning_sha256(place, noted["n_bytes"]) if place.is_file() else None
+            is_whole = place.is_file() and place.stat().st_size >= noted["n_bytes"]
+            found = beginning_sha256(place, noted["n_bytes"]) if is_whole else None
             if found != noted["sha256"] and name not in files.left_out:
                 yield Finding(
                     "journals",
                     name,
                     f"{noted['n_bytes']} first bytes of sha256 {short_hash(noted['sha256'])}",
-                    "no such file" if found is None else f"sha256 {short_hash(found)}",
+                    "no file of that length" if found is None else f"sha256 {short_hash(found)}",
                     f"restore the file from a copy, or leave it: {maker} says what it was used for",
                 )
     yield from _unrecorded_lines(files)
-    for place in sorted((files.results / "journal" / "costs").rglob("*.account")):
-        if not is_sound(place.read_bytes()):
-            name = f"results/{place.relative_to(files.results).as_posix()}"
-            fix = "restore the file from a copy, or leave it: costs are counted in what is whole"
-            yield Finding("journals", name, "two counts, one after the other", "others", fix)
+    yield from _accounts(files)
+
+
+def _accounts(files: Files) -> Iterator[Finding]:
+    """Yield damaged accounts of what judges cost, and files of request slots that are not empty."""
+    folder = files.results / "journal" / "costs"
+    damaged = [path for path in folder.glob("*/*.account") if not is_sound(path.read_bytes())]
+    damaged += [path for path in folder.glob("in_flight/*/*") if path.stat().st_size]
+    for place in sorted(damaged):
+        name = f"results/{place.relative_to(files.results).as_posix()}"
+        fix = "restore the file from a copy, or leave it: costs are counted in what is whole"
+        yield Finding("journals", name, "as its process left it", "another content", fix)
 
 
 def _unrecorded_lines(files: Files) -> Iterator[Finding]:

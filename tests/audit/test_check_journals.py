@@ -1,0 +1,65 @@
+"""Journals, accounts and request slots are as their processes left them."""
+
+from pathlib import Path
+
+import pytest
+
+from userturn.audit.check_journals import check_journals
+from userturn.endpoints.budget import Account
+from userturn.endpoints.usage import Spent
+from userturn.provenance.job_record import write_record
+from userturn.provenance.study_files import Files
+from userturn.storage.hashing import file_sha256
+
+JOURNAL = "results/journal/m/d/1.jsonl"
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """A folder with a recorded journal, an account of a judge, and a slot for its requests."""
+    costs, journal = tmp_path / "results/journal/costs", tmp_path / JOURNAL
+    journal.parent.mkdir(parents=True)
+    journal.write_text("{}\n")
+    with Account(costs, "judge", "cell") as account:
+        account.send(Spent(n_requests=1))
+    (costs / "in_flight" / "judge").mkdir(parents=True)
+    (costs / "in_flight" / "judge" / "0").touch()
+    note(tmp_path / "results", journal.stat().st_size)
+    return tmp_path / "results"
+
+
+def note(results: Path, n_bytes: int) -> None:
+    digest = file_sha256(results.parent / JOURNAL)
+    content = {
+        "schema_version": "1",
+        "rule": "sweep",
+        "wildcards": {},
+        "identity": None,
+        "inputs": {},
+        "outputs": {"results/sweeps/m/1of1.json": digest},
+        "beside": {},
+        "journals": {JOURNAL: {"n_bytes": n_bytes, "sha256": digest}},
+        "made": {"code_sha256": "", "commit": None},
+    }
+    write_record(results / "provenance/sweep/m/1of1.json", content)
+
+
+def found(results: Path) -> list[str]:
+    return [item.artifact for item in check_journals(Files(results, {}))]
+
+
+def test_what_processes_left_has_no_finding(results: Path) -> None:
+    assert found(results) == []
+
+
+def test_a_journal_that_is_shorter_than_recorded_is_found(results: Path) -> None:
+    note(results, 4)  # three bytes are there, with the recorded hash
+    assert found(results) == [JOURNAL]
+
+
+@pytest.mark.parametrize("pattern", ["judge/*.account", "in_flight/judge/0"])
+def test_what_was_written_into_accounts_and_slots_is_found(results: Path, pattern: str) -> None:
+    (path,) = (results / "journal/costs").glob(pattern)
+    with path.open("ab") as file:
+        file.write(b"more")
+    assert found(results) == [f"results/{path.relative_to(results).as_posix()}"]
