@@ -26,8 +26,8 @@ wildcard_constraints:
 
 
 STAGES = """
-    data training generation grading languages judges candidates controls humans tables figures report audit
-""".split()
+    data training generation grading languages judges candidates self_play
+    controls humans tables figures report audit""".split()
 
 
 rule all:

@@ -71,6 +71,23 @@ rule draw_languages:
         "../scripts/draw_languages.py"
 
 
+rule draw_self_play:
+    """Draw what becomes of self-play over depth."""
+    input:
+        **study.figures.inputs_of("draw_self_play"),
+    output:
+        **{figure: figure_files(figure) for figure in figures_of("draw_self_play")},
+    log:
+        "logs/draw_self_play.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.figures.identity_of("draw_self_play"),
+    script:
+        "../scripts/draw_self_play.py"
+
+
 rule draw_signals:
     """Draw what tells the right answers of an item."""
     input:

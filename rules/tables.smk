@@ -121,6 +121,23 @@ rule tabulate_languages:
         "../scripts/tabulate_languages.py"
 
 
+rule tabulate_self_play:
+    """Make the table of self-play over depth."""
+    input:
+        **study.tables.inputs_of("tabulate_self_play"),
+    output:
+        **table_files("tabulate_self_play"),
+    log:
+        "logs/tabulate_self_play.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.tables.identity_of("tabulate_self_play"),
+    script:
+        "../scripts/tabulate_self_play.py"
+
+
 rule measure_signals:
     """Measure what tells the right answers of an item, and what the best of them is worth."""
     input:

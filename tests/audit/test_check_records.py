@@ -11,7 +11,9 @@ from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import SCHEMA_VERSION
 
 MADE = "results/cells/m/d/t0.7/none/verdicts/j.parquet"
-WANTED = {MADE: "aa"}
+DEPTH = "results/self_play/m/d/t0.7/depth-2"
+PLAYED = {f"{DEPTH}/answers.parquet": "of answers", f"{DEPTH}/user_turns.parquet": "of turns"}
+WANTED = {MADE: "aa", **PLAYED}
 RECORD: dict[str, Any] = {
     "schema_version": SCHEMA_VERSION,
     "rule": "judge",
@@ -51,3 +53,23 @@ def test_record_of_a_served_models_sweep_is_where_those_of_sweeps_are(tmp_path: 
 )
 def test_edit_of_a_record_is_found(tmp_path: Path, changes: dict[str, Any], check: str) -> None:
     assert found(tmp_path, **changes) == [check]
+
+
+@pytest.mark.parametrize(
+    ("depth", "identity", "checks"),
+    [
+        ("2", "of turns", []),
+        ("2", "another", ["identities"]),
+        ("3", "of turns", ["records"]),
+    ],
+)
+def test_record_of_a_depth_names_it_and_has_the_identity_of_its_answers_or_turns(
+    tmp_path: Path, depth: str, identity: str, checks: list[str]
+) -> None:
+    changes: dict[str, Any] = {
+        "rule": "collect_self_play",
+        "wildcards": {"dataset": "d", "depth": depth, "model": "m", "temperature": "0.7"},
+        "identity": identity,
+        "outputs": dict.fromkeys(PLAYED, "0" * 64),
+    }
+    assert found(tmp_path, "collect_self_play/m/d/t0.7/depth-2.json", **changes) == checks

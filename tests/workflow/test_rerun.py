@@ -10,6 +10,7 @@ import yaml
 
 from tests.support.snakemake_runs import CELLS_ALONE, journal_lines, n_requests, planned, run
 from tests.support.tiny_model import write_tiny_model
+from userturn.audit.run import audit
 
 pytestmark = pytest.mark.slow
 
@@ -88,6 +89,23 @@ def test_a_chance_floor_added_to_a_finished_study_generates_and_judges_nothing_a
     table = pl.read_parquet(study / "results" / "tables" / "chance_floor.parquet")
     assert table.filter(dataset="word-problems")["n_turns"].to_list() == [3, 3, 3, 3]
     assert "swap_answers" not in planned(study)
+
+
+def test_self_play_added_to_a_finished_study_asks_for_its_depths_alone(study: Path) -> None:
+    change_study(study, self_play={"turns": 2})
+    jobs = planned(study)
+    assert (jobs["sweep"], jobs["collect_self_play"], jobs["judge_self_play"]) == (1, 2, 2)
+    assert not {"collect_answers", "collect_user_turns", "judge", "summarise"} & set(jobs)
+    run(study, "--until", "draw_self_play")
+    table = pl.read_parquet(study / "results" / "tables" / "self_play.parquet")
+    lasting = table.filter(depth=2).select(pl.col("n_conversations") - pl.col("n_ended")).sum()
+    # An answer and a user turn of each conversation that goes on.
+    assert n_requests(study) == N_FINISHED + 2 * lasting.item()
+    findings = audit(study / "results").findings
+    assert not [found for found in findings if "self_play" in found.artifact]
+    change_study(study, self_play={"turns": 3})
+    longer = planned(study)
+    assert (longer["sweep"], longer["collect_self_play"], longer["judge_self_play"]) == (1, 2, 2)
 
 
 def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:

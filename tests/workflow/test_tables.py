@@ -19,6 +19,7 @@ def tables_of(trained: list[str]) -> TableGrid:
     tables.by_turn = SimpleNamespace(cells=["a cell"])  # type: ignore[assignment]
     tables.languages = SimpleNamespace(cells=["a cell"])  # type: ignore[assignment]
     tables.candidates = SimpleNamespace(sources=["a pair"])  # type: ignore[assignment]
+    tables.self_play = SimpleNamespace(depths=["a depth"])  # type: ignore[assignment]
     return tables
 
 

@@ -22,6 +22,7 @@ check_reruns.py: do requests that are run again give the same result?
 check_rounds.py: are the turns for people those that samples give, shown as they were written?
 check_rows.py: does every answer and user turn match its plan and its journal?
 check_secrets.py: does any file contain a key or password?
+check_self_play.py: does every depth of self-play follow from the one before it?
 check_settings.py: were artifacts made with the settings of the configuration?
 check_signature.py: was an archive signed by someone whom the auditor trusts?
 check_sources.py: do datasets and people's labels follow from their source files?

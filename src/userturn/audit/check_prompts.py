@@ -24,9 +24,10 @@ from userturn.config.trust import check_code_may_run
 from userturn.errors import UserError
 from userturn.generation.ask_engine import to_record
 from userturn.generation.describe_model import prompts_of, tokenizer_identity
-from userturn.generation.plan_files import Plan, read_plan
+from userturn.generation.plan_files import WHOLE, Plan, read_plan
 from userturn.generation.planner import Planner
 from userturn.generation.score_plans import turns_to_score
+from userturn.generation.self_play import SelfPlayPlans
 from userturn.generation.sweep_plan import PendingPlans
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, Scorer
 from userturn.models.completion import Completion
@@ -40,8 +41,8 @@ from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
 from userturn.study.record import StudyRecord, read_study_record
 from userturn.study.scored_turns import scored_turns, scores_identity
+from userturn.study.self_play import ANSWERS, TURNS, Depth, depth_identity, depths
 
-WHOLE = 2**40  # more rows than any plan, so that it is compared at once
 KEYS = ["item", "sample"]
 
 
@@ -121,6 +122,9 @@ def _of_model(
         plans = PendingPlans(again, model, "1of1", frozenset(wanted), planner)
         for dataset in plans.cells:
             yield from _of_dataset(grid, plans, dataset, Path(scratch))
+        for at in depths(grid):
+            if at.model == model:
+                yield from _of_depth(grid, SelfPlayPlans(again, "1of1", planner), at)
 
 
 def _of_dataset(grid: Grid, plans: PendingPlans, dataset: str, scratch: Path) -> Iterator[Finding]:
@@ -154,6 +158,17 @@ def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Finding]:
             if wrong is not None:
                 name = f"results/likelihood/{scored.file}"
                 yield Finding("prompts", name, *wrong, remake(name))
+
+
+def _of_depth(grid: Grid, plans: SelfPlayPlans, at: Depth) -> Iterator[Finding]:
+    path = f"results/{at.folder}/answers.parquet"
+    conversations = pl.read_parquet(place_of(grid, at.path_to_conversations))
+    answers = pl.read_parquet(place_of(grid, path), columns=["item", "answer", "outcome"])
+    asked = plans.answers(at, conversations)
+    turns = plans.user_turns(at, conversations, own_answers(answers))
+    for what, name, plan in ((ANSWERS, path, asked), (TURNS, at.path_to_user_turns, turns)):
+        folder = grid.requests_folder(at.model, at.dataset, depth_identity(grid, at, what))
+        yield from _compared(grid, name, folder, plan, plans.planner.template)
 
 
 def _compared(

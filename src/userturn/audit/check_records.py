@@ -10,6 +10,8 @@ from userturn.storage.atomic_files import SCHEMA_VERSION
 from userturn.storage.hashing import short_hash
 from userturn.workflow.artifacts import Identities
 
+IN_PATHS = {"temperature": "t", "depth": "depth-"}  # what stands before these wildcards
+
 
 def check_records(files: Files, wanted: Identities) -> Iterator[Finding]:
     """Yield the records of other jobs, and those with other settings than their artifacts have.
@@ -25,10 +27,12 @@ def check_records(files: Files, wanted: Identities) -> Iterator[Finding]:
             said = " ".join([record["rule"], *record["wildcards"].values()])
             expected = f"the record of {' '.join([rule, *names])}"
             yield Finding("records", path, expected, f"that of {said}", remake(made))
+        others = {wanted.get(name) for name in record["outputs"]}
         own = {"identity": wanted.get(made), "schema_version": SCHEMA_VERSION}
         for what, asked in own.items():
             found = record[what]
-            if None not in (found, asked) and found != asked:
+            # A depth of self-play is one job that writes answers and turns, each of an identity.
+            if None not in (found, asked) and found not in {asked, *others}:
                 noted = f"{what} {short_hash(found)} in its record"
                 yield Finding(
                     "identities", made, f"{what} {short_hash(asked)}", noted, remake(made)
@@ -37,6 +41,6 @@ def check_records(files: Files, wanted: Identities) -> Iterator[Finding]:
 
 def _is_of(record: JobRecord, rule: str, names: list[str]) -> bool:
     """Return whether a record is of a rule and of wildcards in any order."""
-    values = [f"t{v}" if k == "temperature" else v for k, v in record["wildcards"].items()]
+    values = [f"{IN_PATHS.get(name, '')}{v}" for name, v in record["wildcards"].items()]
     is_named = record["rule"] == rule or {record["rule"], rule} <= {*SWEEPS}
     return is_named and sorted(values) == sorted(names)

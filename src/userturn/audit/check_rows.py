@@ -4,7 +4,7 @@ Each table is recomputed from plans and journals and compared with the present o
 of requests are recomputed from everything that they depend on.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -20,6 +20,8 @@ from userturn.storage.hashing import fingerprint, short_hash
 from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
 from userturn.study.cells import Cell, files_of
 from userturn.study.model_description import request_identity, turn_ends
+
+Rows = set[tuple[str, int]]  # items and samples
 
 
 class Asked(NamedTuple):
@@ -70,19 +72,23 @@ def check_asked(
         made: its parts made again; None without journals.
         keys: columns that identify a row.
     """
-    yield from _plan(pair, asked.identity, asked.n_samples)
+    yield from check_plan(pair, asked.identity, lambda: _rows_of(pair, asked.n_samples))
     yield from _requests(pair, asked)
     if made is not None:
         yield from pair.held("rows", asked.path, lambda: pl.concat(made), keys)
 
 
-def _plan(pair: Pair, identity: str, n_samples: int) -> Iterator[Finding]:
+def _rows_of(pair: Pair, n_samples: int) -> Rows:
+    return {(item, sample) for item in pair.items for sample in range(n_samples)}
+
+
+def check_plan(pair: Pair, identity: str, of: Callable[[], Rows]) -> Iterator[Finding]:
     """Compare a plan with the items and samples that it should have."""
     place = pair.grid.places.of_pair(pair.model, pair.dataset)
     folder = f"results/requests/{place}/{identity}"
     names = [path.name for path in sorted(pair.whole(folder).glob("*.parquet"))]
     try:
-        wanted = {(item, sample) for item in pair.items for sample in range(n_samples)}
+        wanted = of()
         plans = {n: pair.whole(f"{folder}/{n}") for n in names}
         columns = ["position", "item", "sample"]
         planned = {name: pl.read_parquet(path, columns=columns) for name, path in plans.items()}
@@ -119,12 +125,12 @@ def _requests(pair: Pair, asked: Asked) -> Iterator[Finding]:
         wrong = expected, f"{len(rows)} rows of {len({item for item, _ in rows})} items"
         yield Finding("rows", path, *wrong, remake(path))
         return
-    wrong = _wrong_request(pair, table.with_columns(sample=sample), asked.role, drawn)
+    wrong = wrong_request(pair, table.with_columns(sample=sample), asked.role, drawn)
     if wrong is not None:
         yield Finding("keys", path, *wrong, remake(path))
 
 
-def _wrong_request(
+def wrong_request(
     pair: Pair, table: pl.DataFrame, role: str, drawn: Mapping[str, Any]
 ) -> Wrong | None:
     """Return the first seed or key of a table that does not follow from its request."""

@@ -44,27 +44,36 @@ def check_verdicts(pair: Pair, cell: Cell) -> Iterator[Finding | Note]:
     yield from pair.held("summaries", sums, partial(_summary, pair, cell), ["judge"])
 
 
-def check_verdicts_in(pair: Pair, folder: str) -> Iterator[Finding]:
+def check_verdicts_in(
+    pair: Pair, folder: str, path_to_items: str | None = None
+) -> Iterator[Finding]:
     """Yield what is wrong with the verdicts on the user turns of a folder outside the cells.
 
     A judge whose rules have changed since is noted with the verdicts of cells.
+
+    Args:
+        pair: a model and dataset.
+        folder: folder of the turns.
+        path_to_items: the conversations before them, if not the dataset's items.
     """
     for judge, entry in pair.grid.judges.items():
         kind, path = kind_of(entry), f"{folder}/verdicts/{judge}.parquet"
-        if (
-            kind.IS_DETERMINISTIC
-        ):  # the identity of any other needs its texts, which may not be here
+        if kind.IS_DETERMINISTIC:  # others have an identity that needs texts, which may not be here
             is_checked = pair.study.contents.judges[judge] == kind.identity(entry)
         else:
             is_checked = pair.with_journals
         if is_checked:
-            made = partial(judged_again, pair, f"{folder}/user_turns.parquet", judge)
+            turns = f"{folder}/user_turns.parquet"
+            made = partial(judged_again, pair, turns, judge, path_to_items)
             yield from pair.held("verdicts", path, made, TURN_KEYS)
 
 
-def judged_again(pair: Pair, turns: str, name: str) -> pl.DataFrame:
+def judged_again(
+    pair: Pair, turns: str, name: str, path_to_items: str | None = None
+) -> pl.DataFrame:
     """Return a judge's verdicts on a table of user turns, recomputed or from its journal."""
-    asked = CellToJudge(str(pair.whole(turns)), str(pair.whole(pair.path_to_items)))
+    items = pair.whole(path_to_items or pair.path_to_items)
+    asked = CellToJudge(str(pair.whole(turns)), str(items))
     judge, known = judge_of(pair.grid, name), pair.study.contents
     kind = kind_of(judge.settings)
     verdicts = kind.recorded_verdicts(judge, known.judges[name], known.texts, asked)

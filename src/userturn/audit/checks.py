@@ -46,7 +46,7 @@ CHECKS = {
     "rows": Check(
         "a plan, answer, user turn or score is missing, duplicated, out of order, or differs "
         "from the journal",
-        rf"(requests|answers|candidates|likelihood)/|{USER_TURNS}",
+        rf"(requests|answers|candidates|likelihood|self_play)/|{USER_TURNS}",
     ),
     "probes": Check(
         "the answer before a turn is not the model's own, changed as its perturbation says",

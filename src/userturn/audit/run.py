@@ -29,6 +29,7 @@ from userturn.audit.check_reruns import Samples, rerun
 from userturn.audit.check_rounds import check_rounds
 from userturn.audit.check_rows import check_answers, check_user_turns
 from userturn.audit.check_secrets import check_secrets
+from userturn.audit.check_self_play import check_self_play
 from userturn.audit.check_settings import check_settings
 from userturn.audit.check_signature import check_signature
 from userturn.audit.check_sources import check_sources
@@ -183,15 +184,14 @@ def _rows(
     is_whole = not any(path.startswith(of_pair) for path in read_left_out(results))
     with_journals = is_whole and Files(results, {}).has_journals
     pair = Pair(grid, record, model, dataset, with_journals, broken)
-    found: list[Finding | Note] = [
-        *check_answers(pair),
-        *check_grades(pair, samples.rng("grades", model, dataset)),
-    ]
+    found: list[Finding | Note] = [*check_answers(pair)]
+    found += check_grades(pair, samples.rng("grades", model, dataset))
     for cell in pair.cells:
         found += check_user_turns(pair, cell)
         found += [*check_probes(pair, cell), *check_verdicts(pair, cell)]
     candidates = check_candidates(pair, samples.rng("candidates", model, dataset))
-    return [*found, *check_chance_floor(pair), *check_languages(pair), *candidates]
+    found += [*check_self_play(pair), *check_chance_floor(pair)]
+    return [*found, *check_languages(pair), *candidates]
 
 
 def run_audit(

@@ -13,9 +13,11 @@ from userturn.study.scored_turns import (
     HUMAN_TURNS,
     OWN_TURNS,
     REACTIONS,
+    SELF_PLAY_TURNS,
     ScoredTurns,
     scored_turns,
 )
+from userturn.workflow.self_play import SelfPlayGrid
 
 
 class ScoringSize(NamedTuple):
@@ -35,7 +37,12 @@ class ScoringSize(NamedTuple):
 def scoring_sizes(grid: Grid) -> list[ScoringSize]:
     """Return the scoring requests of all models, by model, dataset and kind of turn."""
     wanted = scored_turns(grid)
-    measure = {HUMAN_TURNS: follow_ups_size, OWN_TURNS: dataset_size, REACTIONS: dataset_size}
+    measure = {
+        HUMAN_TURNS: follow_ups_size,
+        OWN_TURNS: dataset_size,
+        SELF_PLAY_TURNS: dataset_size,
+        REACTIONS: dataset_size,
+    }
     sizes = {(name, turns): measure[turns](grid, name) for name, turns in {s[1:] for s in wanted}}
     return [scoring_size(grid, scored, sizes[scored.dataset, scored.turns]) for scored in wanted]
 
@@ -59,7 +66,8 @@ def scoring_size(grid: Grid, scored: ScoredTurns, size: Size) -> ScoringSize:
     if scored.turns == HUMAN_TURNS:
         n = size.n_items * (2 + 2 * others)  # own, assistant's header, answers, conversations
         return ScoringSize(scored, n, n * size.n_tokens)
-    n_cells = sum((c.model, c.dataset) == (scored.model, scored.dataset) for c in grid.cells)
+    places = SelfPlayGrid(grid).all_depths if scored.turns == SELF_PLAY_TURNS else grid.cells
+    n_cells = sum((c.model, c.dataset) == (scored.model, scored.dataset) for c in places)
     n = min(settings["turns"], size.n_items) * n_cells * (1 + others)
     written += grid.config["user_turn"]["max_tokens"]
     return ScoringSize(scored, n, n * (size.n_tokens + written))

@@ -124,6 +124,12 @@ def likelihood_settings(config: Config) -> Mapping[str, Any] | None:
     return settings
 
 
+def self_play_settings(config: Config) -> Mapping[str, Any] | None:
+    """Return the settings of self-play, or None if a study turns it off or is older."""
+    settings: Mapping[str, Any] | None = config.get("self_play") or None
+    return settings
+
+
 def likelihood_datasets(config: Config) -> dict[str, DatasetEntry]:
     """Return the datasets whose human follow-ups are scored, sorted by name."""
     settings = likelihood_settings(config)

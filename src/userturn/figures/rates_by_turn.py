@@ -6,12 +6,11 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.rows import NOTHING, SMALL
+from userturn.figures.rows import NOTHING, SHIFT, SMALL
 from userturn.figures.theme import models_in, note, titled, told_apart
 from userturn.storage.key_columns import CELL_KEYS
 from userturn.study.cells import PLAIN
 
-SHIFT = 0.06  # of a turn, between the marks of two temperatures
 LIMITS = "; 95% intervals by conversation"
 
 

@@ -11,6 +11,7 @@ from userturn.study.cells import PLAIN
 ALL_DATASETS = "all datasets"
 NOTHING = "no turn was scored"
 SPACED = 26  # pixels between panels whose first and last labels would touch
+SHIFT = 0.06  # of a turn or depth, between marks beside each other
 SMALL = 3  # with more models than this, panels are small
 PANEL, OF_MODEL = 160, 16  # pixels of a panel, and at least of a model in it
 

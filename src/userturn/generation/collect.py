@@ -124,7 +124,10 @@ def collected(
 
 
 def user_turns_of(
-    grid: Grid, cell: Cell, outcomes: pl.DataFrame | None = None
+    grid: Grid,
+    cell: Cell,
+    outcomes: pl.DataFrame | None = None,
+    identity: str | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Yield the table of one cell's user turns, a part at a time.
 
@@ -132,19 +135,27 @@ def user_turns_of(
         grid: the study's grid.
         cell: one cell of the grid.
         outcomes: the outcomes in the cell's journal, if it was already read.
+        identity: of a further depth of the cell's conversations, instead of the cell's own.
 
     Raises:
         LostRecordsError: a request of the plan has no record in the journal.
     """
     coordinates = cell._asdict() | {"temperature": grid.temperatures[cell.temperature]}
-    return collected(grid, coordinates, grid.cell_identity(cell), outcomes)
+    return collected(grid, coordinates, identity or grid.cell_identity(cell), outcomes)
 
 
 def answers_of(
-    grid: Grid, model: str, dataset: str, outcomes: pl.DataFrame | None = None
+    grid: Grid,
+    model: str,
+    dataset: str,
+    outcomes: pl.DataFrame | None = None,
+    identity: str | None = None,
 ) -> Iterator[pl.DataFrame]:
-    """Yield the table of a model's answers to a dataset, with the reasoning in its own column."""
-    identity = grid.answers_identity(model, dataset)
+    """Yield the table of a model's answers to a dataset, with the reasoning in its own column.
+
+    With the identity of a further depth of self-play, its answers to its own user turns.
+    """
+    identity = identity or grid.answers_identity(model, dataset)
     form = AnswerForm.of(read_description(grid, model))
     for table in collected(grid, {"model": model, "dataset": dataset}, identity, outcomes):
         yield with_reasoning(table, form).drop("change", "sample")

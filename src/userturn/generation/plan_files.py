@@ -37,6 +37,7 @@ PLAN_SCHEMA: Schema = {
     "change": pl.String,
     "error": pl.String,
 }
+WHOLE = 2**40  # more rows than any plan, so that it is read at once
 LAST = 2**63 - 1  # larger than any position
 ASKED = ["key", "position", "item", "sample", "seed", "prompt_text", "prompt_token_ids"]
 

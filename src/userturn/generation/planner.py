@@ -7,7 +7,7 @@ from typing import Any
 from userturn.datasets.prepare import Item
 from userturn.models.requests import Request, make_request
 from userturn.models.sampling import Sampling
-from userturn.models.seeds import derive_seed
+from userturn.models.seeds import derive_seed, role_at
 from userturn.prompts.chat_template import Prompt, Template, TemplateError
 from userturn.prompts.context_length import check_context_length
 from userturn.prompts.perturbations import Context, Donor, answer_for_readers, perturb
@@ -89,12 +89,19 @@ class Planner:
         return make_request(self.identity, dataset, item, sample, prompt, sampling)
 
     def answer(
-        self, dataset: str, position: int, item: Item, sampling: Sampling, sample: int = 0
+        self,
+        dataset: str,
+        position: int,
+        item: Item,
+        sampling: Sampling,
+        sample: int = 0,
+        depth: int = 1,
     ) -> Planned:
-        """Plan one of the model's own answers to an item."""
+        """Plan one of the model's own answers to an item; `depth` is that of self-play."""
+        role = role_at("assistant", depth)
         try:
             prompt = self.template.answer_prompt(item.messages)
-            request = self._request("assistant", dataset, item.id, sample, prompt, sampling)
+            request = self._request(role, dataset, item.id, sample, prompt, sampling)
         except TemplateError as error:
             return Planned(position, item.id, sample, None, error=str(error))
         return Planned(position, item.id, sample, request)
@@ -128,12 +135,14 @@ class Planner:
         sample: int,
         probe: Probe,
         sampling: Sampling,
+        depth: int = 1,
     ) -> Planned:
-        """Plan one user turn after a probe."""
+        """Plan one user turn after a probe; `depth` is that of self-play."""
+        role = role_at("user", depth)
         if probe.prompt is None:
             return Planned(position, item, sample, None, probe.answer, error=probe.error)
         try:
-            request = self._request("user", dataset, item, sample, probe.prompt, sampling)
+            request = self._request(role, dataset, item, sample, probe.prompt, sampling)
         except TemplateError as error:
             return Planned(position, item, sample, None, probe.answer, error=str(error))
         return Planned(position, item, sample, request, probe.answer, probe.change)

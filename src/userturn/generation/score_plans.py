@@ -11,6 +11,7 @@ from userturn.generation.candidates import shown_candidates
 from userturn.generation.collect import shown_answers
 from userturn.generation.loaded_model import LoadedModel
 from userturn.generation.plan_files import plan_path
+from userturn.generation.score_self_play import self_play_turns
 from userturn.generation.shards import is_in_shard
 from userturn.likelihood.contexts import (
     PROMPT,
@@ -34,6 +35,7 @@ from userturn.study.scored_turns import (
     HUMAN_TURNS,
     OWN_TURNS,
     REACTIONS,
+    SELF_PLAY_TURNS,
     ScoredTurns,
     scored_turns,
     scores_identity,
@@ -60,8 +62,7 @@ def scoring_plans(
 
 def turns_to_score(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
     """Yield the turns of a table that a shard scores; a model's own are read from its journal."""
-    turns = {HUMAN_TURNS: human_turns, OWN_TURNS: own_turns, REACTIONS: reactions}
-    return turns[scored.turns](grid, scored, shard)
+    return OF_KINDS[scored.turns](grid, scored, shard)
 
 
 def human_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
@@ -144,3 +145,11 @@ def _texts(grid: Grid, cells: list[Cell], shard: str, items: list[str]) -> pl.Da
     outcomes = read_outcomes(journal, plan["key"], ["key", "outcome", "text"])
     written = plan.join(outcomes.filter(pl.col("outcome") == "ok"), on="key")
     return written.sort("position", "cell").select("item", "cell", "text")
+
+
+OF_KINDS = {
+    HUMAN_TURNS: human_turns,
+    OWN_TURNS: own_turns,
+    SELF_PLAY_TURNS: self_play_turns,
+    REACTIONS: reactions,
+}

@@ -1,8 +1,8 @@
 """A sweep: load one model once and work through all its pending requests.
 
 Answers come first, then the user turns of every dataset, temperature and perturbation, then the
-scores of existing turns. A request that a journal has is not sent again; if none is missing, no
-model is loaded.
+further depths of self-play, then the scores of existing turns. A request that a journal has is not
+sent again; if none is missing, no model is loaded.
 """
 
 import os
@@ -19,6 +19,7 @@ from userturn.generation.loaded_model import LoadedModel, load_model
 from userturn.generation.planner import Planner
 from userturn.generation.resume import finished_plans, n_finished
 from userturn.generation.score_plans import scoring_plans
+from userturn.generation.self_play import SelfPlayPlans, ask_depths
 from userturn.generation.sweep_plan import PendingPlans
 from userturn.signals import StopFlag
 from userturn.storage.atomic_files import note_written, write_json
@@ -56,7 +57,9 @@ def run_sweep(
         if n_found is None:
             loaded = load_model(grid, model, description)
             runner = request_runner(grid, loaded, shard, stop)
-            ask_pending(pending_plans(grid, loaded, shard, wanted), runner)
+            plans = pending_plans(grid, loaded, shard, wanted)
+            ask_pending(plans, runner)
+            ask_depths(SelfPlayPlans(grid, shard, plans.planner), model, wanted, runner)
             runner.complete("scores", list(scoring_plans(grid, loaded, shard, wanted)))
             n_found, n_asked = runner.n_found, runner.n_asked
             finished = finished_plans(grid, model, shard, wanted, identity)

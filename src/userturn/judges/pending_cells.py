@@ -4,6 +4,7 @@ The verdicts go into the judge's journal, where the jobs of the cells then find 
 """
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.storage.atomic_files import write_json
@@ -33,8 +34,10 @@ def judge_pending_cells(
     """
     cells = []
     for path in paths_to_user_turns:
+        own = Path(path).with_name("conversations.parquet")  # of a depth of self-play
         dataset = CellToJudge(path, "").dataset
-        cells.append(CellToJudge(path, f"{folder_of_items}/{dataset}.parquet"))
+        items = own if own.is_file() else f"{folder_of_items}/{dataset}.parquet"
+        cells.append(CellToJudge(path, str(items)))
     n_asked = fill(judge, cells)
     marker = {"pending": sorted(pending), "n_cells": len(cells), "n_asked": n_asked}
     write_json(marker, path_to_marker, fingerprint(marker["pending"]))

@@ -17,3 +17,12 @@ def derive_seed(study_seed: int, role: str, dataset: str, item: str, sample: int
     """
     text = canonical_json([study_seed, role, dataset, item, sample])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> (64 - SEED_BITS)
+
+
+def role_at(role: str, depth: int) -> str:
+    """Return a role as seeds have it: beyond the first depth of self-play, each has its own.
+
+    With one seed for all depths a turn would be drawn by the numbers of the turn before it, and
+    repeat it for no other reason.
+    """
+    return role if depth == 1 else f"{role} at depth {depth}"

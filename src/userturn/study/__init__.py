@@ -14,4 +14,5 @@ places.py: the names under which models and datasets were first asked.
 record.py: results/study.json: the configuration and the content hashes that it relied on.
 rejudged.py: how often unscored verdicts were voided.
 scored_turns.py: the turns whose likelihood is scored, and the identity of their scores.
+self_play.py: the depths of conversations that a model continues with itself, and their identities.
 """

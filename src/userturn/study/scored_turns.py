@@ -11,13 +11,15 @@ from userturn.study.candidates import (
     candidates_identity,
 )
 from userturn.study.grid import Grid
+from userturn.study.self_play import depth_identity, depths
 
 HUMAN_TURNS, OWN_TURNS, REACTIONS = "human_turns", "own_turns", "reactions"
+SELF_PLAY_TURNS = "self_play_turns"
 SCORES_VERSION = 2
 
 
 class ScoredTurns(NamedTuple):
-    """One table of scores: a model's, of a dataset's human follow-ups or of its own turns.
+    """One table of scores: a model's, of human follow-ups, of its own turns, or of self-play.
 
     `reactions` are fixed user turns after the model's candidates, and these candidates themselves.
     """
@@ -37,7 +39,12 @@ def scored_turns(grid: Grid) -> list[ScoredTurns]:
     settings = likelihood_settings(grid.config)
     own = list(grid.datasets) if settings and settings["turns"] else []
     human = likelihood_datasets(grid.config)
-    pairs = [*((name, HUMAN_TURNS) for name in human), *((name, OWN_TURNS) for name in own)]
+    played = dict.fromkeys(at.dataset for at in depths(grid)) if own else []
+    pairs = [
+        *((name, HUMAN_TURNS) for name in human),
+        *((name, OWN_TURNS) for name in own),
+        *((name, SELF_PLAY_TURNS) for name in played),
+    ]
     reactions = [ScoredTurns(*source, REACTIONS) for source in candidate_sources(grid)]
     likelihood = [ScoredTurns(model, *pair) for model in grid.models for pair in pairs]
     return sorted([*likelihood, *reactions])
@@ -60,7 +67,11 @@ def scores_identity(grid: Grid, scored: ScoredTurns) -> str:
         kind: list[Any] = [grid.contents.models[model], grid.dataset_identity(dataset)]
     else:
         cells = [c for c in grid.cells if (c.model, c.dataset) == (model, dataset)]
-        kind = [settings["turns"], [grid.cell_identity(cell) for cell in cells]]
+        written = [grid.cell_identity(cell) for cell in cells]
+        if turns == SELF_PLAY_TURNS:
+            mine = [at for at in depths(grid) if (at.model, at.dataset) == (model, dataset)]
+            written = [depth_identity(grid, at) for at in mine]
+        kind = [settings["turns"], written]
         n_shards = len(grid.shards(model))
         kind += [n_shards] if n_shards > 1 else []  # distractors are answers to a shard's own items
     return fingerprint({**shared, "of": kind})

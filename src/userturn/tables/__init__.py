@@ -41,6 +41,7 @@ print_layout.py: how numbers are printed in Markdown and LaTeX.
 published_results.py: the paper's published results, and where a study has the same quantity.
 rates.py: rate of each cell and judge, with interval and coverage.
 reference.py: writes results/README.md from the registry, the schemas and data/columns.yaml.
+repetition.py: how much of a text repeats others.
 report_layout.py: how a table declares its rows and columns in the report.
 temperature_response.py: lowest against highest temperature, and where a rise is detected.
 training_overlap.py: items that occur in training data, exactly or nearly.

@@ -50,16 +50,16 @@ def rates_by_turn(verdicts: pl.DataFrame) -> pl.DataFrame:
         first = cell.filter(pl.col("turn") == pl.col("turn").min())
         for (turn,), after in cell.partition_by("turn", as_dict=True).items():
             place = dict(zip(JUDGED_CELL_KEYS, names, strict=True)) | {"turn": turn}
-            rows.append(place | measures(after, first, "conversation"))
+            rows.append(place | measures_of(after, first, "conversation"))
     return pl.DataFrame(rows, schema=SCHEMA).sort(*JUDGED_CELL_KEYS, "turn")
 
 
-def measures(turns: pl.DataFrame, first: pl.DataFrame, cluster: str) -> dict[str, Any]:
+def measures_of(turns: pl.DataFrame, first: pl.DataFrame, cluster: str) -> dict[str, Any]:
     """Return counts and rate of some turns, and the change since the first ones."""
     n_genuine, n_scored = int(turns["genuine"].sum()), turns["genuine"].count()
     limits, method = rate_over(turns, [cluster])
     found, n_shared = change(first, turns, cluster)
-    is_first = turns.height == first.height and turns.equals(first)
+    changed = {**dict(zip(CHANGE, found, strict=True)), "n_shared": n_shared}
     return {
         "n_conversations": turns[cluster].n_unique(),
         "n_turns": turns.height,
@@ -68,7 +68,7 @@ def measures(turns: pl.DataFrame, first: pl.DataFrame, cluster: str) -> dict[str
         **rate(n_genuine, n_scored, turns.height),
         **limits._asdict(),
         "interval": method if n_scored else None,
-        **({} if is_first else dict(zip(CHANGE, found, strict=True)) | {"n_shared": n_shared}),
+        **({} if turns.equals(first) else changed),
     }
 
 

@@ -2,6 +2,7 @@
 
 from userturn.study.cells import files_of
 from userturn.study.scored_turns import scored_turns, scores_identity
+from userturn.study.self_play import ANSWERS, depth_identity
 from userturn.workflow.registry import FIGURES, TABLES, paths_of, paths_of_figure
 from userturn.workflow.study import Study
 
@@ -19,6 +20,7 @@ def asked_for(study: Study) -> Identities:
         **_sources(study),
         **_answers(study),
         **_cells(study),
+        **_self_play(study),
         **_scores(study),
         **_candidates(study),
         **_controls(study),
@@ -94,6 +96,18 @@ def _cells(study: Study) -> Identities:
         for judge in study.grid.judges:
             path = files_of([cell], f"verdicts/{judge}.parquet")[0]
             found[path] = study.grid.verdicts_identity(cell, judge)
+    return found
+
+
+def _self_play(study: Study) -> Identities:
+    found: Identities = {}
+    for at in study.self_play.depths:
+        turns = depth_identity(study.grid, at)
+        found[at.path_to_conversations] = found[at.path_to_user_turns] = turns
+        found[f"results/{at.folder}/answers.parquet"] = depth_identity(study.grid, at, ANSWERS)
+        for judge in study.grid.judges:
+            path = f"results/{at.folder}/verdicts/{judge}.parquet"
+            found[path] = study.self_play.verdicts_identity(at, judge)
     return found
 
 

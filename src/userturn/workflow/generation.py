@@ -11,6 +11,7 @@ from userturn.study.candidates import ANSWERS, USER_TURNS, CandidateTable
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.scored_turns import ScoredTurns, scores_identity
+from userturn.study.self_play import Depth
 from userturn.workflow.pending import Pending
 
 
@@ -79,6 +80,13 @@ class GenerationGrid:
         if cell.dataset in self.pending.unusable:
             return [_items(cell.dataset)]
         return self._markers(cell.model) if cell in self.pending.cells[cell.model] else []
+
+    def markers_of_depth(self, model: str, dataset: str, temperature: str, depth: str) -> list[str]:
+        """Return the sweeps that a depth of self-play waits for: none if they are finished."""
+        if dataset in self.pending.unusable:
+            return [_items(dataset)]
+        is_pending = Depth(model, dataset, temperature, int(depth)) in self.pending.depths
+        return self._markers(model) if is_pending else []
 
     def markers_of_scores(self, model: str, dataset: str, turns: str) -> list[str]:
         """Return the sweeps that a table of scores waits for: none if they are finished."""

@@ -11,14 +11,17 @@ from userturn.storage.atomic_files import read_identity
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
+from userturn.study.self_play import Depth
 from userturn.workflow.candidates import CandidateGrid
 from userturn.workflow.chance_floor import ChanceFloorGrid
 from userturn.workflow.controls import ControlGrid
 from userturn.workflow.labelled import LABELLED, LabelledGrid
 from userturn.workflow.pending import Pending
+from userturn.workflow.self_play import SelfPlayGrid
 
 TABLES_VERSION = 2  # of costs and judges
-Judged = Cell | ControlGrid | ChanceFloorGrid | LabelledGrid | CandidateGrid  # sources of turns
+# The sources of judged turns.
+Judged = Cell | Depth | ControlGrid | ChanceFloorGrid | LabelledGrid | CandidateGrid
 
 
 class JudgeGrid:
@@ -31,6 +34,7 @@ class JudgeGrid:
         chance_floor: ChanceFloorGrid,
         labelled: LabelledGrid,
         candidates: CandidateGrid,
+        self_play: SelfPlayGrid,
         to_sweep: Pending,
     ) -> None:
         """Take the grid of a checked configuration, its controls, and the pending sweeps."""
@@ -39,6 +43,7 @@ class JudgeGrid:
         self.chance_floor = chance_floor
         self.labelled = labelled
         self.candidates = candidates
+        self.self_play = self_play
         self.to_sweep = to_sweep
         defaults = grid.config["model_defaults"]
         entries = {name: defaults | settings for name, settings in grid.judges.items()}
@@ -68,6 +73,8 @@ class JudgeGrid:
             folders[f"controls/{model}/{dataset}"] = (model, dataset, self.controls)
         for model, dataset in self.chance_floor.sources:
             folders[f"chance_floor/{model}/{dataset}"] = (model, dataset, self.chance_floor)
+        for folder, at in self.self_play.by_folder.items():
+            folders[folder] = (at.model, at.dataset, at)
         for model, dataset in self.labelled.sources:
             folders[LABELLED] = (model, dataset, self.labelled)
         for model, dataset in self.candidates.sources:
@@ -78,11 +85,14 @@ class JudgeGrid:
         model, dataset, judged = self._folders[folder]
         if isinstance(judged, Cell):
             return self.grid.verdicts_identity(judged, judge)
+        if isinstance(judged, Depth):
+            return self.self_play.verdicts_identity(judged, judge)
         return judged.identity_of(model, dataset, judge)
 
     def _pending(self, judge: str) -> Iterator[str]:
         """Yield the folders whose verdicts are missing or outdated."""
-        sweeping = {cell for cells in self.to_sweep.cells.values() for cell in cells}
+        sweeping: set[Judged] = {c for cells in self.to_sweep.cells.values() for c in cells}
+        sweeping |= set(self.to_sweep.depths)
         for folder, (_, dataset, cell) in self._folders.items():
             if dataset in self.to_sweep.unusable:
                 continue  # or the one job of a judge would wait for it
@@ -105,8 +115,13 @@ class JudgeGrid:
 
     def pending_datasets(self, judge: str) -> list[str]:
         """Return the items that those turns belong to."""
-        datasets = {self._folders[folder][1] for folder in self.pending[judge]}
-        return [f"results/datasets/{dataset}.parquet" for dataset in sorted(datasets)]
+        sources = [self._folders[folder] for folder in self.pending[judge]]
+        return sorted(
+            judged.path_to_conversations
+            if isinstance(judged, Depth)
+            else f"results/datasets/{dataset}.parquet"
+            for dataset, judged in {(dataset, judged) for _, dataset, judged in sources}
+        )
 
     def pending_identities(self, judge: str) -> list[str]:
         """Return the sorted identities of the verdicts that the one job of a judge has to give."""
@@ -127,6 +142,12 @@ class JudgeGrid:
     def marker_of_candidates(self, model: str, dataset: str, judge: str) -> list[str]:
         """Return the marker of the one job of a judge that turns after candidates wait for."""
         return self._marker(f"candidates/{model}/{dataset}", judge)
+
+    def marker_of_depth(
+        self, model: str, dataset: str, temperature: str, depth: str, judge: str
+    ) -> list[str]:
+        """Return the marker of the one job of a judge that a depth of self-play waits for."""
+        return self._marker(Depth(model, dataset, temperature, int(depth)).folder, judge)
 
     def marker_of_labelled(self, judge: str) -> list[str]:
         """Return the marker of the one job of a judge that the labelled turns wait for, if any."""

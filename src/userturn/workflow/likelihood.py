@@ -3,7 +3,13 @@
 from userturn.config.families import baselines, families
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import REACTIONS, ScoredTurns, scored_turns, scores_identity
+from userturn.study.scored_turns import (
+    HUMAN_TURNS,
+    OWN_TURNS,
+    ScoredTurns,
+    scored_turns,
+    scores_identity,
+)
 from userturn.workflow.humans import HumanGrid
 
 LIKELIHOOD_VERSION = 2
@@ -18,13 +24,14 @@ class LikelihoodGrid:
         self.humans = humans
 
     @property
-    def _scored(self) -> list[ScoredTurns]:
-        return [scored for scored in scored_turns(self.grid) if scored.turns != REACTIONS]
+    def scores(self) -> list[str]:
+        """Paths of the tables of scores of follow-ups and own turns, as rules write them."""
+        return [f"results/likelihood/{scored.file}" for scored in self._scored]
 
     @property
-    def scores(self) -> list[str]:
-        """Paths of all tables of scores, as rules write them."""
-        return [f"results/likelihood/{scored.file}" for scored in self._scored]
+    def _scored(self) -> list[ScoredTurns]:
+        """Those tables; self-play and reactions have tables of their own."""
+        return [s for s in scored_turns(self.grid) if s.turns in (HUMAN_TURNS, OWN_TURNS)]
 
     @property
     def identity(self) -> str:

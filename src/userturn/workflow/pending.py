@@ -15,6 +15,7 @@ from userturn.study.cells import Cell
 from userturn.study.finished_requests import finished_requests
 from userturn.study.grid import Grid
 from userturn.study.scored_turns import ScoredTurns, scored_turns, scores_identity
+from userturn.study.self_play import FILES, Depth, depth_identity, depths
 
 
 class Pending:
@@ -73,6 +74,23 @@ class Pending:
         return pending
 
     @cached_property
+    def depths(self) -> list[Depth]:
+        """The depths of self-play that a sweep has to ask for."""
+        return [
+            at
+            for at in depths(self.grid)
+            if any(
+                self._needs_sweep(
+                    self.grid.results / at.folder / name,
+                    at.model,
+                    at.dataset,
+                    depth_identity(self.grid, at, what),
+                )
+                for what, name in FILES.items()
+            )
+        ]
+
+    @cached_property
     def scores(self) -> list[ScoredTurns]:
         """Tables of scores that a sweep has to ask for."""
         return [
@@ -104,8 +122,10 @@ class Pending:
         """Return the datasets that a model's sweep works on, sorted."""
         of_cells = {cell.dataset for cell in self.cells[model]}
         of_scores = {scored.dataset for scored in self.scores if scored.model == model}
+        of_depths = {at.dataset for at in self.depths if at.model == model}
         of_candidates = {wanted.dataset for wanted in self.candidates if wanted.model == model}
-        return sorted(of_cells | of_scores | of_candidates | set(self.answers[model]))
+        of_cells |= of_scores | of_depths | of_candidates
+        return sorted(of_cells | set(self.answers[model]))
 
     def identities(self, model: str) -> list[str]:
         """Return the sorted identities of everything that a model's sweep has to produce."""
@@ -113,7 +133,9 @@ class Pending:
         cells = [self.grid.cell_identity(cell) for cell in self.cells[model]]
         mine = [scored for scored in self.scores if scored.model == model]
         scores = [scores_identity(self.grid, scored) for scored in mine]
+        played = [at for at in self.depths if at.model == model]
+        depths = [depth_identity(self.grid, at, what) for at in played for what in FILES]
         candidates = [
             candidates_identity(self.grid, t) for t in self.candidates if t.model == model
         ]
-        return sorted(answers + cells + candidates + scores)
+        return sorted(answers + cells + depths + candidates + scores)

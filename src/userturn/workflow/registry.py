@@ -19,6 +19,7 @@ IDENTITIES = {
     "measure_judges": "card_identity",
     "tabulate_turns": "by_turn.identity",
     "tabulate_languages": "languages_identity",
+    "tabulate_self_play": "self_play.identity",
     "tabulate_costs": "judges.identity",
     "tabulate_likelihood": "likelihood.identity",
     "measure_signals": "candidates.identity",
@@ -28,6 +29,7 @@ IDENTITIES = {
     "draw_figures": "shown_identity",
     "draw_turns": "shown_turns_identity",
     "draw_languages": "shown_languages_identity",
+    "draw_self_play": "shown_self_play_identity",
     "draw_likelihood": "shown_likelihood_identity",
     "draw_signals": "candidates.identity",
     "draw_confusion": "humans.identity",
@@ -77,6 +79,7 @@ TABLES = {
     "rates_by_turn": Table("tabulate_turns", needs="by_turn.cells"),
     "languages": Table("tabulate_languages", needs="languages.cells"),
     "language_contrasts": Table("tabulate_languages", needs="languages.cells"),
+    "self_play": Table("tabulate_self_play", needs="self_play.depths"),
     "answer_signals": Table("measure_signals", needs="candidates.sources"),
     "controls": Table("tabulate_controls"),
     "chance_floor": Table("measure_chance_floor"),
@@ -102,6 +105,7 @@ FIGURES = {
     "judge_card": Figure("draw_figures", ("judge_card",)),
     "rates_by_turn": Figure("draw_turns", ("rates_by_turn",), needs="by_turn.cells"),
     "rates_by_language": Figure("draw_languages", ("languages",), needs="languages.cells"),
+    "self_play": Figure("draw_self_play", ("self_play",), needs="self_play.depths"),
     "likelihood_and_followup": Figure(
         "draw_likelihood", ("rates", "pooled_rates", "likelihood"), needs="likelihood.scores"
     ),

@@ -16,7 +16,7 @@ from userturn.logs import sentence
 from userturn.signals import let_early_warning_pass
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import HUMAN_TURNS, OWN_TURNS, REACTIONS
+from userturn.study.scored_turns import HUMAN_TURNS, OWN_TURNS, REACTIONS, SELF_PLAY_TURNS
 from userturn.workflow.snakemake_lock import is_alone, release_abandoned_lock
 from userturn.workflow.study import Study
 
@@ -26,8 +26,9 @@ DEFAULT_GC = "USERTURN_DEFAULT_GC"  # set to 1, it keeps Python's garbage collec
 WILDCARDS = dict.fromkeys(NAMED, r"[a-z0-9][a-z0-9._-]*") | {
     "model": r"[a-z0-9][a-z0-9._+-]*",  # also in another format, model+format
     "temperature": r"[0-9.]+",
+    "depth": r"[1-9]\d*",
     "shard": r"\d+of\d+",
-    "turns": f"{HUMAN_TURNS}|{OWN_TURNS}|{REACTIONS}",
+    "turns": f"{HUMAN_TURNS}|{OWN_TURNS}|{SELF_PLAY_TURNS}|{REACTIONS}",
 }
 
 

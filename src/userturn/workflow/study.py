@@ -15,6 +15,7 @@ from userturn.workflow.judges import JudgeGrid
 from userturn.workflow.labelled import LabelledGrid
 from userturn.workflow.pending import Pending
 from userturn.workflow.report import ReportGrid
+from userturn.workflow.self_play import SelfPlayGrid
 from userturn.workflow.tables import TableGrid
 from userturn.workflow.training import TrainingGrid
 
@@ -34,12 +35,14 @@ class Study:
         self.chance_floor = ChanceFloorGrid(grid)
         self.labelled = LabelledGrid(grid)
         self.candidates = CandidateGrid(grid)
+        self.self_play = SelfPlayGrid(grid)
         self.judges = JudgeGrid(
             grid,
             self.controls,
             self.chance_floor,
             self.labelled,
             self.candidates,
+            self.self_play,
             self.pending,
         )
         self.humans = HumanGrid(grid)

@@ -96,6 +96,12 @@ INPUTS: dict[str, Callable[["TableGrid"], Inputs]] = {
         "round_keys": tables.humans.keys,
         **files_of_tables("families", "judge_card"),
     },
+    "tabulate_self_play": lambda tables: {
+        "conversations": tables.self_play.conversations,
+        "user_turns": tables.self_play.user_turns,
+        "verdicts": tables.self_play.verdicts,
+        "scores": tables.self_play.scores,
+    },
     "measure_signals": lambda tables: tables.candidates.inputs,
     "tabulate_costs": lambda tables: (
         files_of_tables("rates", "chance_floor") | _of_controls(tables)

@@ -16,6 +16,7 @@ from userturn.workflow.labelled import LabelledGrid
 from userturn.workflow.languages import LanguageGrid
 from userturn.workflow.likelihood import LikelihoodGrid
 from userturn.workflow.registry import IDENTITIES, TABLES
+from userturn.workflow.self_play import SelfPlayGrid
 from userturn.workflow.table_inputs import INPUTS, Inputs
 from userturn.workflow.training import TrainingGrid
 from userturn.workflow.turns import TurnGrid
@@ -52,6 +53,7 @@ class TableGrid:
         self.likelihood: LikelihoodGrid = LikelihoodGrid(grid, humans)
         self.by_turn: TurnGrid = TurnGrid(grid)
         self.languages: LanguageGrid = LanguageGrid(grid, humans)
+        self.self_play: SelfPlayGrid = SelfPlayGrid(grid)
 
     @property
     def names(self) -> list[str]:
@@ -180,6 +182,11 @@ class TableGrid:
     def shown_turns_identity(self) -> str:
         """The identity of the figure of rates after each turn of conversations."""
         return fingerprint([self.shown_identity, self.by_turn.identity])
+
+    @property
+    def shown_self_play_identity(self) -> str:
+        """The identity of the figure of self-play."""
+        return fingerprint([self.shown_identity, self.self_play.identity])
 
     @property
     def shown_likelihood_identity(self) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from userturn.study.cells import Cell
+from userturn.study.self_play import Depth
 
 T = TypeVar("T")
 
@@ -12,6 +13,12 @@ T = TypeVar("T")
 def cell_of(wildcards: Any) -> Cell:
     """Return the cell that a job's wildcards name."""
     return Cell(wildcards.model, wildcards.dataset, wildcards.temperature, wildcards.perturbation)
+
+
+def depth_of(wildcards: Any) -> Depth:
+    """Return the depth of self-play that a job's wildcards name."""
+    place = wildcards.model, wildcards.dataset, wildcards.temperature
+    return Depth(*place, int(wildcards.depth))
 
 
 def by_wildcards(method: Callable[..., T]) -> Callable[[Any], T]:

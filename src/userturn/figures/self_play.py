@@ -1,0 +1,70 @@
+"""Figure `self_play`: what becomes of conversations that a model continues with itself."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from userturn.figures.hover import hover, in_percent, out_of
+from userturn.figures.rows import NOTHING, SHIFT, SMALL, held, temperature_row
+from userturn.figures.theme import models_in, note, titled, told_apart
+
+MEASURES = {  # by the table's column, in the order of the panels
+    "estimate": "genuine",
+    "assistant_speech": "speaks as the assistant",
+    "repeats_prompt": "repeats the prompt",
+    "repeats_turns": "repeats its turns",
+}
+NAMED = ["model", "dataset", "temperature", "depth"]
+
+
+def _long(table: pl.DataFrame) -> pl.DataFrame:
+    """Return one row for each measure of a row of the table."""
+    limits = ("lower", "upper")
+    parts = [
+        table.select(
+            *NAMED,
+            "n_scored",
+            "n_turns",
+            measure=pl.lit(measure),
+            estimate=name,
+            **{end: end if name == "estimate" else f"{name}_{end}" for end in limits},
+        )
+        for name, measure in MEASURES.items()
+    ]
+    place = pl.col("depth") + SHIFT * (pl.col("dataset").rank("dense") - 1)
+    told = {"share": in_percent(), "scored": out_of("n_scored", "n_turns", "turns")}
+    return pl.concat(parts).with_columns(place=place, **told)
+
+
+def self_play(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
+    """Draw four measures over depth: a row a model, a panel a measure, a line a dataset."""
+    if rates["estimate"].count() == 0:
+        return note(NOTHING)
+    table = _long(rates)
+    chart = _layers(table, families).facet(
+        row=alt.Row("model:N", title=None, sort=models_in(families, table)),
+        column=alt.Column("measure:N", title=None, sort=list(MEASURES.values())),
+    )
+    chart = held(chart, temperature=table["temperature"].min())
+    more = f"{temperature_row(table)}; 95% intervals by conversation"
+    title = titled("Self-play over depth, shares of turns and of word triples", judge, more)
+    return chart.properties(title=title)
+
+
+def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
+    """Return the lines, intervals and points of one panel."""
+    width, height = (150, 150) if len(models_in(families, table)) <= SMALL else (110, 62)
+    depths = table["depth"].unique().sort().to_list()
+    x = alt.X("place:Q", title="depth").axis(values=depths, format="d", grid=False)
+    x = x.scale(domain=[min(depths) - 0.3, max(depths) + 0.5], nice=False)
+    y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=3)
+    told = told_apart("dataset", table["dataset"].unique().sort().to_list())
+    shown = hover(*NAMED, "measure", "share", "scored")
+    base = alt.Chart(table, width=width, height=height).encode(x=x, color=told["color"])
+    lines = base.mark_line(strokeWidth=1.2, invalid="filter").encode(y=y)
+    bars = base.mark_rule(strokeWidth=1.2).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
+    points = base.mark_point(filled=True, size=30, opacity=1).encode(
+        y="estimate:Q", shape=told["shape"], tooltip=shown
+    )
+    return lines + bars + points

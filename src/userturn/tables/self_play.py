@@ -1,0 +1,193 @@
+"""Table `self_play`: conversations that a model continues with itself, depth by depth."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from userturn.datasets.turns import conversations as conversations_of
+from userturn.likelihood.gains import turn_gains
+from userturn.stats.clustered_means import clustered_mean
+from userturn.storage.parquet import Schema
+from userturn.tables.item_counts import RATE
+from userturn.tables.make_tables import Material
+from userturn.tables.rates_by_turn import CHANGE, measures_of
+from userturn.tables.repetition import share_repeated
+from userturn.tables.report_layout import BOUNDS, GENUINE, SCORED, TEMPERATURE, Shown, column, texts
+from userturn.tables.turn_clusters import rate_over
+from userturn.workflow.self_play import SelfPlayGrid
+
+KEYS = ["model", "dataset", "temperature", "judge"]
+GAINS: Schema = {
+    "model": pl.String,
+    "dataset": pl.String,
+    "temperature": pl.Float64,
+    "conversation": pl.String,
+    "value": pl.Float64,
+    "depth": pl.Int64,
+}
+ASSISTANT_SPEECH = "assistant_turn_restate"  # the rubric's label of turns that speak as it
+SPEECH, PROMPT, TURNS, GAIN = (
+    (name, f"{name}_lower", f"{name}_upper")
+    for name in ("assistant_speech", "repeats_prompt", "repeats_turns", "gain")
+)
+SCHEMA: Schema = {
+    "model": pl.String,
+    "dataset": pl.String,
+    "temperature": pl.Float64,
+    "judge": pl.String,
+    "depth": pl.Int64,
+    "n_conversations": pl.Int64,
+    "n_ended": pl.Int64,
+    "n_turns": pl.Int64,
+    "n_scored": pl.Int64,
+    "n_genuine": pl.Int64,
+    **RATE,
+    **dict.fromkeys(CHANGE, pl.Float64),
+    "n_shared": pl.Int64,
+    **dict.fromkeys((*SPEECH, *PROMPT, *TURNS, *GAIN), pl.Float64),
+    "n_valued": pl.Int64,
+    "reason": pl.String,
+}
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    paths, grid = material.paths, material.grid
+    gains = gains_of(paths["scores"])
+    rows: list[dict[str, Any]] = []
+    first: dict[tuple[str, ...], pl.DataFrame] = {}
+    for number, at in enumerate(SelfPlayGrid(grid).all_depths):
+        conversations = pl.read_parquet(paths["conversations"][number])
+        written = pl.read_parquet(paths["user_turns"][number])
+        turns = with_repetition(written, conversations, at.depth)
+        for judge, name in enumerate(grid.judges):
+            path = paths["verdicts"][number * len(grid.judges) + judge]
+            judged = beside(turns, pl.read_parquet(path))
+            begun = first.setdefault((*at[:3], name), judged)
+            place = {**at._asdict(), "temperature": grid.temperatures[at.temperature]}
+            found = measures(judged, begun, conversations)
+            rows.append({**place, "judge": name, **found, **gain(gains, place)})
+    return pl.DataFrame(rows, schema=SCHEMA).sort(*KEYS, "depth")
+
+
+def gains_of(paths_to_scores: Sequence[str]) -> pl.DataFrame:
+    """Return the gain a token of each scored turn, with its `depth`; no rows without scores."""
+    per_token = pl.col("gain_answer") / pl.col("n_tokens")
+    depth = pl.col("perturbation").str.strip_prefix("depth-").cast(pl.Int64)
+    columns = ["model", "dataset", "temperature", "conversation"]
+    tables = [
+        turn_gains(pl.read_parquet(path))
+        .select(*columns, value=per_token, depth=depth)
+        .drop_nulls("value")
+        for path in paths_to_scores
+    ]
+    return pl.concat([pl.DataFrame(schema=GAINS), *tables])
+
+
+def gain(gains: pl.DataFrame, place: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the mean gain of the turns of a place, and their number; nothing without scores."""
+    keys = [*KEYS[:3], "depth"]
+    seen = gains.filter(*(pl.col(key) == place[key] for key in keys))
+    if gains.is_empty():
+        return {}
+    found = clustered_mean(seen["value"], seen["conversation"].to_list())
+    return {**dict(zip(GAIN, found, strict=True)), "n_valued": seen.height}
+
+
+def with_repetition(turns: pl.DataFrame, conversations: pl.DataFrame, depth: int) -> pl.DataFrame:
+    """Return the first sample of each turn with how much it repeats of what the user said before.
+
+    Args:
+        turns: user turns of one depth, with `item`, `sample`, `outcome` and `text`.
+        conversations: `item` and `messages` up to the answer before the turn.
+        depth: its number; the last `depth - 1` user messages are the model's own.
+    """
+    said = turns.filter(pl.col("sample") == 0).select("item", "outcome", "text")
+    both = said.join(conversations.select("item", "messages"), on="item", maintain_order="left")
+    shares = [
+        _repeated(text, messages, depth) if outcome == "ok" else (None, None)
+        for _, outcome, text, messages in both.iter_rows()
+    ]
+    columns = {name: [pair[i] for pair in shares] for i, name in enumerate(("prompt", "turns"))}
+    return both.select(
+        "item", *(pl.Series(name, values, dtype=pl.Float64) for name, values in columns.items())
+    )
+
+
+def _repeated(
+    text: str, messages: Sequence[Mapping[str, str]], depth: int
+) -> tuple[float | None, float | None]:
+    """Return how much a turn repeats of the item's user messages, and of the model's own turns."""
+    users = [message["content"] for message in messages if message["role"] == "user"]
+    begin = len(users) - (depth - 1)
+    own = share_repeated(text, users[begin:]) if depth > 1 else None
+    return share_repeated(text, users[:begin]), own
+
+
+def beside(turns: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Return one judge's verdicts on the first samples, beside their repetition."""
+    judged = verdicts.filter(pl.col("sample") == 0).select("item", "genuine", "label")
+    return judged.join(turns, on="item", maintain_order="left").with_columns(
+        conversation=conversations_of(),
+        speech=pl.when(pl.col("genuine").is_not_null()).then(
+            pl.col("label").eq_missing(ASSISTANT_SPEECH)
+        ),
+    )
+
+
+def measures(
+    turns: pl.DataFrame, first: pl.DataFrame, conversations: pl.DataFrame
+) -> dict[str, Any]:
+    """Return counts, rates and means of one depth, by one judge.
+
+    Args:
+        turns: the result of `beside` at this depth.
+        first: the same at depth 1.
+        conversations: all conversations, with `ended` beyond depth 1.
+    """
+    drift, _ = rate_over(turns, ["conversation"], "speech")
+    is_first = "ended" not in conversations.columns
+    ended: list[str] = [] if is_first else conversations["ended"].drop_nulls().to_list()
+    return {
+        **measures_of(turns, first, "conversation"),
+        "n_conversations": conversations.height,
+        "n_ended": len(ended),
+        **dict(zip(SPEECH, drift, strict=True)),
+        **dict(zip(PROMPT, _mean(turns, "prompt"), strict=True)),
+        **dict(zip(TURNS, _mean(turns, "turns"), strict=True)),
+        "reason": _most_frequent(ended),
+    }
+
+
+def _mean(turns: pl.DataFrame, name: str) -> Any:
+    seen = turns.drop_nulls(name)
+    return clustered_mean(seen[name], seen["conversation"].to_list())
+
+
+def _most_frequent(reasons: Sequence[str]) -> str | None:
+    counts = pl.Series("reason", reasons, dtype=pl.String).value_counts()
+    ordered = counts.sort("count", "reason", descending=[True, False])
+    return ordered["reason"][0] if ordered.height else None
+
+
+REPORTED = Shown(
+    "Self-play: the model answers its own user turns",
+    {},
+    (
+        *texts("model", "dataset"),
+        TEMPERATURE,
+        *texts("judge"),
+        column("depth", "count", "depth"),
+        column("ended before", "of", "n_ended", "n_conversations"),
+        GENUINE,
+        SCORED,
+        BOUNDS,
+        column("change since depth 1", "change", *CHANGE),
+        column("speaks as the assistant", "share", *SPEECH),
+        column("repeats the prompt", "share", *PROMPT),
+        column("repeats its turns", "share", *TURNS),
+        column("gain, nats a token", "number", *GAIN),
+        *texts("reason"),
+    ),
+)

@@ -1,0 +1,95 @@
+"""The audit makes every depth of self-play again, and finds each kind of edit."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.self_play_study import DATASET, MODEL, at_depth, collect, study, sweep
+from userturn.audit.check_self_play import check_self_play
+from userturn.audit.pair import Pair
+from userturn.study.grid import Grid
+from userturn.study.inputs import FileContents
+from userturn.study.record import study_record
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
+    """A finished study of four items, three turns long."""
+    grid = study(tmp_path_factory.mktemp("self_play"), 3)
+    sweep(grid)
+    collect(grid)
+    return grid
+
+
+def audited(grid: Grid) -> list[tuple[str, str]]:
+    record = study_record(grid.config, FileContents(grid.config, grid.results))
+    pair = Pair(grid, record, MODEL, DATASET, True, frozenset())
+    return [(finding.check, finding.artifact) for finding in check_self_play(pair)]
+
+
+def test_depths_that_follow_from_their_plans_and_journal_are_not_found(grid: Grid) -> None:
+    assert audited(grid) == []
+
+
+def changed(**columns: pl.Expr) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Return an edit of the first row of a table."""
+    first = pl.int_range(pl.len()) == 0
+    return lambda table: table.with_columns(
+        **{name: pl.when(first).then(value).otherwise(name) for name, value in columns.items()}
+    )
+
+
+other_text = changed(text=pl.lit("Is it raining?"))
+other_key = changed(key=pl.lit("0" * 64))
+other_answer = changed(answer=pl.lit("It is raining."))
+other_label = changed(label=pl.lit("generic"), genuine=pl.lit(False))
+
+
+def other_history(table: pl.DataFrame) -> pl.DataFrame:
+    return table.with_columns(messages=pl.col("messages").shift(1).backward_fill())
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "checks"),
+    [
+        ("conversations", other_history, {"rows"}),
+        ("conversations", lambda table: table[1:], {"rows"}),
+        ("answers", other_text, {"rows"}),
+        ("answers", other_key, {"keys", "rows"}),
+        ("user_turns", other_text, {"rows", "verdicts"}),
+        ("user_turns", other_key, {"keys", "rows"}),
+        ("user_turns", other_answer, {"probes", "rows"}),
+        ("user_turns", lambda table: table[1:], {"rows"}),
+        ("verdicts/heuristic", other_label, {"verdicts"}),
+    ],
+)
+def test_an_edit_is_found(
+    grid: Grid,
+    name: str,
+    edit: Callable[[pl.DataFrame], pl.DataFrame],
+    checks: set[str],
+) -> None:
+    path = Path(grid.results, at_depth(grid, 3).folder, f"{name}.parquet")
+    whole = path.read_bytes()
+    try:
+        edit(pl.read_parquet(path)).write_parquet(path)
+        found = audited(grid)
+    finally:
+        path.write_bytes(whole)
+    artifact = f"results/{at_depth(grid, 3).folder}/{name}.parquet"
+    assert {check for check, where in found if where == artifact} >= checks - {"verdicts"}
+    assert checks <= {check for check, _ in found}
+
+
+def test_an_edited_journal_is_found_at_its_depth(grid: Grid) -> None:
+    whole = {path: path.read_text() for path in grid.journal_folder(MODEL, DATASET).glob("*.jsonl")}
+    try:
+        for path, text in whole.items():
+            path.write_text(text.replace("Question 2 of", "Question 9 of"))
+        found = audited(grid)
+    finally:
+        for path, text in whole.items():
+            path.write_text(text)
+    assert ("rows", f"results/{at_depth(grid, 2).folder}/user_turns.parquet") in found
