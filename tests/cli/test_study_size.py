@@ -1,9 +1,12 @@
-"""The size of a dataset that is not here yet is at most what its entry says."""
+"""The planned size of a study is never below what may be asked."""
+
+from pathlib import Path
 
 import pytest
 
+from tests.support.self_play_study import DATASET, MODEL, study
 from tests.support.snakemake_runs import ROOT
-from userturn.cli.study_size import dataset_size
+from userturn.cli.study_size import Size, dataset_size, self_play_of
 from userturn.config.load import load_config
 from userturn.study.grid import Grid
 
@@ -23,3 +26,10 @@ def test_a_limit_for_each_language_does_not_bound_the_whole(
     config["run"]["datasets"] = [name]
     size = dataset_size(Grid(config, tmp_path_factory.mktemp("results")), name)
     assert (size.n_items, size.is_counted) == (n_items, False)
+
+
+def test_each_depth_of_self_play_reads_all_that_was_written_before_it(tmp_path: Path) -> None:
+    grid = study(tmp_path, 3, answer={"max_tokens": 8}, user_turn={"max_tokens": 4})
+    # Before the second answer there are 10 tokens of the item, an answer and a user turn.
+    sizes = {DATASET: Size(n_items=4, n_tokens=10, is_counted=True)}
+    assert list(self_play_of(grid, sizes, MODEL)) == [(4, 10 + 12), (4, 10 + 24)]

@@ -12,6 +12,7 @@ from userturn.cli.study_size import (
     Size,
     candidates_of,
     dataset_size,
+    self_play_of,
     turns_of,
 )
 from userturn.controls.control_turn import LABELS
@@ -71,6 +72,8 @@ def _of_turns(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[tuple[float, fl
         longest = grid.answer_settings(model)["max_tokens"] + grid.config["user_turn"]["max_tokens"]
         for dataset, n_turns in turns_of(grid, sizes, model).items():
             yield n_turns + again[dataset] + candidates[dataset], sizes[dataset].n_tokens + longest
+        for n_turns, before in self_play_of(grid, sizes, model):
+            yield n_turns, before + longest
 
 
 def _of_controls(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[tuple[float, float]]:

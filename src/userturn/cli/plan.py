@@ -15,6 +15,7 @@ from userturn.cli.study_size import (
     Size,
     candidates_of,
     dataset_size,
+    self_play_of,
     turns_of,
 )
 from userturn.config.endpoint_models import has_endpoint
@@ -94,12 +95,15 @@ def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
         turns = {key: n + candidates[key] for key, n in turns.items()}
         # The first candidate is the answer that all else is made of.
         answers = {key: max(size.n_items, candidates[key]) for key, size in sizes.items()}
-        n_answers = sum(answers.values())
+        played = list(self_play_of(grid, sizes, name))
+        n_played = sum(n for n, _ in played)
+        n_answers = sum(answers.values()) + n_played
         read = sum(
             answers[key] * size.n_tokens + turns[key] * (size.n_tokens + answer)
             for key, size in sizes.items()
         )
-        n_turns = sum(turns.values())
+        read += sum(n * (2 * before + answer) for n, before in played)
+        n_turns = sum(turns.values()) + n_played
         written = n_answers * answer + n_turns * grid.config["user_turn"]["max_tokens"]
         lines.append(
             f"  {name:<24} {n_answers:>9,} {n_turns:>11,} {_short(read):>9} {_short(written):>9}"

@@ -66,10 +66,13 @@ def scoring_size(grid: Grid, scored: ScoredTurns, size: Size) -> ScoringSize:
     if scored.turns == HUMAN_TURNS:
         n = size.n_items * (2 + 2 * others)  # own, assistant's header, answers, conversations
         return ScoringSize(scored, n, n * size.n_tokens)
-    places = SelfPlayGrid(grid).all_depths if scored.turns == SELF_PLAY_TURNS else grid.cells
-    n_cells = sum((c.model, c.dataset) == (scored.model, scored.dataset) for c in places)
-    n = min(settings["turns"], size.n_items) * n_cells * (1 + others)
     written += grid.config["user_turn"]["max_tokens"]
+    n = min(settings["turns"], size.n_items) * (1 + others)
+    if scored.turns == SELF_PLAY_TURNS:
+        played = [at.depth for at in SelfPlayGrid(grid).all_depths if at[:2] == scored[:2]]
+        n_tokens = n * sum(size.n_tokens + depth * written for depth in played)
+        return ScoringSize(scored, n * len(played), n_tokens)
+    n *= sum((c.model, c.dataset) == (scored.model, scored.dataset) for c in grid.cells)
     return ScoringSize(scored, n, n * (size.n_tokens + written))
 
 

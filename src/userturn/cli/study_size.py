@@ -1,6 +1,6 @@
 """How large a planned study is: items, tokens and user turns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -11,6 +11,7 @@ from userturn.datasets.prepare import fetched, items_table
 from userturn.storage.atomic_files import read_identity
 from userturn.study.candidates import candidate_sources, n_candidates
 from userturn.study.grid import Grid
+from userturn.study.self_play import depths
 
 CHARACTERS_PER_TOKEN = 4
 TOKENS_OF_AN_UNSEEN_ITEM = 250
@@ -66,6 +67,17 @@ def candidates_of(grid: Grid, sizes: Mapping[str, Size], model: str) -> dict[str
     graded = {dataset for name, dataset in candidate_sources(grid) if name == model}
     n = n_candidates(grid.config)
     return {name: size.n_items * n * (name in graded) for name, size in sizes.items()}
+
+
+def self_play_of(grid: Grid, sizes: Mapping[str, Size], model: str) -> Iterator[tuple[int, float]]:
+    """Yield, for each further depth of a model's self-play, how many conversations go on at most.
+
+    With each number comes the largest number of tokens before the answer of that depth.
+    """
+    longest = grid.answer_settings(model)["max_tokens"] + grid.config["user_turn"]["max_tokens"]
+    for at in (at for at in depths(grid) if at.model == model):
+        size = sizes[at.dataset]
+        yield size.n_items, size.n_tokens + (at.depth - 1) * longest
 
 
 def turns_of(grid: Grid, sizes: Mapping[str, Size], model: str) -> dict[str, int]:
