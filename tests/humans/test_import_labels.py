@@ -239,6 +239,14 @@ def test_cancelled_annotation_is_a_missing_one(tmp_path: Path) -> None:
     assert problem.startswith("annotator 'label-studio-7': 1 of 4 turns have no label")
 
 
+def test_csv_of_label_studio_is_refused_with_the_cure_before_its_ids_are_read(
+    tmp_path: Path,
+) -> None:
+    rows = f"annotator,id,label,notes,round,turn_id\n1,3,generic,,first,{IDS[0]}\n"
+    with pytest.raises(UserError, match="export the project as JSON instead"):
+        rows_of_file(write(tmp_path, "export.csv", rows))
+
+
 def test_label_studio_json_min_is_refused_with_the_cure(tmp_path: Path) -> None:
     path = write(tmp_path, "min.json", json.dumps([{"turn_id": IDS[0], "label": "generic"}]))
     with pytest.raises(UserError, match="export the project as JSON, not as JSON-MIN"):

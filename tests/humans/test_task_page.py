@@ -118,7 +118,13 @@ def test_label_studio_reads_lines_as_they_are_and_the_guide_of_the_page() -> Non
     assert task["data"]["conversation"].endswith("User\nOne.\n\n  Two.")
     view = fromstring(label_studio_config(RUBRIC))
     assert view.find("Paragraphs") is None  # it joins lines and shows a time at each message
-    assert set(data_of(PAGE)["guide"]) <= {header.get("value") for header in view.iter("Header")}
+    (style,) = view.findall("Style")
+    assert "white-space: pre-wrap" in str(style.text)  # it joins spaces, of code for instance
+    shown = [str(header.get("value")) for header in view.iter("Header")]
+    first, *_ = data_of(PAGE)["guide"]
+    assert "the descriptions below" in first
+    assert shown.index(first) < shown.index(next(t for t in shown if t.startswith(LABELS[0])))
+    assert set(data_of(PAGE)["guide"]) <= set(shown)
 
 
 def test_label_studio_tasks_hold_one_task_a_turn() -> None:

@@ -51,6 +51,8 @@ def _number(text: str) -> float | None:
 
 def _rows_of_csv(path: Path, text: str) -> Iterator[Row]:
     reader = csv.DictReader(text.splitlines(keepends=True))
+    if "turn_id" in (reader.fieldnames or ()):
+        raise UserError(f"{path}: a CSV of Label Studio; export the project as JSON instead")
     missing = [name for name in COLUMNS[:-1] if name not in (reader.fieldnames or ())]
     if missing:
         raise UserError(

@@ -26,6 +26,11 @@ GUIDE = (
     "⟦mark⟧ replaces a control sequence, ⟦assistant⟧ one that opens that role, and ⟦U+…⟧ an "
     "invisible character. Text that looks cut off was cut at a length limit.",
 )
+# Of Label Studio's `Text`, which alone would join spaces: as the page shows a text.
+LINE_STYLE = (
+    "[class*=richtext__line] "
+    "{ white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }"
+)
 SCRIPTS = ["work", "turn", "files", "practice", "page"]  # each uses those before it
 
 
@@ -87,9 +92,11 @@ def _headed(message: Mapping[str, str]) -> str:
 def label_studio_config(rubric: Rubric) -> str:
     """Return Label Studio's labelling interface: conversation, turn, one choice, notes, guide.
 
-    The criteria are text on the screen, as on the page; `Text` keeps line breaks.
+    The guide and the criteria are text on the screen, in the order of the page's guide; `Text`
+    keeps line breaks, and its style the spaces.
     """
     view = Element("View")
+    SubElement(view, "Style").text = LINE_STYLE
     SubElement(view, "Header", value="Conversation")
     SubElement(view, "Text", name="conversation", value="$conversation")
     SubElement(view, "Header", value="The next user turn: what is it?")
@@ -105,7 +112,7 @@ def label_studio_config(rubric: Rubric) -> str:
         view, "TextArea", name="notes", toName="turn", placeholder="notes, optional", rows="2"
     )
     criteria = [f"{name}: {described(label)}" for name, label in rubric.labels.items()]
-    for text in (*criteria, rubric.rules, note_on_ours(rubric), *GUIDE):
+    for text in (*GUIDE, *criteria, rubric.rules, note_on_ours(rubric)):
         if text:
             SubElement(view, "Header", value=" ".join(text.split()), size="6")
     indent(view)
