@@ -26,7 +26,7 @@ async function rowBeside(turn, text, cell, query) {
 async function tableBeside(turn, name, places, query) {
   const rows = [];
   for (const [text, cell] of places) rows.push(await rowBeside(turn, text, cell, query));
-  const head = make("tr", null, [name, "labels", "user turn"].map((text) => make("th", { scope: "col" }, text)));
+  const head = make("tr", null, [name, `labels by ${study.judges.join(", ")}`, "user turn"].map((text) => make("th", { scope: "col" }, text)));
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `By ${name}` }, make("table", { class: "beside" }, make("thead", null, head), make("tbody", null, rows)));
 }
 
