@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from userturn.stats.proportions import wilson
 from userturn.storage.parquet import Schema
 
-UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException)
 MEASURES = ("equal_bytes", "equal_tokens", "equal_label", "equal_scores")
 MOST_APART = 0.05  # nats a token between equal scores: engines and batches differ in rounding
 RERUN_SCHEMA: Schema = {
@@ -83,23 +84,27 @@ def draw_rows(
 ) -> Iterator[SampledRow]:
     """Yield at most `k` random rows of some tables, each as likely as any other.
 
-    Unreadable tables are skipped: a damaged file is reported by its hash.
+    Unreadable tables are skipped: a damaged file is reported by its hash. They are read by pyarrow,
+    since Polars ends the process at some damages, for which it wants more memory than there is.
     """
     frames = [pl.DataFrame(schema={"row": pl.UInt32, "file": pl.Int32})]
     for number, path in enumerate(paths):
         file = pl.lit(number, dtype=pl.Int32).alias("file")
-        wanted = pl.scan_parquet(path).with_row_index("row").filter(is_wanted).select("row", file)
         with suppress(*UNREADABLE):
-            frames.append(wanted.collect())
+            table = _rows_of(path, is_wanted.meta.root_names())
+            frames.append(table.filter(is_wanted).select("row", file))
     found = pl.concat(frames)
     chosen = found[np.sort(rng.choice(found.height, min(k, found.height), replace=False))]
     for (file,), rows in chosen.partition_by("file", as_dict=True, maintain_order=True).items():
         path = paths[file]
-        whole = pl.scan_parquet(path).with_row_index("row")
         drawn: list[dict[str, Any]] = []
         with suppress(*UNREADABLE):
-            drawn = whole.filter(pl.col("row").is_in(rows["row"].implode())).collect().to_dicts()
+            drawn = _rows_of(path).filter(pl.col("row").is_in(rows["row"].implode())).to_dicts()
         yield from (SampledRow(path, values.pop("row"), values) for values in drawn)
+
+
+def _rows_of(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
+    return pl.read_parquet(path, columns=columns, use_pyarrow=True).with_row_index("row")
 
 
 def rerun_table(results: Path, rows: Sequence[tuple[SampledRow, dict[str, Any]]]) -> pl.DataFrame:
