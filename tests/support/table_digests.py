@@ -11,14 +11,14 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.support.whole_study import inputs_in, whole_grid
+from tests.support.whole_study import inputs_in, made_of_cells, whole_grid
 from userturn.figures.confusion import draw_confusion
 from userturn.figures.draw import draw_figures
 from userturn.tables.make_tables import Material, make_tables
 from userturn.workflow.registry import FIGURES, TABLES
 
 PICTURES = (".vl.json", ".svg", ".png")
-DRAWN = [name for name, figure in FIGURES.items() if figure.rule != "draw_confusion"]
+DRAWN = [name for name in made_of_cells(FIGURES) if name != "confusion"]
 
 
 def write_all(folder: Path, made: Path, endings: tuple[str, ...]) -> None:
@@ -27,8 +27,12 @@ def write_all(folder: Path, made: Path, endings: tuple[str, ...]) -> None:
     With figures in all formats, tables are written in all of theirs.
     """
     grid, inputs = whole_grid(folder), inputs_in(folder)
-    formats = {n: t.formats if endings == PICTURES else (".parquet",) for n, t in TABLES.items()}
-    tables = {n: [f"{made}/{n}{ending}" for ending in formats[n]] for n in TABLES}
+    tables = {
+        name: [f"{made}/{name}{end}" for end in TABLES[name].formats]
+        if endings == PICTURES
+        else [f"{made}/{name}.parquet"]
+        for name in made_of_cells(TABLES)
+    }
     make_tables(Material(grid, inputs), "identity", tables)
     if not endings:
         return

@@ -3,6 +3,7 @@
 Turns, answers, summaries, controls, swapped answers, and people's labels of a drawn round.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -28,6 +29,7 @@ from userturn.storage.journal import encode_line
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid
 from userturn.tables.rates import summary
+from userturn.workflow.registry import Figure, Table
 
 DATASETS = {"gsm8k": 39, "math500": 25, "ifbench": 21, "healthbench": 19, "coval": 13}
 MODELS = ["qwen3.5-0.8b", "qwen3.5-2b", "qwen3.5-4b", "gpt-oss-20b", "qwen3.5-2b-sft"]
@@ -36,6 +38,8 @@ SCORED = ["qwen3.5-0.8b", "qwen3.5-2b"]  # models whose likelihoods there are, o
 PERTURBED = {
     "t0": ["qwen3.5-0.8b", "gpt-oss-20b"]
 }  # by temperature, the models that ran under `truncate`
+# Made of turns beside the cells, which this study has none of.
+BESIDE = ("measure_signals", "draw_signals", "tabulate_self_play", "draw_self_play")
 FILES = {  # where each input of a table lies
     "verdicts": "cells/*/*/*/*/verdicts/*.parquet",
     "user_turns": "cells/*/*/*/*/user_turns.parquet",
@@ -56,6 +60,11 @@ FILES = {  # where each input of a table lies
     "datasets": "prepared/*.parquet",
     "data": "training/*/data.parquet",
 }
+
+
+def made_of_cells(registry: Mapping[str, Table | Figure]) -> list[str]:
+    """Return the names of the tables or figures that the study has."""
+    return [name for name, one in registry.items() if one.rule not in BESIDE]
 
 
 def whole_grid(results: Path = Path("results")) -> Grid:

@@ -69,6 +69,12 @@ def test_the_best_answer_is_compared_with_a_random_one_of_the_same_items() -> No
     assert (change["estimate"], change["p"]) == (0, 1)
 
 
+def test_the_order_of_answers_changes_nothing() -> None:
+    rows = candidates(**{VOTE: 1.0})
+    shuffled = rows.sample(fraction=1, shuffle=True, seed=1)
+    assert answer_signals(shuffled).equals(answer_signals(rows))
+
+
 def test_a_signal_that_nobody_has_says_so_and_chooses_nothing() -> None:
     table = answer_signals(candidates())
     found = row(table, LOGPROB, AREA)

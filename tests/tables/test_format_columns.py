@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from tests.support.other_format import grid_with_format, write_format
-from tests.support.whole_study import inputs_in, whole_grid, write_whole_study
+from tests.support.whole_study import inputs_in, made_of_cells, whole_grid, write_whole_study
 from userturn.study.grid import Grid
 from userturn.tables.format_columns import (
     FORMAT,
@@ -64,7 +64,7 @@ def test_default_format_shows_each_model_once() -> None:
 def tables_of(grid: Grid, made: Path) -> dict[str, pl.DataFrame]:
     """Make all tables of a study, and return them as they were written."""
     made.mkdir()
-    paths = {name: [f"{made}/{name}.parquet"] for name in TABLES}
+    paths = {name: [f"{made}/{name}.parquet"] for name in made_of_cells(TABLES)}
     make_tables(Material(grid, inputs_in(grid.results)), "identity", paths)
     return {name: pl.read_parquet(path[0]) for name, path in paths.items()}
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from tests.support.table_digests import digests
-from tests.support.whole_study import write_whole_study
+from tests.support.whole_study import made_of_cells, write_whole_study
 from userturn.workflow.registry import FIGURES, TABLES
 
 pytestmark = pytest.mark.slow  # three processes of four passes over a study
@@ -40,9 +40,10 @@ def test_tables_and_figures_are_equal_in_twelve_passes_with_one_two_and_eight_th
         for line in done.stdout.splitlines():
             for name, digest in json.loads(line).items():
                 found[name].append(digest)
-    everywhere = {f"{name}.parquet" for name in TABLES}
-    once = {f"{name}{ending}" for name in FIGURES for ending in (".vl.json", ".svg", ".png")}
-    once |= {f"{name}{ending}" for name, table in TABLES.items() for ending in table.formats[1:]}
+    tables, pictures = made_of_cells(TABLES), (".vl.json", ".svg", ".png")
+    everywhere = {f"{name}.parquet" for name in tables}
+    once = {f"{name}{ending}" for name in made_of_cells(FIGURES) for ending in pictures}
+    once |= {f"{name}{ending}" for name in tables for ending in TABLES[name].formats[1:]}
     times = dict.fromkeys(everywhere, len(THREADS) * PASSES) | dict.fromkeys(once, len(THREADS))
     assert {name: len(digests) for name, digests in found.items()} == times
     assert [name for name, digests in found.items() if len(set(digests)) > 1] == []
