@@ -387,6 +387,8 @@ def test_work_that_an_older_page_kept_is_found(tab: Any, tmp_path: Path) -> None
         "([place, old]) => localStorage.setItem(place, JSON.stringify(old))",
         [tab.evaluate("place"), old],
     )
+    tab.goto(uri)
+    tab.wait_for_function("localStorage.getItem(place) !== null")  # a browser may be slow to tell
     begin(tab, uri)
     assert tab.inner_text("#count") == "1 of 2 labelled"
     assert json.loads(save(tab, "json"))["annotations"][0]["label"] == LABELS[4]
