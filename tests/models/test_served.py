@@ -12,7 +12,6 @@ import pytest
 
 from tests.support.completion_server import KEY, NAME, Fake, as_http, asked, requests
 from tests.support.judge_server import BREAKS_OFF, Asked, http, judge_server
-from tests.support.tiny_model import write_tiny_model
 from userturn.config.entries import ServerEntry
 from userturn.endpoints import http_client
 from userturn.endpoints.account_files import read_accounts
@@ -25,16 +24,8 @@ from userturn.models.scoring import scoring_request
 from userturn.models.served import ServedModel
 from userturn.models.server_check import ServerCheck
 from userturn.prompts.chat_template import Template
-from userturn.prompts.load_template import load_template
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
-    folder = write_tiny_model(tmp_path_factory.mktemp("served") / "model")
-    entry: Any = {"enable_thinking": False}
-    return load_template(folder, entry, "2026-04-02")
 
 
 @pytest.fixture(autouse=True)

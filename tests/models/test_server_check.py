@@ -8,21 +8,12 @@ import pytest
 
 from tests.support.completion_server import KEY, NAME, Fake, asked, requests
 from tests.support.judge_server import Asked, http, judge_server
-from tests.support.tiny_model import write_tiny_model
 from userturn.endpoints import http_client
 from userturn.errors import UserError
 from userturn.models.server_check import ServerCheck
 from userturn.prompts.chat_template import Template
-from userturn.prompts.load_template import load_template
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
-    folder = write_tiny_model(tmp_path_factory.mktemp("check") / "model")
-    entry: Any = {"enable_thinking": False}
-    return load_template(folder, entry, "2026-04-02")
 
 
 def test_account_of_a_server_has_no_key_and_may_be_of_any_form(

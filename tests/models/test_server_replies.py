@@ -7,20 +7,11 @@ import pytest
 
 from tests.support.completion_server import KEY, Fake, as_http, asked, requests
 from tests.support.judge_server import judge_server
-from tests.support.tiny_model import write_tiny_model
 from userturn.models import served
 from userturn.models.server_check import ServerCheck
 from userturn.prompts.chat_template import Template
-from userturn.prompts.load_template import load_template
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
-    folder = write_tiny_model(tmp_path_factory.mktemp("replies") / "model")
-    entry: Any = {"enable_thinking": False}
-    return load_template(folder, entry, "2026-04-02")
 
 
 # What the reply's choice, its usage or the reply itself has, and what the error says.

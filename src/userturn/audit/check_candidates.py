@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -32,19 +33,19 @@ def check_candidates(pair: Pair, rng: np.random.Generator) -> Iterator[Finding |
     folder = f"results/candidates/{pair.model}/{pair.dataset}"
     answers, turns = f"{folder}/answers.parquet", f"{folder}/user_turns.parquet"
     drawn = pair.grid.answer_settings(pair.model)
-    yield from _rows(pair, ANSWERS, Asked(answers, "", 0, "assistant", drawn))
+    yield from _rows(pair, ANSWERS, answers, "assistant", drawn)
     drawn = pair.grid.user_turn_settings(turn_temperature(pair.grid))
-    yield from _rows(pair, USER_TURNS, Asked(turns, "", 0, "user", drawn))
+    yield from _rows(pair, USER_TURNS, turns, "user", drawn)
     yield from pair.held("probes", turns, partial(_shown_own, pair, answers, turns), KEYS)
-    yield from check_grades_of(pair, answers, f"{folder}/grades.parquet", rng)
+    yield from check_grades_of(pair, answers, f"{folder}/grades.parquet", KEYS, rng)
     yield from check_verdicts_in(pair, folder)
 
 
-def _rows(pair: Pair, table: str, asked: Asked) -> Iterator[Finding]:
-    of = CandidateTable(pair.model, pair.dataset, table)
-    identity, n = candidates_identity(pair.grid, of), n_candidates(pair.grid.config)
-    made = candidates_of(pair.grid, of, pair.outcomes) if pair.with_journals else None
-    yield from check_asked(pair, asked._replace(identity=identity, n_samples=n), made, KEYS)
+def _rows(pair: Pair, table: str, path: str, role: str, drawn: dict[str, Any]) -> Iterator[Finding]:
+    grid, of = pair.grid, CandidateTable(pair.model, pair.dataset, table)
+    asked = Asked(path, candidates_identity(grid, of), role, drawn, n_candidates(grid.config))
+    made = candidates_of(grid, of, pair.outcomes) if pair.with_journals else None
+    yield from check_asked(pair, asked, made, KEYS)
 
 
 def _shown_own(pair: Pair, answers: str, turns: str) -> pl.DataFrame:

@@ -24,10 +24,11 @@ from userturn.config.trust import check_code_may_run
 from userturn.errors import UserError
 from userturn.generation.ask_engine import to_record
 from userturn.generation.describe_model import prompts_of, tokenizer_identity
-from userturn.generation.plan_files import WHOLE, Plan, read_plan
+from userturn.generation.plan_files import Plan, read_whole_plan
 from userturn.generation.planner import Planner
 from userturn.generation.score_plans import turns_to_score
 from userturn.generation.self_play import SelfPlayPlans
+from userturn.generation.shards import WHOLE
 from userturn.generation.sweep_plan import PendingPlans
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, Scorer
 from userturn.models.completion import Completion
@@ -53,7 +54,7 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
         UserError: the folder has no record.
     """
     record, whole = read_study_record(results), results.resolve()
-    grid = record.grid(whole)
+    grid, files = record.grid(whole), Files(whole, {})
     for model in grid.models:
         path = f"results/models/{model}.json"
         try:
@@ -70,7 +71,7 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
             expected = f"the tokenizer and chat template of {source}"
             yield Finding("prompts", path, expected, "others", remake(path))
             continue
-        if (name := _described_otherwise(whole, path, description, template)) is not None:
+        if (name := _described_otherwise(files, path, description, template)) is not None:
             expected = f"{name} as tokenizer and chat template give it"
             yield Finding("prompts", path, expected, "another", remake(path))
         identity = request_identity(grid, model, description)
@@ -85,10 +86,10 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
 
 
 def _described_otherwise(
-    results: Path, path: str, description: Mapping[str, Any], template: Template
+    files: Files, path: str, description: Mapping[str, Any], template: Template
 ) -> str | None:
     """Return what a description of this version says otherwise than the template, if anything."""
-    if Files(results, {}).other_code(path) is not None:
+    if files.other_code(path) is not None:
         return None
     given = json.loads(json.dumps(prompts_of(template)))
     return next((name for name in sorted(given) if description.get(name) != given[name]), None)
@@ -119,12 +120,12 @@ def _of_model(
         again = record.grid(Path(scratch))
         wanted = [grid.answers_identity(model, dataset) for dataset in grid.datasets]
         wanted += [grid.cell_identity(cell) for cell in grid.cells if cell.model == model]
-        plans = PendingPlans(again, model, "1of1", frozenset(wanted), planner)
+        plans = PendingPlans(again, model, WHOLE, frozenset(wanted), planner)
         for dataset in plans.cells:
             yield from _of_dataset(grid, plans, dataset, Path(scratch))
         for at in depths(grid):
             if at.model == model:
-                yield from _of_depth(grid, SelfPlayPlans(again, "1of1", planner), at)
+                yield from _of_depth(grid, SelfPlayPlans(again, WHOLE, planner), at)
 
 
 def _of_dataset(grid: Grid, plans: PendingPlans, dataset: str, scratch: Path) -> Iterator[Finding]:
@@ -175,7 +176,7 @@ def _compared(
     grid: Grid, path: str, folder: Path, made: Plan, template: Template
 ) -> Iterator[Finding]:
     """Compare a plan with its recomputation, and the texts of its table with their tokens."""
-    there = pl.concat(read_plan(folder, WHOLE))
+    there = read_whole_plan(folder)
     wrong = difference(pl.read_parquet(made.path), there, KEYS)
     if wrong is None:
         wrong = _wrong_text(pl.read_parquet(place_of(grid, path)), made, template)

@@ -8,9 +8,10 @@ from userturn.provenance.job_record import PROVENANCE, SWEEPS, JobRecord
 from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import SCHEMA_VERSION
 from userturn.storage.hashing import short_hash
+from userturn.study.self_play import NAMED
 from userturn.workflow.artifacts import Identities
 
-IN_PATHS = {"temperature": "t", "depth": "depth-"}  # what stands before these wildcards
+IN_PATHS = {"temperature": "t", "depth": NAMED}  # what stands before these wildcards
 
 
 def check_records(files: Files, wanted: Identities) -> Iterator[Finding]:

@@ -14,14 +14,12 @@ from userturn.audit.pair import BrokenError, Pair
 from userturn.audit.table_diff import Wrong
 from userturn.generation.collect import answers_of, user_turns_of
 from userturn.models.requests import request_key
-from userturn.models.seeds import derive_seed
+from userturn.models.seeds import derive_seed, role_at
 from userturn.provenance.study_files import FAULTS
 from userturn.storage.hashing import fingerprint, short_hash
 from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
 from userturn.study.cells import Cell, files_of
 from userturn.study.model_description import request_identity, turn_ends
-
-Rows = set[tuple[str, int]]  # items and samples
 
 
 class Asked(NamedTuple):
@@ -30,23 +28,33 @@ class Asked(NamedTuple):
     Attributes:
         path: path of the table, from its rule.
         identity: of its plan.
-        n_samples: rows of each item.
         role: `assistant` or `user`.
         drawn: how they are sampled, without what ends them.
+        n_samples: rows of each item.
+        depth: that of self-play.
+        items: reads the items that are asked about; those of the dataset if None.
+        called: what these items are.
     """
 
     path: str
     identity: str
-    n_samples: int
     role: str
     drawn: dict[str, Any]
+    n_samples: int = 1
+    depth: int = 1
+    items: Callable[[], list[str]] | None = None
+    called: str = "items"
+
+    def items_of(self, pair: Pair) -> list[str]:
+        """Return the items that are asked about."""
+        return pair.items if self.items is None else self.items()
 
 
 def check_answers(pair: Pair) -> Iterator[Finding]:
     """Yield the faults in the plan of answers, and in the answers."""
     grid, model, dataset = pair.grid, pair.model, pair.dataset
     identity, drawn = grid.answers_identity(model, dataset), grid.answer_settings(model)
-    asked = Asked(pair.path_to_answers, identity, 1, "assistant", drawn)
+    asked = Asked(pair.path_to_answers, identity, "assistant", drawn)
     made = answers_of(grid, model, dataset, pair.outcomes) if pair.with_journals else None
     yield from check_asked(pair, asked, made, ANSWER_KEYS)
 
@@ -56,7 +64,7 @@ def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Finding]:
     grid, path = pair.grid, files_of([cell], "user_turns.parquet")[0]
     n_samples = grid.n_samples(cell.temperature)
     drawn = grid.user_turn_settings(grid.temperatures[cell.temperature])
-    asked = Asked(path, grid.cell_identity(cell), n_samples, "user", drawn)
+    asked = Asked(path, grid.cell_identity(cell), "user", drawn, n_samples)
     made = user_turns_of(grid, cell, pair.outcomes) if pair.with_journals else None
     yield from check_asked(pair, asked, made, TURN_KEYS)
 
@@ -72,23 +80,19 @@ def check_asked(
         made: its parts made again; None without journals.
         keys: columns that identify a row.
     """
-    yield from check_plan(pair, asked.identity, lambda: _rows_of(pair, asked.n_samples))
+    yield from _plan(pair, asked)
     yield from _requests(pair, asked)
     if made is not None:
         yield from pair.held("rows", asked.path, lambda: pl.concat(made), keys)
 
 
-def _rows_of(pair: Pair, n_samples: int) -> Rows:
-    return {(item, sample) for item in pair.items for sample in range(n_samples)}
-
-
-def check_plan(pair: Pair, identity: str, of: Callable[[], Rows]) -> Iterator[Finding]:
+def _plan(pair: Pair, of: Asked) -> Iterator[Finding]:
     """Compare a plan with the items and samples that it should have."""
     place = pair.grid.places.of_pair(pair.model, pair.dataset)
-    folder = f"results/requests/{place}/{identity}"
+    folder = f"results/requests/{place}/{of.identity}"
     names = [path.name for path in sorted(pair.whole(folder).glob("*.parquet"))]
     try:
-        wanted = of()
+        wanted = {(item, k) for item in of.items_of(pair) for k in range(of.n_samples)}
         plans = {n: pair.whole(f"{folder}/{n}") for n in names}
         columns = ["position", "item", "sample"]
         planned = {name: pl.read_parquet(path, columns=columns) for name, path in plans.items()}
@@ -113,24 +117,24 @@ def _requests(pair: Pair, asked: Asked) -> Iterator[Finding]:
     """Compare items, samples, seeds and keys with their inputs."""
     path = asked.path
     try:
-        table, items = pair.read(path), pair.items
+        table, items = pair.read(path), asked.items_of(pair)
         drawn = {**asked.drawn, **turn_ends(pair.description, asked.role)}
     except (BrokenError, *FAULTS):
         return  # reported elsewhere
     sample = pl.col("sample") if "sample" in table.columns else pl.lit(0)
     rows = list(table.select("item", sample).iter_rows())
-    wrong = None
     if rows != [(item, sample) for item in items for sample in range(asked.n_samples)]:
-        expected = f"{asked.n_samples} rows of each of {len(items)} items, in their order"
-        wrong = expected, f"{len(rows)} rows of {len({item for item, _ in rows})} items"
-        yield Finding("rows", path, *wrong, remake(path))
+        expected = f"{asked.n_samples} rows of each of {len(items)} {asked.called}, in their order"
+        found = f"{len(rows)} rows of {len({item for item, _ in rows})} items"
+        yield Finding("rows", path, expected, found, remake(path))
         return
-    wrong = wrong_request(pair, table.with_columns(sample=sample), asked.role, drawn)
+    role = role_at(asked.role, asked.depth)
+    wrong = _wrong_request(pair, table.with_columns(sample=sample), role, drawn)
     if wrong is not None:
         yield Finding("keys", path, *wrong, remake(path))
 
 
-def wrong_request(
+def _wrong_request(
     pair: Pair, table: pl.DataFrame, role: str, drawn: Mapping[str, Any]
 ) -> Wrong | None:
     """Return the first seed or key of a table that does not follow from its request."""

@@ -1,6 +1,6 @@
 """Does every verdict, grade and count match its source?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -16,7 +16,7 @@ from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of
 from userturn.provenance.study_files import FAULTS
 from userturn.sandbox.run import NoSandboxError
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
 from userturn.study.cells import Cell, files_of
 from userturn.study.judge import judge_of
 from userturn.tables.rates import SUMMARISED, summary
@@ -96,13 +96,13 @@ def _human_sample(pair: Pair, cell: Cell) -> pl.DataFrame:
 def check_grades(pair: Pair, rng: np.random.Generator) -> Iterator[Finding | Note]:
     """Grade some random answers again; grades by a judge are checked only by their hash."""
     path = f"results/grades/{pair.model}/{pair.dataset}.parquet"
-    yield from check_grades_of(pair, pair.path_to_answers, path, rng)
+    yield from check_grades_of(pair, pair.path_to_answers, path, ANSWER_KEYS, rng)
 
 
 def check_grades_of(
-    pair: Pair, answers: str, path: str, rng: np.random.Generator
+    pair: Pair, answers: str, path: str, keys: Sequence[str], rng: np.random.Generator
 ) -> Iterator[Finding | Note]:
-    """Grade some random rows of a table of answers again, and compare with a table of grades."""
+    """Grade some random answers again, and compare with a table of grades with these keys."""
     verifier = pair.grid.datasets[pair.dataset]["verifier"]
     try:
         there = pair.read(path)
@@ -117,7 +117,7 @@ def check_grades_of(
         some = rows[drawn]
         try:
             made = grades_table(some, grade_answers(verifier, some.to_dicts()))
-            wrong = difference(made, there[drawn], made.columns[: made.columns.index("correct")])
+            wrong = difference(made, there[drawn], keys)
         except NoSandboxError as error:
             yield Note("grades", path, f"not graded again: {error}")
         except FAULTS:

@@ -60,14 +60,19 @@ def _once(pairs: list[tuple[str, Any]]) -> Row:
     return row
 
 
-def _parse(line: str, where: str) -> Row:
+def _check_utf8(line: str, where: str) -> None:
     try:
         line.encode()
-        row = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_once)
     except UnicodeEncodeError as error:
         raise UserError(
             f"{where}: found bytes that are not UTF-8; save the file as UTF-8"
         ) from error
+
+
+def _parse(line: str, where: str) -> Row:
+    _check_utf8(line, where)
+    try:
+        row = json.loads(line, parse_constant=_refuse_constant, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         if isinstance(error, json.JSONDecodeError):
@@ -110,13 +115,8 @@ def _separated_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, R
                     f"{where}: found {len(cells)} columns between tabs, expected {len(columns)}; "
                     "correct that line, or `columns` in the dataset's entry"
                 )
-            if any(map(_is_broken, cells)):
-                raise UserError(f"{where}: found bytes that are not UTF-8; save the file as UTF-8")
+            _check_utf8(line, where)
             yield where, dict(zip(columns, cells, strict=True))
-
-
-def _is_broken(text: str) -> bool:
-    return any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[str, Row]]:

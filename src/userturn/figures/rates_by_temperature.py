@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.rows import NOTHING, SMALL
+from userturn.figures.rows import NOTHING, SMALL, lines_with_limits
 from userturn.figures.theme import conditions_in, models_in, note, titled, told_apart
 from userturn.storage.key_columns import CELL_KEYS
 
@@ -43,22 +43,16 @@ def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
     temperatures = table["temperature"].unique().sort().to_list()
     x = alt.X("place:Q", title="temperature")
     x = x.axis(values=temperatures, format="~g", grid=False, labelOverlap=True)
-    y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=3)
     names = conditions_in(table, "perturbation")
     told = told_apart("perturbation", names)
     shown = hover(*CELL_KEYS, "genuine", "scored", "chance_floor")
     base = alt.Chart(table, width=width, height=height).encode(x=x, color=told["color"])
     # Not quite the domain of the colours, or their legends merge, with dashes around its symbols.
     dash = alt.StrokeDash("perturbation:N", legend=None).scale(domain=[*names, ""])
-    lines = base.mark_line(strokeWidth=1.2, invalid="filter").encode(y=y, strokeDash=dash)
-    bars = base.mark_rule(strokeWidth=1.2).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
-    points = base.mark_point(filled=True, size=30, opacity=1).encode(
-        y="estimate:Q", shape=told["shape"], tooltip=shown
-    )
     floor = base.mark_tick(thickness=2.5, width=11, opacity=0.45, orient="horizontal").encode(
         y="floor:Q"
     )
-    return lines + bars + points + floor
+    return lines_with_limits(base, told, shown, strokeDash=dash) + floor
 
 
 def rates_by_temperature(

@@ -56,3 +56,28 @@ def over_size(table: pl.DataFrame, families: pl.DataFrame) -> tuple[alt.X, int]:
     axis = alt.Axis(format="~g", values=sizes, labelOverlap="greedy", grid=False)
     x = alt.X("size:Q", title="parameters, billions", axis=axis)
     return x.scale(type="log", nice=False, padding=12), PANEL
+
+
+def lines_with_limits(base: Any, told: Any, shown: Any, **of_lines: Any) -> Any:
+    """Return lines through rates, their limits and points, over the x axis of a chart.
+
+    Args:
+        base: the chart, with x and the colour of its lines.
+        told: how its lines are told apart (`theme.told_apart`).
+        shown: what a mark tells that is pointed at.
+        of_lines: further encodings of the lines alone.
+    """
+    y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=3)
+    lines = base.mark_line(strokeWidth=1.2, invalid="filter").encode(y=y, **of_lines)
+    bars = base.mark_rule(strokeWidth=1.2).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
+    points = base.mark_point(filled=True, size=30, opacity=1).encode(
+        y="estimate:Q", shape=told["shape"], tooltip=shown
+    )
+    return lines + bars + points
+
+
+def over_counts(table: pl.DataFrame, name: str) -> alt.X:
+    """Return the axis of turns or depths, whose marks are at `place`."""
+    numbers = table[name].unique().sort().to_list()
+    x = alt.X("place:Q", title=name).axis(values=numbers, format="d", grid=False)
+    return x.scale(domain=[min(numbers) - 0.3, max(numbers) + 0.5], nice=False)

@@ -6,7 +6,15 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.rows import NOTHING, SHIFT, SMALL, held, temperature_row
+from userturn.figures.rows import (
+    NOTHING,
+    SHIFT,
+    SMALL,
+    held,
+    lines_with_limits,
+    over_counts,
+    temperature_row,
+)
 from userturn.figures.theme import models_in, note, titled, told_apart
 
 MEASURES = {  # by the table's column, in the order of the panels
@@ -55,16 +63,8 @@ def self_play(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
 def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     """Return the lines, intervals and points of one panel."""
     width, height = (150, 150) if len(models_in(families, table)) <= SMALL else (110, 62)
-    depths = table["depth"].unique().sort().to_list()
-    x = alt.X("place:Q", title="depth").axis(values=depths, format="d", grid=False)
-    x = x.scale(domain=[min(depths) - 0.3, max(depths) + 0.5], nice=False)
-    y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=3)
     told = told_apart("dataset", table["dataset"].unique().sort().to_list())
     shown = hover(*NAMED, "measure", "share", "scored")
+    x = over_counts(table, "depth")
     base = alt.Chart(table, width=width, height=height).encode(x=x, color=told["color"])
-    lines = base.mark_line(strokeWidth=1.2, invalid="filter").encode(y=y)
-    bars = base.mark_rule(strokeWidth=1.2).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
-    points = base.mark_point(filled=True, size=30, opacity=1).encode(
-        y="estimate:Q", shape=told["shape"], tooltip=shown
-    )
-    return lines + bars + points
+    return lines_with_limits(base, told, shown)

@@ -76,10 +76,8 @@ def turns_plan(
     plan = Plan(plan_path(grid, of.model, of.dataset, identity, shard), of.dataset, sampling)
 
     def rows() -> Iterator[Planned]:
-        asked_as, shown = (
-            grid.places.of_dataset(of.dataset),
-            shown_candidates(grid, of, shard, form),
-        )
+        asked_as = grid.places.of_dataset(of.dataset)
+        shown = shown_candidates(grid, of, shard, form)
         own = part_of(grid.dataset_path(of.dataset), shard, with_donors=False).own
         for position, item in own:
             for sample in range(n_candidates(grid.config)):

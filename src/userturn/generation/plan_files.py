@@ -37,7 +37,6 @@ PLAN_SCHEMA: Schema = {
     "change": pl.String,
     "error": pl.String,
 }
-WHOLE = 2**40  # more rows than any plan, so that it is read at once
 LAST = 2**63 - 1  # larger than any position
 ASKED = ["key", "position", "item", "sample", "seed", "prompt_text", "prompt_token_ids"]
 
@@ -165,5 +164,14 @@ def read_plan(folder: Path, n_rows: int) -> Iterator[pl.DataFrame]:
     begins = positions.gather_every(n_rows).unique(maintain_order=True).to_list() or [0]
     for begin, end in pairwise([*begins, LAST]):
         part = shards.filter(pl.col("position").is_between(begin, end, closed="left")).collect()
-        once = part.unique(["position", "sample"], keep="first", maintain_order=True)
-        yield once.sort("position", "sample")
+        yield _once_in_order(part)
+
+
+def read_whole_plan(folder: Path) -> pl.DataFrame:
+    """Return the plan of all shards, as `read_plan` yields it in parts."""
+    return _once_in_order(pl.scan_parquet(sorted(folder.glob("*.parquet"))).collect())
+
+
+def _once_in_order(rows: pl.DataFrame) -> pl.DataFrame:
+    once = rows.unique(["position", "sample"], keep="first", maintain_order=True)
+    return once.sort("position", "sample")

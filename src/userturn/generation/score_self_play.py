@@ -26,19 +26,15 @@ def self_play_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[Tur
     sample = set(ranked[: settings["turns"]])
     deeper = [at for at in depths(grid) if (at.model, at.dataset) == scored[:2]]
     first = dict.fromkeys(at._replace(depth=1) for at in deeper)
+    conversations = Conversations(grid, shard)
     for at in (*first, *deeper):
-        exchanges = exchanges_at(Conversations(grid, shard), at)
+        exchanges = exchanges_at(conversations, at)
         drawn = draw_distractors(exchanges, settings["distractors"], grid.config["seed"])
         place = {"temperature": grid.temperatures[at.temperature], "sample": 0}
         for exchange in exchanges:
             if exchange.item in sample and exchange.turn.strip():
                 contexts = own_contexts(exchange, drawn[exchange.item])
-                yield TurnToScore(exchange, contexts, {**place, "perturbation": name_of(at)})
-
-
-def name_of(at: Depth) -> str:
-    """Return the name of a depth in tables of scores, in the place of a perturbation."""
-    return f"depth-{at.depth}"
+                yield TurnToScore(exchange, contexts, {**place, "perturbation": at.name})
 
 
 def exchanges_at(conversations: Conversations, at: Depth) -> list[Exchange]:

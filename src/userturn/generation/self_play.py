@@ -5,7 +5,7 @@ Only the first sample of a cell goes on, so there is one conversation for each i
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -14,7 +14,7 @@ import polars as pl
 from userturn.datasets.prepare import MESSAGE, Item
 from userturn.generation.ask_engine import RequestRunner
 from userturn.generation.collect import collect, shown_answers
-from userturn.generation.plan_files import WHOLE, Plan, plan_path, plan_writer, read_plan
+from userturn.generation.plan_files import Plan, plan_path, plan_writer, read_whole_plan
 from userturn.generation.planner import Planner
 from userturn.generation.shards import is_in_shard
 from userturn.storage.journal_table import read_outcomes
@@ -78,9 +78,15 @@ class Conversations:
 
     grid: Grid
     shard: str
+    _before: dict[Depth, pl.DataFrame] = field(default_factory=dict)
 
     def before(self, at: Depth) -> pl.DataFrame:
-        """Return the conversations up to the answers of a depth."""
+        """Return the conversations up to the answers of a depth; the one before has its turns."""
+        if at not in self._before:
+            self._before[at] = self._continued(at)
+        return self._before[at]
+
+    def _continued(self, at: Depth) -> pl.DataFrame:
         if at.depth == 1:
             path = self.grid.dataset_path(at.dataset)
             items = pl.read_parquet(path, columns=["item", "messages"])
@@ -92,7 +98,7 @@ class Conversations:
         """Return the user turns of a depth, of all shards."""
         identity = depth_identity(self.grid, at)
         folder = self.grid.requests_folder(at.model, at.dataset, identity)
-        plan = pl.concat(read_plan(folder, WHOLE))
+        plan = read_whole_plan(folder)
         journal = self.grid.journal_folder(at.model, at.dataset)
         return collect(plan, read_outcomes(journal, plan["key"].drop_nulls()))
 

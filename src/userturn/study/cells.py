@@ -29,3 +29,16 @@ def temperature_name(value: float) -> str:
 def files_of(cells: Iterable[Cell], *names: str) -> list[str]:
     """Return files of some cells as rules name them, grouped by cell."""
     return [f"results/cells/{cell.folder}/{name}" for cell in cells for name in names]
+
+
+def verdicts_of(cells: Iterable[Cell], judges: Iterable[str]) -> list[str]:
+    """Return the verdicts of all judges on some cells as rules name them, grouped by cell."""
+    return files_of(cells, *(f"verdicts/{judge}.parquet" for judge in judges))
+
+
+def by_source(cells: Iterable[Cell]) -> dict[tuple[str, str], list[Cell]]:
+    """Return some cells by model and dataset, in their order."""
+    found: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        found.setdefault((cell.model, cell.dataset), []).append(cell)
+    return found

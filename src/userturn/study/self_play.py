@@ -13,6 +13,7 @@ from userturn.study.cells import PLAIN, Cell
 from userturn.study.grid import Grid
 
 SELF_PLAY_VERSION = 1
+NAMED = "depth-"  # begins the name of a depth, in paths and tables of scores
 ANSWERS, TURNS = "answers", "user turns"
 FILES = {ANSWERS: "answers.parquet", TURNS: "user_turns.parquet"}  # of a depth
 
@@ -31,12 +32,17 @@ class Depth(NamedTuple):
         return Cell(self.model, self.dataset, self.temperature, PLAIN)
 
     @property
+    def name(self) -> str:
+        """Its name in paths, and in the place of a perturbation in tables of scores."""
+        return f"{NAMED}{self.depth}"
+
+    @property
     def folder(self) -> str:
         """The folder of its files, below the results: a cell's at depth 1."""
         if self.depth == 1:
             return f"cells/{self.cell.folder}"
         place = f"{self.model}/{self.dataset}/t{self.temperature}"
-        return f"self_play/{place}/depth-{self.depth}"
+        return f"self_play/{place}/{self.name}"
 
     @property
     def before(self) -> "Depth":

@@ -23,6 +23,7 @@ from userturn.tables.item_pairs import (
 from userturn.tables.make_tables import Material
 from userturn.tables.print_layout import p_value, percent, percent_range, points
 from userturn.tables.report_layout import (
+    IF_UNSCORED,
     INTERVAL,
     P,
     Shown,
@@ -194,12 +195,7 @@ REPORTED = Shown(
         *texts("factor", "condition", "baseline", "model", "judge"),
         column("items", "count", "n_items"),
         column("change", "change", "difference", *INTERVAL),
-        column(
-            "limits, whatever unscored turns are",
-            "points",
-            "lower_if_unscored",
-            "upper_if_unscored",
-        ),
+        IF_UNSCORED,
         *P,
         column("detectable change, at Holm's first step", "change", "detectable_difference"),
     ),

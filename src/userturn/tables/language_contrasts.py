@@ -13,7 +13,15 @@ from userturn.tables.contrasts import SCHEMA as CONTRAST_SCHEMA
 from userturn.tables.item_pairs import PAIRED, pairs, shares
 from userturn.tables.judge_languages import ENGLISH, ENGLISH_ONLY, english_only
 from userturn.tables.make_tables import Material
-from userturn.tables.report_layout import INTERVAL, TEMPERATURE, P, Shown, column, texts
+from userturn.tables.report_layout import (
+    IF_UNSCORED,
+    INTERVAL,
+    TEMPERATURE,
+    P,
+    Shown,
+    column,
+    texts,
+)
 from userturn.tables.unscored_bounds import with_bounds
 
 FACTOR = "language"
@@ -147,12 +155,7 @@ REPORTED = Shown(
         *texts("perturbation", "judge"),
         column("problems", "count", "n_items"),
         column("change", "change", "difference", *INTERVAL),
-        column(
-            "limits, whatever unscored turns are",
-            "points",
-            "lower_if_unscored",
-            "upper_if_unscored",
-        ),
+        IF_UNSCORED,
         *P,
         *texts("correction", "reason"),
     ),

@@ -51,6 +51,9 @@ BOUNDS = column(
     "if_unscored_negative",
     "if_unscored_positive",
 )
+IF_UNSCORED = column(
+    "limits, whatever unscored turns are", "points", "lower_if_unscored", "upper_if_unscored"
+)
 TEMPERATURE = column("temperature", "number", "temperature")
 P = (column("p", "p"), column("p, adjusted", "p", "p_adjusted"))
 OVER_DATASETS = {"dataset": ALL, "perturbation": PLAIN}

@@ -9,6 +9,7 @@ from userturn.datasets.turns import conversations as conversations_of
 from userturn.likelihood.gains import turn_gains
 from userturn.stats.clustered_means import clustered_mean
 from userturn.storage.parquet import Schema
+from userturn.study.self_play import NAMED
 from userturn.tables.item_counts import RATE
 from userturn.tables.make_tables import Material
 from userturn.tables.rates_by_turn import CHANGE, measures_of
@@ -74,7 +75,7 @@ def table(material: Material) -> pl.DataFrame:
 def gains_of(paths_to_scores: Sequence[str]) -> pl.DataFrame:
     """Return the gain a token of each scored turn, with its `depth`; no rows without scores."""
     per_token = pl.col("gain_answer") / pl.col("n_tokens")
-    depth = pl.col("perturbation").str.strip_prefix("depth-").cast(pl.Int64)
+    depth = pl.col("perturbation").str.strip_prefix(NAMED).cast(pl.Int64)
     columns = ["model", "dataset", "temperature", "conversation"]
     tables = [
         turn_gains(pl.read_parquet(path))

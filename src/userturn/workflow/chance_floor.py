@@ -4,7 +4,7 @@ from functools import cached_property
 
 from userturn.prompts.perturbations import controls_of
 from userturn.storage.hashing import fingerprint
-from userturn.study.cells import Cell, files_of
+from userturn.study.cells import Cell, by_source, files_of, verdicts_of
 from userturn.study.grid import Grid
 
 CHANCE_FLOOR_VERSION = 1
@@ -28,10 +28,7 @@ class ChanceFloorGrid:
 
     @cached_property
     def _by_source(self) -> dict[tuple[str, str], list[Cell]]:
-        found: dict[tuple[str, str], list[Cell]] = {}
-        for cell in self.cells:
-            found.setdefault((cell.model, cell.dataset), []).append(cell)
-        return found
+        return by_source(self.cells)
 
     @property
     def sources(self) -> list[tuple[str, str]]:
@@ -65,7 +62,7 @@ class ChanceFloorGrid:
     @property
     def verdicts(self) -> list[str]:
         """The verdicts of every judge on the same cells, after each item's own answer."""
-        return files_of(self.cells, *(f"verdicts/{judge}.parquet" for judge in self.grid.judges))
+        return verdicts_of(self.cells, self.grid.judges)
 
     @property
     def identity(self) -> str:

@@ -4,7 +4,7 @@ from functools import cached_property
 
 from userturn.config.dataset_files import EVERY_LANGUAGE
 from userturn.storage.hashing import fingerprint
-from userturn.study.cells import Cell, files_of
+from userturn.study.cells import Cell, by_source, files_of, verdicts_of
 from userturn.study.grid import Grid
 from userturn.workflow.grading import GradingGrid
 from userturn.workflow.humans import HumanGrid
@@ -31,10 +31,7 @@ class LanguageGrid:
 
     @cached_property
     def _by_source(self) -> dict[tuple[str, str], list[Cell]]:
-        found: dict[tuple[str, str], list[Cell]] = {}
-        for cell in self.cells:
-            found.setdefault((cell.model, cell.dataset), []).append(cell)
-        return found
+        return by_source(self.cells)
 
     @property
     def sources(self) -> list[tuple[str, str]]:
@@ -64,7 +61,7 @@ class LanguageGrid:
     @property
     def verdicts(self) -> list[str]:
         """The verdicts of every judge on them."""
-        return files_of(self.cells, *(f"verdicts/{judge}.parquet" for judge in self.grid.judges))
+        return verdicts_of(self.cells, self.grid.judges)
 
     @property
     def grades(self) -> list[str]:

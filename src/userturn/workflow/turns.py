@@ -3,7 +3,7 @@
 from functools import cached_property
 
 from userturn.storage.hashing import fingerprint
-from userturn.study.cells import Cell, files_of
+from userturn.study.cells import Cell, verdicts_of
 from userturn.study.grid import Grid
 
 TURNS_VERSION = 1
@@ -24,7 +24,7 @@ class TurnGrid:
     @property
     def verdicts(self) -> list[str]:
         """The verdicts of every judge on them."""
-        return files_of(self.cells, *(f"verdicts/{judge}.parquet" for judge in self.grid.judges))
+        return verdicts_of(self.cells, self.grid.judges)
 
     @property
     def identity(self) -> str:
