@@ -105,7 +105,7 @@ def rows_of(grid: Grid, cell: str, judge: str = "heuristic") -> pl.DataFrame:
 def listed(tab: Any, n: int) -> None:
     """Wait until the list of turns says that it holds so many."""
     tab.wait_for_function(
-        "n => document.querySelector('.state').textContent.startsWith(`${n} `)", arg=n
+        "n => document.querySelector('.state')?.textContent.startsWith(`${n} `)", arg=n
     )
 
 
@@ -216,7 +216,7 @@ def test_marks_are_walked_by_arrow_keys(tab: Any, uri: str) -> None:
     assert tab.locator("#figure-rates_by_temperature [role=link][tabindex='0']").count() == 1
     assert tab.is_visible("#hover")
     tab.keyboard.press("Enter")
-    tab.wait_for_function("location.hash.startsWith('#/cell/')")
+    tab.wait_for_function("() => location.hash.startsWith('#/cell/')")
 
 
 def rate(grid: Grid, cell: tuple[str, str, float, str], judge: str) -> str:
@@ -233,6 +233,7 @@ def pick(tab: Any, field: str, name: str) -> None:
     tab.keyboard.press("Enter")
     tab.focus(f"#filter [value='{name}']")
     tab.keyboard.press("Space")
+    tab.wait_for_function("([field, name]) => chosen[field].includes(name)", arg=[field, name])
     tab.keyboard.press("Escape")
 
 
@@ -246,9 +247,9 @@ def test_one_choice_drives_headline_chart_and_tables_and_back_takes_it_back(
     assert marks.count() == 24  # 2 models, 2 datasets, 2 temperatures, 3 perturbations
     for field, name in [("model", "b-7b"), ("dataset", "open"), ("judge", "second")]:
         pick(tab, field, name)
-    assert tab.evaluate("location.hash") == "#/?model=b-7b&dataset=open&judge=second"
+    tab.wait_for_function("() => location.hash === '#/?model=b-7b&dataset=open&judge=second'")
     tab.get_by_text("6 of 6 rows that match, of 48").wait_for()
-    tab.wait_for_function("document.querySelectorAll('.chart [role=link]').length === 6")
+    tab.wait_for_function("() => document.querySelectorAll('.chart [role=link]').length === 6")
     expected = rate(grid, ("b-7b", "open", 0.0, "none"), "second")
     assert f"At temperature 0, {expected} of b-7b's turns in open" in tab.inner_text("#sentence")
     told = "model: b-7b; dataset: open; temperature: 0; perturbation: none; genuine: "
@@ -260,20 +261,29 @@ def test_one_choice_drives_headline_chart_and_tables_and_back_takes_it_back(
     said = f"0, after an answer changed by “truncate”, {expected} of b-7b's turns in open are"
     assert said in tab.inner_text("#sentence")
     tab.go_back()
-    tab.wait_for_function("document.querySelectorAll('.chart [role=link]').length === 6")
+    tab.wait_for_function("() => document.querySelectorAll('.chart [role=link]').length === 6")
     tab.click("#clear")
-    tab.wait_for_function("document.querySelectorAll('.chart [role=link]').length === 24")
+    tab.wait_for_function("() => document.querySelectorAll('.chart [role=link]').length === 24")
     assert tab.noted == []
+
+
+def test_a_second_choice_keeps_a_first_that_is_not_shown_yet(tab: Any, uri: str) -> None:
+    draw_chart(tab, uri)
+    tab.evaluate(
+        "for (const value of ['b-7b', 'open']) document.querySelector(`[value='${value}']`).click()"
+    )
+    tab.wait_for_function("() => document.querySelectorAll('.chart [role=link]').length === 6")
+    assert tab.evaluate("location.hash") == "#/?model=b-7b&dataset=open"
 
 
 def test_a_name_in_the_legend_is_a_filter(tab: Any, uri: str) -> None:
     draw_chart(tab, uri)
     label = tab.locator(".chart .role-legend-label text", has_text="truncate")
     label.click()
-    tab.wait_for_function("location.hash === '#/?perturbation=truncate'")
-    tab.wait_for_function("document.querySelectorAll('.chart [role=link]').length === 8")
+    tab.wait_for_function("() => location.hash === '#/?perturbation=truncate'")
+    tab.wait_for_function("() => document.querySelectorAll('.chart [role=link]').length === 8")
     label.click()
-    tab.wait_for_function("document.querySelectorAll('.chart [role=link]').length === 24")
+    tab.wait_for_function("() => document.querySelectorAll('.chart [role=link]').length === 24")
 
 
 def test_paper_and_a_page_without_javascript_have_the_picture(

@@ -193,9 +193,15 @@ async function tryToDraw(figure, name) {
 }
 
 const begun = new Set(); // figures that came into view
+const drawn = new Map(); // name to the last drawing, done or not
+
+// One drawing of a figure after the other: the last to begin is the last to end, and shows the choice of then.
+function draw(name) {
+  drawn.set(name, Promise.resolve(drawn.get(name)).then(() => tryToDraw(at(`figure-${name}`), name)));
+}
 
 function redrawCharts() {
-  for (const name of isFiltered() ? study.charts : begun) tryToDraw(at(`figure-${name}`), name);
+  for (const name of isFiltered() ? study.charts : begun) draw(name);
 }
 
 function showFigures() {
@@ -205,7 +211,7 @@ function showFigures() {
       if (!isIntersecting) continue;
       seen.unobserve(target);
       const name = target.id.slice("figure-".length);
-      if (!begun.has(name)) tryToDraw(target, name);
+      if (!begun.has(name)) draw(name);
       begun.add(name);
     }
   }, { rootMargin: "400px" });

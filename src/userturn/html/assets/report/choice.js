@@ -17,8 +17,13 @@ function keptByBar(rows, columns) {
 
 const choiceAddress = (choice) => address([], Object.fromEntries(Object.entries(choice).map(([field, names]) => [field, names.join(",")])));
 
+function choiceOf(query) {
+  return Object.fromEntries(Object.entries(FIELDS).map(([field, [, names]]) => [field, names.filter((name) => (query.get(field) ?? "").split(",").includes(name))]));
+}
+
+// What the address tells and not `chosen`, which follows it later: a second choice may come before the first is shown.
 function choose(field, names) {
-  location.hash = choiceAddress({ ...chosen, [field]: FIELDS[field][1].filter((name) => names.includes(name)) });
+  location.hash = choiceAddress({ ...choiceOf(parsed()[1]), [field]: FIELDS[field][1].filter((name) => names.includes(name)) });
 }
 
 function picker([field, [title, names]]) {
@@ -44,10 +49,7 @@ function showBar() {
 let choiceShown = null; // the address of what is shown
 
 function showChoice(query) {
-  for (const [field, [, names]] of Object.entries(FIELDS)) {
-    const asked = (query.get(field) ?? "").split(",");
-    chosen[field] = names.filter((name) => asked.includes(name));
-  }
+  Object.assign(chosen, choiceOf(query));
   const wanted = choiceAddress(chosen);
   if (wanted === choiceShown) return;
   const first = choiceShown === null;
