@@ -168,7 +168,9 @@ def test_work_is_there_after_closing_and_opening_the_page(tab: Any, tmp_path: Pa
     again = tab.context.new_page()
     tab.close()
     again.goto(uri)
-    again.wait_for_function("() => kept().last === 'Ann'")  # a browser may be slow to tell what it keeps
+    again.wait_for_function(
+        "() => kept().last === 'Ann'"
+    )  # a browser may be slow to tell what it keeps
     again.reload()
     assert again.input_value("#annotator") == "Ann"
     again.click("#start")
@@ -388,7 +390,9 @@ def test_work_that_an_older_page_kept_is_found(tab: Any, tmp_path: Path) -> None
         [tab.evaluate("place"), old],
     )
     tab.goto(uri)
-    tab.wait_for_function("() => localStorage.getItem(place) !== null")  # a browser may be slow to tell
+    tab.wait_for_function(
+        "() => localStorage.getItem(place) !== null"
+    )  # a browser may be slow to tell
     begin(tab, uri)
     assert tab.inner_text("#count") == "1 of 2 labelled"
     assert json.loads(save(tab, "json"))["annotations"][0]["label"] == LABELS[4]
