@@ -15,6 +15,7 @@ import yaml
 from userturn.config.check import check
 from userturn.config.errors import ConfigError
 from userturn.datasets.fetch import complete, fetch, shaping
+from userturn.datasets.messages import answer_to
 from userturn.datasets.prepare import prepare_dataset, read_dataset, read_items
 from userturn.errors import UserError
 from userturn.storage.hashing import file_sha256
@@ -245,6 +246,20 @@ def test_the_gold_context_ends_before_the_answer_that_the_reference_reacts_to(
     (item,) = read(path, CHATS, condition="gold_context")
     assert [m["content"] for m in item["messages"]] == ["Be brief.", "Is it fair?"]
     assert item["reference_context"][-1]["content"] == "Yes."
+
+
+def test_an_answer_is_one_to_exactly_the_messages_of_an_item_and_has_text(tmp_path: Path) -> None:
+    rows = [coval_row("p1", "Is it fair?"), coval_row("p2", "Is it fair?", "Yes.", "Why?")]
+    path = write(tmp_path / "comparisons.jsonl", rows)
+
+    def answers(**condition: str) -> list[str | None]:
+        items = read(path, CHATS, **condition)
+        return [answer_to(item["messages"], item["reference_context"]) for item in items]
+
+    assert answers(condition="gold_context") == ["Yes."]
+    assert answers() == [None, None]  # the second ends in "Why?", which has no answer
+    asked, empty = {"role": "user", "content": "Why?"}, {"role": "assistant", "content": " \n"}
+    assert answer_to([asked], [asked, empty]) is None
 
 
 def message(role: str, text: str, *replies: dict[str, Any], **more: Any) -> dict[str, Any]:

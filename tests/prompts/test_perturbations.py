@@ -18,6 +18,7 @@ from userturn.prompts.perturbations import (
     Donor,
     answer_for_readers,
     check_perturbations,
+    controls_of,
     operator,
     perturb,
 )
@@ -94,6 +95,19 @@ def test_shuffled_answer_is_the_donor_s_and_names_it() -> None:
 def test_shuffled_answer_without_another_answer_is_an_error(donor: Donor | None) -> None:
     with pytest.raises(TemplateError, match="no answer to put in place of this one"):
         changed("Four.", donor, operator="shuffled_answer")
+
+
+def test_reference_answer_is_the_dataset_s_and_not_a_control() -> None:
+    own = Context(MESSAGES, "Four.", {}, reference="It is 4.")
+    shown = perturb(own, {"operator": "reference_answer"}, Words())
+    assert (shown.messages, shown.answer) == (MESSAGES, "It is 4.")
+    assert shown.change == {"answer_of_dataset": True}
+    assert controls_of({"reference_answer": {"operator": "reference_answer"}}) == []
+
+
+def test_reference_answer_without_one_is_an_error() -> None:
+    with pytest.raises(TemplateError, match="no answer of its own here that a person replied to"):
+        changed("Four.", operator="reference_answer")
 
 
 def test_header_only_hides_the_conversation_and_the_answer() -> None:

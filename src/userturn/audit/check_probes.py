@@ -1,4 +1,4 @@
-"""Does every probe show the model's own answer, changed exactly as its perturbation says?
+"""Does every probe show the answer that its perturbation says, changed exactly so?
 
 No tokenizer is needed: if an operator counts tokens, the plan's counts are taken as the
 tokenizer's, and everything that follows from them is compared.
@@ -14,7 +14,14 @@ from userturn.audit.findings import Finding, remake
 from userturn.audit.pair import BrokenError, Pair
 from userturn.datasets.prepare import read_items
 from userturn.generation.shards import next_in_hash_order
-from userturn.prompts.perturbations import Context, Donor, answer_for_readers, needs_donor, perturb
+from userturn.prompts.perturbations import (
+    Context,
+    Donor,
+    answer_for_readers,
+    needs_donor,
+    needs_reference,
+    perturb,
+)
 from userturn.prompts.tokenize import TemplateError
 from userturn.provenance.study_files import FAULTS
 from userturn.storage.hashing import canonical_json
@@ -70,7 +77,9 @@ def _wrong_probe(pair: Pair, cell: Cell, turns: pl.DataFrame) -> str | None:
     donors = next_in_hash_order(own) if needs_donor(operator) else {}
     items = read_items(pair.whole(pair.path_to_items))
     contexts = {
-        item.id: Context(item.messages, own[item.id], {}, _donor(donors.get(item.id), own))
+        item.id: Context(
+            item.messages, own[item.id], {}, _donor(donors.get(item.id), own), item.reference
+        )
         for item in items
     }
     asked = turns.filter(pl.col("key").is_not_null())
@@ -88,7 +97,7 @@ def _shown(
     context: Context, operator: Mapping[str, Any], change: str
 ) -> tuple[str | None, str | None]:
     """Return the answer that readers of a turn see, and the change, in the form of a plan."""
-    if context.answer is None:
+    if context.answer is None and not needs_reference(operator):
         return None, None
     try:
         changed = perturb(context, operator, NotedTokenizer(json.loads(change)))

@@ -30,6 +30,7 @@ from userturn.plural import number_of
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
+from userturn.prompts.perturbations import needs_reference
 from userturn.storage.atomic_files import read_identity
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
@@ -56,7 +57,7 @@ def plan(configfiles: list[str], results: str) -> str:
     check_study(config)
     grid = Grid(config, results)
     sizes = {name: dataset_size(grid, name) for name in grid.datasets}
-    parts = [_grid(grid), _datasets(sizes), _models(grid, sizes), *_scores(grid)]
+    parts = [_grid(grid), _datasets(grid, sizes), _models(grid, sizes), *_scores(grid)]
     parts.append(_judges(grid, sizes))
     parts.append(smallest_effect(grid, sum(size.n_items for size in sizes.values())))
     return "\n\n".join([*parts, *(_first_prompt(grid, name) for name in grid.models)])
@@ -76,9 +77,11 @@ def _grid(grid: Grid) -> str:
     return f"grid: {product} = {cells}, {judges}"
 
 
-def _datasets(sizes: Mapping[str, Size]) -> str:
+def _datasets(grid: Grid, sizes: Mapping[str, Size]) -> str:
+    names = [name for name, entry in grid.perturbations.items() if needs_reference(entry)]
     lines = [
         f"  {name:<24} {size.n_items:>8,} items, about {size.n_tokens:,.0f} tokens each"
+        + "".join(f", {size.n_references:,} of them for {perturbation}" for perturbation in names)
         + ("" if size.is_counted else " (not downloaded yet: assumed)")
         for name, size in sizes.items()
     ]

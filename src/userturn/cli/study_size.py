@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from userturn.config.dataset_files import EVERY_LANGUAGE
-from userturn.datasets.messages import Message
+from userturn.datasets.messages import Message, answer_to
 from userturn.datasets.prepare import fetched, items_table
+from userturn.prompts.perturbations import needs_reference
 from userturn.storage.atomic_files import read_identity
 from userturn.study.candidates import candidate_sources, n_candidates
 from userturn.study.grid import Grid
@@ -19,11 +20,15 @@ TOKENS_OF_AN_UNSEEN_ITEM = 250
 
 @dataclass(frozen=True)
 class Size:
-    """Size of a dataset; `is_counted` is False for an assumption."""
+    """Size of a dataset; `is_counted` is False for an assumption.
+
+    `n_references` is the number of its items with an answer of its own that a person replied to.
+    """
 
     n_items: int
     n_tokens: float
     is_counted: bool
+    n_references: int = 0
 
 
 def dataset_size(grid: Grid, dataset: str) -> Size:
@@ -35,12 +40,15 @@ def dataset_size(grid: Grid, dataset: str) -> Size:
     items = planned_items(grid, dataset)
     if items is not None:
         n_items, n_characters = _lengths(items["messages"].to_list())
-        return Size(n_items, n_characters / CHARACTERS_PER_TOKEN / max(1, n_items), True)
+        with_answers = items.select("messages", "reference_context").iter_rows()
+        n_references = sum(answer_to(*row) is not None for row in with_answers)
+        n_tokens = n_characters / CHARACTERS_PER_TOKEN / max(1, n_items)
+        return Size(n_items, n_tokens, True, n_references)
     settings = grid.prepared_datasets[dataset]
     n_rows = settings.get("rows", 0)
     is_of_each = settings.get("language") == EVERY_LANGUAGE  # `limit` counts those of a language
     n_items = n_rows if is_of_each else min(n_rows, settings.get("limit", n_rows))
-    return Size(n_items, TOKENS_OF_AN_UNSEEN_ITEM, False)
+    return Size(n_items, TOKENS_OF_AN_UNSEEN_ITEM, False, n_items)
 
 
 def planned_items(grid: Grid, dataset: str) -> pl.DataFrame | None:
@@ -85,5 +93,7 @@ def turns_of(grid: Grid, sizes: Mapping[str, Size], model: str) -> dict[str, int
     turns = dict.fromkeys(sizes, 0)
     for cell in grid.cells:
         if cell.model == model:
-            turns[cell.dataset] += sizes[cell.dataset].n_items * grid.n_samples(cell.temperature)
+            size, settings = sizes[cell.dataset], grid.perturbations[cell.perturbation]
+            n_items = size.n_references if needs_reference(settings) else size.n_items
+            turns[cell.dataset] += n_items * grid.n_samples(cell.temperature)
     return turns

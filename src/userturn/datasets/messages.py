@@ -60,6 +60,13 @@ def split_reference(messages: Sequence[Message]) -> tuple[list[Message] | None, 
     return None, None
 
 
+def answer_to(messages: Sequence[Message], context: Sequence[Message] | None) -> str | None:
+    """Return the answer that ends a reference context, if it has text and answers the messages."""
+    if not context or list(context[:-1]) != list(messages):
+        return None
+    return context[-1]["content"] if context[-1]["content"].strip() else None
+
+
 def opening(messages: Sequence[Message]) -> str:
     """Return the first user message: the same in all that belongs to one conversation.
 

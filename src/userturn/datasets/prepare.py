@@ -21,6 +21,7 @@ from userturn.config.dataset_files import EVERY_LANGUAGE, Files, by_language
 from userturn.datasets.fetch import at_hand, fetch
 from userturn.datasets.items import identified, items_of_row
 from userturn.datasets.language import detected, likeliest, without_region
+from userturn.datasets.messages import answer_to
 from userturn.datasets.rows import Row, read_rows
 from userturn.datasets.turns import TURN_COLUMNS, items_by_turn
 from userturn.datasets.unusable import noted_if_unusable
@@ -42,10 +43,14 @@ LANGUAGE_COLUMNS: Schema = {"language": pl.String, "problem": pl.String}
 
 @dataclass(frozen=True)
 class Item:
-    """One conversation of a dataset, ending in a user message."""
+    """One conversation of a dataset, ending in a user message.
+
+    `reference` is the dataset's own answer to these messages, if a person replied to it.
+    """
 
     id: str
     messages: tuple[dict[str, str], ...]
+    reference: str | None = None
 
 
 def user_text(item: Row) -> str:
@@ -192,6 +197,7 @@ def prepare_dataset(settings: Mapping[str, Any], identity: str, path_to_items: s
 
 def read_items(path: str | Path) -> Iterator[Item]:
     """Yield the items of a prepared table in order, a few in memory at a time."""
-    table = pl.scan_parquet(path).select("item", "messages")
+    table = pl.scan_parquet(path).select("item", "messages", "reference_context")
     for part in slices(table, SLICE):
-        yield from (Item(item, tuple(messages)) for item, messages in part.iter_rows())
+        for item, messages, context in part.iter_rows():
+            yield Item(item, tuple(messages), answer_to(messages, context))

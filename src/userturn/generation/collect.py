@@ -10,6 +10,7 @@ from userturn.errors import UserError
 from userturn.generation.plan_files import PLAN_SCHEMA, plan_keys, read_plan
 from userturn.generation.reasoning import ANY_FORM, read_answer
 from userturn.prompts.answer_form import AnswerForm
+from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes
 from userturn.storage.key_columns import CELL_COLUMNS
 from userturn.storage.parquet import PLAN_SLICE, SLICE, Schema, slices, write_parts
@@ -89,13 +90,17 @@ def within_error_share(
 ) -> Iterator[pl.DataFrame]:
     """Yield the parts of a table; raise after the last one if it has too many errors.
 
+    Turns that a dataset leaves out, since it has no answer to show, are not among these.
+
     Raises:
         UserError: the share of rows with the outcome `error` is over `max_error_share`.
     """
     n_rows, errors = 0, []
     for part in parts:
         n_rows += part.height
-        errors += part.filter(pl.col("outcome") == "error")["error"].to_list()
+        is_failure = pl.col("error").ne_missing(NO_REFERENCE)
+        failed = part.filter(pl.col("outcome") == "error", is_failure)
+        errors += failed["error"].to_list()
         yield part
     if len(errors) > max_error_share * n_rows:
         raise UserError(

@@ -10,7 +10,13 @@ from userturn.models.sampling import Sampling
 from userturn.models.seeds import derive_seed, role_at
 from userturn.prompts.chat_template import Prompt, Template, TemplateError
 from userturn.prompts.context_length import check_context_length
-from userturn.prompts.perturbations import Context, Donor, answer_for_readers, perturb
+from userturn.prompts.perturbations import (
+    Context,
+    Donor,
+    answer_for_readers,
+    needs_reference,
+    perturb,
+)
 from userturn.storage.hashing import canonical_json
 
 
@@ -114,10 +120,10 @@ class Planner:
         donor: Donor | None = None,
     ) -> Probe:
         """Return the probe after a perturbed answer; without an answer, the reason it fails."""
-        if answer is None:
+        if answer is None and not needs_reference(operator):
             return Probe(None, error="the item has no answer")
-        own = Context(item.messages, answer, {}, donor)
-        shown: str | None = answer
+        own = Context(item.messages, answer, {}, donor, item.reference)
+        shown = answer
         try:
             context = perturb(own, operator, self.template.tokenizer)
             shown = context.answer

@@ -47,12 +47,14 @@ class Context:
         answer: the answer that the model is shown as its own; None for no answer at all.
         change: what the operator did, as JSON values; empty if it did nothing.
         donor: another item's answer, for operators that need one.
+        reference: the dataset's own answer to the messages, to which a person replied, if any.
     """
 
     messages: Sequence[Message]
     answer: str | None
     change: Mapping[str, Any]
     donor: Donor | None = None
+    reference: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,17 +64,21 @@ class Operator:
     Attributes:
         apply: the function.
         needs_donor: whether its context must have another item's answer.
+        needs_reference: whether its context must have the dataset's answer, not the model's own.
         parameters: the JSON Schema of each parameter.
     """
 
     apply: Callable[..., Context]
     needs_donor: bool
+    needs_reference: bool
     parameters: Mapping[str, Mapping[str, Any]]
 
 
 # Operators that leave no answer to react to: the baseline of a rate.
 CONTROLS = ("shuffled_answer", "no_answer", "header_only", "neutral_answer")
 OPERATORS: dict[str, Operator] = {}
+# Why a probe is missing where a dataset, and no failure, leaves nothing to show.
+NO_REFERENCE = "the dataset has no answer of its own here that a person replied to"
 TEXT = {"type": "string", "minLength": 1}
 SHARE = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
 FROM_FILE = {"texts": TEXT, "choice": {"type": "integer", "minimum": 1}}
@@ -80,6 +86,7 @@ FROM_FILE = {"texts": TEXT, "choice": {"type": "integer", "minimum": 1}}
 
 def operator(
     needs_donor: bool = False,
+    needs_reference: bool = False,
 ) -> Callable[[Callable[..., Context]], Callable[..., Context]]:
     """Register a function as the operator of its name."""
 
@@ -91,7 +98,7 @@ def operator(
             if parameter.kind is parameter.KEYWORD_ONLY
         ]
         parameters = {name: get_args(hints[name])[1] for name in names}
-        OPERATORS[function.__name__] = Operator(function, needs_donor, parameters)
+        OPERATORS[function.__name__] = Operator(function, needs_donor, needs_reference, parameters)
         return function
 
     return register
@@ -140,6 +147,18 @@ def shuffled_answer(context: Context, tokenizer: Tokenizer) -> Context:
     return replace(context, answer=context.donor.answer, change={"donor": context.donor.item})
 
 
+@operator(needs_reference=True)
+def reference_answer(context: Context, tokenizer: Tokenizer) -> Context:
+    """Show the dataset's own answer, to which a person replied, instead of the model's.
+
+    Raises:
+        TemplateError: the dataset has no such answer to the item's messages.
+    """
+    if context.reference is None:
+        raise TemplateError(NO_REFERENCE)
+    return replace(context, answer=context.reference, change={"answer_of_dataset": True})
+
+
 @operator()
 def no_answer(context: Context, tokenizer: Tokenizer) -> Context:
     """Show the conversation with the assistant's turn empty or left out.
@@ -184,6 +203,11 @@ def answer_for_readers(before: Context, after: Context) -> str | None:
 def needs_donor(settings: Mapping[str, Any]) -> bool:
     """Return whether an operator needs another item's answer."""
     return OPERATORS[settings["operator"]].needs_donor
+
+
+def needs_reference(settings: Mapping[str, Any]) -> bool:
+    """Return whether an operator needs the dataset's answer, and does without the model's own."""
+    return OPERATORS[settings["operator"]].needs_reference
 
 
 def controls_of(perturbations: Mapping[str, Mapping[str, Any]]) -> list[str]:
