@@ -775,7 +775,8 @@ def test_phone_shows_every_view_without_scrolling_sideways(
     name = phone.locator("#models tbody th").first
     assert name.evaluate("th => th.clientWidth") >= 100, "a model's name is not one letter wide"
     phone.locator("#figure-confusion").scroll_into_view_if_needed()
-    phone.locator("#figure-confusion .chart svg").wait_for()
+    drawn_and_fitted = phone.locator("#figure-confusion [role=link]").first
+    drawn_and_fitted.wait_for(state="attached")
     squares = "r => r.map(s => s.getBoundingClientRect().width)"
     widths = phone.locator("#figure-confusion .mark-rect path").evaluate_all(squares)
     assert min(widths) >= 20, "numbers have room in their squares"

@@ -89,7 +89,9 @@ def test_shown_prompt_marks_the_template_s_own_text(tmp_path: Path) -> None:
 def write_items_and_answers(project: Path, now: float) -> None:
     """Plan 5 answers; 2 are done, 1 failed, 1 could not be asked, 1 is pending."""
     grid = grid_of(project)
-    items = pl.DataFrame({"item": [str(i) for i in range(5)], "messages": [[user("?")]] * 5})
+    names = [str(i) for i in range(5)]
+    columns = {"item": names, "messages": [[user("?")]] * 5, "reference_context": [None] * 5}
+    items = pl.DataFrame(columns)
     write_table(items, grid.dataset_path("word-problems"), "x")
     identity = grid.answers_identity("tiny", "word-problems")
     keys = ["a0", "a1", "a2", "a3", None]
