@@ -9,7 +9,7 @@ from tests.support.paired_study import SEED, pair_key, paired_of, turns_of
 from userturn.humans.import_pairs import pair_labels
 from userturn.humans.label_files import Row
 from userturn.stats.proportions import wilson
-from userturn.tables.human_likeness import NOT_DRAWN, SCHEMA, human_likeness
+from userturn.tables.human_likeness import NOT_DRAWN, NOTHING_LEFT, SCHEMA, human_likeness
 
 OTHER_SIDE = {"first": "second", "second": "first"}
 
@@ -125,6 +125,8 @@ def test_a_round_that_nobody_labelled_and_a_cell_without_a_pair_say_so() -> None
     assert table.select("estimate", "lower", "upper", "p", "p_adjusted").null_count().row(0) == (
         (table.height,) * 5
     )
+    cut = PAIRED.with_columns(left_out=pl.lit("cut"))
+    assert set(human_likeness(cut, KEY.clear(), none, SEED)["reason"]) == {NOTHING_LEFT}
     without = human_likeness(PAIRED, KEY.clear(), none, SEED)
     assert set(without["reason"]) == {NOT_DRAWN}
     assert row(without, "study")["n_turns"] == 6

@@ -178,9 +178,9 @@ def with_key(
 def how_to_start(round_name: str, n: int, unit: str = "turn", folder: str = "humans") -> str:
     """Return the instruction for a round that has no annotations yet."""
     return (
-        f"round '{round_name}' has no annotations yet: have 2 or 3 people label its {n} "
-        f"{unit}s in results/{folder}/{round_name}/task.html, put the files they save into "
-        f"data/annotations/{round_name}/ and run the same command again (docs/annotation.md)"
+        f"round '{round_name}' has no annotations yet: have 2 or 3 people label its "
+        f"{number_of(n, unit)} in results/{folder}/{round_name}/task.html, put the files they save "
+        f"into data/annotations/{round_name}/ and run the same command again (docs/annotation.md)"
     )
 
 

@@ -38,6 +38,7 @@ from userturn.tables.report_layout import (
 from userturn.tables.turn_clusters import rate_over
 
 NOT_DRAWN = "no pair of it was drawn; name a new round in humans.pairs"
+NOTHING_LEFT = "all of its turns failed, were cut, or say the same as the person"
 SCOPES = {  # what a row is over, by the columns that it keeps
     "cell": ["model", "dataset", "temperature"],
     "model and temperature": ["model", "temperature"],
@@ -92,9 +93,10 @@ def human_likeness(
             drawn = pairs.get(names, keys.clear())
             of_part = said.get(names, labels.clear())
             counts = _counts(part, drawn)
-            rows.append(place | counts | _measures(drawn, of_part, seed, *names))
+            measures = _measures(of_part, seed, *names)
+            rows.append(place | counts | measures | {"reason": _reason(part, drawn, of_part)})
             if scope == "study":
-                rows += [place | counts | r for r in _by_annotator(drawn, of_part, seed)]
+                rows += [place | counts | row for row in _by_annotator(of_part, seed)]
     return _adjusted(pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None))
 
 
@@ -108,22 +110,28 @@ def _counts(turns: pl.DataFrame, drawn: pl.DataFrame) -> dict[str, int]:
     return {"n_turns": turns.height, **left_out, "n_pairs": drawn.height}
 
 
-def _by_annotator(drawn: pl.DataFrame, labels: pl.DataFrame, seed: int) -> Iterator[dict[str, Any]]:
+def _reason(turns: pl.DataFrame, drawn: pl.DataFrame, labels: pl.DataFrame) -> str | None:
+    """Return why there is no share, or None."""
+    if labels.height:
+        return None
+    if drawn.height:
+        return NO_LABELS
+    return NOT_DRAWN if turns["left_out"].null_count() else NOTHING_LEFT
+
+
+def _by_annotator(labels: pl.DataFrame, seed: int) -> Iterator[dict[str, Any]]:
     """Yield a row for each annotator, if there are several."""
     of_people = labels.partition_by("annotator", as_dict=True)
     for (name,), own in sorted(of_people.items()) if len(of_people) > 1 else []:
-        yield {"scope": "annotator", "annotator": name, **_measures(drawn, own, seed, name)}
+        yield {"scope": "annotator", "annotator": name, **_measures(own, seed, name)}
 
 
-def _measures(
-    drawn: pl.DataFrame, labels: pl.DataFrame, seed: int, *names: object
-) -> dict[str, Any]:
+def _measures(labels: pl.DataFrame, seed: int, *names: object) -> dict[str, Any]:
     """Return the share of labels that take the model's turn for the person's, and what it is worth.
 
     Labels of one pair are not independent: its annotators saw the same turns in the same places.
     """
     limits, method = rate_over(labels, ["conversation"], "model_chosen")
-    reason = NO_LABELS if drawn.height else NOT_DRAWN
     return {
         "n_labelled": labels["id"].n_unique(),
         "n_labels": labels.height,
@@ -134,7 +142,6 @@ def _measures(
         "interval": method if labels.height else None,
         "p": _p(labels) if labels.height else None,
         **dict(zip(AGREEMENT, _agreement(labels, seed, *names), strict=True)),
-        "reason": None if labels.height else reason,
     }
 
 
