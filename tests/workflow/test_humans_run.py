@@ -56,7 +56,6 @@ def test_labels_count_and_a_grown_grid_leaves_the_round_as_it_is(study: Path) ->
     assert "draw_annotation_round" not in planned(study)
     (study / FIRST / "key.parquet").unlink()  # as a forced rerun does before it runs
     humans = {"rounds": ["first", "second"], "from": {"temperatures": [0, 0.7, 1.0]}}
-    humans["from"]["perturbations"] = ["none", "truncate"]
     more = {"pairs": {"rounds": ["pairs"], "per_cell": 5}}
     shown = ["none", "truncate", "reference_answer"]
     change_study(study, humans=humans | more, run__perturbations=shown)
