@@ -1,4 +1,4 @@
-"""`userturn power --measure`: how many human follow-ups tell two models apart."""
+"""`userturn power --measure`: how many reference follow-ups tell two models apart."""
 
 import pytest
 

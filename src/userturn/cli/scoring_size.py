@@ -55,7 +55,7 @@ def scoring_size(grid: Grid, scored: ScoredTurns, size: Size) -> ScoringSize:
     Args:
         grid: the study's grid.
         scored: the turns of the table.
-        size: size of the dataset, or of its human follow-ups if these are scored.
+        size: size of the dataset, or of its reference follow-ups if these are scored.
     """
     written = grid.answer_settings(scored.model)["max_tokens"]
     if scored.turns == REACTIONS:
@@ -77,7 +77,7 @@ def scoring_size(grid: Grid, scored: ScoredTurns, size: Size) -> ScoringSize:
 
 
 def follow_ups_size(grid: Grid, dataset: str) -> Size:
-    """Return number and length of a dataset's human follow-ups, each with its conversation.
+    """Return number and length of a dataset's reference follow-ups, each with its conversation.
 
     Where only the hub has the dataset, every item is taken to have one.
     """
