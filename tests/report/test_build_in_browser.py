@@ -393,6 +393,18 @@ def test_filters_are_kept_in_the_address_and_restored_from_it(
     elsewhere.context.close()
 
 
+def test_each_label_of_a_bar_has_a_pattern_that_its_legend_shows(tab: Any, uri: str) -> None:
+    tab.goto(f"{uri}#/cell/{CELL}")
+    listed(tab, 60)
+    look = "r => r.map(i => [i.className, getComputedStyle(i).backgroundImage])"
+    bar, legend = (
+        tab.locator(f".of-judge:first-child {part} i").evaluate_all(look)
+        for part in (".bar-of-labels", ".count")
+    )
+    assert bar == legend
+    assert len({image for _, image in bar if image != "none"}) == len(bar) - 2  # solid, and empty
+
+
 def test_disagreement_is_a_filter(tab: Any, grid: Grid, uri: str) -> None:
     one, two = (rows_of(grid, CELL, judge)["label"] for judge in ("heuristic", "second"))
     n = (one != two).sum()
@@ -605,11 +617,11 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
     assert "genuine followup" in told[0]
     assert "Rejected user turn" in told[1]
     assert all("Question" in text and "heuristic says why" in text for text in told)
-    for width, height in ((1280, 800), (1440, 900)):
+    for width, height in ((1280, 800), (1440, 900), (390, 844)):
         tab.set_viewport_size({"width": width, "height": height})
-        turns = tab.locator(".example .turn, #sentence").all()
+        turns = tab.locator(".example .turn, #sentence, #values dd").all()
         ends = [(box := turn.bounding_box())["y"] + box["height"] for turn in turns]
-        assert len(ends) == 3 and max(ends) <= height, "rates and both turns are on the screen"
+        assert len(ends) > 3 and max(ends) <= height, "rates and both turns are on the screen"
     tab.click(".example a >> nth=0")
     tab.wait_for_selector("#turn-text")
     assert tab.noted == []

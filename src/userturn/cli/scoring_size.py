@@ -1,5 +1,6 @@
 """How many requests and tokens the scores of a planned study need."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from userturn.cli.study_size import CHARACTERS_PER_TOKEN, Size, dataset_size, planned_items
@@ -15,7 +16,6 @@ from userturn.study.scored_turns import (
     REACTIONS,
     SELF_PLAY_TURNS,
     ScoredTurns,
-    scored_turns,
 )
 from userturn.workflow.self_play import SelfPlayGrid
 
@@ -34,9 +34,8 @@ class ScoringSize(NamedTuple):
     n_tokens: float
 
 
-def scoring_sizes(grid: Grid) -> list[ScoringSize]:
-    """Return the scoring requests of all models, by model, dataset and kind of turn."""
-    wanted = scored_turns(grid)
+def scoring_sizes(grid: Grid, wanted: Sequence[ScoredTurns]) -> list[ScoringSize]:
+    """Return the scoring requests of these tables."""
     measure = {
         HUMAN_TURNS: follow_ups_size,
         OWN_TURNS: dataset_size,

@@ -71,7 +71,7 @@ function likelihoodBearing(measured) {
   const rows = headline.identified.filter((row) => measured.some(({ model }) => model === row.model) && isChosen("dataset", row.dataset));
   if (!rows.length) return null;
   const text = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} (${row.model}, ${whole(row.n_scored)} in ${row.dataset}, chance ${percent(row.chance, 0)})`;
-  return ["Without a judge", [["expects others' turns", valueOf(rows)]], `Of reference follow-ups, the turns that a dataset has after its own answers, ${range(rows, text, (row) => row.estimate)} are likelier to the model after their own answer than after others.`];
+  return ["Without a judge", [["follow-ups identified", valueOf(rows)]], `Of reference follow-ups, the turns that a dataset has after its own answers, ${range(rows, text, (row) => row.estimate)} are likelier to the model after their own answer than after others.`];
 }
 
 function showSentence() {
