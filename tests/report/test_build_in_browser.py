@@ -609,6 +609,23 @@ def test_a_filter_takes_all_rows_of_its_table(tab: Any, uri: str) -> None:
     assert models == ["b-7b"] * 4
 
 
+# What a study with people's labels, chance floors and likelihoods holds its rates against.
+HELD_AGAINST = """() => {
+  const limits = (estimate, lower, upper) => ({ estimate, lower, upper });
+  const at = (model) => ({ model, temperature: 0, n_labelled: 9, n_scored: 9, chance: 0.5 });
+  const floor = (model, floor) => ({ ...at(model), floor, difference: 0.1, ...limits(0, 0, 0.2) });
+  const [one, other] = study.models;
+  const rated = (model) => ({ model, rates: [{ ...at(model), ...limits(0.1, 0, 0.2) }] });
+  headline.models = [rated(one), rated(other)];
+  headline.corrected = [{ ...at(one), ...limits(0.03, 0.01, 0.09) }];
+  headline.floors = [floor(one, 0.02), floor(other, 0.01)];
+  headline.card = [{ measure: "sensitivity", ...limits(0.9, 0.8, 0.95) },
+    { measure: "kappa", ...limits(0.7, 0.6, 0.8) }].map((row) => ({ source: "people", ...row }));
+  headline.identified = [{ ...at(one), dataset: "open", ...limits(0.5, 0.4, 0.6) }];
+  showSentence();
+}"""
+
+
 def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: str) -> None:
     tab.goto(uri)
     tab.wait_for_selector(".example >> nth=1")
@@ -617,11 +634,21 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
     assert "genuine followup" in told[0]
     assert "Rejected user turn" in told[1]
     assert all("Question" in text and "heuristic says why" in text for text in told)
+    tab.evaluate(HELD_AGAINST)
+    parts = [tab.locator(f"#values {part}").all_inner_texts() for part in ("dt", "dd")]
+    values = dict(zip(*parts, strict=True))
+    assert values == {
+        "corrected by people": "3.0% [1.0, 9.0]",
+        "by chance": "1.0% to 2.0%",
+        "ceiling": "90.0% [80.0, 95.0]",
+        "judge's kappa": "0.70 [0.60, 0.80]",
+        "follow-ups identified": "50.0% [40.0, 60.0]",
+    }
     for width, height in ((1280, 800), (1440, 900), (390, 844)):
         tab.set_viewport_size({"width": width, "height": height})
         turns = tab.locator(".example .turn, #sentence, #values dd").all()
         ends = [(box := turn.bounding_box())["y"] + box["height"] for turn in turns]
-        assert len(ends) > 3 and max(ends) <= height, "rates and both turns are on the screen"
+        assert len(ends) == 8 and max(ends) <= height, "rates and both turns are on the screen"
     tab.click(".example a >> nth=0")
     tab.wait_for_selector("#turn-text")
     assert tab.noted == []
