@@ -20,6 +20,7 @@ pending.py: the part of a grid that is missing or outdated.
 registry.py: every table and figure, and the rule that makes it.
 report.py: for rules/report.smk.
 self_play.py: for rules/self_play.smk: conversations that a model continues with itself.
+short_run.py: what the demo prints.
 snakemake_lock.py: removes Snakemake's lock if the process that held it is gone.
 startup.py: how a run begins: lock, configuration, study.
 new_study.py: `userturn new`: a folder of its own for a study.
