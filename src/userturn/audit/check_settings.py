@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from userturn.audit.check_held_out import held_out_findings
+from userturn.audit.check_rows import AGAIN
 from userturn.audit.findings import Finding, Note, remake
 from userturn.config.formats import model_of
 from userturn.export.withheld import Withholding
@@ -168,7 +169,7 @@ def _limits(files: Files, grid: Grid) -> Iterator[Finding]:
             f"results/cells/{cell}/user_turns.parquet",
             f"at most {limit:.0%} of the turns to end in an error",
             f"{row['share_error']:.0%}",
-            "fix the cause that the errors name and run snakemake: those requests are sent again",
+            AGAIN,
         )
 
 
