@@ -21,7 +21,7 @@ rule draw_figures:
 
 
 rule draw_likelihood:
-    """Draw the likelihood of human follow-ups beside the rate of follow-ups."""
+    """Draw the likelihood of reference follow-ups beside the rate of follow-ups."""
     input:
         **study.figures.inputs_of("draw_likelihood"),
     output:

@@ -71,7 +71,7 @@ rule compare_with_margins:
 
 
 rule tabulate_likelihood:
-    """Make the tables of gains and identification of human follow-ups and of own turns."""
+    """Make the tables of gains and identification of reference follow-ups and of own turns."""
     input:
         **study.tables.inputs_of("tabulate_likelihood"),
     output:

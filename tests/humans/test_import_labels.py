@@ -49,6 +49,36 @@ def test_apostrophe_before_what_looks_like_a_formula_is_not_part_of_a_note(tmp_p
     assert (row.annotator, row.notes) == ("-ann", "=1+1")
 
 
+@pytest.mark.parametrize(
+    ("separator", "ending", "encoding"),
+    [(";", "\r\n", "utf-8-sig"), ("\t", "\n", "utf-8"), (",", "\r\n", "utf-8")],
+    ids=["German Excel", "tabs", "Windows"],
+)
+def test_csv_that_a_spreadsheet_saved_again_is_imported(
+    tmp_path: Path, separator: str, ending: str, encoding: str
+) -> None:
+    """Columns in another order, in Excel's words for true and false, with a decimal comma."""
+    head = ["label", "seconds", "unsure", "id", "notes", "annotator", "round"]
+    lines = [head] + [["generic", '"3,5"', "WAHR", i, '"a; b, c"', "Jörg", "first"] for i in IDS]
+    path = tmp_path / "jörg.csv"
+    path.write_bytes(ending.join(map(separator.join, lines)).encode(encoding))
+    rows, found = read_annotations([path], KEY, LABELS, "first")
+    assert found == []
+    assert [row.id for row in rows] == IDS
+    assert {row[2:3] + row[5:] for row in rows} == {("Jörg", "a; b, c", True, 3.5)}
+
+
+def test_csv_in_another_encoding_or_language_is_told_in_a_sentence(tmp_path: Path) -> None:
+    text = csv_of(tmp_path).read_text()
+    wide = tmp_path / "wide.csv"
+    wide.write_bytes(text.encode("utf-16"))
+    french = [f"first,ann,{turn},generic,,VRAI" for turn in IDS]
+    told = problems(write(tmp_path, "french.csv", f"{HEAD},unsure", *french), wide)
+    assert len(told) == 2
+    assert "save it again as CSV or JSON in UTF-8" in told[1]
+    assert told[0].endswith("french.csv, line 2: unsure is 'VRAI', expected true or false")
+
+
 def test_complete_files_of_two_people_have_no_problem(tmp_path: Path) -> None:
     paths = [csv_of(tmp_path, "ann"), csv_of(tmp_path, "bob")]
     reading = read_annotations(paths, KEY, TASK, "first")

@@ -373,6 +373,33 @@ def test_two_tabs_keep_the_labels_of_both_where_the_browser_keeps_nothing(
     tab.get_by_text("2 of 3 labelled").wait_for()
 
 
+def test_browser_that_keeps_nothing_is_told_before_the_first_label_and_asked_about_when_left(
+    tab: Any, tmp_path: Path
+) -> None:
+    tab.add_init_script(
+        "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no'); } })"
+    )
+    tab.goto(write_page(tmp_path, ["one", "two"]))
+    told = "This browser cannot keep your work: save it as a file before you close the page."
+    assert tab.inner_text("#where-kept") == told
+    tab.fill("#annotator", "Ann")
+    tab.click("#start")
+    tab.click("#close-help")
+    assert tab.inner_text("#notice") == told
+    tab.keyboard.press("1")
+    asked: list[str] = []
+    tab.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    save(tab, "json")
+    tab.reload()
+    assert asked == [], "a file keeps it"
+    tab.fill("#annotator", "Ann")
+    tab.click("#start")
+    tab.click("#close-help")
+    tab.keyboard.press("2")
+    tab.reload()
+    assert asked == ["beforeunload"]
+
+
 def test_label_that_another_tab_overwrote_with_older_work_comes_back(
     tab: Any, tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ from userturn.workflow.artifacts import Identities
 KEPT = ("results/revisions/", "results/served/", "results/sweeps/")
 MARKERS = ("results/sweeps/", "results/judging/")  # each later job of a model rewrites them
 READ = (".parquet", ".json", ".jsonl")  # files that the pipeline and its readers would read
+OF_STUDY = ("results/tables/", "results/figures/")  # a study has those that its grid gives rows
 DRAWN = ("/key.parquet", "/items.parquet")  # the files of a round that are kept where it was drawn
 DRAWN_ONCE = ("draw_annotation_round", "draw_pairs")  # a round stays even if its cells change
 
@@ -74,8 +75,13 @@ def _is_result(name: object) -> bool:
 
 
 def _is_current(record: JobRecord, wanted: Identities) -> bool:
-    """Return whether the configuration still needs a job's outputs."""
-    return not wanted.keys().isdisjoint(record["outputs"]) or not record["wildcards"]
+    """Return whether the configuration still needs a job's outputs.
+
+    A study has no table of what it has not, such as trained models that were taken out.
+    """
+    is_table = all(name.startswith(OF_STUDY) for name in record["outputs"])
+    is_of_all = not record["wildcards"] and not is_table
+    return is_of_all or not wanted.keys().isdisjoint(record["outputs"])
 
 
 def _kept(record: JobRecord, identities: Collection[str | None]) -> Iterator[str]:

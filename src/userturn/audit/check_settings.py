@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from userturn.audit.check_held_out import held_out_findings
+from userturn.audit.check_rows import AGAIN
 from userturn.audit.findings import Finding, Note, remake
 from userturn.config.formats import model_of
 from userturn.export.withheld import Withholding
@@ -178,7 +179,7 @@ def _limits(files: Files, grid: Grid) -> Iterator[Finding]:
             turns,
             f"at most {limit:.0%} of the turns to end in an error",
             f"{share:.0%}",
-            "fix the cause that the errors name and run snakemake: those requests are sent again",
+            AGAIN,
         )
 
 

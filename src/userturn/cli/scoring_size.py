@@ -1,5 +1,6 @@
 """How many requests and tokens the scores of a planned study need."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from userturn.cli.study_size import CHARACTERS_PER_TOKEN, Size, dataset_size, planned_items
@@ -16,7 +17,6 @@ from userturn.study.scored_turns import (
     SELF_PLAY_TURNS,
     ScoredTurns,
     n_own_distractors,
-    scored_turns,
 )
 from userturn.workflow.self_play import SelfPlayGrid
 
@@ -35,9 +35,8 @@ class ScoringSize(NamedTuple):
     n_tokens: float
 
 
-def scoring_sizes(grid: Grid) -> list[ScoringSize]:
-    """Return the scoring requests of all models, by model, dataset and kind of turn."""
-    wanted = scored_turns(grid)
+def scoring_sizes(grid: Grid, wanted: Sequence[ScoredTurns]) -> list[ScoringSize]:
+    """Return the scoring requests of these tables."""
     measure = {
         HUMAN_TURNS: follow_ups_size,
         OWN_TURNS: dataset_size,
@@ -56,7 +55,7 @@ def scoring_size(grid: Grid, scored: ScoredTurns, size: Size) -> ScoringSize:
     Args:
         grid: the study's grid.
         scored: the turns of the table.
-        size: size of the dataset, or of its human follow-ups if these are scored.
+        size: size of the dataset, or of its reference follow-ups if these are scored.
     """
     written = grid.answer_settings(scored.model)["max_tokens"]
     if scored.turns == REACTIONS:
@@ -83,7 +82,7 @@ def scoring_size(grid: Grid, scored: ScoredTurns, size: Size) -> ScoringSize:
 
 
 def follow_ups_size(grid: Grid, dataset: str) -> Size:
-    """Return number and length of a dataset's human follow-ups, each with its conversation.
+    """Return number and length of a dataset's reference follow-ups, each with its conversation.
 
     Where only the hub has the dataset, every item is taken to have one.
     """

@@ -136,7 +136,7 @@ def pair_rounds(config: Config) -> list[str]:
 
 
 def likelihood_datasets(config: Config) -> dict[str, DatasetEntry]:
-    """Return the datasets whose human follow-ups are scored, sorted by name."""
+    """Return the datasets whose reference follow-ups are scored, sorted by name."""
     settings = likelihood_settings(config)
     names = settings["datasets"] if settings else []
     return {name: config["datasets"][name] for name in sorted(names)}

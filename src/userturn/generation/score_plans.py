@@ -1,4 +1,4 @@
-"""Plan what a sweep has to score: human follow-ups, the model's own turns, its candidates."""
+"""Plan what a sweep has to score: reference follow-ups, the model's own turns, its candidates."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -72,7 +72,7 @@ def turns_to_score(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[Turn
 
 
 def human_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
-    """Yield the human follow-ups of a dataset that a shard scores."""
+    """Yield the reference follow-ups of a dataset that a shard scores."""
     settings = likelihood_settings(grid.config) or {}
     exchanges = human_exchanges(pl.read_parquet(grid.dataset_path(scored.dataset)))
     drawn = draw_distractors(exchanges, settings["distractors"], grid.config["seed"])

@@ -72,7 +72,10 @@ def _problem(row: Row, round_name: str, known: set[str], task: Task) -> str | No
             f"data/annotations/{row.round or '<its round>'}/"
         )
     if row.id not in known:
-        return f"{row.where}: the id '{row.id}' is not in this round; remove the row"
+        return (
+            f"{row.where}: the id '{row.id}' is not in this round; if a spreadsheet has made it a "
+            "number, save the file from the page again, otherwise remove the row"
+        )
     if not row.annotator:
         return f"{row.where}: the annotator is missing; write a name or initials into the row"
     if row.label not in task.labels:

@@ -20,7 +20,7 @@ SCORES_VERSION = 2
 
 
 class ScoredTurns(NamedTuple):
-    """One table of scores: a model's, of human follow-ups, of its own turns, or of self-play.
+    """One table of scores: a model's, of reference follow-ups, of its own turns, or of self-play.
 
     `reactions` are fixed user turns after the model's candidates, these candidates themselves, and
     the turns that the model wrote after them.

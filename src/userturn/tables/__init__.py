@@ -34,7 +34,7 @@ judges.py: injection rate, cost and speed of each judge.
 label_domain.py: turns judged by one judge, the sample drawn from them, and people's labels.
 make_tables.py: reads the inputs of tables, and makes and writes the tables.
 pilot.py: a finished study's numbers for planning the next one.
-pilot_follow_ups.py: the same for human follow-ups on which two models are compared.
+pilot_follow_ups.py: the same for reference follow-ups on which two models are compared.
 pooled_rates.py: rates over several cells.
 pooling.py: pools turns over items, datasets, models and families.
 post_training.py: a trained model against its base.

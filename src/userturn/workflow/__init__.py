@@ -22,6 +22,7 @@ registry.py: every table and figure, and the rule that makes it.
 report.py: for rules/report.smk.
 rounds.py: rounds of annotation of one kind.
 self_play.py: for rules/self_play.smk: conversations that a model continues with itself.
+short_run.py: what the demo prints.
 snakemake_lock.py: removes Snakemake's lock if the process that held it is gone.
 startup.py: how a run begins: lock, configuration, study.
 new_study.py: `userturn new`: a folder of its own for a study.

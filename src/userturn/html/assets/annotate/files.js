@@ -7,6 +7,7 @@ function save(text, ending, kind) {
   at("file-notice").textContent = "";
   const safe = state.annotator.toLowerCase().replace(/[^a-z0-9]+/g, "-");
   download(text, `${data.round}-${safe}.${ending}`, kind);
+  unsaved = false;
   say("Saved.");
 }
 
