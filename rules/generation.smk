@@ -79,7 +79,7 @@ rule collect_user_turns:
 
 
 rule collect_scores:
-    """Collect a model's scores of human follow-ups, or of its own turns, from the journal."""
+    """Collect a model's scores of reference follow-ups, or of its own turns, from the journal."""
     input:
         by_wildcards(study.generation.markers_of_scores),
     output:
