@@ -1,7 +1,6 @@
 """The configuration, checked when it is loaded: one sentence for the first thing that is wrong."""
 
 from collections.abc import Iterable, Mapping
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +72,8 @@ def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = 
     from jsonschema.validators import extend
 
     def is_finite(_: Any, value: Any) -> bool:
-        return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return is_number and abs(value) < float("inf")
 
     kinds = Draft7Validator.TYPE_CHECKER.redefine("number", is_finite)  # YAML has .inf and .nan
     validator = extend(Draft7Validator, type_checker=kinds)  # type: ignore[no-untyped-call]

@@ -23,9 +23,7 @@ from userturn.study.scored_turns import HUMAN_TURNS, OWN_TURNS, REACTIONS, SELF_
 from userturn.workflow.snakemake_lock import is_alone, release_abandoned_lock
 from userturn.workflow.study import Study
 
-SETTING = (
-    r"[a-zA-Z_][\w-]*\w=|base64//"  # of --config; Snakemake encodes what it gives its own jobs
-)
+SETTING = r"[a-zA-Z_][\w-]*\w="  # what Snakemake takes in --config
 NAMED = ("dataset", "perturbation", "judge", "round")
 OBJECTS_BETWEEN_COLLECTIONS = 20_000  # Python's own threshold is 700
 DEFAULT_GC = "USERTURN_DEFAULT_GC"  # set to 1, it keeps Python's garbage collection as it is
