@@ -88,6 +88,23 @@ rule draw_self_play:
         "../scripts/draw_self_play.py"
 
 
+rule draw_human_likeness:
+    """Draw how often a model's turn is taken for a person's."""
+    input:
+        **study.figures.inputs_of("draw_human_likeness"),
+    output:
+        **{figure: figure_files(figure) for figure in figures_of("draw_human_likeness")},
+    log:
+        "logs/draw_human_likeness.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.figures.identity_of("draw_human_likeness"),
+    script:
+        "../scripts/draw_human_likeness.py"
+
+
 rule draw_signals:
     """Draw what tells the right answers of an item."""
     input:

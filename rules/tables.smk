@@ -138,6 +138,23 @@ rule tabulate_self_play:
         "../scripts/tabulate_self_play.py"
 
 
+rule tabulate_pairs:
+    """Make the table of how often a model's turn is taken for a person's."""
+    input:
+        **study.tables.inputs_of("tabulate_pairs"),
+    output:
+        **table_files("tabulate_pairs"),
+    log:
+        "logs/tabulate_pairs.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.tables.identity_of("tabulate_pairs"),
+    script:
+        "../scripts/tabulate_pairs.py"
+
+
 rule measure_signals:
     """Measure what tells the right answers of an item, and what the best of them is worth."""
     input:

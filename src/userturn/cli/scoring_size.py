@@ -16,6 +16,7 @@ from userturn.study.scored_turns import (
     REACTIONS,
     SELF_PLAY_TURNS,
     ScoredTurns,
+    n_own_distractors,
 )
 from userturn.workflow.self_play import SelfPlayGrid
 
@@ -58,8 +59,13 @@ def scoring_size(grid: Grid, scored: ScoredTurns, size: Size) -> ScoringSize:
     """
     written = grid.answer_settings(scored.model)["max_tokens"]
     if scored.turns == REACTIONS:
-        n = size.n_items * n_candidates(grid.config) * (1 + len(read_reactions(REACTIONS_FILE)))
-        return ScoringSize(scored, n, n * (size.n_tokens + written))
+        n = size.n_items * n_candidates(grid.config)
+        n_fixed = n * (1 + len(read_reactions(REACTIONS_FILE)))
+        others = min(n_own_distractors(grid.config), max(0, size.n_items - 1))
+        n_own = n * (1 + others) if others else 0
+        n_tokens = (n_fixed + n_own) * (size.n_tokens + written)
+        n_tokens += n_own * grid.config["user_turn"]["max_tokens"]
+        return ScoringSize(scored, n_fixed + n_own, n_tokens)
     settings = likelihood_settings(grid.config) or {}
     others = min(settings["distractors"], max(0, size.n_items - 1))
     if scored.turns == HUMAN_TURNS:

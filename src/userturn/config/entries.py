@@ -130,6 +130,11 @@ def self_play_settings(config: Config) -> Mapping[str, Any] | None:
     return settings
 
 
+def pair_rounds(config: Config) -> list[str]:
+    """Return the rounds of pairs; none if a study has none or is older."""
+    return list(config["humans"].get("pairs", {"rounds": []})["rounds"])
+
+
 def likelihood_datasets(config: Config) -> dict[str, DatasetEntry]:
     """Return the datasets whose reference follow-ups are scored, sorted by name."""
     settings = likelihood_settings(config)

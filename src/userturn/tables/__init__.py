@@ -21,6 +21,7 @@ families.py: family, size and base of each model.
 file_formats.py: a table as Parquet, CSV, Markdown and LaTeX.
 format_columns.py: the column `format`, split from names and joined again.
 health.py: empty, cut, failed and unscored turns of each cell.
+human_likeness.py: how often people take a model's turn for the one that a person wrote.
 held_out.py: marks the datasets that a trained model has seen.
 interactions.py: whether conditions change families equally.
 item_association.py: whether correct answers and genuine follow-ups are associated over items.

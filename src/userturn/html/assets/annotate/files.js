@@ -37,7 +37,7 @@ async function load(file) {
 function showFile() {
   const left = ids.length - nDone();
   at("name").textContent = state.annotator;
-  at("state").textContent = left ? `${plural(left, "turn")} without a label.` : "All turns are labelled.";
+  at("state").textContent = left ? `${plural(left, data.unit)} without a label.` : `All ${data.unit}s are labelled.`;
 }
 
 function openFile() {
