@@ -17,6 +17,7 @@ labelled.py: for rules/controls.smk: the project's own labelled turns.
 languages.py: for rules/languages.smk: the cells of datasets in several languages.
 likelihood.py: the scores that tables of likelihood are made from.
 pending.py: the part of a grid that is missing or outdated.
+recorded_study.py: the study that a results folder is of, by its record alone.
 registry.py: every table and figure, and the rule that makes it.
 report.py: for rules/report.smk.
 self_play.py: for rules/self_play.smk: conversations that a model continues with itself.
