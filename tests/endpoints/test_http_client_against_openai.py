@@ -15,6 +15,7 @@ from tests.support.batch_server import BatchServer
 from tests.support.faults.providers import PROVIDERS
 from tests.support.judge_server import GENUINE, USAGE, Asked, JudgeServer, http, judge_server
 from tests.support.judged_cell import cell, judge, verdicts_of
+from userturn.endpoints.response_body import Received
 from userturn.judges import batch_api
 from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.endpoint_verdicts import json_format, questions_about
@@ -111,7 +112,7 @@ def test_reply_is_read_as_the_client_reads_it(name: str) -> None:
             "choices": [choice], "usage": usage, "system_fingerprint": "fp"}  # fmt: skip
     with judge_server(lambda _: http(200, json.dumps(body).encode())) as server:
         theirs = client_of(server).chat.completions.create(model="m", messages=MESSAGES)
-    ours, usage_read = read_reply(json.dumps(body).encode())
+    ours, usage_read = read_reply(Received(json.dumps(body).encode()))
     said = theirs.choices[0].message
     assert (ours.content, ours.refusal) == (said.content, said.refusal)
     assert (ours.finish_reason, ours.model) == (theirs.choices[0].finish_reason, theirs.model)

@@ -68,24 +68,25 @@ class Answering:
             yield request, Completion((*ids, request.sampling.stop_token_ids[0]), "stop")
 
 
-def study(folder: Path, n: int) -> Grid:
+def study(folder: Path, n: int, **more: Any) -> Grid:
     """Return the grid of `tiny` with n answers an item, in the same folder for any n."""
     run = {"temperatures": [0], "perturbations": ["none"]}
     answer = {"temperature": 0.7, "top_p": 1.0, "top_k": 0, "presence_penalty": 0}
-    grid = tiny_grid(folder, N_ITEMS, run=run, answer=answer | {"max_tokens": 64, "samples": n})
+    answer |= {"max_tokens": 64, "samples": n}
+    grid = tiny_grid(folder, N_ITEMS, run=run, answer=answer, **more)
     grid.datasets["items"]["verifier"] = "numeric"
     return grid
 
 
-def sweep(grid: Grid) -> list[AnyRequest]:
+def sweep(grid: Grid, shard: str = "1of1") -> list[AnyRequest]:
     """Do what a sweep does, and return what it asked."""
     model = load_model(grid, "tiny", read_description(grid, "tiny"))
-    runner = request_runner(grid, model, "1of1", StopFlag())
+    runner = request_runner(grid, model, shard, StopFlag())
     answering = Answering(model.template.tokenizer)
     runner.load = lambda: answering  # type: ignore[assignment,return-value]
     wanted = Pending(grid).identities("tiny")
-    ask_pending(pending_plans(grid, model, "1of1", wanted), runner)
-    runner.complete("scores", list(scoring_plans(grid, model, "1of1", wanted)))
+    ask_pending(pending_plans(grid, model, shard, wanted), runner)
+    runner.complete("scores", list(scoring_plans(grid, model, shard, wanted)))
     for of in candidate_tables(grid):
         path = grid.results / "candidates" / of.file
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,6 +115,22 @@ def test_more_answers_ask_only_what_is_new(tmp_path: Path, monkeypatch: pytest.M
     assert n_asked[0] == first + N_ITEMS * (1 + 1) + 2 * N_ITEMS * 7
     assert n_asked[1] == 2 * N_ITEMS * (1 + 1 + 7)
     assert sweep(study(tmp_path, 4)) == []
+
+
+def test_likelihood_in_other_shards_scores_turns_after_candidates_and_asks_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    sweep(study(tmp_path, 2))
+    more = study(tmp_path, 2, likelihood={"datasets": [], "turns": N_ITEMS, "distractors": 1})
+    more.models["tiny"]["shards"] = 2
+    asked = [request for shard in more.shards("tiny") for request in sweep(more, shard)]
+    assert asked and all(isinstance(request, ScoringRequest) for request in asked)
+    path = str(tmp_path / "scores.parquet")
+    collect_scores(more, ScoredTurns(*PAIR, REACTIONS), path)
+    found = pl.read_parquet(path).group_by("item", "sample").agg(pl.col("context").sort())
+    own = [list(row) for row in found["context"] if "own" in row]
+    assert own and all(row.count("own") == row.count("other_answer") == 1 for row in own)
 
 
 def test_the_first_candidate_is_the_answer_and_each_is_shown_before_its_own_turn(

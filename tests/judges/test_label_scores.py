@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from userturn.endpoints.rate_limit import Pace
+from userturn.endpoints.response_body import Received
 from userturn.judges.label_scores import LetterEndpoint, probabilities, read_scores
 from userturn.judges.parse_reply import Reply, UnclearReplyError
 
@@ -69,7 +70,7 @@ def choice(index: int, **top: float) -> dict[str, Any]:
 def test_choices_are_read_by_their_index() -> None:
     usage = {"prompt_tokens": 5, "completion_tokens": 2}
     first, second = choice(0, t9=-1.0, t7=-2.0, t3=0.0), choice(1, t7=-3.0, t9=-4.0)
-    read, used = endpoint().read(body(second, first, usage=usage))
+    read, used = endpoint().read(Received(body(second, first, usage=usage)))
     assert (json.loads(read.content or ""), used) == ([[-2.0, -1.0], [-3.0, -4.0]], usage)
 
 
@@ -87,7 +88,7 @@ def test_choices_are_read_by_their_index() -> None:
     ],
 )
 def test_body_of_another_form_has_no_content(received: bytes) -> None:
-    read, _ = endpoint().read(received)
+    read, _ = endpoint().read(Received(received))
     with pytest.raises(UnclearReplyError):
         read_scores(read, ["a", "b"])
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from userturn.endpoints.response_body import Received
 from userturn.judges.parse_reply import Reply, UnclearReplyError, read_reply, read_verdict
 
 LABELS = ["genuine_followup", "generic"]
@@ -77,6 +78,6 @@ def test_object_that_is_not_as_asked_for_is_no_verdict(text: str) -> None:
 def test_half_a_character_is_replaced_and_can_be_written(where: str) -> None:
     body = '{"choices": [{"message": {"content": "x", "WHERE": "a\\ud800b"}}]}'
     body = body.replace("WHERE", where)
-    reply, _ = read_reply(body.encode())
+    reply, _ = read_reply(Received(body.encode()))
     text = reply.content if where == "content" else reply.refusal
     assert text == "a\ufffdb" and json.dumps(text).encode()

@@ -1,17 +1,17 @@
 """A server that somebody else runs: its turns are those of the model, or errors with a reason."""
 
-import gzip
 import re
 from collections import Counter
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.completion_server import KEY, NAME, Fake, as_http, asked, requests
-from tests.support.judge_server import BREAKS_OFF, Asked, http, judge_server
+from tests.support.faults.completions import AGAIN, NEVER, TOO_SLOW, changed
+from tests.support.judge_server import Asked, judge_server
 from userturn.config.entries import ServerEntry
 from userturn.endpoints import http_client
 from userturn.endpoints.account_files import read_accounts
@@ -19,7 +19,7 @@ from userturn.endpoints.budget import Account
 from userturn.endpoints.rate_limit import Pace
 from userturn.errors import UserError
 from userturn.models.completion_endpoint import CompletionEndpoint
-from userturn.models.requests import make_request
+from userturn.models.requests import Request, make_request
 from userturn.models.scoring import scoring_request
 from userturn.models.served import ServedModel
 from userturn.models.server_check import ServerCheck
@@ -34,74 +34,58 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_client, "LONG_WAIT", 1e9)
 
 
-def changed(**choice: Any) -> Callable[[dict[str, Any], Asked], bytes]:
-    def fault(reply: dict[str, Any], _: Asked) -> bytes:
-        reply["choices"][0] |= choice
-        return as_http(reply)
-
-    return fault
-
-
-def read_otherwise(reply: dict[str, Any], n: int) -> bytes:
-    ids = reply["choices"][0]["prompt_token_ids"]
-    reply["choices"][0]["prompt_token_ids"] = [0] * n + ids
-    reply["usage"]["prompt_tokens"] += n
-    return as_http(reply)
+def with_seeds(template: Template, seeds: Iterable[int]) -> list[Request]:
+    """Return sampled requests that nothing but their seeds tells apart."""
+    first = requests(template, 1)[0]
+    return [
+        make_request(
+            {}, "d", str(n), 0, first.prompt, replace(first.sampling, temperature=1, seed=n)
+        )
+        for n in seeds
+    ]
 
 
-@cache
-def small_bomb() -> bytes:
-    return gzip.compress(bytes(80_000_000), 1)  # more than the 64 MB that are read of a reply
-
-
-def bomb(reply: dict[str, Any], _: Asked) -> bytes:
-    return http(200, small_bomb(), "Content-Encoding: gzip")
-
-
-FAULTS: dict[str, tuple[Callable[[dict[str, Any], Asked], bytes | None], str]] = {
-    "other ids": (changed(token_ids=[1, 2, 3]), "decode to another text"),
-    "ids outside the vocabulary": (changed(token_ids=[10**6]), "within the vocabulary"),
-    "booleans": (changed(token_ids=[True]), "within the vocabulary"),
-    "no ids": (changed(token_ids=None), "within the vocabulary"),
-    "other text": (changed(text="I am another."), "decode to another text"),
-    "a strange end": (changed(finish_reason="content_filter"), "finish_reason 'content_filter'"),
-    "a cut turn": (changed(finish_reason="length"), "a limit of its own"),
-    "second BOS": (lambda reply, _: read_otherwise(reply, 1), "read other tokens than were sent"),
-    "wrong count": (
-        lambda reply, _: as_http(reply | {"usage": {"prompt_tokens": 7}}),
-        "read 7 tokens",
-    ),
-    "two choices": (lambda reply, _: as_http(reply | {"choices": [{}, {}]}), "is no completion"),
-    "other model": (lambda reply, _: as_http(reply | {"model": "big"}), "'big' answered"),
-    "half a reply": (lambda reply, _: BREAKS_OFF + as_http(reply)[:-20], "the connection broke"),
-    "no reply": (lambda reply, _: None, "the connection broke"),
-    "redirect": (
-        lambda reply, _: http(307, b"", "Location: http://127.0.0.1:1/v1/completions"),
-        "status 307",
-    ),
-    "429 storm": (lambda reply, _: http(429, b"slow down"), "status 429"),
-    "gzip bomb": (bomb, "is no completion|no whole reply"),
-    "key comes back": (lambda reply, _: http(401, KEY.encode()), r"\[key\]"),
-}
-
-
-@pytest.mark.parametrize("name", FAULTS)
 def test_each_fault_is_an_outcome_with_a_reason_and_never_a_turn(
+    template: Template, tmp_path: Path
+) -> None:
+    """Of three requests a fault meets one at every attempt, one at the first, and one never."""
+    faults, n_attempts = list((NEVER | AGAIN).items()), Counter[int]()
+
+    def fault(reply: dict[str, Any], asked: Asked) -> bytes | None:
+        number = asked.body["seed"]
+        n_attempts[number] += 1
+        is_whole = number % 3 == 2 or (number % 3 == 1 and n_attempts[number] > 1)
+        return as_http(reply) if is_whole else faults[number // 3][1][0](reply, asked)
+
+    fake = Fake(template)
+    fake.fault = fault
+    with judge_server(fake) as server:
+        wanted = with_seeds(template, range(3 * len(faults)))
+        done = asked(template, server, tmp_path, wanted, timeout=60)
+    made = {int(request.item): completion for request, completion in done}
+    assert len(done) == len(made) == 3 * len(faults)
+    n_prompt = len(requests(template, 1)[0].prompt.token_ids)
+    whole = template.encoder.encode_whole(f"Why {n_prompt}?"), template.stop_token_ids[0]
+    for place, (name, (_, said)) in enumerate(faults):
+        always, once, never = (made[3 * place + n] for n in range(3))
+        failed = [always] if name in AGAIN else [always, once]
+        for one in failed:
+            assert one.token_ids == () and re.search(said, str(one.error)), (name, one)
+        for one in (never, once)[: 3 - len(failed)]:
+            assert one.token_ids == (*whole[0], whole[1]) and one.error is None, (name, one)
+        assert n_attempts[3 * place] == (2 if name in AGAIN else 1), name
+    assert KEY.encode() not in b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+
+
+@pytest.mark.parametrize("name", TOO_SLOW)
+def test_reply_that_is_not_whole_in_time_is_an_error(
     name: str, template: Template, tmp_path: Path
 ) -> None:
-    fake, (fault, said) = Fake(template), FAULTS[name]
-    fake.fault = lambda reply, asked: fault(reply, asked) if asked.number % 2 else as_http(reply)
+    fake = Fake(template)
+    fake.fault = TOO_SLOW[name]
     with judge_server(fake) as server:
-        done = asked(template, server, tmp_path, requests(template, 6))
-    assert len(done) == 6 == len({request.key for request, _ in done})
-    whole = [made for _, made in done if made.error is None]
-    failed = [made for _, made in done if made.error is not None]
-    n_prompt = len(requests(template, 1)[0].prompt.token_ids)
-    assert {template.decode(made.token_ids[:-1]) for made in whole} <= {f"Why {n_prompt}?"}
-    assert all(made.token_ids == () and re.search(said, str(made.error)) for made in failed)
-    # What may be asked again is: its second attempt may be whole.
-    assert failed or name in ("half a reply", "no reply", "429 storm")
-    assert KEY.encode() not in b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+        ((_, made),) = asked(template, server, tmp_path, requests(template, 1))
+    assert made.token_ids == () and "no whole reply within 2 s" in str(made.error)
 
 
 def test_every_sampling_setting_is_sent_also_where_it_is_usual(

@@ -1,5 +1,6 @@
 """What a server of text says is taken for a turn only if its counts and its text agree."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,10 @@ import pytest
 from tests.support.completion_server import KEY, Fake, as_http, asked, requests
 from tests.support.judge_server import judge_server
 from userturn.models import served
+from userturn.models.completion_endpoint import Dialect, ServerReply
+from userturn.models.scoring import scoring_request
 from userturn.models.server_check import ServerCheck
+from userturn.models.server_replies import ReplyError, scores_in
 from userturn.prompts.chat_template import Template
 
 pytestmark = pytest.mark.slow
@@ -83,3 +87,47 @@ def test_fault_of_ours_stops_the_sweep_and_loses_no_request_in_silence(
     monkeypatch.setattr(served, "fields_of", lambda *_: 1 / 0)
     with judge_server(Fake(template)) as server, pytest.raises(ZeroDivisionError):
         asked(template, server, tmp_path, requests(template, 1))
+
+
+def by_token(score: Any, ids: Sequence[int] = (6, 7, 8)) -> list[Any]:
+    """Return scores in vLLM's form; the first token of a text has none."""
+    return [None, *({str(i): {"logprob": score}} for i in ids)]
+
+
+# What is in place of the scores of the tokens 5, 6, 7, 8, of which those of 7 and 8 are asked for.
+NO_SCORES = {
+    "none": {"prompt_logprobs": None},
+    "too few": {"prompt_logprobs": by_token(-1.0, (6, 7))},
+    "of other tokens": {"prompt_logprobs": by_token(-1.0, (7, 8, 9))},
+    "numbers alone": {"prompt_logprobs": [None, -1.0, -1.0, -1.0]},
+    "by name": {"prompt_logprobs": {"5": 0, "6": 0, "7": 0, "8": 0}},
+    "text": {"prompt_logprobs": by_token("-1")},
+    "booleans": {"prompt_logprobs": by_token(False)},
+    "not a number": {"prompt_logprobs": by_token(float("nan"))},
+    "impossible": {"prompt_logprobs": by_token(float("-inf"))},
+    "more than certain": {"prompt_logprobs": by_token(0.5)},
+    "no echo": {"logprobs": None},
+    "an echo of less": {"logprobs": {"token_logprobs": [None, -1.0, -1.0]}},
+    "an echo of more": {"logprobs": {"token_logprobs": [None, *[-1.0] * 5]}},
+    "an echo that is a number": {"logprobs": {"token_logprobs": 4}},
+}
+
+
+@pytest.mark.parametrize("name", NO_SCORES)
+@pytest.mark.parametrize("usage", [{"prompt_tokens": 4}, {}])
+def test_scores_that_are_not_those_of_the_tokens_are_refused(
+    name: str, usage: dict[str, Any]
+) -> None:
+    request = scoring_request({}, "d", "i", [5, 6, 7, 8], 2)
+    by = "prompt_logprobs" if "prompt_logprobs" in NO_SCORES[name] else "echo"
+    reply = ServerReply(None, NO_SCORES[name], usage)
+    with pytest.raises(ReplyError):
+        scores_in(request, reply, Dialect(True, True, True, scores_by=by))
+
+
+@pytest.mark.parametrize("n_more", [0, 1])
+def test_echoed_scores_are_those_of_the_prompt_whether_or_not_it_is_counted(n_more: int) -> None:
+    request = scoring_request({}, "d", "i", [5, 6, 7, 8], 2)
+    echoed = {"logprobs": {"token_logprobs": [None, -1.0, -2.0, -3.0, -9.0][: 4 + n_more]}}
+    way = Dialect(True, True, True, scores_by="echo")
+    assert scores_in(request, ServerReply(None, echoed, {}), way).logprobs == (-2.0, -3.0)

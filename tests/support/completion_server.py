@@ -89,9 +89,10 @@ def asked(
     folder: Path,
     wanted: list[Any],
     noted: list[ServerCheck] | None = None,
+    timeout: float = 2,
     **account: Any,
 ) -> list[tuple[Any, Completion]]:
-    settings: ServerEntry = {"model": NAME, "concurrency": 8, "timeout": 2, "attempts": 2}
+    settings: ServerEntry = {"model": NAME, "concurrency": 8, "timeout": timeout, "attempts": 2}
     endpoint = CompletionEndpoint(server.url, settings, KEY, Pace(8))
     paying = Account(folder, "model=tiny", "sweeps/tiny", **account)
     note = (noted if noted is not None else []).append

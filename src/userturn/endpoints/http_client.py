@@ -30,7 +30,7 @@ from userturn.endpoints.http_errors import (
 from userturn.endpoints.model_names import is_other_model
 from userturn.endpoints.rate_limit import Pace
 from userturn.endpoints.request_slots import one_slot
-from userturn.endpoints.response_body import without_surrogates
+from userturn.endpoints.response_body import Received, without_surrogates
 from userturn.endpoints.usage import Spent, at_most
 from userturn.logs import say
 
@@ -82,7 +82,7 @@ class Endpoint(ABC, Generic[Asked, Replied]):
         """Return the body of a request."""
 
     @abstractmethod
-    def read(self, received: bytes) -> tuple[Replied, dict[str, Any]]:
+    def read(self, received: Received) -> tuple[Replied, dict[str, Any]]:
         """Return the reply and the token usage in a response's body."""
 
     @abstractmethod
@@ -186,8 +186,9 @@ class Endpoint(ABC, Generic[Asked, Replied]):
             self.pace.answered(time.monotonic() - began)
             if not is_whole:
                 return self.unread(received)
-            reply, usage = self.read(received)
-            if (found := error_in(received)) is not None:
+            whole = Received(received)
+            reply, usage = self.read(whole)
+            if (found := error_in(whole)) is not None:
                 status, told = found
                 shown = f"an error in a reply: {self.redacted(without_surrogates(told), 300)}"
                 raise error_of(status, told, shown)

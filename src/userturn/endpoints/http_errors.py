@@ -5,7 +5,8 @@ import re
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
-from typing import Any
+
+from userturn.endpoints.response_body import Received
 
 # Why a judge gives no verdict: reasons in journals and tables.
 REFUSED = "the judge refused"
@@ -116,21 +117,19 @@ def error_of(status: int, whole: str, shown: str, retry_after: float = 0.0) -> E
     return EndpointError(shown) if why is None else UnscoredError(shown, why)
 
 
-def error_in(body: bytes) -> tuple[int, str] | None:
+def error_in(received: Received) -> tuple[int, str] | None:
     """Return status and text of an error that a gateway sent with status 200; None for none.
 
-    It stands in place of the choices, or in the first of them, as OpenRouter has it.
+    It stands in place of the choices or beside them, or in the first, as OpenRouter has it.
     """
-    try:
-        parsed: Any = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
+    parsed = received.parsed
     if isinstance(parsed, list) and parsed:
         parsed = parsed[0]  # Gemini's errors are in a list
-    choices = parsed.get("choices") if isinstance(parsed, dict) else [None]
-    found = choices[0] if isinstance(choices, list) and choices else parsed
-    error = found.get("error") if isinstance(found, dict) else None
-    if not error:
+    choices = parsed.get("choices") if isinstance(parsed, dict) else None
+    places = [parsed, *(choices[:1] if isinstance(choices, list) else [])]
+    errors = [place.get("error") for place in places if isinstance(place, dict)]
+    error = next(filter(None, errors), None)
+    if error is None:
         return None
     text = json.dumps(error, ensure_ascii=False)
     code = error.get("code") if isinstance(error, dict) else None

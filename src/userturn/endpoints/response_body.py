@@ -2,6 +2,8 @@
 
 import json
 import re
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 SURROGATE = re.compile("[\\ud800-\\udfff]")
@@ -12,10 +14,21 @@ def without_surrogates(text: str) -> str:
     return SURROGATE.sub("\ufffd", text)
 
 
-def read_parts(body: bytes) -> tuple[Any, str]:
-    """Return a body's JSON, None if it is none, and the body as text."""
-    raw = without_surrogates(body.decode(errors="replace"))
-    try:
-        return json.loads(body), raw
-    except (ValueError, RecursionError):
-        return None, raw
+@dataclass(frozen=True)
+class Received:
+    """The body of a response; each reading of it is made once, when it is first asked for."""
+
+    content: bytes
+
+    @cached_property
+    def parsed(self) -> Any:
+        """Its JSON; None if it is none."""
+        try:
+            return json.loads(self.content)
+        except (ValueError, RecursionError):
+            return None
+
+    @cached_property
+    def text(self) -> str:
+        """Its text, which can be written whatever it holds."""
+        return without_surrogates(self.content.decode(errors="replace"))

@@ -1,7 +1,8 @@
 """Token counts of requests to judges, and their cost."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from operator import add, sub
 from typing import Any
 
 MILLION = 1e6
@@ -40,11 +41,11 @@ class Spent:
 
     def __add__(self, other: "Spent") -> "Spent":
         """Return the sum of two counts."""
-        return Spent(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Spent)))
+        return Spent(*map(add, vars(self).values(), vars(other).values()))
 
     def __sub__(self, other: "Spent") -> "Spent":
         """Return the difference of two counts."""
-        return Spent(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(Spent)))
+        return Spent(*map(sub, vars(self).values(), vars(other).values()))
 
 
 def most_written(entry: Mapping[str, Any]) -> int:

@@ -10,9 +10,9 @@ from userturn.generation.collect import (
     shown_samples,
     with_reasoning,
 )
-from userturn.generation.plan_files import Plan, plan_path, write_plan
+from userturn.generation.plan_files import Plan, plan_path, plan_paths, write_plan
 from userturn.generation.planner import Planned, Planner
-from userturn.generation.shards import part_of
+from userturn.generation.shards import is_in_shard, part_of
 from userturn.generation.sweep_plan import PendingPlans
 from userturn.prompts.answer_form import AnswerForm
 from userturn.storage.parquet import Schema, write_parts
@@ -97,8 +97,9 @@ def turns_plan(grid: Grid, planner: Planner, of: CandidateTable, shard: str, sho
 def shown_candidates(grid: Grid, of: CandidateTable, shard: str, form: AnswerForm) -> Shown:
     """Return the text of each candidate by item and sample; None where there is none."""
     identity = candidates_identity(grid, of._replace(table=ANSWERS))
-    path = plan_path(grid, of.model, of.dataset, identity, shard)
-    return shown_samples([path], grid.journal_folder(of.model, of.dataset), form)
+    paths = plan_paths(grid, of.model, of.dataset, identity, shard)
+    shown = shown_samples(paths, grid.journal_folder(of.model, of.dataset), form)
+    return {place: text for place, text in shown.items() if is_in_shard(place[0], shard)}
 
 
 def candidates_of(

@@ -1,11 +1,13 @@
 """What a study knows of the server that has a model, and whether it is still the same one.
 
 `results/served/<model>/<shard>.json` has what the server says of itself, what it was found to
-promise, and its greedy completions of a few fixed prompts. Another address of the same server
-changes nothing; another model behind the same name is noticed before anything is asked of it.
+promise, how likely it finds a few fixed prompts, and its greedy completions of them. Another
+address of the same server changes nothing; another model behind the same name is noticed before
+anything is asked of it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import fsum
 from typing import Any
 
 from userturn.errors import UserError
@@ -15,7 +17,12 @@ from userturn.storage.given_files import given_object
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 
-SAME = 0.5  # share of greedy completions that are equal: batches and hardware may change the others
+# The same model in another precision finds the tokens of a text up to 0.06 nats likelier or less
+# likely, on average (docs/engines.md).
+MOST_APART = 0.1
+TOLD = 0.01  # nats: less is a matter of batches and hardware
+# Where the server tells no likelihoods: share of greedy completions that are equal.
+SAME = 0.5
 
 
 def server_records(grid: Grid, model: str) -> Iterator[dict[str, Any]]:
@@ -44,7 +51,7 @@ def note_server(
     described_as = fingerprint(identity)
     for noted in server_records(grid, model):
         if noted.get("described_as") == described_as:
-            _check_same(grid, model, noted["greedy"], found.greedy)
+            _check_same(grid, model, noted, found)
     path = grid.results / "served" / model / f"{shard}.json"
     noted = given_object(path) if path.is_file() else {}
     content = {"described_as": described_as, **found.to_json()}
@@ -56,13 +63,24 @@ def note_server(
 
 
 def _beside_first(noted: Mapping[str, Any], found: ServerCheck) -> dict[str, Any]:
-    """Return the first completions of a server, which small steps must not lead away from.
+    """Return the first fingerprint of a server, which small steps must not lead away from.
 
-    Beside them is the smallest number of them that a later sweep found again, if not all.
+    Beside it is how far a later sweep was from it at most, if it was.
     """
     n_again = min(_n_equal(noted["greedy"], found.greedy), noted.get("n_again", len(found.greedy)))
     fewer = {"n_again": n_again} if n_again < len(found.greedy) else {}
-    return {"greedy": noted["greedy"], **fewer}
+    apart = max(_apart(noted, found) or 0.0, noted.get("apart", 0.0))
+    further = {"apart": round(apart, 2)} if apart >= TOLD else {}
+    first = {"greedy": noted["greedy"], "scored": noted.get("scored") or list(found.scored)}
+    return {**first, **fewer, **further}
+
+
+def _apart(noted: Mapping[str, Any], found: ServerCheck) -> float | None:
+    """Return by how much a token's log-likelihood differs on average; None if it was not told."""
+    before, now = noted.get("scored") or (), found.scored
+    if not before or len(before) != len(now):
+        return None
+    return fsum(abs(one - other) for one, other in zip(before, now, strict=True)) / len(now)
 
 
 def _n_equal(noted: Sequence[str], now: Sequence[str]) -> int:
@@ -78,12 +96,20 @@ def _check_length(grid: Grid, model: str, account: Mapping[str, Any]) -> None:
         )
 
 
-def _check_same(grid: Grid, model: str, noted: Sequence[str], now: Sequence[str]) -> None:
-    n_equal = _n_equal(noted, now)
-    if len(noted) != len(now) or n_equal < SAME * len(now):
+def _check_same(grid: Grid, model: str, noted: Mapping[str, Any], found: ServerCheck) -> None:
+    apart, n_equal = _apart(noted, found), _n_equal(noted["greedy"], found.greedy)
+    if apart is None:
+        is_other = n_equal < SAME * max(len(noted["greedy"]), len(found.greedy))
+        why = f"{n_equal} of {len(found.greedy)} greedy completions of fixed prompts are equal"
+    else:
+        is_other = apart > MOST_APART
+        why = (
+            f"the log-likelihoods of fixed texts are {apart:.2f} nats a token apart, expected "
+            f"{MOST_APART} at most"
+        )
+    if is_other:
         raise UserError(
             f"model '{model}': the server at '{grid.models[model]['endpoint']}' has another model "
-            f"than before behind the same name: {n_equal} of {len(now)} greedy completions of "
-            "fixed prompts are equal; ask the server that the study began with, or give this "
-            "model an entry of its own"
+            f"than before behind the same name: {why}; ask the server that the study began with, "
+            "or give this model an entry of its own"
         )

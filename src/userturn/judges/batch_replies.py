@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from userturn.endpoints.http_errors import error_in, why_unscored
-from userturn.endpoints.response_body import without_surrogates
+from userturn.endpoints.response_body import Received, without_surrogates
 from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.decide import Read, left_open, record_of
 from userturn.judges.decisions import Record
@@ -64,9 +64,10 @@ def record_of_reply(
         read: parses the reply.
         first_reason: why the first reply could not be read, if this one answers a repair.
     """
-    parsed, usage = read_reply(reply.body)
+    received = Received(reply.body)
+    parsed, usage = read_reply(received)
     is_good = 200 <= reply.status < 300
-    found = error_in(reply.body) if is_good else (reply.status, reply.text)
+    found = error_in(received) if is_good else (reply.status, reply.text)
     if found is not None:
         what = "an error in a reply" if is_good else f"status {found[0]}"
         text = endpoint.redacted(f"batch: {what}: {without_surrogates(found[1])}", 300)

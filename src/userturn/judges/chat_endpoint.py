@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from userturn.config.entries import EndpointEntry
 from userturn.datasets.messages import Message
 from userturn.endpoints.http_client import Endpoint
+from userturn.endpoints.response_body import Received
 from userturn.endpoints.usage import most_written
 from userturn.judges.parse_reply import Reply, read_reply
 
@@ -36,7 +37,7 @@ class ChatEndpoint(Endpoint[Sequence[Message], Reply]):
         """Return the body of a request."""
         return {**self.fixed, "messages": list(asked)}
 
-    def read(self, received: bytes) -> tuple[Reply, dict[str, Any]]:
+    def read(self, received: Received) -> tuple[Reply, dict[str, Any]]:
         """Return the reply and the token usage in a response's body."""
         reply, usage = read_reply(received)
         return reply._replace(raw=self.redacted(reply.raw)), usage

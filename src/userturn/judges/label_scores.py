@@ -15,7 +15,7 @@ from userturn.config.entries import EndpointEntry
 from userturn.datasets.messages import Message
 from userturn.endpoints.http_errors import UnscoredError
 from userturn.endpoints.rate_limit import Pace
-from userturn.endpoints.response_body import read_parts
+from userturn.endpoints.response_body import Received
 from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.decisions import Said
 from userturn.judges.judge import Judge
@@ -73,19 +73,19 @@ class LetterEndpoint(ChatEndpoint):
             raise UnscoredError(str(error), NOT_SHOWN) from None
         return {**self.fixed, "prompt": prompts}
 
-    def read(self, received: bytes) -> tuple[Reply, dict[str, Any]]:
+    def read(self, received: Received) -> tuple[Reply, dict[str, Any]]:
         """Return the letters' log-probabilities as JSON, one list for each order, and the usage."""
-        parsed, raw = read_parts(received)
+        parsed = received.parsed
         try:
             choices = sorted(parsed["choices"], key=lambda choice: choice["index"])
             found = [choice["logprobs"]["top_logprobs"][0] for choice in choices]
             names = [NAME.format(token_id) for token_id in self.letter_ids]
             scores = [[round(float(each[name]), DIGITS) for name in names] for each in found]
         except (LookupError, TypeError, ValueError):
-            return Reply(None, None, None, self.redacted(raw)), {}
+            return Reply(None, None, None, self.redacted(received.text)), {}
         model, usage = parsed.get("model"), parsed.get("usage")
         named = model if isinstance(model, str) else None
-        reply = Reply(json.dumps(scores), None, "stop", self.redacted(raw), named)
+        reply = Reply(json.dumps(scores), None, "stop", self.redacted(received.text), named)
         return reply, usage if isinstance(usage, dict) else {}
 
 

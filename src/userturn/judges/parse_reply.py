@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from userturn.endpoints.http_errors import REFUSED
-from userturn.endpoints.response_body import read_parts, without_surrogates
+from userturn.endpoints.response_body import Received, without_surrogates
 
 # The whole text is one object, bare or in one code fence. A fence among other words may quote the
 # judged turn, so it never counts.
@@ -44,22 +44,22 @@ class Reply(NamedTuple):
     model: str | None = None
 
 
-def read_reply(body: bytes) -> tuple[Reply, dict[str, Any]]:
+def read_reply(received: Received) -> tuple[Reply, dict[str, Any]]:
     """Return the reply and the token usage in the body of a chat completion.
 
     Any other body gives a reply without content, and no usage.
     """
-    parsed, raw = read_parts(body)
+    parsed = received.parsed
     try:
         choice = parsed["choices"][0]
         message = choice["message"]
         content, refusal = message.get("content"), message.get("refusal")
         usage = parsed.get("usage")
     except (LookupError, TypeError, AttributeError):
-        return Reply(None, None, None, raw), {}
+        return Reply(None, None, None, received.text), {}
     text = without_surrogates(content) if isinstance(content, str) else None
     said = without_surrogates(refusal) if isinstance(refusal, str) and refusal else None
-    kept = text if text is not None else raw
+    kept = text if text is not None else received.text
     model = parsed.get("model")
     name = without_surrogates(model) if isinstance(model, str) and model else None
     reply = Reply(text, said, str(choice.get("finish_reason")), kept, name)

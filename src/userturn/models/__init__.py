@@ -21,6 +21,7 @@ sampling.py: temperature and the other sampling settings of one request.
 scoring.py: a scoring request and its key.
 seeds.py: the seed of one request.
 served.py: the engine of a model that somebody else serves.
+server_account.py: what a server says of itself.
 server_check.py: what a server is and can promise, found out before anything else is asked.
 server_replies.py: reads a server's reply strictly, against its request.
 stop_texts.py: finds the texts that end a continuation.

@@ -10,7 +10,7 @@ import aiohttp
 from userturn.endpoints.api_keys import without_key
 from userturn.endpoints.budget import Account
 from userturn.endpoints.http_client import LARGEST_BODY, Endpoint, bounded_body
-from userturn.endpoints.response_body import read_parts
+from userturn.endpoints.response_body import Received
 from userturn.models.requests import Request
 from userturn.models.scoring import ScoringRequest
 from userturn.prompts.chat_template import Template
@@ -80,15 +80,15 @@ class CompletionEndpoint(Endpoint[Fields, ServerReply]):
         """Return the folder of the slots of this server, which all its models and shards share."""
         return account.folder / "in_flight" / f"server={fingerprint(self.url)[:16]}"
 
-    def read(self, received: bytes) -> tuple[ServerReply, dict[str, Any]]:
+    def read(self, received: Received) -> tuple[ServerReply, dict[str, Any]]:
         """Return the reply and the token usage in a response's body."""
-        parsed, raw = read_parts(received)
+        parsed = received.parsed
         try:
             (choice,) = parsed["choices"]
             name, usage = parsed.get("model"), parsed.get("usage")
             choice["finish_reason"], choice["text"]
         except (LookupError, TypeError, AttributeError, ValueError):
-            return ServerReply(None, {}, {}, self.redacted(raw, 300)), {}
+            return ServerReply(None, {}, {}, self.redacted(received.text, 300)), {}
         told = usage if isinstance(usage, dict) else {}
         if self.shows_key(choice["text"]):
             return ServerReply(None, {}, told, "it shows the key"), told
@@ -117,7 +117,7 @@ class CompletionEndpoint(Endpoint[Fields, ServerReply]):
                 received, is_whole = await bounded_body(response.content, LARGEST_BODY)
         except (aiohttp.ClientError, TimeoutError):
             return None
-        return read_parts(received)[0] if response.status == 200 and is_whole else None
+        return Received(received).parsed if response.status == 200 and is_whole else None
 
 
 def fields_of(request: Request, dialect: Dialect, template: Template) -> dict[str, Any]:

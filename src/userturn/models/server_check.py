@@ -2,7 +2,8 @@
 
 It is proven that the server reads our prompts as our tokens: by the ids that it returns, or by its
 count of tokens (and its own tokenizer, where it shows one) over prompts that would betray a second
-BOS, a stripped space or an escaped special token. A few greedy completions are its fingerprint.
+BOS, a stripped space or an escaped special token. A few greedy completions, and how likely it finds
+a few texts, are its fingerprint.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,9 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from userturn.endpoints.budget import Account
-from userturn.endpoints.http_client import LONGEST_NAME
 from userturn.endpoints.http_errors import BusyError, EndpointError, UnreachedError
-from userturn.endpoints.response_body import without_surrogates
 from userturn.errors import UserError
 from userturn.models.completion_endpoint import (
     CompletionEndpoint,
@@ -23,6 +22,7 @@ from userturn.models.completion_endpoint import (
 from userturn.models.requests import Request
 from userturn.models.sampling import Sampling
 from userturn.models.scoring import ScoringRequest
+from userturn.models.server_account import server_account
 from userturn.models.server_replies import ReplyError, check_reader, completion_of, scores_in
 from userturn.prompts.chat_template import Prompt, Template
 from userturn.prompts.examples import EXAMPLE, user
@@ -34,6 +34,7 @@ QUESTIONS = (
     "List what one needs to bake bread, and the steps.",
 )
 N_WRITTEN = 24  # tokens of each completion of the fingerprint
+DIGITS = 4  # of a log-likelihood of the fingerprint
 SEEDS = (6_148_914_691_236_517_205, 3_074_457_345_618_258_602)  # as large as a study's own
 # Ways to ask a server, the best first; whether ids come back is seen in the reply.
 WAYS = (
@@ -43,17 +44,6 @@ WAYS = (
     Dialect(False, False, True),
 )
 PLAIN = Dialect(False, False, False)
-TELLS = (
-    "id",
-    "max_model_len",
-    "owned_by",
-    "version",
-    "build_info",
-    "quantization",
-    "model_ftype",
-    "dtype",
-)
-OWN_ACCOUNTS = ("version", "props", "get_server_info")  # of vLLM, llama.cpp and SGLang
 
 
 @dataclass(frozen=True)
@@ -66,6 +56,7 @@ class ServerCheck:
         keeps_seeds: whether equal seeds give equal samples, and others another.
         keeps_top_k: whether `top_k` of 1 is greedy at temperature 1.
         greedy: its greedy completions of the prompts of the fingerprint.
+        scored: log-likelihoods of the tokens of these prompts; empty where it scores no text.
     """
 
     account: Mapping[str, Any]
@@ -73,49 +64,13 @@ class ServerCheck:
     keeps_seeds: bool
     keeps_top_k: bool
     greedy: tuple[str, ...]
+    scored: tuple[float, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return it as a study stores it."""
         found = asdict(self)
-        return {**found, "dialect": self.dialect._asdict(), "greedy": list(self.greedy)}
-
-
-async def server_account(endpoint: CompletionEndpoint) -> dict[str, Any]:
-    """Return what a server says of itself.
-
-    Raises:
-        UserError: it does not list the model that is to be asked.
-    """
-    listed = await endpoint.told(f"{endpoint.url}/models")
-    models = listed.get("data") if isinstance(listed, dict) else None
-    models = [one for one in models if isinstance(one, dict)] if isinstance(models, list) else []
-    asked = endpoint.settings["model"]
-    mine = [one for one in models if one.get("id") == asked]
-    if models and not mine:
-        names = ", ".join(sorted(_said(endpoint, one.get("id")) for one in models)[:8])
-        raise UserError(
-            f"the server '{endpoint.url}' has no model '{asked}'; it has {names}: set `served_as` "
-            "of the model's entry"
-        )
-    found: dict[str, Any] = {}
-    root = endpoint.url.removesuffix("/v1")
-    for told in [*mine[:1], *[await endpoint.told(f"{root}/{name}") for name in OWN_ACCOUNTS]]:
-        if isinstance(told, dict):
-            scalars = {k: v for k, v in told.items() if k in TELLS and isinstance(v, str | int)}
-            found |= {key: _said(endpoint, value) for key, value in scalars.items()}
-            found |= _length_of_slots(told)
-    return found
-
-
-def _length_of_slots(told: Mapping[str, Any]) -> dict[str, str]:
-    """Return the longest prompt and continuation that llama.cpp's `props` tell."""
-    settings = told.get("default_generation_settings")
-    most = settings.get("n_ctx") if isinstance(settings, dict) else None
-    return {"max_model_len": str(most)} if type(most) is int else {}
-
-
-def _said(endpoint: CompletionEndpoint, value: Any) -> str:
-    return endpoint.redacted(without_surrogates(str(value)), LONGEST_NAME)
+        lists = {"greedy": list(self.greedy), "scored": list(self.scored)}
+        return {**found, "dialect": self.dialect._asdict(), **lists}
 
 
 def proof_prompts(template: Template) -> Iterator[Prompt]:
@@ -204,17 +159,24 @@ class Inquiry:
             if isinstance(tokens, list) and tokens != list(prompt.token_ids):
                 raise ReplyError("its tokenizer gives a prompt other tokens than ours")
 
+    async def scores(self, prompt: Prompt, dialect: Dialect) -> tuple[float, ...]:
+        """Return the log-likelihood of each token of a prompt but the first.
+
+        Raises:
+            ReplyError, EndpointError: why there is none.
+        """
+        request = ScoringRequest("", "", "", prompt.token_ids, 1)
+        sent = scoring_fields(request, dialect, self.template)
+        reply = await self.endpoint.complete(sent, self.account)
+        check_reader(reply, self.endpoint.settings["model"], prompt.token_ids, dialect)
+        return scores_in(request, reply, dialect).logprobs
+
     async def scores_by(self, dialect: Dialect) -> str | None:
         """Return the field by which the server scores a text; None if it does not."""
-        ids = self.template.probe_prompt(EXAMPLE[:1], EXAMPLE[1]["content"]).token_ids
-        request = ScoringRequest("", "", "", ids, len(ids) // 2)
+        prompt = self.template.probe_prompt(EXAMPLE[:1], EXAMPLE[1]["content"])
         for name in ("prompt_logprobs", "echo"):
-            way = dialect._replace(scores_by=name)
             try:
-                sent = scoring_fields(request, way, self.template)
-                reply = await self.endpoint.complete(sent, self.account)
-                check_reader(reply, self.endpoint.settings["model"], ids, way)
-                scores_in(request, reply, way)
+                await self.scores(prompt, dialect._replace(scores_by=name))
             except BusyError:
                 raise
             except (ReplyError, EndpointError):
@@ -235,6 +197,8 @@ async def check_server(inquiry: Inquiry) -> ServerCheck:
         way = await inquiry.dialect()
         way = way._replace(scores_by=await inquiry.scores_by(way))
         greedy = [await inquiry.written(prompt, way) for prompt in prompts]
+        texts = prompts if way.scores_by else []
+        scored = [round(one, DIGITS) for text in texts for one in await inquiry.scores(text, way)]
         drawn = [
             await inquiry.written(prompts[1], way, temperature=1.0, seed=seed)
             for seed in (SEEDS[0], SEEDS[0], SEEDS[1])
@@ -243,4 +207,5 @@ async def check_server(inquiry: Inquiry) -> ServerCheck:
     except (ReplyError, EndpointError) as error:
         raise UserError(f"the server '{inquiry.endpoint.url}' cannot be used: {error}") from None
     keeps_seeds = drawn[0] == drawn[1] != drawn[2]
-    return ServerCheck(told, way, keeps_seeds, narrow == greedy[1], tuple(greedy))
+    keeps_top_k = narrow == greedy[1]
+    return ServerCheck(told, way, keeps_seeds, keeps_top_k, tuple(greedy), tuple(scored))

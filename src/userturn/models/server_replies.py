@@ -171,7 +171,7 @@ def scores_in(request: ScoringRequest, reply: ServerReply, dialect: Dialect) -> 
     Raises:
         ReplyError: it has not one score for each token.
     """
-    found = _by_prompt(request, reply) if dialect.scores_by == "prompt_logprobs" else _echoed(reply)
+    found = (_by_prompt if dialect.scores_by == "prompt_logprobs" else _echoed)(request, reply)
     wanted = found[request.n_context : len(request.token_ids)]
     n_expected = len(request.token_ids) - request.n_context
     if len(wanted) != n_expected or not all(_is_score(score) for score in wanted):
@@ -193,12 +193,12 @@ def _by_prompt(request: ScoringRequest, reply: ServerReply) -> list[Any]:
         raise ReplyError("the reply's prompt_logprobs are not those of the prompt") from error
 
 
-def _echoed(reply: ServerReply) -> list[Any]:
+def _echoed(request: ScoringRequest, reply: ServerReply) -> list[Any]:
     """Return the score of each token of an echoed prompt, and of the one written after it."""
     try:
         listed = list(reply.choice["logprobs"]["token_logprobs"])
     except (LookupError, TypeError) as error:
         raise ReplyError("the reply has no token_logprobs") from error
-    if len(listed) - reply.usage.get("prompt_tokens", 0) not in (0, 1):
+    if len(listed) - len(request.token_ids) not in (0, 1):
         raise ReplyError("the reply's token_logprobs are not as many as the prompt's tokens")
     return listed

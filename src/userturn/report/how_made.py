@@ -72,11 +72,17 @@ def _of_server(grid: Grid, model: str) -> list[str]:
 
 
 def _drift(noted: Mapping[str, Any]) -> list[str]:
-    if "n_again" not in noted:
-        return []
-    return [
-        f"a later sweep found {noted['n_again']} of its {len(noted['greedy'])} greedy texts again"
-    ]
+    """Return how far from the first sweep's server a later one's was, if it was."""
+    found = []
+    if "apart" in noted:
+        found.append(
+            f"a later sweep found the log-likelihoods of fixed texts {noted['apart']} nats a token "
+            "apart"
+        )
+    if "n_again" in noted:
+        n = len(noted["greedy"])
+        found.append(f"a later sweep found {noted['n_again']} of its {n} greedy texts again")
+    return found
 
 
 def _of_dataset(entry: Mapping[str, Any]) -> str:

@@ -7,4 +7,5 @@ structures.py: bodies that are no chat completion, or an odd one.
 statuses.py: HTTP statuses.
 connections.py: connections, headers and encodings that go wrong.
 batches.py: batches that go wrong.
+completions.py: replies of a model's server that are none, or of another model, prompt or turn.
 """

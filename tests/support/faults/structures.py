@@ -61,6 +61,7 @@ BODIES = {
     "a reply of Gemini's own API": nothing({"candidates": [{"content": {"parts": []}}]}),
     "a message beside the choices": verdict(chat(GOOD) | {"message": "deprecated"}),
     "a role of another": verdict(chat(GOOD, role="user")),
+    "an error beside a verdict": again(chat(GOOD) | {"error": {"code": 502}}, IN_REPLY, COUNTED),
     "an error that is null": verdict(chat(GOOD) | {"error": None}),
     "a model of another name": verdict(chat(GOOD) | {"model": "another"}),
     "a model without a name": verdict(chat(GOOD) | {"model": None}),
