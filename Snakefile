@@ -27,7 +27,7 @@ wildcard_constraints:
 
 STAGES = """
     data training generation grading languages judges candidates self_play
-    controls humans tables figures report audit""".split()
+    controls humans pairs tables figures report audit""".split()
 
 
 rule all:

@@ -24,7 +24,7 @@ CONVERSATIONS = {
 
 
 def identified(rng: Generator, n: int) -> Iterator[Result]:
-    """Yield coverage of shares and of gains of human follow-ups, and of two models' differences."""
+    """Yield coverage of shares and gains of reference follow-ups, and of models' differences."""
     for where, sizes in CONVERSATIONS.items():
         for rate in (0.5, 0.85, 0.97):
             limits = []

@@ -47,7 +47,7 @@ FOLLOW_UP = "And how many would {} more hens lay in {} weeks?"
 
 
 def grid_of(folder: Path) -> Grid:
-    """Return the grid of a study that scores the human follow-ups of one dataset."""
+    """Return the grid of a study that scores the reference follow-ups of one dataset."""
     config = load_config(["config.yaml"])
     fields = {"id": "id", "messages": "messages"}
     path = str(folder / "items.jsonl")

@@ -21,7 +21,7 @@ rule draw_figures:
 
 
 rule draw_likelihood:
-    """Draw the likelihood of human follow-ups beside the rate of follow-ups."""
+    """Draw the likelihood of reference follow-ups beside the rate of follow-ups."""
     input:
         **study.figures.inputs_of("draw_likelihood"),
     output:
@@ -86,6 +86,23 @@ rule draw_self_play:
         identity=study.figures.identity_of("draw_self_play"),
     script:
         "../scripts/draw_self_play.py"
+
+
+rule draw_human_likeness:
+    """Draw how often a model's turn is taken for a person's."""
+    input:
+        **study.figures.inputs_of("draw_human_likeness"),
+    output:
+        **{figure: figure_files(figure) for figure in figures_of("draw_human_likeness")},
+    log:
+        "logs/draw_human_likeness.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.figures.identity_of("draw_human_likeness"),
+    script:
+        "../scripts/draw_human_likeness.py"
 
 
 rule draw_signals:

@@ -32,7 +32,16 @@ use rule sweep as sweep_served with:
         mem_mb=2000,
 
 
-ruleorder: sweep_served > sweep
+use rule sweep as plan_again with:
+    wildcard_constraints:
+        model=study.generation.planned_again,  # nothing is asked: no GPU, no job of a cluster
+    localrule: True
+    threads: 1
+    resources:
+        mem_mb=2000,
+
+
+ruleorder: sweep_served > plan_again > sweep
 
 
 rule collect_answers:
@@ -70,7 +79,7 @@ rule collect_user_turns:
 
 
 rule collect_scores:
-    """Collect a model's scores of human follow-ups, or of its own turns, from the journal."""
+    """Collect a model's scores of reference follow-ups, or of its own turns, from the journal."""
     input:
         by_wildcards(study.generation.markers_of_scores),
     output:

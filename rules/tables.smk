@@ -71,7 +71,7 @@ rule compare_with_margins:
 
 
 rule tabulate_likelihood:
-    """Make the tables of gains and identification of human follow-ups and of own turns."""
+    """Make the tables of gains and identification of reference follow-ups and of own turns."""
     input:
         **study.tables.inputs_of("tabulate_likelihood"),
     output:
@@ -136,6 +136,23 @@ rule tabulate_self_play:
         identity=study.tables.identity_of("tabulate_self_play"),
     script:
         "../scripts/tabulate_self_play.py"
+
+
+rule tabulate_pairs:
+    """Make the table of how often a model's turn is taken for a person's."""
+    input:
+        **study.tables.inputs_of("tabulate_pairs"),
+    output:
+        **table_files("tabulate_pairs"),
+    log:
+        "logs/tabulate_pairs.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    params:
+        identity=study.tables.identity_of("tabulate_pairs"),
+    script:
+        "../scripts/tabulate_pairs.py"
 
 
 rule measure_signals:

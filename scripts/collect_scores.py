@@ -1,4 +1,4 @@
-"""Collect a model's scores of human follow-ups, or of its own turns, from the journal."""
+"""Collect a model's scores of reference follow-ups, or of its own turns, from the journal."""
 
 from userturn.likelihood.collect import collect_scores
 from userturn.provenance.job_record import recorded

@@ -1,4 +1,4 @@
-"""Draw the likelihood of human follow-ups beside the rate of follow-ups."""
+"""Draw the likelihood of reference follow-ups beside the rate of follow-ups."""
 
 from userturn.figures.draw import draw_figures
 from userturn.provenance.job_record import recorded

@@ -13,4 +13,5 @@ if __name__ == "__main__":
             pending=snakemake.params.pending,
             n_threads=snakemake.threads,
             path_to_marker=snakemake.output.marker,
+            may_ask=snakemake.rule != "plan_again",
         )

@@ -1,4 +1,4 @@
-"""Make the tables of gains and identification of human follow-ups and of own turns."""
+"""Make the tables of gains and identification of reference follow-ups and of own turns."""
 
 from userturn.tables.make_tables import make_tables_of_job
 

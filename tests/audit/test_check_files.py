@@ -5,24 +5,24 @@ from pathlib import Path
 import pytest
 
 from userturn.audit.check_files import check_files
-from userturn.audit.findings import Note
+from userturn.audit.findings import Finding, Note
 from userturn.provenance.job_record import write_record
 from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import SCHEMA_VERSION
 from userturn.storage.hashing import file_sha256
 
 
-def add(results: Path, name: str) -> None:
-    """Write a file of a job with wildcards, and the job's record."""
+def add(results: Path, name: str, inputs: dict[str, str] | None = None, **wildcards: str) -> None:
+    """Write a file of a job, and the job's record."""
     made = results / name
-    made.parent.mkdir(parents=True)
+    made.parent.mkdir(parents=True, exist_ok=True)
     made.write_text("{}")
     record = {
         "schema_version": SCHEMA_VERSION,
         "rule": "some_rule",
-        "wildcards": {"judge": "j"},
+        "wildcards": wildcards,
         "identity": None,
-        "inputs": {},
+        "inputs": inputs or {},
         "outputs": {f"results/{name}": file_sha256(made)},
         "beside": {},
         "journals": {},
@@ -43,8 +43,22 @@ def add(results: Path, name: str) -> None:
 def test_only_artifacts_of_cells_can_be_left_out(
     tmp_path: Path, name: str, is_left_out: bool
 ) -> None:
-    add(tmp_path, name)
+    add(tmp_path, name, judge="j")
     (tmp_path / "journal").mkdir()
     found = check_files(Files(tmp_path, {}), {})
     notes = [note for note in found if isinstance(note, Note) and note.check == "completeness"]
     assert [note.artifact for note in notes] == ([f"results/{name}"] if is_left_out else [])
+
+
+def test_a_table_that_the_study_has_no_more_is_not_asked_to_follow_from_its_datasets(
+    tmp_path: Path,
+) -> None:
+    """As the table of training data of a study whose trained models were taken out."""
+    add(tmp_path, "datasets/items.json", dataset="items")
+    stale = {"results/datasets/items.json": "0" * 64}
+    for name in ("training_overlap", "rates"):
+        add(tmp_path, f"tables/{name}.json", stale)
+    asked = {"results/datasets/items.json": "i", "results/tables/rates.json": "i"}
+    found = check_files(Files(tmp_path, {}), asked)
+    stale_ones = [f.artifact for f in found if isinstance(f, Finding) and f.check == "chain"]
+    assert stale_ones == ["results/tables/rates.json"]

@@ -27,6 +27,7 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
     monkeypatch.chdir(ROOT)
     files = ["config.yaml", "profiles/demo/study.yaml", "profiles/demo/wider.yaml"]
     config = load_config(files)
+    config["run"] |= {"perturbations": ["none"]}
     grid = Grid(config, tmp_path)
     items = grid.dataset_path(DATASET)
     prepare_dataset(grid.dataset_settings(DATASET), "i", items)

@@ -40,7 +40,7 @@ ASKED = {"dtype": "float32", "engine": "vllm"}  # what the entry adds to a model
 
 @pytest.fixture
 def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyRecord:
-    """A study that scored two human follow-ups, each after its own and after other contexts."""
+    """A study that scored two reference follow-ups, each after its own and after other contexts."""
     monkeypatch.chdir(ROOT)
     config = load_config(["config.yaml", "profiles/demo/study.yaml"])
     config["likelihood"] |= {"turns": 0}

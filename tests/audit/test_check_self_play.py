@@ -9,6 +9,7 @@ import pytest
 from tests.support.self_play_study import DATASET, MODEL, at_depth, collect, study, sweep
 from userturn.audit.check_self_play import check_self_play
 from userturn.audit.pair import Pair
+from userturn.prompts.perturbations import NO_ANSWER
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
 from userturn.study.record import study_record
@@ -44,6 +45,9 @@ def changed(**columns: pl.Expr) -> Callable[[pl.DataFrame], pl.DataFrame]:
 other_text = changed(text=pl.lit("Is it raining?"))
 other_key = changed(key=pl.lit("0" * 64))
 other_answer = changed(answer=pl.lit("It is raining."))
+never_asked = changed(
+    key=pl.lit(None, pl.String), answer=pl.lit(None, pl.String), error=pl.lit(NO_ANSWER)
+)
 other_label = changed(label=pl.lit("generic"), genuine=pl.lit(False))
 
 
@@ -61,6 +65,7 @@ def other_history(table: pl.DataFrame) -> pl.DataFrame:
         ("user_turns", other_text, {"rows", "verdicts"}),
         ("user_turns", other_key, {"keys", "rows"}),
         ("user_turns", other_answer, {"probes", "rows"}),
+        ("user_turns", never_asked, {"probes", "rows"}),
         ("user_turns", lambda table: table[1:], {"rows"}),
         ("verdicts/heuristic", other_label, {"verdicts"}),
     ],

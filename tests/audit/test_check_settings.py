@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_settings import check_settings
 from userturn.audit.findings import Finding
 from userturn.config.load import load_config
+from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.provenance.study_files import Files
 from userturn.study.inputs import FileContents
 from userturn.study.record import StudyRecord, study_record
@@ -47,6 +49,24 @@ def found(results: Path, record: StudyRecord) -> list[Finding]:
     kinds = ("pins", "proofs")
     findings = [item for item in listed if isinstance(item, Finding) and item.check in kinds]
     return [finding for finding in findings if MODEL in finding.artifact]
+
+
+@pytest.mark.parametrize(
+    ("errors", "share"),
+    [([NO_REFERENCE] * 9, None), ([NO_REFERENCE] * 8 + ["broke"], "10%"), (["broke"] * 9, "90%")],
+)
+def test_turns_that_a_dataset_leaves_out_are_no_failures_of_a_cell(
+    tmp_path: Path, record: StudyRecord, errors: list[str], share: str | None
+) -> None:
+    cell = {"model": MODEL, "dataset": "gsm8k", "temperature": 0.0, "perturbation": "mine"}
+    folder = tmp_path / "cells" / MODEL / "gsm8k" / "t0" / "mine"
+    folder.mkdir(parents=True)
+    pl.DataFrame({"error": [None, *errors]}).write_parquet(folder / "user_turns.parquet")
+    (tmp_path / "tables").mkdir()
+    pl.DataFrame([cell | {"share_error": 0.9}]).write_parquet(tmp_path / "tables/health.parquet")
+    listed = check_settings(Files(tmp_path, {}), record, Study(record.grid(tmp_path)), {})
+    said = [item.found for item in listed if isinstance(item, Finding) and item.check == "coverage"]
+    assert said == ([share] if share else [])
 
 
 def edit(path: Path, **changes: Any) -> None:

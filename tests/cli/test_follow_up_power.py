@@ -1,4 +1,4 @@
-"""`userturn power --measure`: how many human follow-ups tell two models apart."""
+"""`userturn power --measure`: how many reference follow-ups tell two models apart."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def test_a_sign_of_the_difference_changes_nothing_for_a_gain(
             (*GAIN, "--difference", "0.1", "--rate", "0.5"),
             "--rate changes nothing for 'gain_answer'",
         ),
-        (("--difference", "0.1", "--rate", "0.5", "--spread", "1"), "--spread is of human"),
+        (("--difference", "0.1", "--rate", "0.5", "--spread", "1"), "--spread is of reference"),
         ((*GAIN, "--difference", "0.1", "--related", "1.5"), "related: found 1.5"),
         ((*GAIN, "--difference", "0.1", "--design-effect", "0.5"), "design_effect: found 0.5"),
     ],

@@ -1,4 +1,4 @@
-"""`userturn likelihood` scores human follow-ups as a study does, and leaves nothing behind."""
+"""`userturn likelihood` scores reference follow-ups as a study does, and leaves nothing behind."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def test_every_measure_is_printed_and_nothing_is_written(
     before = sorted(project.rglob("*"))
     assert main(SCORE) == 0
     said = capsys.readouterr().out
-    assert "tiny on the human follow-ups of follow-ups\n" in said
+    assert "tiny on the reference follow-ups of follow-ups\n" in said
     lines = [told for told in said.splitlines() if " scored  " in told]
     assert len(lines) == 10 and all("3/3 scored" in told for told in lines)
     assert sum(told.endswith("chance 0.500") for told in lines) == 2

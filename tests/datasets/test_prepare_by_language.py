@@ -11,6 +11,7 @@ from tests.support.published_data import SHARED, needs_shared_data
 from userturn.config.check import check
 from userturn.config.errors import ConfigError
 from userturn.config.load import load_config
+from userturn.datasets.clusters import clusters
 from userturn.datasets.fetch import complete, shaping
 from userturn.datasets.prepare import fetched, items_table
 from userturn.errors import UserError
@@ -45,6 +46,14 @@ def test_row_n_of_every_file_is_the_same_problem(tmp_path: Path) -> None:
         ("en", "1", ENGLISH[0][0]),
         ("en", "2", ENGLISH[1][0]),
     ]
+
+
+def test_the_versions_of_a_problem_belong_together_by_their_ids(tmp_path: Path) -> None:
+    settings = entry(tmp_path)
+    found = items_table(settings, fetched(settings)).with_columns(cluster=clusters())
+    assert found["item"].n_unique() == 4
+    assert sorted(found["cluster"]) == ["1", "1", "2", "2"]
+    assert (found["cluster"] == found["problem"]).all()
 
 
 def test_a_subsample_has_the_same_problems_in_every_language(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from userturn.config.check import check
 from userturn.config.errors import ConfigError
 from userturn.datasets.fetch import complete
 from userturn.datasets.prepare import items_table, read_dataset
-from userturn.datasets.turns import conversation_of, conversations, turn_numbers
+from userturn.datasets.turns import turn_numbers
 from userturn.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,21 +114,11 @@ def test_a_tree_gives_each_message_that_people_wrote_up_to_there(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("item", "conversation", "turn"),
-    [
-        ("x/turn-12", "x", 12),
-        ("u1/turn-2/u3", "u1", 2),
-        ("test/algebra/7.json", "test/algebra/7.json", None),
-        ("turn-3", "turn-3", None),
-    ],
+    ("item", "turn"),
+    [("x/turn-12", 12), ("u1/turn-2/u3", 2), ("test/algebra/7.json", None), ("turn-3", None)],
 )
-def test_an_id_names_its_conversation_and_turn(
-    item: str, conversation: str, turn: int | None
-) -> None:
-    table = pl.DataFrame({"item": [item]})
-    assert conversation_of(item) == conversation
-    assert table.select(conversations()).item() == conversation
-    assert table.select(turn_numbers()).item() == turn
+def test_an_id_names_its_turn(item: str, turn: int | None) -> None:
+    assert pl.DataFrame({"item": [item]}).select(turn_numbers()).item() == turn
 
 
 def test_prepared_tables_have_the_two_columns_only_with_turns(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_each_measure_has_a_panel_with_every_interval() -> None:
     )
     assert panels(chart) == [
         ("genuine follow-ups", "d", [[0.2, 0.3, 0.4], [0.3, 0.4, 0.5]]),
-        ("human follow-ups identified", "d", [[0.8, 0.9, 1.0]] * 2),
+        ("reference follow-ups identified", "d", [[0.8, 0.9, 1.0]] * 2),
         ("gain, nats a character", "d", [[0.1, 0.2, 0.3]] * 2),
     ]
 

@@ -13,13 +13,15 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_grid import tiny_grid
 from userturn.audit.check_candidates import check_candidates
+from userturn.audit.check_prompts import check_prompts
+from userturn.audit.findings import Finding
 from userturn.audit.pair import Pair
 from userturn.generation.candidates import (
     CANDIDATES_SCHEMA,
     candidates_of,
     collect_candidates,
 )
-from userturn.generation.collect import answers_of
+from userturn.generation.collect import answers_of, collect_answers, collect_user_turns
 from userturn.generation.loaded_model import load_model
 from userturn.generation.score_plans import scoring_plans
 from userturn.generation.sweep import ask_pending, pending_plans, request_runner
@@ -28,16 +30,18 @@ from userturn.likelihood.collect import collect_scores
 from userturn.likelihood.reactions import reaction_signals
 from userturn.models.completion import AnyRequest, Completion, scores
 from userturn.models.scoring import ScoringRequest
+from userturn.prompts.perturbations import NO_ANSWER
 from userturn.signals import StopFlag
 from userturn.study.candidates import (
     ANSWERS,
     USER_TURNS,
     CandidateTable,
     candidate_tables,
+    candidates_identity,
 )
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
-from userturn.study.record import study_record
+from userturn.study.record import record_study, study_record
 from userturn.study.scored_turns import REACTIONS, ScoredTurns
 from userturn.workflow.candidates import CandidateGrid
 from userturn.workflow.pending import Pending
@@ -64,24 +68,25 @@ class Answering:
             yield request, Completion((*ids, request.sampling.stop_token_ids[0]), "stop")
 
 
-def study(folder: Path, n: int) -> Grid:
+def study(folder: Path, n: int, **more: Any) -> Grid:
     """Return the grid of `tiny` with n answers an item, in the same folder for any n."""
     run = {"temperatures": [0], "perturbations": ["none"]}
     answer = {"temperature": 0.7, "top_p": 1.0, "top_k": 0, "presence_penalty": 0}
-    grid = tiny_grid(folder, N_ITEMS, run=run, answer=answer | {"max_tokens": 64, "samples": n})
+    answer |= {"max_tokens": 64, "samples": n}
+    grid = tiny_grid(folder, N_ITEMS, run=run, answer=answer, **more)
     grid.datasets["items"]["verifier"] = "numeric"
     return grid
 
 
-def sweep(grid: Grid) -> list[AnyRequest]:
+def sweep(grid: Grid, shard: str = "1of1") -> list[AnyRequest]:
     """Do what a sweep does, and return what it asked."""
     model = load_model(grid, "tiny", read_description(grid, "tiny"))
-    runner = request_runner(grid, model, "1of1", StopFlag())
+    runner = request_runner(grid, model, shard, StopFlag())
     answering = Answering(model.template.tokenizer)
     runner.load = lambda: answering  # type: ignore[assignment,return-value]
     wanted = Pending(grid).identities("tiny")
-    ask_pending(pending_plans(grid, model, "1of1", wanted), runner)
-    runner.complete("scores", list(scoring_plans(grid, model, "1of1", wanted)))
+    ask_pending(pending_plans(grid, model, shard, wanted), runner)
+    runner.complete("scores", list(scoring_plans(grid, model, shard, wanted)))
     for of in candidate_tables(grid):
         path = grid.results / "candidates" / of.file
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -112,6 +117,22 @@ def test_more_answers_ask_only_what_is_new(tmp_path: Path, monkeypatch: pytest.M
     assert sweep(study(tmp_path, 4)) == []
 
 
+def test_likelihood_in_other_shards_scores_turns_after_candidates_and_asks_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    sweep(study(tmp_path, 2))
+    more = study(tmp_path, 2, likelihood={"datasets": [], "turns": N_ITEMS, "distractors": 1})
+    more.models["tiny"]["shards"] = 2
+    asked = [request for shard in more.shards("tiny") for request in sweep(more, shard)]
+    assert asked and all(isinstance(request, ScoringRequest) for request in asked)
+    path = str(tmp_path / "scores.parquet")
+    collect_scores(more, ScoredTurns(*PAIR, REACTIONS), path)
+    found = pl.read_parquet(path).group_by("item", "sample").agg(pl.col("context").sort())
+    own = [list(row) for row in found["context"] if "own" in row]
+    assert own and all(row.count("own") == row.count("other_answer") == 1 for row in own)
+
+
 def test_the_first_candidate_is_the_answer_and_each_is_shown_before_its_own_turn(
     swept: Grid,
 ) -> None:
@@ -135,6 +156,50 @@ def test_candidates_are_scored_and_graded_by_item_and_sample(swept: Grid, tmp_pa
     grades = pl.read_parquet(swept.results / "candidates/tiny/items/grades.parquet")
     assert grades["sample"].to_list() == [0, 1] * N_ITEMS
     assert dict(grades.schema) == CANDIDATE_GRADES_SCHEMA
+
+
+def test_with_the_tokenizer_an_audit_renders_and_decodes_candidates_again(
+    swept: Grid, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    record_study(swept.config, "i", str(swept.results / "study.json"))
+    (cell,) = swept.cells
+    answers, turns = (swept.results / "answers" / "tiny", swept.results / "cells" / cell.folder)
+    collect_answers(swept, *PAIR, str(answers / "items.parquet"))
+    collect_user_turns(swept, cell, str(turns / "user_turns.parquet"))
+    assert list(check_prompts(swept.results)) == []
+    for name in (ANSWERS, USER_TURNS):
+        path = swept.results / "candidates/tiny/items" / f"{name}.parquet"
+        whole = path.read_bytes()
+        first = pl.int_range(pl.len()) == 0
+        text = pl.when(first).then(pl.lit("Is it raining?")).otherwise("text")
+        pl.read_parquet(path).with_columns(text=text).write_parquet(path)
+        (found,) = check_prompts(swept.results)
+        path.write_bytes(whole)
+        assert isinstance(found, Finding) and found.found == "another text"
+        assert found.artifact == f"results/candidates/tiny/items/{name}.parquet"
+
+
+def test_an_audit_finds_a_turn_after_a_candidate_that_was_never_asked_for(
+    swept: Grid, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plan and table say that there was no answer to show, though there is one."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(swept, "judges", {})
+    pair = Pair(swept, study_record(swept.config, swept.contents), *PAIR, True, frozenset())
+    of = CandidateTable(*PAIR, USER_TURNS)
+    folder = swept.requests_folder(*PAIR, candidates_identity(swept, of))
+    paths = (folder / "1of1.parquet", swept.results / "candidates" / of.file)
+    whole = {path: path.read_bytes() for path in paths}
+    for path in paths:
+        table, first = pl.read_parquet(path), pl.int_range(pl.len()) == 0
+        none = {n: pl.when(~first).then(n) for n in ("key", "answer", "change")}
+        error = pl.when(first).then(pl.lit(NO_ANSWER)).otherwise("error")
+        table.with_columns(**none, error=error).write_parquet(path)
+    found = list(check_candidates(pair, np.random.default_rng(0)))
+    for path, content in whole.items():
+        path.write_bytes(content)
+    assert "probes" in {finding.check for finding in found}
 
 
 def test_an_audit_finds_an_edited_candidate(swept: Grid, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,14 +16,15 @@ from userturn.generation.resume import finished_plans, n_finished
 from userturn.generation.sweep import run_sweep
 from userturn.storage.parquet import write_table
 from userturn.study.cells import Cell
-from userturn.study.finished_requests import LostRecordsError
+from userturn.study.finished_requests import LostPlansError, LostRecordsError
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
 from userturn.workflow.pending import Pending
 
 pytestmark = pytest.mark.slow
 
-CELL = "results/cells/tiny/word-problems/t0/none/user_turns.parquet"
+LOST = Cell("tiny", "word-problems", "0", "none")
+CELL = f"results/cells/{LOST.folder}/user_turns.parquet"
 HEAVY = ["torch", "transformers", "vllm"]
 SWEEP = f"""
 import sys
@@ -94,10 +96,48 @@ def test_cell_of_a_model_that_is_described_otherwise_is_swept(noted_cell: Grid) 
 def test_cell_whose_records_are_damaged_is_swept_after_the_first_attempt(noted_cell: Grid) -> None:
     for path in journal_files(noted_cell):
         path.write_bytes(path.read_bytes().replace(b'"outcome"', b'"OUTCOME"'))
-    cell = Cell("tiny", "word-problems", "0", "none")
     with pytest.raises(LostRecordsError, match="run the same command again"):
-        collect_user_turns(noted_cell, cell, "again.parquet")
+        collect_user_turns(noted_cell, LOST, "again.parquet")
     assert len(Pending(noted_cell).identities("tiny")) == 1
+
+
+def plan_again(grid: Grid) -> None:
+    run_sweep(grid, "tiny", "1of1", Pending(grid).identities("tiny"), 1, "m.json", may_ask=False)
+
+
+def test_plans_are_made_again_as_they_were_and_nothing_is_asked(noted_cell: Grid) -> None:
+    before = {path: path.read_bytes() for path in Path("results/requests").rglob("*.parquet")}
+    shutil.rmtree("results/requests")
+    assert Pending(noted_cell).lacks_plans_alone("tiny")
+    plan_again(noted_cell)
+    assert {p: p.read_bytes() for p in Path("results/requests").rglob("*.parquet")} == before
+    assert json.loads(Path("m.json").read_text())["n_asked"] == 0
+    assert not Pending(noted_cell).lacks_plans_alone("tiny")
+
+
+def test_lost_plans_of_finished_cells_need_no_sweep(noted_cell: Grid) -> None:
+    collect_user_turns(noted_cell, LOST, CELL)
+    shutil.rmtree("results/requests")
+    pending = Pending(noted_cell)
+    assert (pending.identities("tiny"), pending.lacks_plans_alone("tiny")) == ([], True)
+
+
+def test_a_sweep_that_may_not_ask_leaves_missing_records_to_the_next_run(noted_cell: Grid) -> None:
+    shutil.rmtree("results/requests")
+    for path in journal_files(noted_cell):
+        path.write_bytes(path.read_bytes().replace(b'"outcome"', b'"OUTCOME"'))
+    assert Pending(noted_cell).lacks_plans_alone("tiny")
+    with pytest.raises(LostRecordsError, match="run the same command again"):
+        plan_again(noted_cell)
+    assert not Pending(noted_cell).lacks_plans_alone("tiny")
+
+
+def test_a_cell_without_a_plan_has_its_model_s_plans_made_in_the_next_run(noted_cell: Grid) -> None:
+    shutil.rmtree("results/requests")
+    with pytest.raises(LostPlansError, match="it plans them again"):
+        collect_user_turns(noted_cell, LOST, "again.parquet")
+    assert not Path("results/sweeps/tiny/1of1.json").exists()
+    assert Pending(noted_cell).lacks_plans_alone("tiny")
 
 
 def plan_of_lost_cell(grid: Grid) -> Path:

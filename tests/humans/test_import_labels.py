@@ -13,6 +13,7 @@ from userturn.errors import UserError
 from userturn.humans.import_labels import (
     annotations_table,
     import_annotations,
+    of_turns,
     read_annotations,
 )
 from userturn.humans.label_files import UNSURE, rows_of_file
@@ -20,6 +21,7 @@ from userturn.humans.task_page import label_studio_tasks
 
 KEY = key_of(*study([LABELS[3]] * 4 + [LABELS[4]] * 2), per_stratum=2)
 IDS = KEY["id"].to_list()  # four of them
+TASK = of_turns(LABELS)
 HEAD = "round,annotator,id,label,notes"
 
 
@@ -38,20 +40,48 @@ def csv_of(folder: Path, name: str = "ann", **changes: tuple[str, ...]) -> Path:
 
 
 def problems(*paths: Path) -> list[str]:
-    return read_annotations(list(paths), KEY, LABELS, "first").problems
+    return read_annotations(list(paths), KEY, TASK, "first").problems
 
 
 def test_apostrophe_before_what_looks_like_a_formula_is_not_part_of_a_note(tmp_path: Path) -> None:
     lines = [f"first,'-ann,{turn},generic,'=1+1" for turn in IDS]
-    (row, *_) = read_annotations([write(tmp_path, "ann.csv", HEAD, *lines)], KEY, LABELS, "first")[
-        0
-    ]
+    (row, *_) = read_annotations([write(tmp_path, "ann.csv", HEAD, *lines)], KEY, TASK, "first")[0]
     assert (row.annotator, row.notes) == ("-ann", "=1+1")
+
+
+@pytest.mark.parametrize(
+    ("separator", "ending", "encoding"),
+    [(";", "\r\n", "utf-8-sig"), ("\t", "\n", "utf-8"), (",", "\r\n", "utf-8")],
+    ids=["German Excel", "tabs", "Windows"],
+)
+def test_csv_that_a_spreadsheet_saved_again_is_imported(
+    tmp_path: Path, separator: str, ending: str, encoding: str
+) -> None:
+    """Columns in another order, in Excel's words for true and false, with a decimal comma."""
+    head = ["label", "seconds", "unsure", "id", "notes", "annotator", "round"]
+    lines = [head] + [["generic", '"3,5"', "WAHR", i, '"a; b, c"', "Jörg", "first"] for i in IDS]
+    path = tmp_path / "jörg.csv"
+    path.write_bytes(ending.join(map(separator.join, lines)).encode(encoding))
+    rows, found = read_annotations([path], KEY, LABELS, "first")
+    assert found == []
+    assert [row.id for row in rows] == IDS
+    assert {row[2:3] + row[5:] for row in rows} == {("Jörg", "a; b, c", True, 3.5)}
+
+
+def test_csv_in_another_encoding_or_language_is_told_in_a_sentence(tmp_path: Path) -> None:
+    text = csv_of(tmp_path).read_text()
+    wide = tmp_path / "wide.csv"
+    wide.write_bytes(text.encode("utf-16"))
+    french = [f"first,ann,{turn},generic,,VRAI" for turn in IDS]
+    told = problems(write(tmp_path, "french.csv", f"{HEAD},unsure", *french), wide)
+    assert len(told) == 2
+    assert "save it again as CSV or JSON in UTF-8" in told[1]
+    assert told[0].endswith("french.csv, line 2: unsure is 'VRAI', expected true or false")
 
 
 def test_complete_files_of_two_people_have_no_problem(tmp_path: Path) -> None:
     paths = [csv_of(tmp_path, "ann"), csv_of(tmp_path, "bob")]
-    reading = read_annotations(paths, KEY, LABELS, "first")
+    reading = read_annotations(paths, KEY, TASK, "first")
     assert reading.problems == []
     table = annotations_table(reading.rows, KEY)
     assert table.height == 2 * len(IDS)
@@ -83,7 +113,7 @@ def test_wrong_row_is_told_with_its_line_and_is_missing_then(
 
 def test_file_of_two_annotators_is_told_once_and_not_used(tmp_path: Path) -> None:
     path = csv_of(tmp_path, _1=("first", "bob", IDS[1], "generic", ""))
-    reading = read_annotations([path], KEY, LABELS, "first")
+    reading = read_annotations([path], KEY, TASK, "first")
     assert len(reading.problems) == 1
     assert "has labels of 2 annotators (ann, bob), expected one" in reading.problems[0]
     assert reading.rows == []
@@ -215,7 +245,7 @@ TASKS = label_studio_tasks(
 def test_label_studio_round_trip_gives_back_the_labels(tmp_path: Path) -> None:
     given = [LABELS[0], LABELS[3], LABELS[1], LABELS[0]]
     path = write(tmp_path, "export.json", json.dumps(label_studio_export(given)))
-    reading = read_annotations([path], KEY, LABELS, "first")
+    reading = read_annotations([path], KEY, TASK, "first")
     assert reading.problems == []
     assert [row.label for row in reading.rows] == given
     assert reading.rows[0][2:6] == ("label-studio-7", IDS[0], LABELS[0], "a note\nanother")
@@ -227,7 +257,7 @@ def test_label_studio_export_of_several_people_is_expected(tmp_path: Path) -> No
     for task, more in zip(both, label_studio_export([LABELS[4]] * 4, {"id": 8}), strict=True):
         task["annotations"] += more["annotations"]
     path = write(tmp_path, "export.json", json.dumps(both))
-    reading = read_annotations([path], KEY, LABELS, "first")
+    reading = read_annotations([path], KEY, TASK, "first")
     assert reading.problems == []
     assert {row.annotator for row in reading.rows} == {"label-studio-7", "label-studio-8"}
 

@@ -12,8 +12,12 @@ import pytest
 
 from tests.support.annotation_rounds import LABELS
 from tests.support.browser import ARABIC, needs_chromium, reads, violations
+from tests.support.paired_study import pair_key, paired_of, people_of, turns_of
 from tests.support.snakemake_runs import ROOT
+from userturn.humans.import_pairs import import_pairs
 from userturn.humans.label_files import rows_of_file
+from userturn.humans.pair_page import pair_page
+from userturn.humans.pairs import SIDES, shown_pairs
 from userturn.humans.practice import PracticeTurn, practice_turns
 from userturn.humans.rounds import ITEMS_SCHEMA
 from userturn.humans.task_page import page
@@ -203,6 +207,40 @@ def test_export_is_what_the_import_reads(tab: Any, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_pairs_are_labelled_by_keys_kept_and_imported(tab: Any, tmp_path: Path) -> None:
+    turns = turns_of(4).with_columns(text=pl.Series([HOSTILE[0], ARABIC, "one\ntwo", "x" * 9000]))
+    key = pair_key(paired_of(turns, n=4), 4, round_name="first")
+    path = tmp_path / "task.html"
+    path.write_text(pair_page("first", shown_pairs(key, turns, people_of(4), [])), "utf-8")
+    begin(tab, path.as_uri())
+    assert tab.inner_text("#question") == "Written by a person in pair 1 of 4"
+    for pressed, side in zip("12", SIDES, strict=True):
+        both = tab.locator(".shown").all_text_contents()
+        widths = tab.eval_on_selector_all(".pair .turn", "all => all.map((e) => e.offsetWidth)")
+        heights = tab.eval_on_selector_all(".pair .turn", "all => all.map((e) => e.offsetHeight)")
+        assert len(set(widths)) == len(set(heights)) == 1, "a box is larger than the other"
+        assert [text.startswith("What a person wrote") for text in both].count(True) == 1
+        tab.keyboard.press(pressed)
+        tab.keyboard.press("ArrowLeft")
+        assert tab.locator("#labels [aria-pressed=true]").get_attribute("value") == side
+        tab.keyboard.press("ArrowRight")
+    begin(tab, path.as_uri())  # after a reload
+    assert tab.inner_text("#count") == "2 of 4 labelled"
+    for pressed in "3s1o2":  # there is no third turn
+        tab.keyboard.press(pressed)
+    assert tab.inner_text("#state") == "All pairs are labelled."
+    csv_file, key_file, out = (
+        tmp_path / name for name in ("ann.csv", "key.parquet", "out.parquet")
+    )
+    csv_file.write_text(save(tab, "csv"), "utf-8")
+    key.write_parquet(key_file)
+    import_pairs("first", False, "identity", [str(csv_file)], str(key_file), str(out))
+    labels = pl.read_parquet(out).sort("id")
+    assert labels["label"].to_list() == ["first", "second", "first", "second"]
+    assert labels["unsure"].to_list() == [False, False, True, False]
+    assert tab.evaluate("window.hit") is None
+
+
 def test_practice_says_the_known_label_and_is_in_no_file(tab: Any, tmp_path: Path) -> None:
     practice = practice_turns(ROOT / "data/labelled/turns.jsonl", LABELS)
     begin(tab, write_page(tmp_path, ["one", "two"], practice))
@@ -333,6 +371,33 @@ def test_two_tabs_keep_the_labels_of_both_where_the_browser_keeps_nothing(
     other.keyboard.press("o")
     other.keyboard.press("2")
     tab.get_by_text("2 of 3 labelled").wait_for()
+
+
+def test_browser_that_keeps_nothing_is_told_before_the_first_label_and_asked_about_when_left(
+    tab: Any, tmp_path: Path
+) -> None:
+    tab.add_init_script(
+        "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no'); } })"
+    )
+    tab.goto(write_page(tmp_path, ["one", "two"]))
+    told = "This browser cannot keep your work: save it as a file before you close the page."
+    assert tab.inner_text("#where-kept") == told
+    tab.fill("#annotator", "Ann")
+    tab.click("#start")
+    tab.click("#close-help")
+    assert tab.inner_text("#notice") == told
+    tab.keyboard.press("1")
+    asked: list[str] = []
+    tab.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    save(tab, "json")
+    tab.reload()
+    assert asked == [], "a file keeps it"
+    tab.fill("#annotator", "Ann")
+    tab.click("#start")
+    tab.click("#close-help")
+    tab.keyboard.press("2")
+    tab.reload()
+    assert asked == ["beforeunload"]
 
 
 def test_label_that_another_tab_overwrote_with_older_work_comes_back(

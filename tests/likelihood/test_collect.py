@@ -23,7 +23,7 @@ SHARDS = {"1of2": ["c", "a"], "2of2": ["b", "c"]}  # shards changed: "c" is plan
 
 @pytest.fixture
 def grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grid:
-    """A study that scored three human follow-ups, each after its own answer alone."""
+    """A study that scored three reference follow-ups, each after its own answer alone."""
     monkeypatch.chdir(ROOT)
     grid = Grid(load_config(["config.yaml", "profiles/demo/study.yaml"]), tmp_path)
     plans = grid.requests_folder(SCORED.model, SCORED.dataset, scores_identity(grid, SCORED))

@@ -25,7 +25,7 @@ def signals(rows: list[dict[str, object]]) -> list[dict[str, float | None]]:
     schema = {"logprob": pl.Float64}
     return (
         reaction_signals(pl.DataFrame(rows, schema_overrides=schema))
-        .drop("model", "dataset", "item", "sample")
+        .drop("model", "dataset", "item", "sample", "contingency")
         .to_dicts()
     )
 
@@ -43,6 +43,14 @@ def test_log_odds_are_those_of_saying_any_turn_of_either_kind() -> None:
             "satisfaction over correction": satisfied + 3,
         }
     )
+
+
+def test_contingency_is_the_gain_a_token_over_the_mean_after_other_answers() -> None:
+    """The turn of two tokens has -2 nats after its answer, -3 and -5 after two others."""
+    rows = [*scores(0, own=-2), *scores(0, other_answer=-3.0), *scores(0, other_answer=-5.0)]
+    rows = [row | {"context": str(row["context"]).replace(" ", "_")} for row in rows]
+    found = reaction_signals(pl.DataFrame([*rows, *scores(1, satisfaction_1=-1)]))
+    assert found["contingency"].to_list() == [(-2 + 4) / 2, None]
 
 
 def test_the_order_of_scores_changes_no_byte() -> None:

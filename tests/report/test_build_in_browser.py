@@ -393,6 +393,18 @@ def test_filters_are_kept_in_the_address_and_restored_from_it(
     elsewhere.context.close()
 
 
+def test_each_label_of_a_bar_has_a_pattern_that_its_legend_shows(tab: Any, uri: str) -> None:
+    tab.goto(f"{uri}#/cell/{CELL}")
+    listed(tab, 60)
+    look = "r => r.map(i => [i.className, getComputedStyle(i).backgroundImage])"
+    bar, legend = (
+        tab.locator(f".of-judge:first-child {part} i").evaluate_all(look)
+        for part in (".bar-of-labels", ".count")
+    )
+    assert bar == legend
+    assert len({image for _, image in bar if image != "none"}) == len(bar) - 2  # solid, and empty
+
+
 def test_disagreement_is_a_filter(tab: Any, grid: Grid, uri: str) -> None:
     one, two = (rows_of(grid, CELL, judge)["label"] for judge in ("heuristic", "second"))
     n = (one != two).sum()
@@ -597,19 +609,46 @@ def test_a_filter_takes_all_rows_of_its_table(tab: Any, uri: str) -> None:
     assert models == ["b-7b"] * 4
 
 
+# What a study with people's labels, chance floors and likelihoods holds its rates against.
+HELD_AGAINST = """() => {
+  const limits = (estimate, lower, upper) => ({ estimate, lower, upper });
+  const at = (model) => ({ model, temperature: 0, n_labelled: 9, n_scored: 9, chance: 0.5 });
+  const floor = (model, floor) => ({ ...at(model), floor, difference: 0.1, ...limits(0, 0, 0.2) });
+  const [one, other] = study.models;
+  const rated = (model) => ({ model, rates: [{ ...at(model), ...limits(0.1, 0, 0.2) }] });
+  headline.models = [rated(one), rated(other)];
+  headline.corrected = [{ ...at(one), ...limits(0.03, 0.01, 0.09) }];
+  headline.floors = [floor(one, 0.02), floor(other, 0.01)];
+  headline.card = [{ measure: "sensitivity", ...limits(0.9, 0.8, 0.95) },
+    { measure: "kappa", ...limits(0.7, 0.6, 0.8) }].map((row) => ({ source: "people", ...row }));
+  headline.identified = [{ ...at(one), dataset: "open", ...limits(0.5, 0.4, 0.6) }];
+  showSentence();
+}"""
+
+
 def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: str) -> None:
     tab.goto(uri)
     tab.wait_for_selector(".example >> nth=1")
     told = [tab.locator(".example").nth(i).inner_text() for i in (0, 1)]
-    assert "The judge accepts this turn" in told[0]
+    assert "Accepted user turn" in told[0]
     assert "genuine followup" in told[0]
-    assert "The judge rejects this turn" in told[1]
+    assert "Rejected user turn" in told[1]
     assert all("Question" in text and "heuristic says why" in text for text in told)
-    for width, height in ((1280, 800), (1440, 900)):
+    tab.evaluate(HELD_AGAINST)
+    parts = [tab.locator(f"#values {part}").all_inner_texts() for part in ("dt", "dd")]
+    values = dict(zip(*parts, strict=True))
+    assert values == {
+        "corrected by people": "3.0% [1.0, 9.0]",
+        "by chance": "1.0% to 2.0%",
+        "ceiling": "90.0% [80.0, 95.0]",
+        "judge's kappa": "0.70 [0.60, 0.80]",
+        "follow-ups identified": "50.0% [40.0, 60.0]",
+    }
+    for width, height in ((1280, 800), (1440, 900), (390, 844)):
         tab.set_viewport_size({"width": width, "height": height})
-        turns = tab.locator(".example .turn, #sentence").all()
+        turns = tab.locator(".example .turn, #sentence, #values dd").all()
         ends = [(box := turn.bounding_box())["y"] + box["height"] for turn in turns]
-        assert len(ends) == 3 and max(ends) <= height, "rates and both turns are on the screen"
+        assert len(ends) == 8 and max(ends) <= height, "rates and both turns are on the screen"
     tab.click(".example a >> nth=0")
     tab.wait_for_selector("#turn-text")
     assert tab.noted == []

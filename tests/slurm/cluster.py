@@ -66,6 +66,10 @@ class Cluster:
         command, *rest = arguments
         subprocess.run([SLURM_UP, command, self.folder, *rest], check=True, env=self.environment)
 
+    def accounts(self, *options: str) -> str:
+        """Return what sacct says of all runs of all jobs, also those from before midnight."""
+        return self.call("sacct", "-D", "-n", "-P", "-S", "now-7days", *options)
+
     def jobs(self, folder: Path) -> list[dict[str, str]]:
         """Return the accounting of all jobs of a project's rules by start, each of their runs."""
         fields = [
@@ -78,7 +82,7 @@ class Cluster:
             "Comment",
             "WorkDir",
         ]
-        said = self.call("sacct", "-D", "-X", "-n", "-P", "-o", ",".join(fields))
+        said = self.accounts("-X", "-o", ",".join(fields))
         rows = [
             dict(zip(fields, line.split("|"), strict=True)) for line in sorted(said.splitlines())
         ]

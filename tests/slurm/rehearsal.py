@@ -168,7 +168,7 @@ def table(cluster: Cluster, folder: Path, cpu: float, peak: float) -> Iterator[s
     begun = re.findall(r"^(localrule|rule) (\w+):$", (folder / "run.log").read_text(), re.MULTILINE)
     jobs = Counter(rule for where, rule in begun if where == "localrule")
     n_cells = len(_summaries(folder))
-    said = cluster.call("sacct", "-D", "-n", "-P", "-o", "JobID,TotalCPU,WorkDir")
+    said = cluster.accounts("-o", "JobID,TotalCPU,WorkDir")
     swept = [line.split("|")[1] for line in said.splitlines() if line.endswith(f"|{folder}")]
     yield "| what | how many |\n|---|---|"
     yield f"| cells | {n_cells} |"

@@ -17,7 +17,7 @@ OTHER_SCORES = [[-3.0, -1.0, -0.5], [-4.0, -1.5, -0.6]]  # their means: -3.5, -1
 
 
 def write_scores(grid: Grid, endings: Sequence[str]) -> None:
-    """Write scores of human follow-ups, whose last token is one of `endings`, and of own turns."""
+    """Write scores of reference follow-ups, that end in one of `endings`, and of own turns."""
     for dataset in grid.datasets:
         path = grid.dataset_path(dataset)
         items = pl.read_parquet(path)

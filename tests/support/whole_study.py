@@ -191,7 +191,7 @@ def _write_round(folder: Path, turns: pl.DataFrame, verdicts: pl.DataFrame) -> N
 
 
 def _write_scores(folder: Path, verdicts: pl.DataFrame) -> None:
-    """Write scores of models' own turns and of human follow-ups, with errors of two kinds."""
+    """Write scores of models' own turns and of reference follow-ups, with errors of two kinds."""
     own = verdicts.filter(pl.col("judge") == JUDGES[0], pl.col("model").is_in(SCORED))
     for (model, dataset), turns in sorted(own.group_by("model", "dataset")):
         for kind, scored in (("own_turns", turns), ("human_turns", _asked_once(turns))):

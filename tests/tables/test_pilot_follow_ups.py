@@ -1,4 +1,4 @@
-"""What a pilot's scores say of the human follow-ups that a larger study needs."""
+"""What a pilot's scores say of the reference follow-ups that a larger study needs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -57,5 +57,5 @@ def test_equal_follow_ups_of_a_conversation_raise_the_variance(tmp_path: Path) -
 
 
 def test_a_study_without_scores_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="found no 10 human follow-ups"):
+    with pytest.raises(UserError, match="found no 10 reference follow-ups"):
         pilot_follow_ups(tmp_path, "gain_answer")

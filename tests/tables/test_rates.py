@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from userturn.cli.format_rates import format_cut_answers
+from userturn.datasets.clusters import version_id
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.tables.accuracy import accuracy
 from userturn.tables.health import health
@@ -82,6 +83,7 @@ def test_accuracy_leaves_undecided_answers_out_of_its_denominator() -> None:
         {
             "model": "m",
             "dataset": ["d"] * 4 + ["e"],
+            "item": list("abcde"),
             "correct": [True, True, False, None, None],
             "correct_loose": [True, True, True, True, None],
             "score": [None, None, None, None, 0.4],
@@ -111,11 +113,25 @@ def test_answers_cut_at_the_token_limit_are_counted_and_shown() -> None:
         }
     )
     grades = answers.select("model", "dataset", correct=True, correct_loose=None, score=None)
-    table = accuracy(grades.cast({"score": pl.Float64}), answers)
+    grades = grades.with_row_index("item").cast({"item": pl.String, "score": pl.Float64})
+    table = accuracy(grades, answers)
     assert table.select("dataset", "n_answers_cut").rows() == [("d", 1), ("e", 0)]
     lines = format_cut_answers(table)
     assert len(lines) == 2 and lines[1].endswith("1 of 3 answers")
     assert format_cut_answers(table.filter(pl.col("dataset") == "e")) == []
+
+
+def test_answers_to_versions_of_a_problem_have_an_interval_over_problems() -> None:
+    # 3 problems in 2 languages each: 2, 1 and 0 right. 3 of 6 answers, but only 3 problems.
+    ids = [version_id(f"{problem}", f"{n}") for problem in range(3) for n in range(2)]
+    right = [True, True, True, False, False, False]
+    grades = pl.DataFrame({"model": "m", "dataset": "d", "item": ids, "correct": right})
+    grades = grades.with_columns(correct_loose=None, score=pl.lit(None, dtype=pl.Float64))
+    answers = grades.select("model", "dataset", finish_reason=pl.lit("stop"))
+    row = accuracy(grades, answers).row(0, named=True)
+    items = Patterns(np.ones(3), np.array([2.0, 2, 2]), np.array([0.0, 1, 2]))
+    assert (row["estimate"], row["lower"], row["upper"]) == clustered_rate([items], "micro")[0]
+    assert (row["n_items"], row["n_correct"]) == (6, 3)
 
 
 def test_several_samples_of_an_item_have_an_interval_over_items() -> None:

@@ -1,4 +1,4 @@
-"""A dry run counts many jobs and lists few."""
+"""A dry run counts many jobs and lists few; the demo says a line of each."""
 
 import logging
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from userturn.workflow.dry_run import HINT, JOBS_LISTED, FewJobs
+from userturn.workflow.short_run import ShortRun
 
 
 def printed(n_jobs: int) -> list[str]:
@@ -29,3 +30,25 @@ def test_few_jobs_are_listed_between_both_tables(n_jobs: int) -> None:
 
 def test_more_jobs_are_counted_once_and_the_reader_is_told_how_to_list_them() -> None:
     assert printed(JOBS_LISTED + 1) == [f"table\n{HINT}", "end"]
+
+
+def test_short_run_says_jobs_progress_and_errors_each_in_its_place() -> None:
+    job = {"rule_name": "judge", "wildcards": {"model": "tiny", "judge": "heuristic"}}
+    said: list[tuple[str | None, dict[str, Any]]] = [
+        ("Select jobs to execute...", {}),
+        ("Execute 1 jobs...", {}),
+        (None, {"event": "job_info", **job}),
+        ("Finished jobid: 1", {"event": "job_finished"}),
+        ("1 of 2 steps", {"event": "progress"}),
+        ("a job failed", {"event": "job_error"}),
+    ]
+    shown = ShortRun()
+    records = [logging.makeLogRecord({"msg": text, **more}) for text, more in said]
+    passed = [
+        (record.msg, record.__dict__.get("event")) for record in records if shown.filter(record)
+    ]
+    assert passed == [
+        ("judge tiny heuristic", None),
+        ("1 of 2 steps", "progress"),
+        ("a job failed", "job_error"),
+    ]

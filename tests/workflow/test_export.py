@@ -260,19 +260,20 @@ def test_journals_of_a_withheld_dataset_never_leave(tmp_path: Path) -> None:
         assert decide(name.replace("mine", "yours")) is None
 
 
-def test_round_that_shows_withheld_rows_keeps_its_key_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["humans", "pairs"])
+def test_round_that_shows_withheld_rows_keeps_its_key_alone(tmp_path: Path, folder: str) -> None:
     for name, dataset in (("first", "yours"), ("second", "mine")):
-        (tmp_path / "humans" / name).mkdir(parents=True)
-        path = tmp_path / "humans" / name / "key.parquet"
+        (tmp_path / folder / name).mkdir(parents=True)
+        path = tmp_path / folder / name / "key.parquet"
         pl.DataFrame({"dataset": [dataset]}).write_parquet(path)
     decide = withholding(tmp_path, mine={"private": True}, yours={}).by_path
     shown = ("items.parquet", "task.html", "annotations.parquet", "label_studio/tasks.json")
     for name in shown:
-        assert decide(f"results/humans/second/{name}") is not None
-        assert decide(f"results/humans/first/{name}") is None
+        assert decide(f"results/{folder}/second/{name}") is not None
+        assert decide(f"results/{folder}/first/{name}") is None
     assert decide("results/drawn/second/items.parquet") is not None
     assert decide("data/annotations/second/anna.csv") is not None
-    assert decide("results/humans/second/key.parquet") is None
+    assert decide(f"results/{folder}/second/key.parquet") is None
 
 
 def test_rationales_that_may_quote_withheld_rows_stay(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from tests.workflow.test_rerun import change_study
 pytestmark = pytest.mark.slow
 
 FIRST = "results/humans/first"
+PAIRS = "results/pairs/pairs/task.html"
 FROZEN = ("key.parquet", "items.parquet", "task.html", "label_studio/tasks.json")
 
 
@@ -55,15 +56,21 @@ def test_labels_count_and_a_grown_grid_leaves_the_round_as_it_is(study: Path) ->
     assert "draw_annotation_round" not in planned(study)
     (study / FIRST / "key.parquet").unlink()  # as a forced rerun does before it runs
     humans = {"rounds": ["first", "second"], "from": {"temperatures": [0, 0.7, 1.0]}}
-    change_study(study, humans=humans)
+    more = {"pairs": {"rounds": ["pairs"], "per_cell": 5}}
+    shown = ["none", "truncate", "reference_answer"]
+    change_study(study, humans=humans | more, run__perturbations=shown)
     pages = [f"results/humans/{name}/task.html" for name in humans["rounds"]]
-    run(study, *pages, *(f"results/tables/{t}.parquet" for t in ("agreement", "corrected_rates")))
+    tables = ("agreement", "corrected_rates", "human_likeness")
+    run(study, *pages, *(f"results/tables/{t}.parquet" for t in tables), PAIRS)
     assert {name: (study / FIRST / name).read_bytes() for name in FROZEN} == before
     key = pl.read_parquet(study / "results/humans/second/key.parquet")
     assert set(key["temperature"]) == {0.7}
     agreed = table(study, "agreement").filter(pl.col("comparison") == "human-human")
     assert set(agreed.filter(pl.col("coefficient") == "raw")["estimate"]) == {1}
     rates = table(study, "corrected_rates").filter(pl.col("scope") == "cell")
+    # Word problems have no answer of their own, to which a person replied: so no pair.
+    (likeness,) = table(study, "human_likeness").rows(named=True)
+    assert (likeness["scope"], likeness["n_turns"], likeness["n_pairs"]) == ("study", 0, 0)
     done = pl.col("temperature").is_in([0.0, 1.0]) & (pl.col("perturbation") == "none")
     assert rates.filter(done)["estimate"].to_list() == [0, 0]
     assert rates.filter(~done)["reason"].null_count() == 0

@@ -196,6 +196,19 @@ def test_status_is_of_the_study_that_the_folder_records(project: Path) -> None:
     assert [line.split()[0] for line in status([], "results").splitlines()[1:]] == ["tiny", "tiny"]
 
 
+def test_status_of_a_results_folder_needs_nothing_beside_it(
+    project: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn_on_likelihood(project)
+    record_study(load_config(["config.yaml", "study.yaml"]), "identity", "results/study.json")
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    shutil.move(project / "results", elsewhere / "results")
+    monkeypatch.chdir(elsewhere)
+    shutil.rmtree(project / "data")
+    stages = [line.split()[1] for line in status([], "results").splitlines()[1:]]
+    assert stages == ["answers", "user", "scores"]
+
+
 def turn_on_likelihood(project: Path) -> None:
     study = yaml.safe_load((project / "study.yaml").read_text())
     study["likelihood"] = {"datasets": ["follow-ups"], "turns": 2, "distractors": 3}

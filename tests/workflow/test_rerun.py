@@ -2,13 +2,21 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
 import yaml
 
-from tests.support.snakemake_runs import CELLS_ALONE, journal_lines, n_requests, planned, run
+from tests.support.snakemake_runs import (
+    CELLS_ALONE,
+    journal_lines,
+    n_requests,
+    planned,
+    run,
+    snakemake,
+)
 from tests.support.tiny_model import write_tiny_model
 from userturn.audit.run import audit
 
@@ -169,6 +177,20 @@ def test_lost_cell_comes_back_from_the_journal_and_what_that_lost_too_is_asked_a
     run(study, *CELLS_ALONE)
     assert other.read_bytes() == before
     assert n_requests(study) == N_FINISHED
+
+
+def test_a_cell_that_is_lost_with_all_plans_comes_back_without_a_sweep(study: Path) -> None:
+    before = (study / CELL).read_bytes()
+    shutil.rmtree(study / "results" / "requests")
+    assert not planned(study)
+    (study / CELL).unlink()
+    assert "run the same command again, it plans them again" in snakemake(study).stdout
+    jobs = planned(study)
+    assert (jobs["sweep"], jobs["plan_again"], jobs["collect_user_turns"]) == (0, 1, 1)
+    run(study)
+    assert (study / CELL).read_bytes() == before
+    marker = json.loads((study / "results/sweeps/tiny/1of1.json").read_text())
+    assert (marker["n_found"], marker["n_asked"]) == (N_FINISHED, 0)
 
 
 def test_answers_and_cells_whose_requests_are_finished_are_gathered_without_a_sweep(

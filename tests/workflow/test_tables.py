@@ -20,6 +20,7 @@ def tables_of(trained: list[str]) -> TableGrid:
     tables.languages = SimpleNamespace(cells=["a cell"])  # type: ignore[assignment]
     tables.candidates = SimpleNamespace(sources=["a pair"])  # type: ignore[assignment]
     tables.self_play = SimpleNamespace(depths=["a depth"])  # type: ignore[assignment]
+    tables.pairs = SimpleNamespace(rounds=["a round"])  # type: ignore[assignment]
     return tables
 
 

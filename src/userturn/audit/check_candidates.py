@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from userturn.audit.check_probes import OWN_ANSWER
 from userturn.audit.check_rows import Asked, check_asked
 from userturn.audit.check_verdicts import check_grades_of, check_verdicts_in
 from userturn.audit.findings import Finding, Note
@@ -49,8 +50,10 @@ def _rows(pair: Pair, table: str, path: str, role: str, drawn: dict[str, Any]) -
 
 
 def _shown_own(pair: Pair, answers: str, turns: str) -> pl.DataFrame:
-    """Return the turns with the answers that the model gave, where they were shown any."""
-    own = pair.read(answers).select(*KEYS, own="answer")
+    """Return the turns with the answers that the model gave, as far as it is known that it did."""
+    is_shown = pl.col("outcome").is_in(OWN_ANSWER)
+    own = pair.read(answers).select(*KEYS, own=pl.when(is_shown).then("answer"))
     found = pair.read(turns).join(own, on=KEYS, how="left", maintain_order="left")
-    shown = pl.when(pl.col("answer").is_not_null()).then("own")
+    is_known = pl.lit(pair.never_failed) | pl.col("answer").is_not_null()
+    shown = pl.when(is_known).then("own")
     return found.with_columns(answer=shown).drop("own")

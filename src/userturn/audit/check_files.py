@@ -5,6 +5,7 @@ must be those of the artifacts they came from. File times are never read.
 """
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path, PurePosixPath
 from shlex import quote
@@ -20,8 +21,9 @@ from userturn.workflow.artifacts import Identities
 KEPT = ("results/revisions/", "results/served/", "results/sweeps/")
 MARKERS = ("results/sweeps/", "results/judging/")  # each later job of a model rewrites them
 READ = (".parquet", ".json", ".jsonl")  # files that the pipeline and its readers would read
+OF_STUDY = ("results/tables/", "results/figures/")  # a study has those that its grid gives rows
 DRAWN = ("/key.parquet", "/items.parquet")  # the files of a round that are kept where it was drawn
-DRAWN_ONCE = "draw_annotation_round"  # a round stays as it was drawn even if its cells change
+DRAWN_ONCE = ("draw_annotation_round", "draw_pairs")  # a round stays even if its cells change
 
 
 def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
@@ -73,8 +75,13 @@ def _is_result(name: object) -> bool:
 
 
 def _is_current(record: JobRecord, wanted: Identities) -> bool:
-    """Return whether the configuration still needs a job's outputs."""
-    return not wanted.keys().isdisjoint(record["outputs"]) or not record["wildcards"]
+    """Return whether the configuration still needs a job's outputs.
+
+    A study has no table of what it has not, such as trained models that were taken out.
+    """
+    is_table = all(name.startswith(OF_STUDY) for name in record["outputs"])
+    is_of_all = not record["wildcards"] and not is_table
+    return is_of_all or not wanted.keys().isdisjoint(record["outputs"])
 
 
 def _kept(record: JobRecord, identities: Collection[str | None]) -> Iterator[str]:
@@ -176,7 +183,7 @@ def _stale(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
 def _noted_inputs(files: Files, wanted: Identities) -> Iterator[tuple[str, str, str]]:
     """Yield the inputs of current jobs, with their hashes and what was made from them."""
     for _, record in files.readable:
-        if not _is_current(record, wanted) or record["rule"] == DRAWN_ONCE:
+        if not _is_current(record, wanted) or record["rule"] in DRAWN_ONCE:
             continue
         there = [name for name in record["outputs"] if name in files.hashes]
         if not there:
@@ -207,7 +214,7 @@ def _drawn_rounds(files: Files, wanted: Identities) -> Iterator[Finding]:
     """Compare each drawn round with its copy among the artifacts."""
     rounds = [path for path in files.noted if path.endswith(DRAWN)]
     for artifact in sorted(rounds):
-        copy = artifact.replace("results/humans/", "results/drawn/", 1)
+        copy = re.sub("^results/(humans|pairs)/", "results/drawn/", artifact)
         there = files.at(copy).is_file()
         found = file_sha256(files.at(copy)) if there else files.left_out.get(copy)
         if artifact in files.hashes and found != files.noted[artifact]:

@@ -17,10 +17,9 @@ from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, named_rows
 from userturn.models.scoring import scoring_request
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.storage.hashing import short_hash
-from userturn.storage.journal import files_of_journal, read_lines
-from userturn.storage.journal_table import table_of
+from userturn.storage.journal import files_of_journal
+from userturn.storage.journal_table import has_failed
 from userturn.storage.key_columns import TURN_KEYS
-from userturn.storage.parquet import Schema
 from userturn.study.grid import Grid
 from userturn.study.inputs import REACTIONS as REACTIONS_FILE
 from userturn.study.model_description import read_description, request_identity
@@ -33,7 +32,6 @@ from userturn.study.scored_turns import (
     scores_identity,
 )
 
-OUTCOME: Schema = {"outcome": pl.String}
 NAMED = [
     name
     for name in SCORING_PLAN_SCHEMA
@@ -106,11 +104,10 @@ def are_known(grid: Grid, scored: ScoredTurns) -> bool:
     """
     if scored.turns == REACTIONS and not is_at_hand(REACTIONS_FILE, grid.contents.reactions):
         return False
-    files = files_of_journal(grid.journal_folder(scored.model, scored.dataset))
-    outcomes = (table_of(lines.whole, OUTCOME) for path in files for lines in read_lines(path))
-    is_own = scored.turns != HUMAN_TURNS
-    has_errors = is_own and any((part["outcome"] == "error").any() for part in outcomes)
-    return not is_own or (bool(files) and not has_errors)
+    if scored.turns == HUMAN_TURNS:
+        return True
+    journal = grid.journal_folder(scored.model, scored.dataset)
+    return bool(files_of_journal(journal)) and not has_failed(journal)
 
 
 def _wrong_key(grid: Grid, scored: ScoredTurns, plan: pl.DataFrame) -> Wrong | None:

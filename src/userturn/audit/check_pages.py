@@ -14,6 +14,7 @@ import vl_convert
 
 from userturn.audit.findings import Finding, remake
 from userturn.config.installation import INSTALLATION
+from userturn.humans.pair_page import build_pair_page
 from userturn.humans.task_page import build_annotation
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.remake.make_again import REPORT, REPORT_PAGE, Remaking
@@ -44,6 +45,9 @@ def check_pages(
         for name in study.humans.rounds:
             with suppress(*FAULTS):
                 _write_task(here, name, broken)
+        for name in study.pairs.rounds:
+            with suppress(*FAULTS):
+                _write_pairs(here, name, broken)
         for made in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
             path = made.relative_to(folder).as_posix()
             there = files.at(path)
@@ -95,3 +99,9 @@ def _write_task(here: Remaking, name: str, broken: frozenset[str]) -> None:
     if _can_be_written(here, f"{folder}/{TASK[0]}", [items, labelled], broken):
         paths = (str(here.files.at(items)), here.rubric, str(here.files.at(labelled)))
         build_annotation(name, *paths, *(here.to(f"{folder}/{file}") for file in TASK))
+
+
+def _write_pairs(here: Remaking, name: str, broken: frozenset[str]) -> None:
+    items, page = (f"results/pairs/{name}/{file}" for file in ("items.parquet", TASK[0]))
+    if _can_be_written(here, page, [items], broken):
+        build_pair_page(name, str(here.files.at(items)), here.to(page))

@@ -15,6 +15,9 @@ from userturn.audit.pair import BrokenError, Pair
 from userturn.datasets.prepare import read_items
 from userturn.generation.shards import next_in_hash_order
 from userturn.prompts.perturbations import (
+    NO_ANSWER,
+    NO_REFERENCE,
+    NOTHING_TO_SHOW,
     Context,
     Donor,
     answer_for_readers,
@@ -86,6 +89,29 @@ def _wrong_probe(pair: Pair, cell: Cell, turns: pl.DataFrame) -> str | None:
     for item, answer, change in asked.select("item", "answer", "change").iter_rows():
         if _shown(contexts[item], operator, change) != (answer, change):
             return str(item)
+    for item, error in turns.filter(pl.col("key").is_null()).select("item", "error").iter_rows():
+        can_be_told = error == NO_REFERENCE or pair.never_failed
+        if can_be_told and not _is_so(contexts[item], operator, str(error)):
+            return str(item)
+    return None
+
+
+def _is_so(context: Context, operator: Mapping[str, Any], error: str) -> bool:
+    """Return whether nothing was asked for the reason that is given.
+
+    Whether a prompt was too long, or the template refused it, only a tokenizer can tell.
+    """
+    return not error.startswith(NOTHING_TO_SHOW) or error == _missing(context, operator)
+
+
+def _missing(context: Context, operator: Mapping[str, Any]) -> str | None:
+    """Return why there is no answer to show, if there is none."""
+    if context.answer is None and not needs_reference(operator):
+        return NO_ANSWER
+    try:
+        perturb(context, operator, NotedTokenizer({}))
+    except TemplateError as error:
+        return str(error)
     return None
 
 

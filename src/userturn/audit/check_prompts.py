@@ -23,6 +23,7 @@ from userturn.audit.table_diff import difference
 from userturn.config.trust import check_code_may_run
 from userturn.errors import UserError
 from userturn.generation.ask_engine import to_record
+from userturn.generation.candidates import answers_plan, turns_plan
 from userturn.generation.describe_model import prompts_of, tokenizer_identity
 from userturn.generation.plan_files import Plan, read_whole_plan
 from userturn.generation.planner import Planner
@@ -37,6 +38,12 @@ from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.study.aliases import AsDescribed
+from userturn.study.candidates import (
+    USER_TURNS,
+    CandidateTable,
+    candidate_tables,
+    candidates_identity,
+)
 from userturn.study.cells import files_of
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
@@ -126,6 +133,9 @@ def _of_model(
         for at in depths(grid):
             if at.model == model:
                 yield from _of_depth(grid, SelfPlayPlans(again, WHOLE, planner), at)
+        for of in candidate_tables(grid):
+            if of.model == model:
+                yield from _of_candidates(grid, again, planner, of)
 
 
 def _of_dataset(grid: Grid, plans: PendingPlans, dataset: str, scratch: Path) -> Iterator[Finding]:
@@ -170,6 +180,21 @@ def _of_depth(grid: Grid, plans: SelfPlayPlans, at: Depth) -> Iterator[Finding]:
     for what, name, plan in ((ANSWERS, path, asked), (TURNS, at.path_to_user_turns, turns)):
         folder = grid.requests_folder(at.model, at.dataset, depth_identity(grid, at, what))
         yield from _compared(grid, name, folder, plan, plans.planner.template)
+
+
+def _of_candidates(
+    grid: Grid, again: Grid, planner: Planner, of: CandidateTable
+) -> Iterator[Finding]:
+    path = f"results/candidates/{of.file}"
+    folder = grid.requests_folder(of.model, of.dataset, candidates_identity(grid, of))
+    if of.table == USER_TURNS:
+        answers = pl.read_parquet(place_of(grid, path).with_name("answers.parquet"))
+        rows = answers.select("item", "sample", "answer", "outcome").iter_rows()
+        shown = {(i, s): text if outcome in OWN_ANSWER else None for i, s, text, outcome in rows}
+        plan = turns_plan(again, planner, of, WHOLE, shown)
+    else:
+        plan = answers_plan(again, planner, of, WHOLE)
+    yield from _compared(grid, path, folder, plan, planner.template)
 
 
 def _compared(

@@ -3,8 +3,9 @@
 A round stays as it was drawn, so it is compared only where its samples and turns are still here.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 import polars as pl
 
@@ -43,24 +44,52 @@ def check_rounds(
         broken: artifacts that were already reported as missing or altered.
     """
     for name in humans.rounds:
-        key, items = (f"results/humans/{name}/{kind}.parquet" for kind in ("key", "items"))
-        record = files.records.get(f"results/provenance/draw_annotation_round/{name}.json")
-        inputs = (record or {"inputs": {}})["inputs"]
+        inputs = inputs_of(files, "draw_annotation_round", name)
         yield from _of_other_cells(files, humans, inputs)
-        if not broken.isdisjoint((key, items)):
-            continue
-        if not inputs or not all(_is_as_noted(files, *noted) for noted in inputs.items()):
-            yield Note("samples", key, NOT_COMPARED)
-            continue
-        try:
-            wrong = _wrong_key(files, humans, name, sorted(inputs))
-            artifact = key if wrong is not None else items
-            wrong = wrong or _wrong_items(files, key, items, sorted(inputs))
-        except FAULTS as error:
-            artifact, wrong = key, ("to follow from its samples", type(error).__name__)
-        if wrong is not None:
-            fix = f"restore results/drawn/{name} from a copy: a round is drawn once"
-            yield Finding("samples", artifact, *wrong, fix)
+        wrong = (partial(_wrong_key, files, humans, name), partial(_wrong_items, files, name))
+        yield from drawn_again(files, f"results/humans/{name}", inputs, broken, *wrong)
+
+
+def inputs_of(files: Files, rule: str, name: str) -> dict[str, str]:
+    """Return the inputs that a round was drawn from with their hashes; none if unknown."""
+    record = files.records.get(f"results/provenance/{rule}/{name}.json")
+    return dict(record["inputs"]) if record else {}
+
+
+def drawn_again(
+    files: Files,
+    folder: str,
+    inputs: Mapping[str, str],
+    broken: frozenset[str],
+    wrong_key: Callable[[Sequence[str]], Wrong | None],
+    wrong_items: Callable[[Sequence[str]], Wrong | None],
+) -> Iterator[Finding | Note]:
+    """Yield what differs between a round and the same drawn again, if its inputs are still here.
+
+    Args:
+        files: the files of a results folder.
+        folder: the round's folder.
+        inputs: what it was drawn from, with hashes.
+        broken: artifacts that were already reported as missing or altered.
+        wrong_key: compares the key with that drawn from some inputs.
+        wrong_items: compares what annotators saw.
+    """
+    key, items = (f"{folder}/{kind}.parquet" for kind in ("key", "items"))
+    if not broken.isdisjoint((key, items)):
+        return
+    if not inputs or not all(_is_as_noted(files, *noted) for noted in inputs.items()):
+        yield Note("samples", key, NOT_COMPARED)
+        return
+    try:
+        wrong = wrong_key(sorted(inputs))
+        artifact = key if wrong is not None else items
+        wrong = wrong or wrong_items(sorted(inputs))
+    except FAULTS as error:
+        artifact, wrong = key, ("to follow from its samples", type(error).__name__)
+    if wrong is not None:
+        name = folder.rpartition("/")[2]
+        fix = f"restore results/drawn/{name} from a copy: a round is drawn once"
+        yield Finding("samples", artifact, *wrong, fix)
 
 
 def _of_other_cells(files: Files, humans: HumanGrid, inputs: Collection[str]) -> Iterator[Finding]:
@@ -82,7 +111,8 @@ def _is_as_noted(files: Files, path: str, noted: str) -> bool:
     return files.hashes.get(path) == noted and files.at(path).is_file()
 
 
-def _read(files: Files, paths: Sequence[str], ending: str, schema: Schema) -> pl.DataFrame:
+def read_inputs(files: Files, paths: Sequence[str], ending: str, schema: Schema) -> pl.DataFrame:
+    """Return the columns of a schema from those of some files whose paths have an ending."""
     return read_tables([str(files.at(path)) for path in paths if path.endswith(ending)], schema)
 
 
@@ -94,9 +124,9 @@ def _wrong_key(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]
     """
     path = f"results/humans/{name}/key.parquet"
     shares = pl.read_parquet_metadata(files.at(path)).get("allocation") != BY_SETTINGS
-    key = _read(files, [path], "", KEY_SCHEMA)
-    frame = _read(files, inputs, "/human_sample.parquet", SAMPLE_SCHEMA)
-    before = _read(files, inputs, "/key.parquet", KEY_SCHEMA)["key"].to_list()
+    key = read_inputs(files, [path], "", KEY_SCHEMA)
+    frame = read_inputs(files, inputs, "/human_sample.parquet", SAMPLE_SCHEMA)
+    before = read_inputs(files, inputs, "/key.parquet", KEY_SCHEMA)["key"].to_list()
     n_drawn = key.group_by(STRATUM_KEYS).agg(n=pl.col("n_drawn").max())
     families = dict(key.select("model", "family").iter_rows())
     least = pl.lit(0) if shares else pl.col("n_drawn")
@@ -109,11 +139,12 @@ def _wrong_key(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]
     return difference(made, key, ["id"])
 
 
-def _wrong_items(files: Files, key: str, items: str, inputs: Sequence[str]) -> Wrong | None:
+def _wrong_items(files: Files, name: str, inputs: Sequence[str]) -> Wrong | None:
     """Compare what annotators saw with the conversations and turns of the key."""
-    of_round = _read(files, [key], "", KEY_SCHEMA)
-    turns = _read(files, inputs, "/user_turns.parquet", TURNS_SCHEMA)
+    key, items = (f"results/humans/{name}/{kind}.parquet" for kind in ("key", "items"))
+    of_round = read_inputs(files, [key], "", KEY_SCHEMA)
+    turns = read_inputs(files, inputs, "/user_turns.parquet", TURNS_SCHEMA)
     folders = {kind: [p for p in inputs if p.startswith(f"results/{kind}/")] for kind in KINDS}
     datasets, models = ([str(files.at(p)) for p in folders[kind]] for kind in KINDS)
     made = shown(of_round, turns, conversations(datasets), special_tokens(models))
-    return difference(made, _read(files, [items], "", ITEMS_SCHEMA), ["id"])
+    return difference(made, read_inputs(files, [items], "", ITEMS_SCHEMA), ["id"])

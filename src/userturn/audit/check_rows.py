@@ -21,6 +21,8 @@ from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
 from userturn.study.cells import Cell, files_of
 from userturn.study.model_description import request_identity, turn_ends
 
+AGAIN = "fix the cause that the errors name and run snakemake: those requests are sent again"
+
 
 class Asked(NamedTuple):
     """A table of answers or user turns, and what its requests depend on.
@@ -57,6 +59,23 @@ def check_answers(pair: Pair) -> Iterator[Finding]:
     asked = Asked(pair.path_to_answers, identity, "assistant", drawn)
     made = answers_of(grid, model, dataset, pair.outcomes) if pair.with_journals else None
     yield from check_asked(pair, asked, made, ANSWER_KEYS)
+    yield from check_coverage(pair, asked.path)
+
+
+def check_coverage(pair: Pair, path: str) -> Iterator[Finding]:
+    """Yield answers, or turns beside the cells, of which too many are errors.
+
+    Those of cells are counted in the table `health`, which a copy without their rows has, too.
+    """
+    try:
+        errors = pair.read(path).filter(pl.col("outcome") == "error").height
+        n, most = pair.read(path).height, pair.grid.config["max_error_share"]
+    except (BrokenError, *FAULTS):
+        return  # reported elsewhere
+    if errors > most * n:
+        yield Finding(
+            "coverage", path, f"at most {most:.0%} of {n} in an error", str(errors), AGAIN
+        )
 
 
 def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Finding]:

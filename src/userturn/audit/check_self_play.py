@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from userturn.audit.check_probes import own_answers
-from userturn.audit.check_rows import Asked, check_asked
+from userturn.audit.check_rows import Asked, check_asked, check_coverage
 from userturn.audit.check_verdicts import check_verdicts_in
 from userturn.audit.findings import Finding, remake
 from userturn.audit.pair import BrokenError, Pair
@@ -41,6 +41,8 @@ def _of_depth(pair: Pair, at: Depth) -> Iterator[Finding]:
     turns = _asked(pair, at, TURNS, at.path_to_user_turns, "user", drawn)
     made = user_turns_at(grid, at, pair.outcomes) if pair.with_journals else None
     yield from check_asked(pair, turns, made, TURN_KEYS)
+    for path in (_path_to_answers(at), at.path_to_user_turns):
+        yield from check_coverage(pair, path)
     yield from _probes(pair, at)
     yield from check_verdicts_in(pair, f"results/{at.folder}", conversations)
 
@@ -73,8 +75,9 @@ def _probes(pair: Pair, at: Depth) -> Iterator[Finding]:
 
 def _wrong_answer(pair: Pair, at: Depth) -> Wrong | None:
     own = own_answers(pair.read(_path_to_answers(at)))
-    asked = pair.read(at.path_to_user_turns).filter(pl.col("key").is_not_null())
-    for item, answer in asked.select("item", "answer").iter_rows():
+    turns = pair.read(at.path_to_user_turns)
+    known = turns if pair.never_failed else turns.filter(pl.col("key").is_not_null())
+    for item, answer in known.select("item", "answer").iter_rows():
         if own.get(item) != answer:
             return f"the answer to {item} at depth {at.depth}", "another answer"
     return None

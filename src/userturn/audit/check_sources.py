@@ -16,9 +16,11 @@ import yaml
 from userturn.audit.findings import Finding, Note
 from userturn.audit.pair import compared, place_of
 from userturn.config.dataset_files import paths_of
+from userturn.config.entries import pair_rounds
 from userturn.datasets.fetch import complete, shaping
 from userturn.datasets.prepare import files_at_hand, items_table
-from userturn.humans.import_labels import annotations_table, read_annotations
+from userturn.humans.import_labels import annotations_table, of_turns, read_annotations
+from userturn.humans.import_pairs import PAIRS, pair_labels
 from userturn.models.fetch import PACKAGE, local_path
 from userturn.models.model_files import differing, files_of_folder, only_in_form
 from userturn.models.weights import changed_weights
@@ -78,7 +80,9 @@ def _is_inside(entry: Mapping[str, Any]) -> bool:
 def _labels(
     record: StudyRecord, grid: Grid, name: str, broken: frozenset[str]
 ) -> Iterator[Finding | Note]:
-    path, key = (f"results/humans/{name}/{kind}.parquet" for kind in ("annotations", "key"))
+    is_of_pairs = name in pair_rounds(record.config)
+    folder = f"results/{'pairs' if is_of_pairs else 'humans'}/{name}"
+    path, key = (f"{folder}/{kind}.parquet" for kind in ("annotations", "key"))
     if not broken.isdisjoint((path, key)):
         return
     files = record.contents.annotations[name]
@@ -90,7 +94,8 @@ def _labels(
     def imported() -> pl.DataFrame:
         turns = pl.read_parquet(place_of(grid, key))
         labels = yaml.safe_load(record.contents.texts[RUBRIC])["labels"]
-        return annotations_table(read_annotations(list(files), turns, labels, name).rows, turns)
+        task, table = (PAIRS, pair_labels) if is_of_pairs else (of_turns(labels), annotations_table)
+        return table(read_annotations(list(files), turns, task, name).rows, turns)
 
     yield from _compare(grid, path, imported, ["annotator", "id"])
 

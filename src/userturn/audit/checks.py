@@ -55,7 +55,7 @@ CHECKS = {
     "sources": Check(
         "a dataset differs from its file, a label from people's files, or a local model's files "
         "from those it was described with, where these files are at hand",
-        r"datasets/|humans/.*/annotations\.parquet",
+        r"datasets/|(humans|pairs)/.*/annotations\.parquet",
     ),
     "controls": Check(
         "a control turn or a labelled turn is not what planting it again gives",
@@ -76,7 +76,7 @@ CHECKS = {
     ),
     "samples": Check(
         "turns for people are not those that their rule draws, or are shown otherwise",
-        r".*/human_sample\.parquet|humans/.*/(key|items)\.parquet",
+        r".*/human_sample\.parquet|(humans|pairs)/.*/(key|items)\.parquet",
     ),
     "summaries": Check("a cell's counts are not those of its verdicts", r".*/summary\.parquet"),
     "tables": Check(
@@ -89,7 +89,7 @@ CHECKS = {
     ),
     "pages": Check(
         "the report or annotators' task differs from what its tables, figures and turns give",
-        r"(report/index|humans/.*/task)\.html",
+        r"(report/index|(humans|pairs)/.*/task)\.html",
     ),
     "journals": Check(
         "a journal does not begin with what a job recorded of it; it has lines that no job "

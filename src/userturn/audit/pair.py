@@ -13,7 +13,7 @@ from userturn.audit.findings import Finding, remake
 from userturn.audit.table_diff import difference
 from userturn.errors import UserError
 from userturn.provenance.study_files import FAULTS
-from userturn.storage.journal_table import read_outcomes
+from userturn.storage.journal_table import has_failed, read_outcomes
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
@@ -92,6 +92,12 @@ class Pair:
     def outcomes(self) -> pl.DataFrame:
         """The outcomes in the journal of the model and dataset."""
         return read_outcomes(self.grid.journal_folder(self.model, self.dataset))
+
+    @cached_property
+    def never_failed(self) -> bool:
+        """Whether no request ever failed, so that plans were made of the answers that there are."""
+        journal = self.grid.journal_folder(self.model, self.dataset)
+        return self.with_journals and not has_failed(journal)
 
     @cached_property
     def _kept(self) -> dict[str, pl.DataFrame]:

@@ -22,6 +22,7 @@ from userturn.audit.check_languages import check_languages
 from userturn.audit.check_likelihood import check_likelihood
 from userturn.audit.check_markers import check_markers
 from userturn.audit.check_pages import check_pages
+from userturn.audit.check_pairs import check_pairs
 from userturn.audit.check_pictures import check_pictures
 from userturn.audit.check_probes import check_probes
 from userturn.audit.check_records import check_records
@@ -111,7 +112,7 @@ def _is_of_another_version(files: Files, finding: Finding) -> bool:
     if finding.artifact not in files.makers:
         is_new = finding.check == "completeness"
         return is_new and files.other_code("results/study.json") is not None
-    if finding.check == "sources" and finding.artifact.startswith("results/humans/"):
+    if finding.check == "sources" and finding.artifact.endswith("/annotations.parquet"):
         return files.other_code(finding.artifact) is not None  # labels may gain a column
     recomputed = (
         "controls",
@@ -157,7 +158,7 @@ def _tables(results: Path, broken: frozenset[str]) -> list[Finding | Note]:
     unsound = broken | {finding.artifact for finding in found}
     found += check_figures(files, record, study, unsound)
     unsound |= {finding.artifact for finding in found}
-    rounds = check_rounds(files, study.humans, broken)
+    rounds = [*check_rounds(files, study.humans, broken), *check_pairs(files, study.pairs, broken)]
     return [*found, *rounds, *check_pages(files, record, study, unsound)]
 
 
@@ -220,9 +221,7 @@ def run_audit(
     whole = with_config_in(found, Path(folder))
     say(format_audit(whole))
     write_audit(whole, config, Path(folder))
-    if whole.findings:
-        return 1
-    return 3 if whole.of_another_version else 0
+    return 1 if whole.findings else 3 if whole.of_another_version else 0
 
 
 def _audit_whole(

@@ -6,10 +6,10 @@ audit.py: `userturn audit`: checks every artifact of a study.
 compare.py: `userturn compare`: two studies side by side, item by item.
 doctor.py: `userturn doctor`: finds what would fail on a cluster.
 export.py: `userturn export`: packs a finished study into one archive.
-follow_up_power.py: `userturn power --measure`: human follow-ups that tell two models apart.
+follow_up_power.py: `userturn power --measure`: reference follow-ups that tell two models apart.
 format_rates.py: the lines that `userturn rates` prints.
 judge_calls.py: how often each judge of a planned study is asked.
-likelihood.py: `userturn likelihood`: scores human follow-ups with one model.
+likelihood.py: `userturn likelihood`: scores reference follow-ups with one model.
 main.py: the argument parser, which finds each command's module.
 new.py: `userturn new`: a folder of its own for a study.
 plan.py: `userturn plan`: requests, prompts and estimated cost before a run.

@@ -1,4 +1,4 @@
-"""`userturn power --measure`: how many human follow-ups tell two models apart."""
+"""`userturn power --measure`: how many reference follow-ups tell two models apart."""
 
 import argparse
 from collections.abc import Iterable, Mapping
@@ -35,14 +35,14 @@ OF_FOLLOW_UPS = ("spread", "design_effect")
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the arguments that are of follow-ups alone."""
     command.add_argument(
-        "--measure", choices=list(UNITS), help="of human follow-ups, by likelihood"
+        "--measure", choices=list(UNITS), help="of reference follow-ups, by likelihood"
     )
     for name in OF_FOLLOW_UPS:
         command.add_argument(_option(name), type=float, metavar="NUMBER", help=MEANT[name])
 
 
 def run(arguments: argparse.Namespace) -> str:
-    """Return the text for one measure of human follow-ups."""
+    """Return the text for one measure of reference follow-ups."""
     unit = UNITS[arguments.measure]
     other = "spread" if unit == "share" else "rate"
     refuse(arguments, OF_TURNS, "is of turns that a judge labels; leave it or --measure")

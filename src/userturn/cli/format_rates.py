@@ -126,9 +126,9 @@ def format_correlations(correlations: pl.DataFrame) -> str:
 
 
 def format_likelihood(likelihood: pl.DataFrame) -> str:
-    """Return how likely models find human follow-ups, as lines of text with intervals."""
+    """Return how likely models find reference follow-ups, as lines of text with intervals."""
     lines = [
-        "human follow-ups: share likelier after their own conversation than after others;\n"
+        "reference follow-ups: share likelier after their own conversation than after others;\n"
         "gains in nats a token; 95% interval"
     ]
     shown = likelihood.filter(pl.col("unit").is_in(["share", "nats a token"]))

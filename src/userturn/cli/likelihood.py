@@ -1,4 +1,4 @@
-"""`userturn likelihood`: how likely one model finds a dataset's human follow-ups."""
+"""`userturn likelihood`: how likely one model finds a dataset's reference follow-ups."""
 
 import argparse
 from typing import Any
@@ -11,7 +11,7 @@ from userturn.generation.quick_scores import human_scores
 from userturn.likelihood.gains import turn_gains
 from userturn.tables.likelihood import measures
 
-HELP = "score a dataset's human follow-ups with one model, without a study"
+HELP = "score a dataset's reference follow-ups with one model, without a study"
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "model", help="a name of the configuration, a hub id, a model folder or a GGUF file"
     )
-    command.add_argument("dataset", help="a dataset of the configuration with human follow-ups")
+    command.add_argument("dataset", help="a dataset of the configuration with reference follow-ups")
     command.add_argument("--configfile", nargs="+", default=[], metavar="FILE")
 
 
@@ -29,13 +29,13 @@ def run(arguments: argparse.Namespace) -> str:
     alone, name = with_model(with_dataset(config, arguments.dataset), arguments.model)
     turns = turn_gains(human_scores(alone, name, arguments.dataset))
     if turns.is_empty():
-        return f"{arguments.dataset}: no human follow-up in it"
+        return f"{arguments.dataset}: no reference follow-up in it"
     lines = [line(row) for row in measures(turns)]
-    return "\n".join([f"{name} on the human follow-ups of {arguments.dataset}", *lines])
+    return "\n".join([f"{name} on the reference follow-ups of {arguments.dataset}", *lines])
 
 
 def with_dataset(config: Config, dataset: str) -> dict[str, Any]:
-    """Return a configuration that scores the human follow-ups of one dataset alone.
+    """Return a configuration that scores the reference follow-ups of one dataset alone.
 
     Raises:
         ConfigError: it has no such dataset, or turns likelihood off.

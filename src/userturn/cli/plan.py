@@ -34,6 +34,7 @@ from userturn.prompts.perturbations import needs_reference
 from userturn.storage.atomic_files import read_identity
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
+from userturn.study.scored_turns import scored_turns
 
 HELP = "show requests, cost and prompts before a run"
 
@@ -132,7 +133,7 @@ def _place(entry: ModelEntry, n_read: float, n_written: float) -> str:
 def _scores(grid: Grid) -> Iterator[str]:
     """Yield the scoring requests of each dataset, models with equal numbers on one line, if any."""
     models: dict[tuple[str, str, int, float], list[str]] = {}
-    for (model, dataset, turns), n, n_tokens in scoring_sizes(grid):
+    for (model, dataset, turns), n, n_tokens in scoring_sizes(grid, scored_turns(grid)):
         models.setdefault((dataset, turns, n, n_tokens), []).append(model)
     if models:
         yield "\n".join(

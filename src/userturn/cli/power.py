@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> str:
     if arguments.measure is not None:
         return follow_up_power.run(arguments)
     follow_up_power.refuse(
-        arguments, follow_up_power.OF_FOLLOW_UPS, "is of human follow-ups; add --measure"
+        arguments, follow_up_power.OF_FOLLOW_UPS, "is of reference follow-ups; add --measure"
     )
     given = {name: getattr(arguments, name) for name in MEANT}
     samples = arguments.samples or SAMPLES

@@ -1,5 +1,6 @@
 """How many requests and tokens the scores of a planned study need."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from userturn.cli.study_size import CHARACTERS_PER_TOKEN, Size, dataset_size, planned_items
@@ -15,7 +16,7 @@ from userturn.study.scored_turns import (
     REACTIONS,
     SELF_PLAY_TURNS,
     ScoredTurns,
-    scored_turns,
+    n_own_distractors,
 )
 from userturn.workflow.self_play import SelfPlayGrid
 
@@ -34,9 +35,8 @@ class ScoringSize(NamedTuple):
     n_tokens: float
 
 
-def scoring_sizes(grid: Grid) -> list[ScoringSize]:
-    """Return the scoring requests of all models, by model, dataset and kind of turn."""
-    wanted = scored_turns(grid)
+def scoring_sizes(grid: Grid, wanted: Sequence[ScoredTurns]) -> list[ScoringSize]:
+    """Return the scoring requests of these tables."""
     measure = {
         HUMAN_TURNS: follow_ups_size,
         OWN_TURNS: dataset_size,
@@ -55,12 +55,17 @@ def scoring_size(grid: Grid, scored: ScoredTurns, size: Size) -> ScoringSize:
     Args:
         grid: the study's grid.
         scored: the turns of the table.
-        size: size of the dataset, or of its human follow-ups if these are scored.
+        size: size of the dataset, or of its reference follow-ups if these are scored.
     """
     written = grid.answer_settings(scored.model)["max_tokens"]
     if scored.turns == REACTIONS:
-        n = size.n_items * n_candidates(grid.config) * (1 + len(read_reactions(REACTIONS_FILE)))
-        return ScoringSize(scored, n, n * (size.n_tokens + written))
+        n = size.n_items * n_candidates(grid.config)
+        n_fixed = n * (1 + len(read_reactions(REACTIONS_FILE)))
+        others = min(n_own_distractors(grid.config), max(0, size.n_items - 1))
+        n_own = n * (1 + others) if others else 0
+        n_tokens = (n_fixed + n_own) * (size.n_tokens + written)
+        n_tokens += n_own * grid.config["user_turn"]["max_tokens"]
+        return ScoringSize(scored, n_fixed + n_own, n_tokens)
     settings = likelihood_settings(grid.config) or {}
     others = min(settings["distractors"], max(0, size.n_items - 1))
     if scored.turns == HUMAN_TURNS:
@@ -77,7 +82,7 @@ def scoring_size(grid: Grid, scored: ScoredTurns, size: Size) -> ScoringSize:
 
 
 def follow_ups_size(grid: Grid, dataset: str) -> Size:
-    """Return number and length of a dataset's human follow-ups, each with its conversation.
+    """Return number and length of a dataset's reference follow-ups, each with its conversation.
 
     Where only the hub has the dataset, every item is taken to have one.
     """

@@ -21,7 +21,7 @@ from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes, table_
 from userturn.storage.leases import describe_owner, held, newest
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_prices
-from userturn.study.scored_turns import scores_identity
+from userturn.study.scored_turns import scored_turns, scores_identity
 
 HELP = "show the progress of a running study"
 
@@ -78,9 +78,19 @@ def status(configfiles: list[str], results: str, now: float | None = None) -> st
         f"{'model':<24} {'stage':<11} {'done':>9} {'pending':>9} {'failed':>7}  speed and time left"
     )
     moment = time.time() if now is None else now
-    sizes = scoring_sizes(grid)
+    sizes = _sizes(grid)
     lines = [line for name in grid.models for line in _lines(grid, name, sizes, moment)]
     return "\n".join([head, *lines, *_at_work(grid, moment), *_judges(grid)])
+
+
+def _sizes(grid: Grid) -> list[ScoringSize]:
+    """Return the scoring requests: none yet of a dataset that is not prepared."""
+    wanted = scored_turns(grid)
+    prepared = [turns for turns in wanted if grid.dataset_path(turns.dataset).is_file()]
+    return [
+        *scoring_sizes(grid, prepared),
+        *(ScoringSize(turns, 0, 0) for turns in wanted if turns not in prepared),
+    ]
 
 
 def _judges(grid: Grid) -> Iterator[str]:
@@ -133,8 +143,7 @@ def _lines(grid: Grid, model: str, sizes: Sequence[ScoringSize], now: float) -> 
     for of, n, _ in mine:
         folder = grid.requests_folder(model, of.dataset, scores_identity(grid, of))
         keys = _planned(folder, SCORED_ROW)
-        n_expected = n if grid.dataset_path(of.dataset).is_file() else 0
-        _count(scores, len(keys) or n_expected, keys, outcomes)
+        _count(scores, len(keys) or n, keys, outcomes)
     yield _line(model, "answers", answers, speeds[WRITTEN])
     yield _line(model, "user turns", turns, speeds[WRITTEN])
     if mine:

@@ -130,8 +130,13 @@ def self_play_settings(config: Config) -> Mapping[str, Any] | None:
     return settings
 
 
+def pair_rounds(config: Config) -> list[str]:
+    """Return the rounds of pairs; none if a study has none or is older."""
+    return list(config["humans"].get("pairs", {"rounds": []})["rounds"])
+
+
 def likelihood_datasets(config: Config) -> dict[str, DatasetEntry]:
-    """Return the datasets whose human follow-ups are scored, sorted by name."""
+    """Return the datasets whose reference follow-ups are scored, sorted by name."""
     settings = likelihood_settings(config)
     names = settings["datasets"] if settings else []
     return {name: config["datasets"][name] for name in sorted(names)}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from userturn.datasets.turns import conversation_of
+from userturn.datasets.clusters import cluster_of
 from userturn.stats.rng import generator
 from userturn.storage.key_columns import TURN_COLUMNS, TURN_KEYS
 from userturn.storage.parquet import Schema, write_table
@@ -42,7 +42,7 @@ def donors(answers: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
     answered = [item for item in order if item in answers]
     if len(set(answers.values())) < 2:
         return {}
-    of = {item: conversation_of(item) for item in answered}
+    of = {item: cluster_of(item) for item in answered}
     found = {}
     for place, item in enumerate(answered):
         others = answered[place + 1 :] + answered[:place]

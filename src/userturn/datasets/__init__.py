@@ -1,11 +1,12 @@
 """Turn a file from the hub or the disk into items: conversations that end in a user message.
 
+clusters.py: which items belong together, by their ids.
 fetch.py: gets a dataset's file, local or at a pinned revision of the hub.
 items.py: turns rows into items, with the data that their verifier needs.
 language.py: the language of a text, or why it cannot be told.
 messages.py: conversations as lists of role and content.
 prepare.py: writes a dataset as items: language filter, subsample, condition.
 rows.py: reads JSON lines, Parquet and tab-separated text.
-turns.py: items after each user turn of a conversation, and which items belong together.
+turns.py: items after each user turn of a conversation.
 unusable.py: notes of datasets that cannot be prepared.
 """

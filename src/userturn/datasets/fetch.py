@@ -39,6 +39,8 @@ def shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
         content: Any = hashes.get(None) or hashes
     else:
         content = settings.get("sha256") or [settings[k] for k in ("hub", "revision", "file")]
+    if "problem" in settings["fields"]:
+        shaped["ids"] = "by problem"  # an earlier version did not write problems into ids
     return shaped | {"content": content}
 
 

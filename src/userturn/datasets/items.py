@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from userturn.config.errors import near_miss
+from userturn.datasets.clusters import version_id
 from userturn.datasets.messages import (
     Message,
     check_ending,
@@ -201,6 +202,8 @@ def _content_id(item: Row, where: str) -> str:
 def identified(items: Iterable[tuple[str, Row]]) -> Iterator[Row]:
     """Yield items with their ids; equal rows without an id become x, x-2, x-3.
 
+    The id of an item with a problem begins with it (`datasets.clusters`).
+
     Raises:
         UserError: an id that another row already has.
     """
@@ -218,4 +221,6 @@ def identified(items: Iterable[tuple[str, Row]]) -> Iterator[Row]:
                 "be unique: correct the rows, or leave `fields.id` out"
             )
         seen[item["item"]] = where
+        if item.get("problem"):
+            item["item"] = version_id(item["problem"], item["item"])
         yield item

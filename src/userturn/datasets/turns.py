@@ -1,22 +1,21 @@
 """Items after each user turn of a conversation: `turns` of a dataset's entry.
 
 The id of such an item is `<conversation>/turn-<k>`, and in a tree, where conversations share their
-beginnings, `<tree>/turn-<k>/<message>`. So every table with a column `item` also says which items
-belong to one conversation: those are not independent, and intervals are clustered by it.
+beginnings, `<tree>/turn-<k>/<message>`: `datasets.clusters` reads from it what belongs together.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from userturn.datasets.clusters import TURN
 from userturn.datasets.messages import Message, check_ending, conversation, unpacked
 from userturn.datasets.rows import Row
 from userturn.storage.parquet import Schema
 
 ALL_TURNS = "all"
-ENDING = r"/turn-(\d+)(?:/.*)?$"
+ENDING = rf"/{TURN}(\d+)(?:/.*)?$"
 PARTS = "parts"  # of a row until its items are made
 TURN_COLUMNS: Schema = {"conversation": pl.String, "turn": pl.Int64}
 
@@ -37,16 +36,6 @@ class Part(NamedTuple):
     messages: list[Message]
     context: list[Message] | None = None
     reply: str | None = None
-
-
-def conversation_of(item: str) -> str:
-    """Return the conversation that an item belongs to: itself, where an entry has no `turns`."""
-    return re.sub(ENDING, "", item)
-
-
-def conversations(item: str = "item") -> pl.Expr:
-    """Return the conversations of a column of items, as text."""
-    return pl.col(item).cast(pl.String).str.replace(ENDING, "")
 
 
 def turn_numbers(item: str = "item") -> pl.Expr:
@@ -98,7 +87,7 @@ def items_by_turn(whole: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
         name = row["item"]
         for part in row[PARTS]:
             yield {key: value for key, value in row.items() if key != PARTS} | {
-                "item": f"{name}/turn-{part.turn}{part.branch}",
+                "item": f"{name}/{TURN}{part.turn}{part.branch}",
                 "messages": part.messages,
                 "reference_context": part.context,
                 "reference_user_turn": part.reply,

@@ -23,6 +23,7 @@ STRETCH = re.compile(f"[A-Za-z0-9 ,.;:()-]{{{SHORTEST},{LONGEST}}}")  # no forma
 STRETCHES = 3  # per item
 COUNTS = frozenset(("summary.parquet", "human_sample.parquet"))  # and ids, of any dataset
 SHOWN = frozenset(("items.parquet", "annotations.parquet", "task.html", "tasks.json"))
+ROUNDS = ("humans", "pairs", "drawn")  # folders of the results with a folder for each round
 QUOTING = ("conversation", "turn", "rationale")
 
 
@@ -73,7 +74,7 @@ class Withholding:
     def _rounds_with_rows(self, results: Path) -> dict[str, str]:
         """Return the rounds of annotation that show rows of these datasets, with the reason."""
         rounds = {}
-        keys = [path for f in ("humans", "drawn") for path in results.glob(f"{f}/*/key.parquet")]
+        keys = [path for f in ROUNDS for path in results.glob(f"{f}/*/key.parquet")]
         for path in sorted(keys):
             found = set(pl.read_parquet(path, columns=["dataset"])["dataset"]) & set(self.datasets)
             if found:
@@ -96,7 +97,7 @@ class Withholding:
             return self._paths[path]
         if parts[:2] == ("results", "provenance") or parts[-1] in COUNTS:
             return None
-        if parts[:2] in (("results", "humans"), ("results", "drawn")):
+        if parts[:2] in {("results", folder) for folder in ROUNDS}:
             return self._rounds.get(parts[2]) if parts[-1] in SHOWN else None
         if parts[:2] == ("data", "annotations"):
             return self._rounds.get(parts[2])

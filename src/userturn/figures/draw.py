@@ -44,4 +44,5 @@ def _chart(name: str, tables: Mapping[str, pl.DataFrame], grid: Grid, judge: str
         for table in (tables[used] for used in (*FIGURES[name].tables, "families"))
     ]
     chart = getattr(import_module(f"userturn.figures.{name}"), name)(*shown, judge)
-    return warned(chart, warning(tables["judge_card"], grid, judge))
+    is_judged = any("judge" in tables[used].columns for used in FIGURES[name].tables)
+    return warned(chart, warning(tables["judge_card"], grid, judge) if is_judged else None)

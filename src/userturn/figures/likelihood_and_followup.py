@@ -39,7 +39,7 @@ class Measure(NamedTuple):
 
 MEASURES = (
     Measure(None, "genuine follow-ups", "share", "%"),
-    Measure("identified_answer", "human follow-ups identified", "share", "%"),
+    Measure("identified_answer", "reference follow-ups identified", "share", "%"),
     Measure("gain_answer", "gain, nats a character", CHARACTER, ".2~f"),
 )
 
@@ -57,13 +57,13 @@ def likelihood_and_followup(
     study has it in its grid, else of all its datasets together. The rule is what chance gives.
     """
     if likelihood["estimate"].count() == 0:
-        return note("no human follow-up was scored")
+        return note("no reference follow-up was scored")
     rows = [
         alt.hconcat(*_panels(name, rates, pooled, likelihood, families), spacing=30)
         for name in likelihood["dataset"].unique().sort()
     ]
     more = f"; unperturbed{temperature_row(rates)}; 95% intervals; dashed: by chance"
-    text = "Writing follow-ups, and expecting people's"
+    text = "Writing follow-ups, and expecting a dataset's"
     return alt.vconcat(*rows, spacing=30).properties(title=titled(text, judge, more))
 
 
@@ -74,7 +74,7 @@ def _panels(
     likelihood: pl.DataFrame,
     families: pl.DataFrame,
 ) -> Iterator[Any]:
-    """Yield the panels of one dataset of human follow-ups."""
+    """Yield the panels of one dataset of reference follow-ups."""
     of_dataset = likelihood.filter(pl.col("dataset") == dataset)
     for measure in MEASURES:
         if measure.name is None:

@@ -10,10 +10,10 @@ loaded_model.py: a model's template, identity and engine settings, read once per
 plan_files.py: plans on disk: tables with one row per request.
 planner.py: turns items into the requests of a dataset's answers or of a cell.
 quick_look.py: one model and one question, for `userturn try`; nothing is written.
-quick_scores.py: a dataset's human follow-ups scored with one model; nothing is kept.
+quick_scores.py: a dataset's reference follow-ups scored with one model; nothing is kept.
 reasoning.py: splits a raw answer into reasoning and what the user would see.
 resume.py: whether a sweep has anything left to ask, from plans and journals alone.
-score_plans.py: plans the scoring of human follow-ups and of the model's own turns.
+score_plans.py: plans the scoring of reference follow-ups and of the model's own turns.
 self_play.py: continues conversations with the model's own turns, and plans each depth.
 score_self_play.py: plans the scoring of turns of self-play.
 server_record.py: what a study knows of a server, and whether it is still the same one.

@@ -1,6 +1,6 @@
 """Plan and collect several answers of each item, and one user turn after each of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
@@ -10,9 +10,9 @@ from userturn.generation.collect import (
     shown_samples,
     with_reasoning,
 )
-from userturn.generation.plan_files import Plan, plan_path, write_plan
+from userturn.generation.plan_files import Plan, plan_path, plan_paths, write_plan
 from userturn.generation.planner import Planned, Planner
-from userturn.generation.shards import part_of
+from userturn.generation.shards import is_in_shard, part_of
 from userturn.generation.sweep_plan import PendingPlans
 from userturn.prompts.answer_form import AnswerForm
 from userturn.storage.parquet import Schema, write_parts
@@ -31,6 +31,8 @@ from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 
 UNCHANGED = {"operator": PLAIN}
+Shown = Mapping[tuple[str, int], str | None]
+"""The text of each candidate by item and sample; None where there is none."""
 NOT_OF_CANDIDATES = ("temperature", "perturbation", "change")
 CANDIDATES_SCHEMA: Schema = {
     **{name: kind for name, kind in USER_TURNS_SCHEMA.items() if name not in NOT_OF_CANDIDATES},
@@ -47,7 +49,14 @@ def answers_plans(plans: PendingPlans) -> list[Plan]:
 def turns_plans(plans: PendingPlans, form: AnswerForm) -> list[Plan]:
     """Write the plans of a shard's pending turns after candidates, which the journal must have."""
     after = [of for of in _pending(plans) if of.table == USER_TURNS]
-    return [turns_plan(plans.grid, plans.planner, of, plans.shard, form) for of in after]
+    return [
+        turns_plan(plans.grid, plans.planner, of, plans.shard, _shown(plans, of, form))
+        for of in after
+    ]
+
+
+def _shown(plans: PendingPlans, of: CandidateTable, form: AnswerForm) -> Shown:
+    return shown_candidates(plans.grid, of, plans.shard, form)
 
 
 def _pending(plans: PendingPlans) -> list[CandidateTable]:
@@ -67,17 +76,14 @@ def answers_plan(grid: Grid, planner: Planner, of: CandidateTable, shard: str) -
     return plan
 
 
-def turns_plan(
-    grid: Grid, planner: Planner, of: CandidateTable, shard: str, form: AnswerForm
-) -> Plan:
-    """Write the plan of the user turn after each candidate, which the journal must have."""
+def turns_plan(grid: Grid, planner: Planner, of: CandidateTable, shard: str, shown: Shown) -> Plan:
+    """Write the plan of the user turn after each candidate, by what is shown of it."""
     sampling = planner.sampling("user", grid.user_turn_settings(turn_temperature(grid)))
     identity = candidates_identity(grid, of)
     plan = Plan(plan_path(grid, of.model, of.dataset, identity, shard), of.dataset, sampling)
 
     def rows() -> Iterator[Planned]:
         asked_as = grid.places.of_dataset(of.dataset)
-        shown = shown_candidates(grid, of, shard, form)
         own = part_of(grid.dataset_path(of.dataset), shard, with_donors=False).own
         for position, item in own:
             for sample in range(n_candidates(grid.config)):
@@ -88,13 +94,12 @@ def turns_plan(
     return plan
 
 
-def shown_candidates(
-    grid: Grid, of: CandidateTable, shard: str, form: AnswerForm
-) -> dict[tuple[str, int], str | None]:
+def shown_candidates(grid: Grid, of: CandidateTable, shard: str, form: AnswerForm) -> Shown:
     """Return the text of each candidate by item and sample; None where there is none."""
     identity = candidates_identity(grid, of._replace(table=ANSWERS))
-    path = plan_path(grid, of.model, of.dataset, identity, shard)
-    return shown_samples([path], grid.journal_folder(of.model, of.dataset), form)
+    paths = plan_paths(grid, of.model, of.dataset, identity, shard)
+    shown = shown_samples(paths, grid.journal_folder(of.model, of.dataset), form)
+    return {place: text for place, text in shown.items() if is_in_shard(place[0], shard)}
 
 
 def candidates_of(

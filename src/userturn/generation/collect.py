@@ -15,7 +15,11 @@ from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes
 from userturn.storage.key_columns import CELL_COLUMNS
 from userturn.storage.parquet import PLAN_SLICE, SLICE, Schema, slices, write_parts
 from userturn.study.cells import Cell
-from userturn.study.finished_requests import LostRecordsError, swept_again_if_lost
+from userturn.study.finished_requests import (
+    LostRecordsError,
+    swept_again_if_lost,
+    written_plans,
+)
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 
@@ -119,7 +123,7 @@ def collected(
     model, dataset = str(coordinates["model"]), str(coordinates["dataset"])
     journal = grid.journal_folder(model, dataset)
     folder = grid.requests_folder(model, dataset, identity)
-    keys = plan_keys(folder.glob("*.parquet"))
+    keys = plan_keys(written_plans(folder))
     outcomes = read_outcomes(journal, keys) if outcomes is None else outcomes
     check_complete(keys, outcomes, journal)
     for plan in read_plan(folder, SLICE):

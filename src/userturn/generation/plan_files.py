@@ -46,6 +46,15 @@ def plan_path(grid: Grid, model: str, dataset: str, identity: str, shard: str) -
     return grid.requests_folder(model, dataset, identity) / f"{shard}.parquet"
 
 
+def plan_paths(grid: Grid, model: str, dataset: str, identity: str, shard: str) -> list[Path]:
+    """Return the paths of the plans that have a shard's requests.
+
+    It is the shard's own, or those of all shards where the model had another number of them.
+    """
+    own = plan_path(grid, model, dataset, identity, shard)
+    return [own] if own.is_file() else sorted(own.parent.glob("*.parquet"))
+
+
 class WrittenPlan(Protocol):
     """A plan on disk: a table with one row per request to generate or to score."""
 

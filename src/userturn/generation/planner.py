@@ -11,6 +11,7 @@ from userturn.models.seeds import derive_seed, role_at
 from userturn.prompts.chat_template import Prompt, Template, TemplateError
 from userturn.prompts.context_length import check_context_length
 from userturn.prompts.perturbations import (
+    NO_ANSWER,
     Context,
     Donor,
     answer_for_readers,
@@ -121,7 +122,7 @@ class Planner:
     ) -> Probe:
         """Return the probe after a perturbed answer; without an answer, the reason it fails."""
         if answer is None and not needs_reference(operator):
-            return Probe(None, error="the item has no answer")
+            return Probe(None, error=NO_ANSWER)
         own = Context(item.messages, answer, {}, donor, item.reference)
         shown = answer
         try:

@@ -1,4 +1,4 @@
-"""Score a dataset's human follow-ups with one model; nothing is kept on disk."""
+"""Score a dataset's reference follow-ups with one model; nothing is kept on disk."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Plan what a sweep has to score: human follow-ups, the model's own turns, its candidates."""
+"""Plan what a sweep has to score: reference follow-ups, the model's own turns, its candidates."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -10,7 +10,7 @@ from userturn.datasets.prepare import rank, read_items
 from userturn.generation.candidates import shown_candidates
 from userturn.generation.collect import shown_answers
 from userturn.generation.loaded_model import LoadedModel
-from userturn.generation.plan_files import plan_path
+from userturn.generation.plan_files import plan_path, plan_paths
 from userturn.generation.score_self_play import self_play_turns
 from userturn.generation.shards import is_in_shard
 from userturn.likelihood.contexts import (
@@ -26,7 +26,12 @@ from userturn.likelihood.reactions import read_reactions
 from userturn.likelihood.scoring_plan import Scorer, ScoringPlan, TurnToScore, write_scoring_plan
 from userturn.prompts.answer_form import AnswerForm
 from userturn.storage.journal_table import read_outcomes
-from userturn.study.candidates import ANSWERS, CandidateTable
+from userturn.study.candidates import (
+    ANSWERS,
+    USER_TURNS,
+    CandidateTable,
+    candidates_identity,
+)
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.inputs import REACTIONS as REACTIONS_FILE
@@ -37,6 +42,7 @@ from userturn.study.scored_turns import (
     REACTIONS,
     SELF_PLAY_TURNS,
     ScoredTurns,
+    n_own_distractors,
     scored_turns,
     scores_identity,
 )
@@ -66,7 +72,7 @@ def turns_to_score(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[Turn
 
 
 def human_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
-    """Yield the human follow-ups of a dataset that a shard scores."""
+    """Yield the reference follow-ups of a dataset that a shard scores."""
     settings = likelihood_settings(grid.config) or {}
     exchanges = human_exchanges(pl.read_parquet(grid.dataset_path(scored.dataset)))
     drawn = draw_distractors(exchanges, settings["distractors"], grid.config["seed"])
@@ -101,14 +107,16 @@ def own_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToSco
 
 
 def reactions(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
-    """Yield each candidate of a shard after its prompt, and the fixed turns after it.
+    """Yield each candidate of a shard after its prompt, and the turns after it.
 
-    A candidate without text has none.
+    These are the fixed ones, and the one that the model wrote, whose distractors are those of the
+    item's first answer. A candidate without text has none.
     """
     texts, of = read_reactions(REACTIONS_FILE), CandidateTable(*scored[:2], ANSWERS)
     form = AnswerForm.of(read_description(grid, of.model))
     shown = shown_candidates(grid, of, shard, form)
     prompts = {item.id: item.messages for item in read_items(grid.dataset_path(of.dataset))}
+    written, drawn = _after_candidates(grid, of, shard), _own_distractors(grid, of, shard)
     for (item, sample), answer in shown.items():
         if answer is None or not answer.strip():
             continue
@@ -118,33 +126,61 @@ def reactions(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToSco
         for name, text in texts.items():
             context = Context(name, None, prompt, answer)
             yield TurnToScore(Exchange(item, prompt, answer, text), [context], place)
+        if (turn := written.get((item, sample))) and drawn.get(item):
+            own = Exchange(item, prompt, answer, turn)
+            yield TurnToScore(own, own_contexts(own, drawn[item]), place)
+
+
+def _own_distractors(grid: Grid, of: CandidateTable, shard: str) -> dict[str, list[Exchange]]:
+    """Return the distractors of each item's turns after candidates; none where these are off."""
+    n_distractors = n_own_distractors(grid.config)
+    if not n_distractors:
+        return {}
+    answered = _answered(grid, of.model, of.dataset, shard)
+    return draw_distractors(list(answered.values()), n_distractors, grid.config["seed"])
+
+
+def _after_candidates(grid: Grid, of: CandidateTable, shard: str) -> dict[tuple[str, int], str]:
+    """Return the text of the turn after each candidate by item and sample; none where off."""
+    if not n_own_distractors(grid.config):
+        return {}
+    identity = candidates_identity(grid, of._replace(table=USER_TURNS))
+    paths = plan_paths(grid, of.model, of.dataset, identity, shard)
+    plan = pl.read_parquet(paths, columns=["key", "item", "sample"])
+    found = _written(grid, of.model, of.dataset, plan).select("item", "sample", "text")
+    return {(item, sample): text for item, sample, text in found.iter_rows()}
 
 
 def _answered(grid: Grid, model: str, dataset: str, shard: str) -> dict[str, Exchange]:
     """Return the exchanges of a shard's items that the model has answered, without a turn."""
-    path = plan_path(grid, model, dataset, grid.answers_identity(model, dataset), shard)
+    paths = plan_paths(grid, model, dataset, grid.answers_identity(model, dataset), shard)
     form = AnswerForm.of(read_description(grid, model))
-    answers = shown_answers([path], grid.journal_folder(model, dataset), form)
+    answers = shown_answers(paths, grid.journal_folder(model, dataset), form)
     return {
         item.id: Exchange(item.id, item.messages, answer, "")
         for item in read_items(grid.dataset_path(dataset))
-        if (answer := answers.get(item.id)) and answer.strip()
+        if is_in_shard(item.id, shard) and (answer := answers.get(item.id)) and answer.strip()
     }
 
 
 def _texts(grid: Grid, cells: list[Cell], shard: str, items: list[str]) -> pl.DataFrame:
     """Return the first turn of some items in some cells: columns item, cell number and text."""
     asked = [
-        pl.scan_parquet(plan_path(grid, c.model, c.dataset, grid.cell_identity(c), shard))
+        pl.scan_parquet(plan_paths(grid, c.model, c.dataset, grid.cell_identity(c), shard))
         .filter(pl.col("item").is_in(items), pl.col("sample") == 0)
         .select("key", "item", "position", cell=pl.lit(number))
         for number, c in enumerate(cells)
     ]
-    plan = pl.concat(asked).collect()
-    journal = grid.journal_folder(cells[0].model, cells[0].dataset)
-    outcomes = read_outcomes(journal, plan["key"], ["key", "outcome", "text"])
-    written = plan.join(outcomes.filter(pl.col("outcome") == "ok"), on="key")
+    plan = pl.concat(asked).collect().unique(["item", "cell"], maintain_order=True)
+    written = _written(grid, cells[0].model, cells[0].dataset, plan)
     return written.sort("position", "cell").select("item", "cell", "text")
+
+
+def _written(grid: Grid, model: str, dataset: str, plan: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of a plan of turns that have a text, with it."""
+    journal = grid.journal_folder(model, dataset)
+    outcomes = read_outcomes(journal, plan["key"], ["key", "outcome", "text"])
+    return plan.join(outcomes.filter(pl.col("outcome") == "ok"), on="key")
 
 
 OF_KINDS = {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
+from userturn.datasets.clusters import cluster_of
 from userturn.datasets.prepare import Item, read_items
-from userturn.datasets.turns import conversation_of
 from userturn.storage.hashing import fingerprint
 
 WHOLE = "1of1"  # the shard of a model that is not split
@@ -33,7 +33,7 @@ def next_in_hash_order(items: Iterable[str]) -> dict[str, str]:
     the same conversation are passed over. A single item or conversation has no next one.
     """
     ordered = sorted(items, key=fingerprint)
-    of, n = [conversation_of(item) for item in ordered], len(ordered)
+    of, n = [cluster_of(item) for item in ordered], len(ordered)
     found = {}
     for i, item in enumerate(ordered):
         others = (ordered[j % n] for j in range(i + 1, i + n) if of[j % n] != of[i])

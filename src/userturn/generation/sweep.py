@@ -7,9 +7,11 @@ sent again; if none is missing, no model is loaded.
 
 import os
 from collections.abc import Iterable
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NoReturn
 
 from userturn.generation.ask_engine import RequestRunner
 from userturn.generation.candidates import answers_plans, turns_plans
@@ -26,7 +28,12 @@ from userturn.storage.atomic_files import note_written, write_json
 from userturn.storage.hashing import fingerprint
 from userturn.storage.journal import files_of_journal
 from userturn.storage.leases import lease
-from userturn.study.finished_requests import finished_requests, note_finished
+from userturn.study.finished_requests import (
+    LostRecordsError,
+    finished_requests,
+    note_finished,
+    swept_again_if_lost,
+)
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
 
@@ -38,17 +45,19 @@ def run_sweep(
     pending: Iterable[str],
     n_threads: int,
     path_to_marker: str | Path,
+    may_ask: bool = True,
 ) -> None:
     """Journal the reply to every request of a model's pending cells, then write the marker.
 
     Raises:
         UserError: the model cannot be loaded, another job sweeps it, or a signal ended the sweep.
+        LostRecordsError: a reply is missing, and nothing may be asked.
     """
     os.environ["OMP_NUM_THREADS"] = str(n_threads)  # read when PyTorch is imported, which is later
     stop = StopFlag()
     # Nothing is pending in a job that is requeued after its end: its marker is then as it was.
     wanted = sorted(pending) or sorted(finished_requests(grid, model))
-    with lease(grid.leases_folder(model), shard, stop.set):
+    with lease(grid.leases_folder(model), shard, stop.set), swept_again_if_lost(grid, model):
         stop.listen()
         description = read_description(grid, model)
         identity = request_identity(grid, model, description)
@@ -56,7 +65,7 @@ def run_sweep(
         n_found, n_asked = n_finished(wanted, finished), 0
         if n_found is None:
             loaded = load_model(grid, model, description)
-            runner = request_runner(grid, loaded, shard, stop)
+            runner = request_runner(grid, loaded, shard, stop, may_ask)
             plans = pending_plans(grid, loaded, shard, wanted)
             ask_pending(plans, runner)
             ask_depths(SelfPlayPlans(grid, shard, plans.planner), model, wanted, runner)
@@ -79,14 +88,23 @@ def _note_earlier(grid: Grid, model: str, shard: str) -> None:
                 note_written(path)
 
 
-def request_runner(grid: Grid, model: LoadedModel, shard: str, stop: StopFlag) -> RequestRunner:
+def request_runner(
+    grid: Grid, model: LoadedModel, shard: str, stop: StopFlag, may_ask: bool = True
+) -> RequestRunner:
     """Return the runner that sends a model's requests to its engine and journals the replies."""
     return RequestRunner(
         model.name,
         model.template,
         lambda dataset: grid.journal_folder(model.name, dataset),
-        lambda: engine_of(grid, model, shard),
+        partial(engine_of, grid, model, shard) if may_ask else _refuse,
         stop,
+    )
+
+
+def _refuse() -> NoReturn:
+    raise LostRecordsError(
+        "some requests that were noted as finished have no record in the journal; "
+        "run the same command again, the sweep will send them"
     )
 
 

@@ -38,6 +38,20 @@ IMPORTED_SCHEMA: Schema = {
 }
 
 
+class Task(NamedTuple):
+    """What annotators label.
+
+    Attributes:
+        unit: one of what they label: a turn or a pair.
+        labels: the labels that they choose from.
+        known_as: where these are.
+    """
+
+    unit: str
+    labels: Sequence[str]
+    known_as: str
+
+
 class Reading(NamedTuple):
     """The usable rows of all files, and the problems of the others."""
 
@@ -45,7 +59,12 @@ class Reading(NamedTuple):
     problems: list[str]
 
 
-def _problem(row: Row, round_name: str, known: set[str], labels: Iterable[str]) -> str | None:
+def of_turns(labels: Iterable[str]) -> Task:
+    """Return the task of a round of turns, by the labels of the rubric."""
+    return Task("turn", list(labels), "in the rubric")
+
+
+def _problem(row: Row, round_name: str, known: set[str], task: Task) -> str | None:
     """Return the problem with a single row, or None."""
     if row.round != round_name:
         return (
@@ -53,12 +72,16 @@ def _problem(row: Row, round_name: str, known: set[str], labels: Iterable[str]) 
             f"data/annotations/{row.round or '<its round>'}/"
         )
     if row.id not in known:
-        return f"{row.where}: the id '{row.id}' is not in this round; remove the row"
+        return (
+            f"{row.where}: the id '{row.id}' is not in this round; if a spreadsheet has made it a "
+            "number, save the file from the page again, otherwise remove the row"
+        )
     if not row.annotator:
         return f"{row.where}: the annotator is missing; write a name or initials into the row"
-    if row.label not in labels:
+    if row.label not in task.labels:
         found = f"'{row.label}'" if row.label else "no label"
-        return f"{row.where}: {found} is not in the rubric{near_miss(row.label, labels)}"
+        near = near_miss(row.label, task.labels)
+        return f"{row.where}: {found} is not {task.known_as}{near}"
     return None
 
 
@@ -92,21 +115,21 @@ def _mixed(path: Path, rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _missing(rows: Sequence[Row], known: set[str]) -> list[str]:
-    """Return a problem for each annotator who has not labelled every turn of the round."""
+def _missing(rows: Sequence[Row], known: set[str], unit: str) -> list[str]:
+    """Return a problem for each annotator who has not labelled everything in the round."""
     done: dict[str, set[str]] = {}
     for row in rows:
         done.setdefault(row.annotator, set()).add(row.id)
     return [
-        f"annotator '{name}': {len(known - ids)} of {len(known)} turns have no label, the first is "
-        f"{min(known - ids)}; finish the round, or set humans.skip_problems"
+        f"annotator '{name}': {len(known - ids)} of {len(known)} {unit}s have no label, the first "
+        f"is {min(known - ids)}; finish the round, or set humans.skip_problems"
         for name, ids in sorted(done.items())
         if known - ids
     ]
 
 
 def read_annotations(
-    paths: Sequence[str | Path], key: pl.DataFrame, labels: Iterable[str], round_name: str
+    paths: Sequence[str | Path], key: pl.DataFrame, task: Task, round_name: str
 ) -> Reading:
     """Return the usable rows of a round's files, and one sentence for each problem found.
 
@@ -115,10 +138,10 @@ def read_annotations(
     Args:
         paths: CSV and JSON files.
         key: key of the round.
-        labels: labels of the rubric.
+        task: what annotators label in the round.
         round_name: the round that the files must belong to.
     """
-    known, labels = set(key["id"]), list(labels)
+    known = set(key["id"])
     rows: list[Row] = []
     problems: list[str] = []
     for path in sorted(map(Path, paths)):
@@ -130,30 +153,58 @@ def read_annotations(
         mixed = _mixed(path, found)
         problems += mixed
         rows += [] if mixed else found
-    checked = _check_rows(rows, lambda row: _problem(row, round_name, known, labels))
-    problems += [*checked.problems, *_missing(checked.rows, known)]
+    checked = _check_rows(rows, lambda row: _problem(row, round_name, known, task))
+    problems += [*checked.problems, *_missing(checked.rows, known, task.unit)]
     return Reading(checked.rows, problems)
 
 
 def annotations_table(rows: Sequence[Row], key: pl.DataFrame) -> pl.DataFrame:
     """Return checked rows with the turns that their ids name, sorted."""
+    genuine = pl.col("label") == GENUINE
+    return with_key(rows, key, IMPORTED_SCHEMA, genuine=genuine)
+
+
+def with_key(
+    rows: Sequence[Row], key: pl.DataFrame, schema: Schema, **derived: pl.Expr
+) -> pl.DataFrame:
+    """Return the columns of a schema from checked rows, the key and what is derived, sorted."""
     columns = {name: IMPORTED_SCHEMA[name] for name in (*COLUMNS, "unsure", "seconds")}
-    labelled = pl.DataFrame([row[1:] for row in rows], schema=columns, orient="row")
     return (
-        labelled.with_columns(genuine=pl.col("label") == GENUINE)
+        pl.DataFrame([row[1:] for row in rows], schema=columns, orient="row")
         .join(key.drop("round"), on="id")
-        .select(pl.col(name).cast(kind) for name, kind in IMPORTED_SCHEMA.items())
+        .with_columns(**derived)
+        .select(pl.col(name).cast(kind) for name, kind in schema.items())
         .sort("annotator", "id")
     )
 
 
-def how_to_start(round_name: str, n_turns: int) -> str:
+def how_to_start(round_name: str, n: int, unit: str = "turn", folder: str = "humans") -> str:
     """Return the instruction for a round that has no annotations yet."""
     return (
-        f"round '{round_name}' has no annotations yet: have 2 or 3 people label its {n_turns} "
-        f"turns in results/humans/{round_name}/task.html, put the files they save into "
-        f"data/annotations/{round_name}/ and run the same command again (docs/annotation.md)"
+        f"round '{round_name}' has no annotations yet: have 2 or 3 people label its "
+        f"{number_of(n, unit)} in results/{folder}/{round_name}/task.html, put the files they save "
+        f"into data/annotations/{round_name}/ and run the same command again (docs/annotation.md)"
     )
+
+
+def checked_rows(
+    paths: Sequence[str], key: pl.DataFrame, task: Task, round_name: str, skip_problems: bool
+) -> list[Row]:
+    """Return the rows of a round's files, or those without a problem if the config says so.
+
+    Raises:
+        UserError: every problem found, one sentence per line, unless `skip_problems`.
+    """
+    reading = read_annotations(paths, key, task, round_name)
+    if reading.problems and not skip_problems:
+        raise UserError(
+            f"{number_of(len(reading.problems), 'problem')} in data/annotations/{round_name}/, so "
+            "nothing was imported; correct them, or set humans.skip_problems to leave those rows "
+            "out\n  " + "\n  ".join(reading.problems)
+        )
+    for problem in reading.problems:
+        say(f"left out: {problem}")
+    return reading.rows
 
 
 def import_annotations(
@@ -170,16 +221,8 @@ def import_annotations(
     Raises:
         UserError: every problem found, one sentence per line, unless `skip_problems`.
     """
-    key = pl.read_parquet(path_to_key)
-    reading = read_annotations(paths_to_files, key, read_rubric(path_to_rubric).labels, round_name)
-    if reading.problems and not skip_problems:
-        raise UserError(
-            f"{number_of(len(reading.problems), 'problem')} in data/annotations/{round_name}/, so "
-            "nothing was imported; correct them, or set humans.skip_problems to leave those rows "
-            "out\n  " + "\n  ".join(reading.problems)
-        )
-    for problem in reading.problems:
-        say(f"left out: {problem}")
-    if not reading.rows and key.height:
+    key, task = pl.read_parquet(path_to_key), of_turns(read_rubric(path_to_rubric).labels)
+    rows = checked_rows(paths_to_files, key, task, round_name, skip_problems)
+    if not rows and key.height:
         say(how_to_start(round_name, key.height))
-    write_table(annotations_table(reading.rows, key), path_to_annotations, identity)
+    write_table(annotations_table(rows, key), path_to_annotations, identity)

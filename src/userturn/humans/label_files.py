@@ -10,7 +10,7 @@ from userturn.errors import UserError
 from userturn.storage.csv_cells import as_written
 
 COLUMNS = ("round", "annotator", "id", "label", "notes")
-TRUE = ("true", "1", "yes")
+TRUE, FALSE = ("true", "1", "yes", "wahr"), ("false", "0", "no", "falsch", "")  # also of Excel
 UNSURE = "Not sure about this label"  # a choice in Label Studio's interface
 
 
@@ -44,13 +44,19 @@ def _row(where: str, values: Mapping[str, Any], **known: Any) -> Row:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text) if text else None
+        return float(text.replace(",", ".")) if text else None
     except ValueError:
         return None
 
 
+def _separator(text: str) -> str:
+    """Return what separates columns: a spreadsheet may have saved semicolons or tabs."""
+    head = text.partition("\n")[0]
+    return max(",;\t", key=head.count)
+
+
 def _rows_of_csv(path: Path, text: str) -> Iterator[Row]:
-    reader = csv.DictReader(text.splitlines(keepends=True))
+    reader = csv.DictReader(text.splitlines(keepends=True), delimiter=_separator(text))
     if "turn_id" in (reader.fieldnames or ()):
         raise UserError(f"{path}: a CSV of Label Studio; export the project as JSON instead")
     missing = [name for name in COLUMNS[:-1] if name not in (reader.fieldnames or ())]
@@ -60,8 +66,11 @@ def _rows_of_csv(path: Path, text: str) -> Iterator[Row]:
             "annotation page saves them"
         )
     for values in reader:
+        where = f"{path}, line {reader.line_num}"
         texts = {name: as_written(_text(value)) for name, value in values.items()}
-        yield _row(f"{path}, line {reader.line_num}", texts)
+        if texts.get("unsure", "").lower() not in (*TRUE, *FALSE):
+            raise UserError(f"{where}: unsure is '{texts['unsure']}', expected true or false")
+        yield _row(where, texts)
 
 
 def _rows_of_page(path: Path, content: Mapping[str, Any]) -> Iterator[Row]:

@@ -6,6 +6,7 @@ N turns in all rounds together, each has the probability k / N.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,13 @@ import polars as pl
 
 from userturn.humans.allocation import allocation_name, shared_out
 from userturn.humans.blinding import neutral, special_tokens
+from userturn.humans.draw_once import Drawn, draw_once
 from userturn.humans.sample import drawn, keyed_hashes
 from userturn.logs import say
 from userturn.plural import number_of
-from userturn.storage.atomic_files import written_whole
 from userturn.storage.hashing import fingerprint
 from userturn.storage.key_columns import STRATUM_KEYS, TURN_KEYS
-from userturn.storage.parquet import Schema, read_tables, write_table
+from userturn.storage.parquet import Schema, read_tables
 from userturn.workflow.humans import HumanGrid
 
 OPAQUE_ID_LENGTH = 16  # hexadecimal digits of an opaque id
@@ -160,16 +161,22 @@ def shown(
     seen = key.join(turns.select(columns), on=[*TURN_KEYS, "key"], maintain_order="left")
     rows = []
     for row in seen.iter_rows(named=True):
-        messages = [*items[row["dataset"]][row["item"]]]
-        if row["answer"] is not None:
-            messages.append({"role": "assistant", "content": row["answer"]})
-        conversation = [
-            {"role": message["role"], "text": neutral(message["content"], tokens)}
-            for message in messages
-        ]
+        messages = items[row["dataset"]][row["item"]]
+        conversation = conversation_shown(messages, row["answer"], tokens)
         turn = neutral(row["text"] or "", tokens, is_turn=True)
         rows.append({"id": row["id"], "conversation": conversation, "turn": turn})
     return pl.DataFrame(rows, schema=ITEMS_SCHEMA)
+
+
+def conversation_shown(
+    messages: Sequence[Mapping[str, str]], answer: str | None, tokens: Sequence[str]
+) -> list[dict[str, str]]:
+    """Return a conversation and the answer to it, if any, as annotators see them."""
+    answered = [] if answer is None else [{"role": "assistant", "content": answer}]
+    return [
+        {"role": message["role"], "text": neutral(message["content"], tokens)}
+        for message in (*messages, *answered)
+    ]
 
 
 def conversations(paths_to_datasets: Sequence[str]) -> dict[str, Any]:
@@ -201,7 +208,7 @@ def _drawn_now(
     paths_to_descriptions: Sequence[str],
     paths_to_earlier_keys: Sequence[str],
     paths_to_earlier_annotations: Sequence[str],
-) -> tuple[pl.DataFrame, pl.DataFrame, str]:
+) -> Drawn:
     """Return a new round's key, what annotators see of it, and how its turns were allocated."""
     seed = humans.grid.config["seed"]
     earlier = read_tables(paths_to_earlier_keys, KEY_SCHEMA)
@@ -218,7 +225,7 @@ def _drawn_now(
         "private datasets"
     )
     seen = shown(key, turns, items, special_tokens(paths_to_descriptions))
-    return key, seen, allocation_name(humans.n_turns, labels.height)
+    return Drawn(key, seen, {"allocation": allocation_name(humans.n_turns, labels.height)})
 
 
 def draw_annotation_round(
@@ -237,12 +244,5 @@ def draw_annotation_round(
         path_to_items: output file of what annotators see.
         inputs: the other path parameters of `_drawn_now`.
     """
-    folder = humans.drawn_folder(round_name)
-    if not humans.is_drawn(round_name):
-        key, seen, allocation = _drawn_now(humans, round_name, **inputs)
-        identity = fingerprint([round_name, key["id"].to_list()])
-        write_table(seen, folder / "items.parquet", identity)
-        write_table(key, folder / "key.parquet", identity, allocation=allocation)
-    for name, path in (("key.parquet", path_to_key), ("items.parquet", path_to_items)):
-        with written_whole(path) as temporary:
-            temporary.write_bytes((folder / name).read_bytes())
+    drawing = partial(_drawn_now, humans, round_name, **inputs)
+    draw_once(humans, round_name, drawing, path_to_key, path_to_items)

@@ -7,7 +7,7 @@ and the turn, and nothing else.
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import polars as pl
@@ -19,12 +19,15 @@ from userturn.judges.rubric import Rubric, described, note_on_ours, read_rubric
 from userturn.storage.atomic_files import write_text
 from userturn.storage.hashing import fingerprint
 
+MARKS_SHOWN = (
+    "⟦mark⟧ replaces a control sequence, ⟦assistant⟧ one that opens that role, and ⟦U+…⟧ an "
+    "invisible character."
+)
 GUIDE = (
     "Read the conversation, then the turn below it, which stands where the user's next message "
     "would be. Choose one label, using the descriptions below. Who or what wrote a turn is hidden "
     "on purpose, and the order is shuffled.",
-    "⟦mark⟧ replaces a control sequence, ⟦assistant⟧ one that opens that role, and ⟦U+…⟧ an "
-    "invisible character. Text that looks cut off was cut at a length limit.",
+    f"{MARKS_SHOWN} Text that looks cut off was cut at a length limit.",
 )
 # Of Label Studio's `Text`, which alone would join spaces: as the page shows a text.
 LINE_STYLE = (
@@ -45,23 +48,66 @@ def page(
         rubric: the rubric, word for word what judges read.
         practice: turns to learn the labels by, which are not of the round.
     """
+    labels = [
+        {"name": name, "criterion": label["criterion"], "described": described(label)}
+        for name, label in rubric.labels.items()
+    ]
+    words = TaskWords("turn", "Label of turn", GUIDE, labels, rubric.rules, note_on_ours(rubric))
+    return annotation_page(round_name, items, words, practice)
+
+
+class TaskWords(NamedTuple):
+    """What the page says of a task.
+
+    Attributes:
+        unit: one of what is labelled: `turn` or `pair`; its part of the page has that name.
+        question: what stands before a unit's number.
+        guide: paragraphs of the guide.
+        labels: `name`, `criterion` and `described` of each.
+        rules: further rules of the guide.
+        ours: what the guide says of its own words.
+    """
+
+    unit: str
+    question: str
+    guide: Sequence[str]
+    labels: Sequence[Mapping[str, str]]
+    rules: str = ""
+    ours: str = ""
+
+
+def annotation_page(
+    round_name: str,
+    items: pl.DataFrame,
+    words: TaskWords,
+    practice: Sequence[PracticeTurn] = (),
+) -> str:
+    """Return the page of a task as HTML.
+
+    Args:
+        round_name: name of the round.
+        items: what is shown of each unit, in the order in which they are shown.
+        words: what the page says of the task.
+        practice: turns to learn the labels by, which are not of the round.
+    """
     parts = FOLDER.joinpath("annotate")
     template = read_page(
         "annotate/annotate.html",
         style=parts.joinpath("annotate.css").read_text("utf-8"),
         script=CSV_SCRIPT.read_text("utf-8")
         + "".join(parts.joinpath(f"{name}.js").read_text("utf-8") for name in SCRIPTS),
+        turns=parts.joinpath(f"{words.unit}.html").read_text("utf-8"),
+        unit=words.unit,
+        question=words.question,
     )
     data = {
         "round": round_name,
-        "guide": GUIDE,
+        "unit": words.unit,
+        "guide": words.guide,
         "digest": fingerprint(items["id"].to_list()),
-        "labels": [
-            {"name": name, "criterion": label["criterion"], "described": described(label)}
-            for name, label in rubric.labels.items()
-        ],
-        "rules": rubric.rules,
-        "ours": note_on_ours(rubric),
+        "labels": words.labels,
+        "rules": words.rules,
+        "ours": words.ours,
         "items": items.to_dicts(),
         "practice": {"turns": practice, "about": ABOUT if practice else ""},
     }

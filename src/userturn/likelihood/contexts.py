@@ -68,7 +68,7 @@ class Context(NamedTuple):
 
 
 def human_exchanges(items: pl.DataFrame) -> list[Exchange]:
-    """Return the human follow-ups of a prepared dataset, in its order."""
+    """Return the reference follow-ups of a prepared dataset, in its order."""
     found = items.drop_nulls("reference_user_turn").select(
         "item", "reference_context", "reference_user_turn"
     )
@@ -132,7 +132,7 @@ def _others(exchange: Exchange, candidates: Sequence[Exchange]) -> list[Exchange
 
 
 def human_contexts(exchange: Exchange, distractors: Sequence[Exchange]) -> list[Context]:
-    """Return all contexts of a human follow-up; those with a common beginning are adjacent."""
+    """Return all contexts of a reference follow-up; those with a common beginning are adjacent."""
     own = (exchange.prompt, exchange.answer)
     return [
         Context(OWN, None, *own),

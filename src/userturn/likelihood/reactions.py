@@ -1,4 +1,4 @@
-"""Fixed user turns after an answer, and how likely the answer makes them."""
+"""What the user turns after an answer say of it: fixed turns, and the one that the model wrote."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,12 +7,13 @@ import polars as pl
 import yaml
 
 from userturn.errors import UserError
-from userturn.likelihood.contexts import PROMPT
+from userturn.likelihood.contexts import OTHER_ANSWER, OWN, PROMPT
 
 SATISFACTION, CORRECTION = "satisfaction", "correction"
 KINDS = (SATISFACTION, CORRECTION)
 LOG_ODDS, LOG_PROBABILITY = "satisfaction over correction", "mean log-probability"
-SIGNALS = (LOG_ODDS, *KINDS, LOG_PROBABILITY)
+CONTINGENCY = "contingency"
+SIGNALS = (LOG_ODDS, *KINDS, CONTINGENCY, LOG_PROBABILITY)
 CANDIDATE = ["model", "dataset", "item", "sample"]
 
 
@@ -42,8 +43,10 @@ def reaction_signals(scores: pl.DataFrame) -> pl.DataFrame:
 
     `satisfaction` is the log-likelihood of any of its turns, log Σ p, and `correction` the negative
     of that of a correction. Their sum `satisfaction over correction` is the log-odds that a user
-    who says one of these turns says a satisfied one. All in nats. `mean log-probability` is that of
-    a token of the candidate itself after its prompt. A signal is null where one of its scores is.
+    who says one of these turns says a satisfied one. All in nats. `contingency` is the gain of a
+    token of the model's own turn after the candidate over the mean after answers to other items
+    (`likelihood.gains`), and `mean log-probability` is that of a token of the candidate itself
+    after its prompt. A signal is null where one of its scores is, contingency where all others are.
 
     Args:
         scores: a table of scores of reactions (`likelihood.collect.SCORES_SCHEMA`).
@@ -61,12 +64,16 @@ def reaction_signals(scores: pl.DataFrame) -> pl.DataFrame:
         most = mine.max()
         return pl.when(is_known).then(most + (mine - most).exp().sum().log())
 
+    def a_token(context: str) -> pl.Expr:
+        return (score / length).filter(pl.col("kind") == context)
+
     return (
         ordered.group_by(CANDIDATE, maintain_order=True)
         .agg(
             any_of(SATISFACTION).alias(SATISFACTION),
             -any_of(CORRECTION).alias(CORRECTION),
-            (score / length).filter(pl.col("kind") == PROMPT).first().alias(LOG_PROBABILITY),
+            (a_token(OWN).first() - a_token(OTHER_ANSWER).sort().mean()).alias(CONTINGENCY),
+            a_token(PROMPT).first().alias(LOG_PROBABILITY),
         )
         .with_columns((pl.col(SATISFACTION) + pl.col(CORRECTION)).alias(LOG_ODDS))
     )

@@ -4,9 +4,10 @@ Tensor parallelism splits heads evenly, and the small model of the GPU check has
 """
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
+
+from userturn.storage.copied_folder import copy_folder
 
 GROWN = {"q_proj": 0, "k_proj": 0, "v_proj": 0, "o_proj": 1}  # the dimension that has the heads
 
@@ -20,7 +21,7 @@ def write_with_even_heads(folder: Path, to: Path) -> Path:
     """
     from safetensors.torch import load_file, save_file
 
-    shutil.copytree(folder, to, ignore=shutil.ignore_patterns("*.safetensors"))
+    copy_folder(folder, to, "*.safetensors")
     config = json.loads((folder / "config.json").read_text())
     n_heads, n_groups = config["num_attention_heads"], config["num_key_value_heads"]
     width = config.get("head_dim") or config["hidden_size"] // n_heads

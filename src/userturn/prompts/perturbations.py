@@ -77,8 +77,12 @@ class Operator:
 # Operators that leave no answer to react to: the baseline of a rate.
 CONTROLS = ("shuffled_answer", "no_answer", "header_only", "neutral_answer")
 OPERATORS: dict[str, Operator] = {}
-# Why a probe is missing where a dataset, and no failure, leaves nothing to show.
+# Why a probe is missing where there is nothing to show: the first where a dataset, and no failure,
+# leaves nothing.
 NO_REFERENCE = "the dataset has no answer of its own here that a person replied to"
+NO_ANSWER = "the item has no answer"
+NO_OTHER = "no answer to put in place of this one"
+NOTHING_TO_SHOW = (NO_REFERENCE, NO_ANSWER, NO_OTHER)
 TEXT = {"type": "string", "minLength": 1}
 SHARE = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
 FROM_FILE = {"texts": TEXT, "choice": {"type": "integer", "minimum": 1}}
@@ -143,7 +147,7 @@ def shuffled_answer(context: Context, tokenizer: Tokenizer) -> Context:
     """
     if context.donor is None or context.donor.answer is None:
         which = "there is no other item" if context.donor is None else context.donor.item
-        raise TemplateError(f"no answer to put in place of this one: {which} has none")
+        raise TemplateError(f"{NO_OTHER}: {which} has none")
     return replace(context, answer=context.donor.answer, change={"donor": context.donor.item})
 
 

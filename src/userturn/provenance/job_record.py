@@ -25,7 +25,7 @@ LOGS = Path("logs")
 RESULTS = Path("results")
 PROVENANCE = RESULTS / "provenance"
 JOURNALS = RESULTS / "journal"
-SWEEPS = ("sweep", "sweep_served")  # rules that plan, ask and journal
+SWEEPS = ("sweep", "sweep_served", "plan_again")  # rules that plan, and journal what they ask
 JOURNAL = ".jsonl"
 STAMP = ".snakemake_timestamp"  # Snakemake's own, in an output folder
 

@@ -93,7 +93,7 @@ NUMBERS = (
     ),
     Number(
         "likelihood",
-        "human follow-ups found likelier after their own answer",
+        "reference follow-ups found likelier after their own answer",
         {"measure": "identified_answer"},
         ("measure", "model", "dataset"),
         RATE,

@@ -1,7 +1,6 @@
 """`userturn remake --sweep`: a study run again from nothing, by its own configuration."""
 
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from userturn.config.installation import CONFIG
 from userturn.config.trust import check_code_may_run, check_key_may_be_sent
 from userturn.errors import UserError
 from userturn.export.read_archive import opened
+from userturn.storage.copied_folder import copy_folder
 from userturn.study.grid import Grid
 from userturn.study.record import read_study_record
 from userturn.workflow.new_study import write_study_folder
@@ -38,10 +38,8 @@ def sweep_again(path: Path, folder: Path) -> str:
         record = read_study_record(results)
         check_is_trusted(record.grid(results))
         write_study_folder(folder)
-        of_others = shutil.ignore_patterns("annotations")  # labels of turns that were others
-        shutil.copytree(
-            results.parent / "data", folder / "data", ignore=of_others, dirs_exist_ok=True
-        )
+        # Labels are of turns that were others.
+        copy_folder(results.parent / "data", folder / "data", "annotations")
     write_config(record.config, folder)
     if subprocess.run([sys.executable, "-m", *SNAKEMAKE], cwd=folder).returncode:
         raise UserError(

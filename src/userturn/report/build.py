@@ -37,7 +37,7 @@ SCRIPTS = [
     "filters", "pairs", "reading", "cell", "likelihood", "turn", "beside", "examples", "search",
     "routes",
 ]  # fmt: skip
-STYLES = ["report.css", "lead.css", "reading.css", "print.css"]
+STYLES = ["report.css", "lead.css", "labels.css", "reading.css", "print.css"]
 
 
 def read_captions(paths: Iterable[str]) -> dict[str, str]:
@@ -185,7 +185,7 @@ def build_report(
         paths_to_figures: SVG files in the order of the page, each beside its Vega-Lite file.
         paths_to_captions: captions of figures and tables, named like them.
         paths_to_annotations: people's labels of all rounds.
-        paths_to_scores: tables of scores of human follow-ups and of own turns.
+        paths_to_scores: tables of scores of reference follow-ups and of own turns.
         path_to_report: output file of the page.
         folder_of_data: output folder of the data files, beside the page.
     """

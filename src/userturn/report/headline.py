@@ -114,7 +114,7 @@ def corrected_of_models(
 
 
 def identified_of_models(tables: Tables) -> list[dict[str, Any]]:
-    """Return how often each model finds human follow-ups likelier after their own answer.
+    """Return how often each model finds reference follow-ups likelier after their own answer.
 
     Returns:
         `model`, `dataset`, `n_scored`, `chance`, and `estimate` with its limits.

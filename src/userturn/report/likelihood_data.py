@@ -2,15 +2,15 @@
 
 Two kinds of data files, beside those of `report.explorer`:
 
-- `follow-ups-{number}-{part}.js` has `ROWS_PER_FILE` human follow-ups, as one model scored them:
-  item, gain, number of other answers, 1 if the turn was identified, its tokens, and its
+- `follow-ups-{number}-{part}.js` has `ROWS_PER_FILE` reference follow-ups, as one model scored
+  them: item, gain, number of other answers, 1 if the turn was identified, its tokens, and its
   conversation as writers and texts;
 - `gains-{cell}.js` has the scored turns of a cell: item, sample, gain and tokens.
 
 A gain is in thousandths of a nat a token. Tokens are triples: text, log-likelihood after the own
 answer, and mean log-likelihood after other answers, both in hundredths of a nat; tokens that are
 parts of one character are one, with the sums of theirs. Private datasets have gains, but neither
-tokens nor human follow-ups.
+tokens nor reference follow-ups.
 """
 
 from collections.abc import Iterable, Iterator
@@ -46,9 +46,9 @@ def write_likelihood(grid: Grid, paths_to_scores: Iterable[str], folder: Path) -
         folder: output folder of the data files.
 
     Returns:
-        `followUps`: of each numbered list of human follow-ups its model, dataset, number of rows,
-        and whether they are private; `nGains`: by number of the cell, its scored turns; `quarters`:
-        by model and temperature, the gains between which the middle half of them lies.
+        `followUps`: of each numbered list of reference follow-ups its model, dataset, number of
+        rows, and whether they are private; `nGains`: by number of the cell, its scored turns;
+        `quarters`: by model and temperature, the gains between which the middle half of them lies.
     """
     listed: list[list[Any]] = []
     gains = [pl.DataFrame(schema=GAIN_SCHEMA)]
@@ -77,7 +77,7 @@ def is_private(grid: Grid, dataset: str) -> bool:
 
 
 def write_follow_ups(grid: Grid, turns: pl.DataFrame, number: int, folder: Path) -> list[Any]:
-    """Write the human follow-ups of a model and dataset, and return their row of the index."""
+    """Write the reference follow-ups of a model and dataset, and return their row of the index."""
     model, dataset = turns.select("model", "dataset").row(0)
     private = is_private(grid, dataset)
     if not private:
@@ -91,7 +91,7 @@ def write_follow_ups(grid: Grid, turns: pl.DataFrame, number: int, folder: Path)
 
 
 def follow_ups_file(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return the content of one file of human follow-ups."""
+    """Return the content of one file of reference follow-ups."""
     texts: Texts = {}
     made = [
         [

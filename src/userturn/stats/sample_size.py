@@ -4,9 +4,9 @@ Rates: Wilson's interval at the turns' worth, n k / (1 + (k - 1) ρ) for n items
 are alike by the intraclass correlation ρ (Kish 1965, Survey Sampling, section 5.4). Changes: with ψ
 the mean square of an item's change, n δ² = (z₁√ψ + z₂√(ψ - δ²))² (Connor 1987, Biometrics
 43:207-211) and 1/(kδ) items more (Fleiss, Tytun and Ury 1980, Biometrics 36:343-346), at the level
-of Holm's first step. Two models on human follow-ups: the same, and for a mean the normal quantiles
-with half the square of the first added (Guenther 1981, Am Stat 35:243-244); both times the design
-effect of shared conversations. Labels: Neyman's allocation to the two sides of a judge.
+of Holm's first step. Two models on reference follow-ups: the same, and for a mean the normal
+quantiles with half the square of the first added (Guenther 1981, Am Stat 35:243-244); both times
+the design effect of shared conversations. Labels: Neyman's allocation to the two sides of a judge.
 """
 
 from collections.abc import Callable
@@ -118,7 +118,7 @@ def items_for_difference(
 
 
 class FollowUps(NamedTuple):
-    """Assumptions about the human follow-ups on which two models are compared.
+    """Assumptions about the reference follow-ups on which two models are compared.
 
     Attributes:
         related: correlation of two models' values of a follow-up.

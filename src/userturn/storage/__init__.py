@@ -1,6 +1,7 @@
 """Files on disk: written whole, hashed, journalled, locked.
 
 atomic_files.py: files that are written whole or not at all, with their identity.
+copied_folder.py: copies of folders that their owner may change.
 csv_cells.py: texts in CSV files that no spreadsheet takes for a formula.
 given_files.py: text and JSON files that a user gave.
 hashing.py: content hashes: equal content has equal fingerprints.

@@ -45,6 +45,17 @@ def read_outcomes(
     return _one_a_key(pl.concat([pl.DataFrame(schema=schema), *blocks]))
 
 
+def has_failed(folder: str | Path) -> bool:
+    """Return whether a journal has a request that ended in an error, even if it was asked again."""
+    schema = {"outcome": OUTCOME_SCHEMA["outcome"]}
+    blocks = (
+        table_of(lines.whole, schema)
+        for path in files_of_journal(folder)
+        for lines in read_lines(path)
+    )
+    return any((block["outcome"] == "error").any() for block in blocks)
+
+
 def _only(wanted: pl.Series | None, records: pl.DataFrame) -> pl.DataFrame:
     """Return the records of some sorted keys, None for all; `is_in` would hash them each time."""
     if wanted is None or wanted.is_empty():

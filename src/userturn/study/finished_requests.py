@@ -22,6 +22,10 @@ class LostRecordsError(UserError):
     """Requests of a plan that no journal has a record of."""
 
 
+class LostPlansError(LostRecordsError):
+    """Requests that no plan is there of."""
+
+
 def _note_path(grid: Grid, model: str, shard: str) -> Path:
     return grid.results / "sweeps" / model / "finished" / f"{shard}.json"
 
@@ -94,13 +98,34 @@ def _of_shard(grid: Grid, model: str, shard: str, described_as: str) -> set[str]
     return {identity for note in notes for identity in _believed(grid, model, note)}
 
 
+def written_plans(folder: Path) -> list[Path]:
+    """Return the paths of the plan of all shards.
+
+    Raises:
+        LostPlansError: there are none.
+    """
+    paths = sorted(folder.glob("*.parquet"))
+    if not paths:
+        raise LostPlansError(
+            f"the plan of these requests is not in '{folder}'; run the same command again, it "
+            "plans them again"
+        )
+    return paths
+
+
 @contextmanager
 def swept_again_if_lost(grid: Grid, model: str) -> Iterator[None]:
-    """Delete a model's notes if a record is missing inside the block: the next run sweeps then."""
+    """Delete a model's markers if anything is missing inside the block: the next run makes it.
+
+    If that is more than plans, its notes are deleted as well, so that the next run sweeps.
+    """
     try:
         yield
-    except LostRecordsError:
+    except LostRecordsError as error:
         for name in (model, grid.places.of_model(model)):
             for shard in grid.shards(model):
-                _note_path(grid, name, shard).unlink(missing_ok=True)
+                note = _note_path(grid, name, shard)
+                note.parent.with_name(note.name).unlink(missing_ok=True)
+                if not isinstance(error, LostPlansError):
+                    note.unlink(missing_ok=True)
         raise

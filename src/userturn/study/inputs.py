@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.endpoint_models import engine_name, has_endpoint, served_as
-from userturn.config.entries import Config, ModelEntry, asked_judges, prepared_datasets, selected
+from userturn.config.entries import (
+    Config,
+    ModelEntry,
+    asked_judges,
+    pair_rounds,
+    prepared_datasets,
+    selected,
+)
 from userturn.config.formats import TEMPLATES_OWN, model_of, system_file
 from userturn.config.recipes import (
     Recipe,
@@ -211,7 +218,7 @@ class FileContents:
     @cached_property
     def annotations(self) -> dict[str, dict[str, str]]:
         """Sha256 of each file with labels."""
-        rounds = self._config["humans"]["rounds"]
+        rounds = [*self._config["humans"]["rounds"], *pair_rounds(self._config)]
         return {name: {p: file_sha256(p) for p in annotation_files(name)} for name in rounds}
 
     @cached_property

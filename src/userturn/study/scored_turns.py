@@ -2,10 +2,11 @@
 
 from typing import Any, NamedTuple
 
-from userturn.config.entries import likelihood_datasets, likelihood_settings
+from userturn.config.entries import Config, likelihood_datasets, likelihood_settings
 from userturn.storage.hashing import fingerprint
 from userturn.study.candidates import (
     ANSWERS,
+    USER_TURNS,
     CandidateTable,
     candidate_sources,
     candidates_identity,
@@ -19,9 +20,10 @@ SCORES_VERSION = 2
 
 
 class ScoredTurns(NamedTuple):
-    """One table of scores: a model's, of human follow-ups, of its own turns, or of self-play.
+    """One table of scores: a model's, of reference follow-ups, of its own turns, or of self-play.
 
-    `reactions` are fixed user turns after the model's candidates, and these candidates themselves.
+    `reactions` are fixed user turns after the model's candidates, these candidates themselves, and
+    the turns that the model wrote after them.
     """
 
     model: str
@@ -50,12 +52,22 @@ def scored_turns(grid: Grid) -> list[ScoredTurns]:
     return sorted([*likelihood, *reactions])
 
 
+def n_own_distractors(config: Config) -> int:
+    """Return the number of distractors of the model's own turns; 0 where these are not scored."""
+    settings = likelihood_settings(config)
+    return int(settings["distractors"]) if settings and settings["turns"] else 0
+
+
 def scores_identity(grid: Grid, scored: ScoredTurns) -> str:
     """Return the identity of a table of scores: everything that shapes it."""
     model, dataset, turns = scored
     if turns == REACTIONS:
         candidates = candidates_identity(grid, CandidateTable(model, dataset, ANSWERS))
-        return fingerprint([SCORES_VERSION, turns, candidates, grid.contents.reactions])
+        shaping: list[Any] = [SCORES_VERSION, turns, candidates, grid.contents.reactions]
+        if n_distractors := n_own_distractors(grid.config):
+            after = candidates_identity(grid, CandidateTable(model, dataset, USER_TURNS))
+            shaping += [n_distractors, grid.config["seed"], after, len(grid.shards(model))]
+        return fingerprint(shaping)
     settings = likelihood_settings(grid.config) or {}
     shared: dict[str, Any] = {
         "version": SCORES_VERSION,

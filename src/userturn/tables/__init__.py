@@ -21,6 +21,7 @@ families.py: family, size and base of each model.
 file_formats.py: a table as Parquet, CSV, Markdown and LaTeX.
 format_columns.py: the column `format`, split from names and joined again.
 health.py: empty, cut, failed and unscored turns of each cell.
+human_likeness.py: how often people take a model's turn for the one that a person wrote.
 held_out.py: marks the datasets that a trained model has seen.
 interactions.py: whether conditions change families equally.
 item_association.py: whether correct answers and genuine follow-ups are associated over items.
@@ -33,7 +34,7 @@ judges.py: injection rate, cost and speed of each judge.
 label_domain.py: turns judged by one judge, the sample drawn from them, and people's labels.
 make_tables.py: reads the inputs of tables, and makes and writes the tables.
 pilot.py: a finished study's numbers for planning the next one.
-pilot_follow_ups.py: the same for human follow-ups on which two models are compared.
+pilot_follow_ups.py: the same for reference follow-ups on which two models are compared.
 pooled_rates.py: rates over several cells.
 pooling.py: pools turns over items, datasets, models and families.
 post_training.py: a trained model against its base.

@@ -2,8 +2,8 @@
 
 import polars as pl
 
+from userturn.datasets.clusters import clusters
 from userturn.grading.grade import mean_score
-from userturn.stats.proportions import wilson
 from userturn.storage.parquet import Schema
 from userturn.tables.cut_answers import cut_answers
 from userturn.tables.make_tables import Material
@@ -13,6 +13,7 @@ from userturn.tables.report_layout import (
     column,
     texts,
 )
+from userturn.tables.turn_clusters import rate_over
 
 SCHEMA: Schema = {
     "model": pl.String,
@@ -55,8 +56,7 @@ def accuracy(grades: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
         n_correct_loose=pl.col("correct_loose").sum(),
         scores=pl.col("score").drop_nulls(),
     )
-    strict = _wilson_columns(counts, "n_correct", "n_graded", "")
-    loose = _wilson_columns(counts, "n_correct_loose", "n_graded_loose", "_loose")
+    strict, loose = (_interval_columns(grades, ending) for ending in ("", "_loose"))
     means = [mean_score(scores) for scores in counts["scores"].to_list()]
     means_of_rubrics = pl.Series("mean_score", means, dtype=pl.Float64)
     cut = cut_answers(answers).drop("n_answers")
@@ -65,8 +65,11 @@ def accuracy(grades: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     return beside.select(list(SCHEMA))
 
 
-def _wilson_columns(counts: pl.DataFrame, positive: str, n: str, ending: str) -> list[pl.Series]:
-    intervals = [wilson(*row) for row in counts.select(positive, n).iter_rows()]
+def _interval_columns(grades: pl.DataFrame, ending: str) -> list[pl.Series]:
+    """Return the rate and limits of each model and dataset; what belongs together is a cluster."""
+    clustered = grades.with_columns(clusters())
+    answers = clustered.partition_by("model", "dataset", maintain_order=True)
+    intervals = [rate_over(part, ["item"], f"correct{ending}")[0] for part in answers]
     return [
         pl.Series(name + ending, [getattr(i, name) for i in intervals], dtype=pl.Float64)
         for name in ("estimate", "lower", "upper")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.datasets.turns import conversations
+from userturn.datasets.clusters import clusters
 from userturn.humans.labels import NO_LABELS, PEOPLE
 from userturn.humans.rater_pairs import (
     PEOPLE_GENUINE,
@@ -67,9 +67,9 @@ def ratings(table: pl.DataFrame, raters: Sequence[str], scale: Sequence[str]) ->
         .alias(f"rater {position}")
         for position, rater in enumerate(raters)
     ]
-    clusters = table.select(pl.concat_str("dataset", conversations(), separator="\n")).to_series()
+    together = table.select(pl.concat_str("dataset", clusters(), separator="\n")).to_series()
     return Ratings(
-        table.select(codes).to_numpy(), table["weight"].to_numpy(), clusters.to_numpy(), len(scale)
+        table.select(codes).to_numpy(), table["weight"].to_numpy(), together.to_numpy(), len(scale)
     )
 
 
@@ -83,7 +83,7 @@ def _rows(comparison: Comparison, labels: Sequence[str], seed: int) -> Iterator[
         for scale, of_scale in (("genuine", [GENUINE, "not genuine"]), ("label", list(labels))):
             columns = [IN_SCALE[scale].get(rater, rater) for rater in raters]
             seen = part.filter(pl.sum_horizontal(pl.col(c).is_not_null() for c in columns) > 1)
-            counts = (seen.height, seen.select("dataset", conversations()).n_unique())
+            counts = (seen.height, seen.select("dataset", clusters()).n_unique())
             for weights in ("study",) if kind == "judge-judge" else ("study", "sample"):
                 where = [kind, first, second, scale, family, weights]
                 generator = np.random.default_rng(int(fingerprint([seed, where]), 16))

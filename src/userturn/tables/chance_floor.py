@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.datasets.turns import conversations
+from userturn.datasets.clusters import clusters
 from userturn.judges.judge_cell import scan_verdicts
 from userturn.stats.clustered import mean_share
 from userturn.stats.paired import paired_difference
@@ -72,7 +72,7 @@ def chance_floor(judged_twice: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFram
 def measure(turns: pl.DataFrame) -> dict[str, Any]:
     """Return rate, floor and their difference over the turns that have both verdicts."""
     scored = turns.drop_nulls(["genuine", "after_another"])
-    of_item = scored.group_by("source", conversations()).agg(
+    of_item = scored.group_by("source", clusters()).agg(
         n=pl.len(), own=pl.col("genuine").sum(), other=pl.col("after_another").sum()
     )
     counts = {"n_items": of_item.height, "n_turns": turns.height, "n_scored": scored.height}

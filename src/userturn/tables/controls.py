@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from userturn.controls.control_turn import DIFFICULTIES, LABELS, NOT_GENUINE
-from userturn.datasets.turns import conversations
+from userturn.datasets.clusters import clusters
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
 from userturn.judges.verdict import GENUINE
 from userturn.storage.key_columns import ANSWER_KEYS
@@ -64,7 +64,7 @@ def control_verdicts(material: Material) -> pl.DataFrame:
     verdicts = material.read("control_verdicts", list(VERDICTS_SCHEMA)).join(
         begun, on=ANSWER_KEYS, how="left", maintain_order="left"
     )
-    begins = pl.col("conversation").fill_null(conversations())
+    begins = pl.col("conversation").fill_null(clusters())
     return verdicts.with_columns(conversation=pl.concat_str("dataset", begins, separator="\n"))
 
 

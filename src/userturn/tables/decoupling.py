@@ -7,6 +7,7 @@ from userturn.stats.proportions import Array
 from userturn.storage.key_columns import ANSWER_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
+from userturn.tables.item_counts import count_answers
 from userturn.tables.make_tables import Material
 from userturn.tables.pooling import pool
 from userturn.tables.print_layout import at_lowest_temperature, number, percent
@@ -51,9 +52,12 @@ def _with_all(items: pl.DataFrame, by: list[str], positive: str) -> pl.DataFrame
 
 
 def of_graded_items(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
-    """Return the unperturbed turns of the items whose answers by the same model were graded."""
-    kinds = [pl.col(name).cast(items.schema[name]) for name in ANSWER_KEYS]
-    graded = grades.filter(pl.col("correct").is_not_null()).select(kinds)
+    """Return the unperturbed turns of the items whose answers by the same model were graded.
+
+    Of a conversation or a problem some answer was graded.
+    """
+    graded = count_answers(grades).filter(pl.col("n_scored") > 0)
+    graded = graded.select(pl.col(name).cast(items.schema[name]) for name in ANSWER_KEYS)
     plain = items.filter(pl.col("perturbation") == PLAIN)
     return plain.join(graded, on=ANSWER_KEYS, how="semi", maintain_order="left")
 
@@ -64,13 +68,8 @@ def decoupling(items: pl.DataFrame, grades: pl.DataFrame, families: pl.DataFrame
     Both are over the same items, those that were graded; the dataset `all` is the mean over the
     graded datasets, for both.
     """
-    answers = grades.filter(pl.col("correct").is_not_null()).select(
-        *ANSWER_KEYS,
-        n_turns=1,
-        n_scored=1,
-        n_correct=pl.col("correct").cast(pl.Int32),
-    )
-    accuracy = _with_all(answers, ["model"], "n_correct")
+    answers = count_answers(grades)
+    accuracy = _with_all(answers, ["model"], "n_genuine")
     turns = of_graded_items(items, grades)
     by = ["model", "temperature", "judge"]
     followup = _with_all(turns, by, "n_genuine")

@@ -3,6 +3,7 @@
 import polars as pl
 
 from userturn.stats.association import mantel_haenszel
+from userturn.storage.key_columns import ANSWER_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.decoupling import with_adjusted
@@ -38,17 +39,17 @@ def table(material: Material) -> pl.DataFrame:
 def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     """Return each model's odds ratio of a follow-up after a correct against a wrong answer.
 
-    Each item has one turn, its first sample, so that items are independent. There is one row per
-    dataset, and one over datasets (`all`) by Mantel and Haenszel, whose four counts are the sums.
+    Each item has one turn, its first sample, so that items are independent; of a conversation or a
+    problem it is that of its first item. There is one row per dataset, and one over datasets
+    (`all`) by Mantel and Haenszel, whose four counts are the sums.
     """
     right = grades.filter(pl.col("correct").is_not_null()).select(
         "model", "dataset", "item", "correct"
     )
     turns = items.filter(pl.col("perturbation") == PLAIN, pl.col("first").is_not_null())
-    texts = [
-        pl.col(name).cast(pl.String) for name in ("model", "family", "dataset", "judge", "item")
-    ]
-    both = turns.select(*texts, "temperature", "first").join(right, on=["model", "dataset", "item"])
+    texts = pl.col("model", "family", "dataset", "judge").cast(pl.String)
+    item = pl.col("first_item").cast(pl.String).alias("item")
+    both = turns.select(texts, item, "temperature", "first").join(right, on=ANSWER_KEYS)
     keys = ["family", "model", "dataset", "temperature", "judge"]
     r, g = pl.col("correct"), pl.col("first")
     cells = both.group_by(keys).agg(

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from userturn.datasets.turns import conversations
+from userturn.datasets.clusters import clusters
 from userturn.judges.judge_cell import scan_verdicts
 from userturn.storage.key_columns import JUDGED_CELL_KEYS
 from userturn.storage.parquet import Schema
+from userturn.study.cells import PLAIN
 
 RATE: Schema = {  # over scored turns, with interval, coverage and bounds
     "estimate": pl.Float64,
@@ -19,23 +20,26 @@ RATE: Schema = {  # over scored turns, with interval, coverage and bounds
     "if_unscored_positive": pl.Float64,
 }
 LABEL = "label:"  # prefix of the column that counts a label
+VERIFIER = "verifier"  # the judge of answers, where they are counted as turns are
 
 
 def count_items(paths_to_verdicts: Sequence[str]) -> pl.DataFrame:
-    """Return one row per item of a cell and judge; items of one conversation are one.
+    """Return one row per item of a cell and judge; items that belong together are one.
 
-    Statistics over these rows are clustered by item. With `turns` in a dataset's entry, `item` is
-    the conversation: its turns are no more independent than the samples of an item.
+    Statistics over these rows are clustered by item. Where a dataset has several turns of a
+    conversation, or versions of a problem, `item` is the conversation or the problem: what belongs
+    to one is no more independent than the samples of an item (`datasets.clusters`).
 
     Returns:
         The key columns and `item` (categories, so that ten million rows fit in memory);
         `n_turns`; `n_scored`; `n_genuine`; `first`: whether the item's first sample is genuine;
-        and how many turns have each label, in a column `label:<name>`.
+        `first_item`: the item that this is of, its own id; and how many turns have each label, in
+        a column `label:<name>`.
     """
     columns = ["model", "dataset", "perturbation", "judge", "item", "label"]
     verdicts = (
         scan_verdicts(paths_to_verdicts)
-        .with_columns(conversations(), probe=pl.col("item"))
+        .with_columns(clusters(), probe=pl.col("item"))
         .select(
             *(pl.col(name).cast(pl.Categorical) for name in columns),
             *("temperature", "sample", "probe", "genuine"),
@@ -50,9 +54,31 @@ def count_items(paths_to_verdicts: Sequence[str]) -> pl.DataFrame:
             n_scored=pl.col("genuine").count().cast(pl.Int32),
             n_genuine=pl.col("genuine").sum().cast(pl.Int32),
             first=pl.col("genuine").sort_by("sample", "probe").first(),
+            first_item=pl.col("probe").sort_by("sample", "probe").first().cast(pl.Categorical),
             **{LABEL + name: (pl.col("label") == name).sum().cast(pl.Int32) for name in labels},
         )
         .collect(engine="streaming")
+    )
+
+
+def count_answers(grades: pl.DataFrame, item: pl.Expr | None = None) -> pl.DataFrame:
+    """Return the answers to each graded dataset in the form of counted items: right is genuine.
+
+    Args:
+        grades: one row per answer; `correct` is null where the verifier could not decide.
+        item: what is counted as one item; by default what belongs together, as in `count_items`.
+    """
+    correct = pl.col("correct")
+    graded = grades.filter(correct.is_not_null().any().over("model", "dataset")).sort("item")
+    together = (clusters() if item is None else item).alias("item")
+    return graded.group_by("model", "dataset", together, maintain_order=True).agg(
+        temperature=pl.lit(None, dtype=pl.Float64),
+        perturbation=pl.lit(PLAIN),
+        judge=pl.lit(VERIFIER),
+        n_turns=pl.len().cast(pl.Int64),
+        n_scored=correct.count().cast(pl.Int64),
+        n_genuine=correct.sum().cast(pl.Int64),
+        first=correct.first(),
     )
 
 

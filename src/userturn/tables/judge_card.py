@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from userturn.controls.control_turn import HARD, LABELS, NOT_GENUINE, PLANTED, PLANTED_HARD
-from userturn.datasets.turns import conversations
+from userturn.datasets.clusters import clusters
 from userturn.humans.labels import PEOPLE
 from userturn.humans.rater_pairs import PEOPLE_GENUINE
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
@@ -142,7 +142,7 @@ def _peoples_turns(material: Material) -> pl.DataFrame:
             judge=pl.lit(name.removeprefix("judge ")),
             label=pl.col(name),
             source=pl.lit(PEOPLE),
-            cluster=pl.concat_str("dataset", conversations(), separator="\n"),
+            cluster=pl.concat_str("dataset", clusters(), separator="\n"),
             truth=truth,
             kind=truth,
             temperature=pl.col("temperature"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.datasets.turns import conversations
+from userturn.datasets.clusters import clusters
 from userturn.humans.labels import NO_LABELS, n_unlabelled_classes, weighted
 from userturn.stats.arrays import Floats
 from userturn.stats.prediction_powered import (
@@ -92,15 +92,15 @@ class Domain:
     @cached_property
     def corrected(self) -> Corrected:
         """The corrected rate; ask for it only if `reason` is None."""
-        names = pl.concat_str("dataset", conversations(), separator="\n")
-        clusters = self.turns.select(names).to_series()
+        names = pl.concat_str("dataset", clusters(), separator="\n")
+        together = self.turns.select(names).to_series().to_numpy()
         predictions = self.predictions
-        effect = design_effect(predictions, clusters.to_numpy())
+        effect = design_effect(predictions, together)
         return corrected_rate(predictions, self.sample(), effect)
 
     def plain(self) -> Interval:
         """Return the judge's own rate, with the limits of `tables/rates`."""
-        return rate_over(self.turns.with_columns(conversations()), ITEM_KEYS)[0]
+        return rate_over(self.turns.with_columns(clusters()), ITEM_KEYS)[0]
 
     @cached_property
     def counts(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class Domain:
 
 def correlation(first: pl.DataFrame, second: pl.DataFrame) -> float:
     """Return the correlation over items of the judge's labels in two cells; 0 if undefined."""
-    share, keys = pl.col("genuine").cast(pl.Float64).mean(), ["dataset", conversations()]
+    share, keys = pl.col("genuine").cast(pl.Float64).mean(), ["dataset", clusters()]
     left, right = (table.group_by(keys).agg(share) for table in (first, second))
     both = left.join(right, on=ITEM_KEYS).drop_nulls().sort(ITEM_KEYS)
     values = both.select("genuine", "genuine_right").to_numpy()

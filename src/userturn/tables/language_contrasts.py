@@ -7,9 +7,9 @@ import polars as pl
 from userturn.prompts.perturbations import controls_of
 from userturn.storage.key_columns import ANSWER_KEYS, JUDGED_CELL_KEYS
 from userturn.storage.parquet import Schema
-from userturn.study.cells import PLAIN
 from userturn.tables.contrasts import COMPARED_SCHEMA, SCOPES, adjusted, compare
 from userturn.tables.contrasts import SCHEMA as CONTRAST_SCHEMA
+from userturn.tables.item_counts import count_answers
 from userturn.tables.item_pairs import PAIRED, pairs, shares
 from userturn.tables.judge_languages import ENGLISH, ENGLISH_ONLY, english_only
 from userturn.tables.make_tables import Material
@@ -27,7 +27,6 @@ from userturn.tables.unscored_bounds import with_bounds
 FACTOR = "language"
 SCHEMA: Schema = {"measure": pl.String, **CONTRAST_SCHEMA, "reason": pl.String}
 NO_PROBLEM = "no problem was scored in several languages"
-VERIFIER = "verifier"
 
 
 def table(material: Material) -> pl.DataFrame:
@@ -82,20 +81,7 @@ def scored_problems(told: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 def graded_problems(told: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     """Return the grades of answers by problem and language, in the form of counted items."""
     known = _in_problems(told).select(*ANSWER_KEYS, "place").unique()
-    graded = grades.filter(pl.col("correct").is_not_null().any().over("model", "dataset"))
-    answers = graded.join(known, on=ANSWER_KEYS).sort(ANSWER_KEYS)
-    return answers.select(
-        "model",
-        "dataset",
-        item="place",
-        temperature=pl.lit(None, dtype=pl.Float64),
-        perturbation=pl.lit(PLAIN),
-        judge=pl.lit(VERIFIER),
-        n_turns=pl.lit(1, dtype=pl.Int64),
-        n_scored=pl.col("correct").is_not_null().cast(pl.Int64),
-        n_genuine=pl.col("correct").fill_null(value=False).cast(pl.Int64),
-        first="correct",
-    )
+    return count_answers(grades.join(known, on=ANSWER_KEYS), pl.col("place"))
 
 
 def language_contrasts(

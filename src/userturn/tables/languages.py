@@ -5,10 +5,9 @@ from typing import Any
 
 import polars as pl
 
-from userturn.datasets.turns import conversations
+from userturn.datasets.clusters import clusters
 from userturn.generation.turn_languages import FAILED
 from userturn.humans.labels import drawn_turns, people
-from userturn.stats.proportions import wilson
 from userturn.storage.key_columns import (
     ANSWER_KEYS,
     CELL_KEYS,
@@ -129,7 +128,7 @@ def _of_judge(turns: pl.DataFrame, labels: Domain, card: pl.DataFrame) -> dict[s
 
 def _counts(turns: pl.DataFrame) -> dict[str, Any]:
     return {
-        "n_items": turns.select(conversations().n_unique()).item(),
+        "n_items": turns.select(clusters().n_unique()).item(),
         "n_turns": turns.height,
         "n_scored": turns["genuine"].count(),
     }
@@ -137,7 +136,7 @@ def _counts(turns: pl.DataFrame) -> dict[str, Any]:
 
 def _rate(turns: pl.DataFrame) -> dict[str, Any]:
     n_genuine, n_scored = int(turns["genuine"].sum()), turns["genuine"].count()
-    limits, method = rate_over(turns.with_columns(conversations()), ["item"])
+    limits, method = rate_over(turns.with_columns(clusters()), ["item"])
     return {
         "n_genuine": n_genuine,
         **rate(n_genuine, n_scored, turns.height),
@@ -166,15 +165,14 @@ def _corrected(turns: pl.DataFrame, labels: Domain) -> dict[str, Any]:
 
 def _accuracy(turns: pl.DataFrame, graded: pl.DataFrame) -> dict[str, Any]:
     items = turns.select(ANSWER_KEYS).unique()
-    correct = graded.join(items, on=ANSWER_KEYS, how="semi")["correct"]
-    n_correct = int(correct.sum())
-    limits = wilson(n_correct, correct.len())
-    return {"n_graded": correct.len(), "n_correct": n_correct} | limits_of("accuracy", limits)
+    answers = graded.join(items, on=ANSWER_KEYS, how="semi").with_columns(clusters())
+    counts = {"n_graded": answers.height, "n_correct": int(answers["correct"].sum())}
+    return counts | limits_of("accuracy", rate_over(answers, ["item"], "correct")[0])
 
 
 def _changes(turns: pl.DataFrame) -> dict[str, Any]:
     """Return how many answers and turns are in another language, and why others have none."""
-    known = turns.with_columns(conversations(), probe="item")
+    known = turns.with_columns(clusters(), probe="item")
     row: dict[str, Any] = {}
     for change in CHANGES:
         once = known.unique("probe") if change == "answered_in_another" else known

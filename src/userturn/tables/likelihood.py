@@ -1,4 +1,4 @@
-"""Table `likelihood`: each model's likelihood of human follow-ups after the answer they follow."""
+"""Table `likelihood`: each model's likelihood of reference follow-ups after their own answer."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -85,7 +85,7 @@ def _row(turns: pl.DataFrame, name: str, unit: str) -> dict[str, Any]:
 
 
 REPORTED = Shown(
-    "Human follow-ups: how likely each model finds them",
+    "Reference follow-ups: how likely each model finds them",
     {},
     (
         *texts("model", "dataset", "measure", "unit"),

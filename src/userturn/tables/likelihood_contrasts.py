@@ -1,4 +1,4 @@
-"""Table `likelihood_contrasts`: models, sizes and families on the same human follow-ups."""
+"""Table `likelihood_contrasts`: models, sizes and families on the same reference follow-ups."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
@@ -178,7 +178,7 @@ def _means(seen: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
 
 
 REPORTED = Shown(
-    "Human follow-ups: models, sizes and families compared",
+    "Reference follow-ups: models, sizes and families compared",
     {},
     (
         *texts("factor", "condition", "baseline", "dataset", "measure", "unit"),

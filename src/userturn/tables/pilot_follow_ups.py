@@ -1,4 +1,4 @@
-"""Estimate from a finished study's scores how alike two models find human follow-ups."""
+"""Estimate from a finished study's scores how alike two models find reference follow-ups."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -36,7 +36,7 @@ def pilot_follow_ups(results: Path, measure: str) -> dict[str, Assumption]:
         measure: one of `likelihood_contrasts`.
 
     Raises:
-        UserError: the study scored too few human follow-ups.
+        UserError: the study scored too few reference follow-ups.
     """
     values = _values(results, measure)
     found = [
@@ -46,7 +46,7 @@ def pilot_follow_ups(results: Path, measure: str) -> dict[str, Assumption]:
     ]
     if not found:
         raise UserError(
-            f"'{results}/likelihood': found no {FEWEST} human follow-ups with {measure} by one "
+            f"'{results}/likelihood': found no {FEWEST} reference follow-ups with {measure} by one "
             "model; expected a finished study with `likelihood`"
         )
     widest, source = max(found, key=lambda pair: _variance(pair[0]))

@@ -11,7 +11,8 @@ from userturn.study.grid import Grid
 from userturn.tables.contrasts import COMPARED_SCHEMA, SCOPES, adjusted, compare
 from userturn.tables.contrasts import SCHEMA as CONTRAST_SCHEMA
 from userturn.tables.held_out import SEEN, mark_seen
-from userturn.tables.item_pairs import PAIRED, pairs
+from userturn.tables.item_counts import count_answers
+from userturn.tables.item_pairs import PAIRED, pairs, shares
 from userturn.tables.make_tables import Material
 from userturn.tables.print_layout import number, p_value, percent
 from userturn.tables.report_layout import (
@@ -42,22 +43,8 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def graded_shares(grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
-    """Return correct and wrong answers as shares of items with one turn each."""
-    graded = grades.filter(pl.col("correct").is_not_null()).join(families, on="model")
-    correct = pl.col("correct").cast(pl.Float64)
-    return graded.select(
-        "model",
-        "dataset",
-        "item",
-        "family",
-        temperature=pl.lit(None, dtype=pl.Float64),
-        perturbation=pl.lit(PLAIN),
-        judge=pl.lit("verifier"),
-        n_turns=1,
-        n_scored=1,
-        share=correct,
-        first=correct,
-    )
+    """Return the share of right answers to each item, mostly 0 or 1 of one."""
+    return shares(count_answers(grades).join(families, on="model"))
 
 
 def beside_bases(
@@ -75,31 +62,15 @@ def accuracy_contrasts(
     grades: pl.DataFrame, families: pl.DataFrame, baselines: Sequence[tuple[str, str]]
 ) -> pl.DataFrame:
     """Return how the accuracy of each post-trained model differs from that of its bases."""
-    shares = graded_shares(grades, families)
+    right = graded_shares(grades, families)
 
     def pairing(after: pl.DataFrame, before: pl.DataFrame) -> list[pl.DataFrame]:
         return beside_bases(after, before, baselines)
 
     tables = [pl.DataFrame(schema=COMPARED_SCHEMA)]
-    tables += [compare(part.select(PAIRED)) for part in pairing(shares, shares)]
-    items = _with_undecided(grades).join(families, on="model")
+    tables += [compare(part.select(PAIRED)) for part in pairing(right, right)]
+    items = count_answers(grades).join(families, on="model")
     return adjusted(with_bounds(pl.concat(tables), items, SCOPES, pairing), [])
-
-
-def _with_undecided(grades: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per answer of each graded dataset, in the form of counted items."""
-    graded = grades.filter(pl.col("correct").is_not_null().any().over("model", "dataset"))
-    return graded.select(
-        "model",
-        "dataset",
-        "item",
-        temperature=pl.lit(None, dtype=pl.Float64),
-        perturbation=pl.lit(PLAIN),
-        judge=pl.lit("verifier"),
-        n_turns=pl.lit(1),
-        n_scored=pl.col("correct").is_not_null().cast(pl.Int64),
-        n_genuine=pl.col("correct").fill_null(value=False).cast(pl.Int64),
-    )
 
 
 def post_training(

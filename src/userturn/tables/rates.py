@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from userturn.datasets.turns import conversations
+from userturn.datasets.clusters import clusters
 from userturn.endpoints.http_errors import REFUSED
 from userturn.stats.proportions import wilson
 from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_COLUMNS
@@ -67,7 +67,7 @@ def rate(n_genuine: int, n_scored: int, n_turns: int) -> dict[str, Any]:
 
 def clustered_limits(verdicts: pl.DataFrame) -> dict[str, Any]:
     """Return the interval of a cell whose items or conversations have several turns."""
-    interval, method = rate_over(verdicts.with_columns(conversations()), ["item"])
+    interval, method = rate_over(verdicts.with_columns(clusters()), ["item"])
     seen = interval.estimate is not None
     limits = {"lower": interval.lower, "upper": interval.upper}
     return {**limits, "interval": method if seen else None}
@@ -76,7 +76,7 @@ def clustered_limits(verdicts: pl.DataFrame) -> dict[str, Any]:
 def summarise_judge(turns: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]:
     """Return the counts and the rate of one cell by one judge."""
     refused = verdicts["unscored_reason"].cast(pl.String).str.contains(REFUSED, literal=True)
-    n_clusters = turns.select(conversations().n_unique()).item()
+    n_clusters = turns.select(clusters().n_unique()).item()
     several = verdicts.height and n_clusters < turns.height
     outcomes = dict(turns.group_by("outcome").len().iter_rows())
     n_scored = verdicts["genuine"].count()

@@ -4,7 +4,8 @@ from typing import Any
 
 import polars as pl
 
-from userturn.datasets.turns import conversations, turn_numbers
+from userturn.datasets.clusters import clusters
+from userturn.datasets.turns import turn_numbers
 from userturn.judges.judge_cell import scan_verdicts
 from userturn.storage.key_columns import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS
 from userturn.storage.parquet import Schema
@@ -44,7 +45,7 @@ def rates_by_turn(verdicts: pl.DataFrame) -> pl.DataFrame:
     Args:
         verdicts: one row per judged turn, with `item` and `genuine`.
     """
-    turns = verdicts.with_columns(turn=turn_numbers(), conversation=conversations())
+    turns = verdicts.with_columns(turn=turn_numbers(), conversation=clusters())
     rows = []
     for names, cell in turns.partition_by(JUDGED_CELL_KEYS, as_dict=True).items():
         first = cell.filter(pl.col("turn") == pl.col("turn").min())

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.datasets.turns import conversations as conversations_of
+from userturn.datasets.clusters import clusters
 from userturn.likelihood.gains import turn_gains
 from userturn.stats.clustered_means import clustered_mean
 from userturn.storage.parquet import Schema
@@ -130,7 +130,7 @@ def beside(turns: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return one judge's verdicts on the first samples, beside their repetition."""
     judged = verdicts.filter(pl.col("sample") == 0).select("item", "genuine", "label")
     return judged.join(turns, on="item", maintain_order="left").with_columns(
-        conversation=conversations_of(),
+        conversation=clusters(),
         speech=pl.when(pl.col("genuine").is_not_null()).then(
             pl.col("label").eq_missing(ASSISTANT_SPEECH)
         ),

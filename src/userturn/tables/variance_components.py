@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.datasets.turns import conversations
+from userturn.datasets.clusters import clusters
 from userturn.judges.judge_cell import scan_verdicts
 from userturn.stats.combinations import combine
 from userturn.stats.proportions import Interval
@@ -103,7 +103,7 @@ def _of_judges(group: pl.DataFrame) -> Iterator[dict[str, Any]]:
     n = np.ones(group.height, dtype=np.int64)
     turns = _codes(group, *(name for name in TURN_KEYS if name != "dataset"))
     positive = group["genuine"].cast(pl.Int64).to_numpy()
-    of_item = _codes(group.with_columns(conversations()), "item")
+    of_item = _codes(group.with_columns(clusters()), "item")
     seen = Observed(_codes(group, "judge"), turns, of_item, n, positive)
     found = variance_components(seen)
     sizes = group["judge"].n_unique(), len(set(turns.tolist())), 0, group.height

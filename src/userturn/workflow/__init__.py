@@ -16,10 +16,13 @@ judges.py: for rules/judges.smk.
 labelled.py: for rules/controls.smk: the project's own labelled turns.
 languages.py: for rules/languages.smk: the cells of datasets in several languages.
 likelihood.py: the scores that tables of likelihood are made from.
+pairs.py: for rules/pairs.smk.
 pending.py: the part of a grid that is missing or outdated.
 registry.py: every table and figure, and the rule that makes it.
 report.py: for rules/report.smk.
+rounds.py: rounds of annotation of one kind.
 self_play.py: for rules/self_play.smk: conversations that a model continues with itself.
+short_run.py: what the demo prints.
 snakemake_lock.py: removes Snakemake's lock if the process that held it is gone.
 startup.py: how a run begins: lock, configuration, study.
 new_study.py: `userturn new`: a folder of its own for a study.

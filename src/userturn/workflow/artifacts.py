@@ -155,11 +155,13 @@ def _of_the_study(study: Study) -> Identities:
     figures = {
         f"results/figures/{name}.vl.json": FIGURES[name].rule for name in study.figures.names
     }
+    kinds = (study.humans, study.pairs)
     labels = {
-        f"results/humans/{name}/annotations.parquet": study.humans.annotations_identity(name)
-        for name in study.humans.rounds
+        path: rounds.annotations_identity(name)
+        for rounds in kinds
+        for name, path in zip(rounds.rounds, rounds.annotations, strict=True)
     }
-    unnamed = [*study.humans.pages, *study.humans.keys, *study.humans.items]
+    unnamed = [path for kind in kinds for path in (*kind.pages, *kind.keys, *kind.items)]
     return {
         **{path: study.tables.identity_of(rule) for path, rule in (tables | figures).items()},
         **labels,

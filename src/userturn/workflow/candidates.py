@@ -14,7 +14,7 @@ from userturn.study.grid import Grid
 from userturn.study.scored_turns import REACTIONS, ScoredTurns, scores_identity
 from userturn.workflow.grading import GRADES_VERSION
 
-SIGNALS_VERSION = 1
+SIGNALS_VERSION = 2
 
 
 class CandidateGrid:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from functools import cached_property
 
 from userturn.config.endpoint_models import has_endpoint
@@ -20,6 +21,11 @@ def _items(dataset: str) -> str:
     return f"results/datasets/{dataset}.parquet"
 
 
+def _any_of(names: Iterable[str]) -> str:
+    """Return a regular expression of some names; of none, one that matches nothing."""
+    return "|".join(map(re.escape, names)) or "(?!)"
+
+
 class GenerationGrid:
     """The sweeps of a grid. What is made of an unusable dataset waits for its items instead."""
 
@@ -34,8 +40,12 @@ class GenerationGrid:
     @property
     def served(self) -> str:
         """The regular expression of the models that somebody else serves, if any."""
-        names = [re.escape(name) for name, e in self.grid.models.items() if has_endpoint(e)]
-        return "|".join(names) or "(?!)"
+        return _any_of(name for name, entry in self.grid.models.items() if has_endpoint(entry))
+
+    @property
+    def planned_again(self) -> str:
+        """The regular expression of the models that lost their plans and no request, if any."""
+        return _any_of(name for name in self.grid.models if self.pending.lacks_plans_alone(name))
 
     def _markers(self, model: str) -> list[str]:
         return [f"results/sweeps/{model}/{shard}.json" for shard in self.grid.shards(model)]

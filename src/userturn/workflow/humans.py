@@ -1,7 +1,6 @@
 """Inputs and params of rules/humans.smk: rounds of annotation, and the cells they draw from."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from userturn.config.errors import ConfigError, near_miss
@@ -10,7 +9,7 @@ from userturn.config.formats import DEFAULT, format_of, model_of
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, files_of, temperature_name
 from userturn.study.grid import Grid
-from userturn.study.inputs import annotation_files
+from userturn.workflow.rounds import RoundGrid
 
 HUMANS_VERSION = 1
 TABLES_VERSION = 3  # of the tables made from people's labels
@@ -23,7 +22,7 @@ def _coordinate(cell: Cell, name: str) -> str:
     return model_of(cell.model) if name == "model" else str(getattr(cell, name))
 
 
-class HumanGrid:
+class HumanGrid(RoundGrid):
     """The rounds of annotation of a grid, and the cells that they draw from."""
 
     def __init__(self, grid: Grid) -> None:
@@ -32,20 +31,19 @@ class HumanGrid:
         Raises:
             ConfigError: the judge whose labels make the strata is not in this run.
         """
-        self.grid = grid
         self.settings = grid.config["humans"]
+        super().__init__(grid, "humans", self.settings["rounds"])
         self.judge: str = self.settings.get("judge", grid.primary_judge)
         if self.judge not in grid.judges:
             near = near_miss(self.judge, grid.judges)
             raise ConfigError(f"humans.judge: '{self.judge}' is not a judge of this run{near}")
-        self.rounds: list[str] = self.settings["rounds"]
         members = families(grid.models)
         self.families = {member.model: model_of(member.family) for member in members}
         self.private = grid.private_datasets
         chosen = [cell for cell in grid.cells if self._is_chosen(cell)]
         self.n_turns: int | None = self.settings.get("turns")
-        hidden = self._hidden()
-        self.cells = [cell for cell in chosen if cell.dataset not in hidden]
+        self.hidden = self._hidden()
+        self.cells = [cell for cell in chosen if cell.dataset not in self.hidden]
         self.n_hidden = len(chosen) - len(self.cells)
 
     def _hidden(self) -> list[str]:
@@ -95,53 +93,15 @@ class HumanGrid:
         """Return the verdicts that make the strata of a cell."""
         return files_of([cell], f"verdicts/{self.judge}.parquet")[0]
 
-    def drawn_folder(self, round_name: str) -> Path:
-        """Return the folder of a drawn round: not a rule's output, so that no rerun deletes it."""
-        return self.grid.results / "drawn" / round_name
-
-    def is_drawn(self, round_name: str) -> bool:
-        """Return whether a round was drawn; it is never redrawn, even if the grid changes."""
-        folder = self.drawn_folder(round_name)
-        return all((folder / name).is_file() for name in ("key.parquet", "items.parquet"))
-
-    def _unless_drawn(self, round_name: str, paths: list[str]) -> list[str]:
-        return [] if self.is_drawn(round_name) else paths
-
-    def user_turns_to_draw(self, round_name: str) -> list[str]:
-        """Return the user turns that a round shows; none if it is drawn."""
-        return self._unless_drawn(round_name, files_of(self.cells, "user_turns.parquet"))
-
     def samples_to_draw(self, round_name: str) -> list[str]:
         """Return the human samples that a round is drawn from; none if it is drawn."""
         samples = files_of(self.cells, "human_sample.parquet")
-        return self._unless_drawn(round_name, samples)
-
-    def datasets_to_draw(self, round_name: str) -> list[str]:
-        """Return the datasets whose conversations a round shows; none if it is drawn."""
-        names = sorted({cell.dataset for cell in self.cells})
-        return self._unless_drawn(round_name, [f"results/datasets/{n}.parquet" for n in names])
-
-    def models_to_draw(self, round_name: str) -> list[str]:
-        """Return the descriptions of the models of a round; none if it is drawn."""
-        names = sorted({cell.model for cell in self.cells})
-        return self._unless_drawn(round_name, [f"results/models/{n}.json" for n in names])
-
-    def earlier_keys(self, round_name: str) -> list[str]:
-        """Return the keys of the rounds before one; none if it is drawn."""
-        earlier = self.rounds[: self.rounds.index(round_name)]
-        return self._unless_drawn(round_name, self._of_rounds("key.parquet", earlier))
+        return self.unless_drawn(round_name, samples)
 
     def earlier_annotations(self, round_name: str) -> list[str]:
         """Return the labels of the rounds before one, if its turns are allocated by them."""
-        earlier = self.rounds[: self.rounds.index(round_name)] if self.n_turns else []
-        return self._unless_drawn(round_name, self._of_rounds("annotations.parquet", earlier))
-
-    def _of_rounds(self, file: str, rounds: list[str] | None = None) -> list[str]:
-        return [f"results/humans/{n}/{file}" for n in (self.rounds if rounds is None else rounds)]
-
-    def annotation_files(self, round_name: str) -> list[str]:
-        """Return the files with labels of a round."""
-        return annotation_files(round_name)
+        earlier = self.before(round_name) if self.n_turns else []
+        return self.unless_drawn(round_name, self.of_rounds("annotations.parquet", earlier))
 
     def annotations_identity(self, round_name: str) -> str:
         """Return the identity of a round's labels: of its files' content and the rubric's."""
@@ -149,26 +109,6 @@ class HumanGrid:
         files = contents.annotations[round_name]
         skip = self.settings["skip_problems"]
         return fingerprint([HUMANS_VERSION, files, skip, contents.rubric])
-
-    @property
-    def pages(self) -> list[str]:
-        """The annotation pages of all rounds."""
-        return self._of_rounds("task.html")
-
-    @property
-    def annotations(self) -> list[str]:
-        """The imported labels of all rounds."""
-        return self._of_rounds("annotations.parquet")
-
-    @property
-    def keys(self) -> list[str]:
-        """The keys of all rounds."""
-        return self._of_rounds("key.parquet")
-
-    @property
-    def items(self) -> list[str]:
-        """The items that annotators see, of all rounds."""
-        return self._of_rounds("items.parquet")
 
     @property
     def identity(self) -> str:

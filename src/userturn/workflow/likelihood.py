@@ -16,7 +16,7 @@ LIKELIHOOD_VERSION = 2
 
 
 class LikelihoodGrid:
-    """The scores of human follow-ups and of own turns; none if likelihood is off."""
+    """The scores of reference follow-ups and of own turns; none if likelihood is off."""
 
     def __init__(self, grid: Grid, humans: HumanGrid) -> None:
         """Take the grid of a checked configuration, and people's labels."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from userturn.config.installation import installed
 from userturn.errors import UserError
+from userturn.storage.copied_folder import copy_folder
 
 TEMPLATE = "data/new_study"  # Snakefile and config.yaml of a new study
 COPIED = ("data", "profiles/default", "profiles/slurm")
@@ -42,9 +43,8 @@ def write_study_folder(folder: Path) -> None:
         raise UserError(f"'{folder}' cannot be made ({error.strerror}); name another") from error
     template = installed(TEMPLATE)
     for name in COPIED:
-        ours = shutil.ignore_patterns(template.name)
-        shutil.copytree(installed(name), folder / name, ignore=ours)
-    shutil.copytree(template, folder, dirs_exist_ok=True)
+        copy_folder(installed(name), folder / name, template.name)
+    copy_folder(template, folder)
     (folder / "results").mkdir()
-    shutil.copy2(installed("results/README.md"), folder / "results")
+    shutil.copyfile(installed("results/README.md"), folder / "results" / "README.md")
     (folder / "slurm").symlink_to("profiles/slurm")  # `snakemake --profile slurm` finds it there

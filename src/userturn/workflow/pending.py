@@ -1,10 +1,12 @@
 """The pending part of a grid: what a sweep still has to ask.
 
 A cell needs no sweep if its file carries the identity that the config asks for, or if a note says
-that its requests have all finished; in both cases the plan of its requests must be there. Nothing
-of a dataset that could not be prepared is swept, so that the others need not wait for it.
+that its requests have all finished and their plan is there. A sweep also makes lost plans of
+finished cells again, since further requests may follow from these. Nothing of a dataset that could
+not be prepared is swept, so that the others need not wait for it.
 """
 
+from collections import defaultdict
 from functools import cached_property
 from pathlib import Path
 
@@ -25,6 +27,7 @@ class Pending:
         """Take the grid of a checked configuration."""
         self.grid = grid
         self._notes: dict[str, set[str]] = {}
+        self._planless: dict[str, set[tuple[str, str]]] = defaultdict(set)
 
     @cached_property
     def unusable(self) -> set[str]:
@@ -35,9 +38,12 @@ class Pending:
     def _needs_sweep(self, path: Path, model: str, dataset: str, identity: str) -> bool:
         if dataset in self.unusable:
             return False
+        is_there = read_identity(path) == identity
         if not self.grid.requests_folder(model, dataset, identity).is_dir():
-            return True
-        return read_identity(path) != identity and identity not in self._finished(model)
+            if is_there:
+                self._planless[model].add((identity, dataset))
+            return not is_there
+        return not is_there and identity not in self._finished(model)
 
     def _finished(self, model: str) -> set[str]:
         """Return what notes of sweeps vouch for; read once, and only if a file is not there."""
@@ -120,22 +126,30 @@ class Pending:
 
     def datasets(self, model: str) -> list[str]:
         """Return the datasets that a model's sweep works on, sorted."""
-        of_cells = {cell.dataset for cell in self.cells[model]}
-        of_scores = {scored.dataset for scored in self.scores if scored.model == model}
-        of_depths = {at.dataset for at in self.depths if at.model == model}
-        of_candidates = {wanted.dataset for wanted in self.candidates if wanted.model == model}
-        of_cells |= of_scores | of_depths | of_candidates
-        return sorted(of_cells | set(self.answers[model]))
+        return sorted({dataset for _, dataset in self._to_plan(model)})
 
     def identities(self, model: str) -> list[str]:
         """Return the sorted identities of everything that a model's sweep has to produce."""
-        answers = [self.grid.answers_identity(model, name) for name in self.answers[model]]
-        cells = [self.grid.cell_identity(cell) for cell in self.cells[model]]
-        mine = [scored for scored in self.scores if scored.model == model]
-        scores = [scores_identity(self.grid, scored) for scored in mine]
+        return sorted({identity for identity, _ in self._to_plan(model)})
+
+    def lacks_plans_alone(self, model: str) -> bool:
+        """Return whether a model has lost plans, but no request of what has to be produced."""
+        planned = self._to_ask(model) | self._planless[model]
+        return bool(planned) and self._finished(model).issuperset(i for i, _ in planned)
+
+    def _to_plan(self, model: str) -> set[tuple[str, str]]:
+        """Return identity and dataset of all that a model's sweep has to plan, if it has to ask."""
+        asked = self._to_ask(model)
+        return asked | self._planless[model] if asked else asked
+
+    def _to_ask(self, model: str) -> set[tuple[str, str]]:
+        """Return identity and dataset of all that a model's sweep has to ask for."""
+        grid = self.grid
+        pairs = {(grid.answers_identity(model, name), name) for name in self.answers[model]}
+        pairs |= {(grid.cell_identity(cell), cell.dataset) for cell in self.cells[model]}
         played = [at for at in self.depths if at.model == model]
-        depths = [depth_identity(self.grid, at, what) for at in played for what in FILES]
-        candidates = [
-            candidates_identity(self.grid, t) for t in self.candidates if t.model == model
-        ]
-        return sorted(answers + cells + depths + candidates + scores)
+        pairs |= {(depth_identity(grid, at, what), at.dataset) for at in played for what in FILES}
+        tables = [table for table in self.candidates if table.model == model]
+        pairs |= {(candidates_identity(grid, table), table.dataset) for table in tables}
+        scores = [scored for scored in self.scores if scored.model == model]
+        return pairs | {(scores_identity(grid, scored), scored.dataset) for scored in scores}

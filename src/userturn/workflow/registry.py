@@ -20,6 +20,7 @@ IDENTITIES = {
     "tabulate_turns": "by_turn.identity",
     "tabulate_languages": "languages_identity",
     "tabulate_self_play": "self_play.identity",
+    "tabulate_pairs": "pairs.identity",
     "tabulate_costs": "judges.identity",
     "tabulate_likelihood": "likelihood.identity",
     "measure_signals": "candidates.identity",
@@ -30,6 +31,7 @@ IDENTITIES = {
     "draw_turns": "shown_turns_identity",
     "draw_languages": "shown_languages_identity",
     "draw_self_play": "shown_self_play_identity",
+    "draw_human_likeness": "pairs.identity",
     "draw_likelihood": "shown_likelihood_identity",
     "draw_signals": "candidates.identity",
     "draw_confusion": "humans.identity",
@@ -80,6 +82,7 @@ TABLES = {
     "languages": Table("tabulate_languages", needs="languages.cells"),
     "language_contrasts": Table("tabulate_languages", needs="languages.cells"),
     "self_play": Table("tabulate_self_play", needs="self_play.depths"),
+    "human_likeness": Table("tabulate_pairs", needs="pairs.rounds"),
     "answer_signals": Table("measure_signals", needs="candidates.sources"),
     "controls": Table("tabulate_controls"),
     "chance_floor": Table("measure_chance_floor"),
@@ -106,6 +109,7 @@ FIGURES = {
     "rates_by_turn": Figure("draw_turns", ("rates_by_turn",), needs="by_turn.cells"),
     "rates_by_language": Figure("draw_languages", ("languages",), needs="languages.cells"),
     "self_play": Figure("draw_self_play", ("self_play",), needs="self_play.depths"),
+    "human_likeness": Figure("draw_human_likeness", ("human_likeness",), needs="pairs.rounds"),
     "likelihood_and_followup": Figure(
         "draw_likelihood", ("rates", "pooled_rates", "likelihood"), needs="likelihood.scores"
     ),

@@ -13,6 +13,7 @@ from userturn.workflow.grading import GradingGrid
 from userturn.workflow.humans import HumanGrid
 from userturn.workflow.judges import JudgeGrid
 from userturn.workflow.labelled import LabelledGrid
+from userturn.workflow.pairs import PairGrid
 from userturn.workflow.pending import Pending
 from userturn.workflow.report import ReportGrid
 from userturn.workflow.self_play import SelfPlayGrid
@@ -46,6 +47,7 @@ class Study:
             self.pending,
         )
         self.humans = HumanGrid(grid)
+        self.pairs = PairGrid(self.humans)
         self.tables = TableGrid(
             grid,
             self.controls,
@@ -55,6 +57,7 @@ class Study:
             self.humans,
             self.training,
             self.candidates,
+            self.pairs,
         )
         self.languages = self.tables.languages
         self.figures = FigureGrid(self.tables)

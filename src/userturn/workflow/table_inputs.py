@@ -102,6 +102,7 @@ INPUTS: dict[str, Callable[["TableGrid"], Inputs]] = {
         "verdicts": tables.self_play.verdicts,
         "scores": tables.self_play.scores,
     },
+    "tabulate_pairs": lambda tables: tables.pairs.inputs,
     "measure_signals": lambda tables: tables.candidates.inputs,
     "tabulate_costs": lambda tables: (
         files_of_tables("rates", "chance_floor") | _of_controls(tables)

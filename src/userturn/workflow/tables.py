@@ -15,6 +15,7 @@ from userturn.workflow.judges import JudgeGrid
 from userturn.workflow.labelled import LabelledGrid
 from userturn.workflow.languages import LanguageGrid
 from userturn.workflow.likelihood import LikelihoodGrid
+from userturn.workflow.pairs import PairGrid
 from userturn.workflow.registry import IDENTITIES, TABLES
 from userturn.workflow.self_play import SelfPlayGrid
 from userturn.workflow.table_inputs import INPUTS, Inputs
@@ -40,6 +41,7 @@ class TableGrid:
         humans: HumanGrid,
         training: TrainingGrid,
         candidates: CandidateGrid,
+        pairs: PairGrid,
     ) -> None:
         """Take the grid of a checked configuration, and the stages that tables read from."""
         self.grid: Grid = grid
@@ -54,6 +56,7 @@ class TableGrid:
         self.by_turn: TurnGrid = TurnGrid(grid)
         self.languages: LanguageGrid = LanguageGrid(grid, humans)
         self.self_play: SelfPlayGrid = SelfPlayGrid(grid)
+        self.pairs: PairGrid = pairs
 
     @property
     def names(self) -> list[str]:

@@ -7,6 +7,7 @@ function save(text, ending, kind) {
   at("file-notice").textContent = "";
   const safe = state.annotator.toLowerCase().replace(/[^a-z0-9]+/g, "-");
   download(text, `${data.round}-${safe}.${ending}`, kind);
+  unsaved = false;
   say("Saved.");
 }
 
@@ -36,7 +37,7 @@ async function load(file) {
 function showFile() {
   const left = ids.length - nDone();
   at("name").textContent = state.annotator;
-  at("state").textContent = left ? `${plural(left, "turn")} without a label.` : "All turns are labelled.";
+  at("state").textContent = left ? `${plural(left, data.unit)} without a label.` : `All ${data.unit}s are labelled.`;
 }
 
 function openFile() {

@@ -2,6 +2,8 @@ const nDone = () => ids.reduce((n, id) => n + (id in state.labels ? 1 : 0), 0);
 const current = () => ids[state.position];
 const plural = (n, one) => `${n} ${n === 1 ? one : `${one}s`}`;
 const words = (name) => name.replaceAll("_", " ");
+const Unit = data.unit[0].toUpperCase() + data.unit.slice(1);
+const turnsOf = (item) => item.turns || [item.turn];
 const say = (text) => { at("spoken").textContent = text; };
 
 function textBlock(text, empty) {
@@ -41,8 +43,11 @@ function labelButton(label, index, act) {
 function show(moved) {
   const item = data.items[state.position];
   at("conversation").replaceChildren(...(item ? item.conversation : []).map(messageNode));
-  at("turn").textContent = item ? item.turn || "(the turn is empty)" : "This round has no turns.";
-  at("turn").classList.toggle("nothing", !item || !item.turn);
+  document.querySelectorAll(".shown").forEach((part, place) => {
+    const text = item ? turnsOf(item)[place] : "";
+    part.textContent = item ? text || "(the turn is empty)" : `This round has no ${data.unit}s.`;
+    part.classList.toggle("nothing", !text);
+  });
   const chosen = state.labels[current()];
   for (const button of at("labels").children) {
     button.setAttribute("aria-pressed", String(button.value === chosen));
@@ -65,7 +70,7 @@ function show(moved) {
     beginTurn();
     window.scrollTo(0, 0);
     at("turn-heading").focus({ preventScroll: true });
-    document.querySelector(".turn").scrollIntoView({ block: "nearest" });
+    document.querySelector(".pair, .turn").scrollIntoView({ block: "nearest" });
   }
 }
 
@@ -102,7 +107,7 @@ function choose(name) {
   remember();
   show(!isLast);
   const done = nDone();
-  say(done === ids.length ? "All turns are labelled. Save your work as a file." : `${words(name)}. Turn ${state.position + 1} of ${ids.length}.`);
+  say(done === ids.length ? `All ${data.unit}s are labelled. Save your work as a file.` : `${words(name)}. ${Unit} ${state.position + 1} of ${ids.length}.`);
   if (done === ids.length) openFile();
 }
 
@@ -126,7 +131,7 @@ function undo() {
   state.position = ids.indexOf(id);
   remember();
   show(true);
-  say(`Undone. Turn ${state.position + 1} of ${ids.length}.`);
+  say(`Undone. ${Unit} ${state.position + 1} of ${ids.length}.`);
 }
 
 function goToOpen() {

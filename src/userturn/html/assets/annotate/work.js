@@ -8,6 +8,8 @@ const OF_A_TURN = ["labels", "notes", "unsure", "seconds"];
 const fresh = (annotator) => ({ annotator, position: 0, labels: {}, notes: {}, unsure: {}, seconds: {}, changedAt: {}, changes: [] });
 let state = fresh("");
 let spent = 0; // milliseconds for which the turn of now was to be seen
+let unsaved = false; // whether there is work that neither the browser nor a file keeps
+const NOT_KEPT = "This browser cannot keep your work: save it as a file before you close the page.";
 let since = null; // since when it is to be seen; null while it is covered
 
 // Everybody's work in this browser, by name. It is read again before each change: another tab may
@@ -26,8 +28,10 @@ function remember() {
     sessionStorage.setItem(place, JSON.stringify({ annotator: state.annotator, position: state.position }));
     localStorage.setItem(place, JSON.stringify({ last: state.annotator, people: { ...all.people, [state.annotator]: state } }));
     at("notice").textContent = "";
+    unsaved = false;
   } catch {
-    at("notice").textContent = "This browser cannot keep your work: save it as a file before you close the page.";
+    at("notice").textContent = NOT_KEPT;
+    unsaved = nDone() > 0;
   }
   tabs.postMessage({ annotator: state.annotator, work: state });
 }
@@ -100,7 +104,19 @@ function cover(dialog) {
   tick();
 }
 
+// A private window or a full disk is told before the first label.
+function tellWhereKept() {
+  try {
+    localStorage.setItem(`${place} trial`, "");
+    localStorage.removeItem(`${place} trial`);
+  } catch {
+    at("where-kept").textContent = NOT_KEPT;
+    at("where-kept").className = "warned";
+  }
+}
+
 function askWho() {
+  tellWhereKept();
   const all = kept();
   at("people").replaceChildren(...Object.keys(all.people).map((name) => new Option(name)));
   at("annotator").value = state.annotator ? "" : all.last || "";

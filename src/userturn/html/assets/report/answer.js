@@ -19,24 +19,33 @@ function ratesSentence(measured) {
   });
   const first = `At temperature ${told[0][0]}${changedBy()}, ${told[0][1]} are genuine follow-ups, according to the judge ${judgeShown()}.`;
   const second = told[1][0] === told[0][0] ? "" : ` At temperature ${told[1][0]}: ${told[1][1]}.`;
-  return [told[0][0], `${first}${second} Brackets hold 95% intervals.`];
+  return [told[0][0], `${first}${second} Brackets: 95% intervals.`];
 }
 
-function correctedSentence(temperature) {
+// A rate with its interval; of several models the lowest and the highest.
+function valueOf(rows, [name, lower, upper] = ["estimate", "lower", "upper"]) {
+  const sorted = [...rows].sort((a, b) => a[name] - b[name]);
+  const [low, high] = [sorted[0], sorted.at(-1)].map((row) => percent(row[name]));
+  return sorted.length === 1 ? `${low} ${interval(sorted[0][lower], sorted[0][upper])}` : `${low} to ${high}`;
+}
+
+// What a reader holds the rates against: name, values by what they are, sentence.
+function correctedBearing(temperature) {
   const rows = chosen.dataset.length ? [] : headline.corrected.filter((row) => row.temperature === temperature && isChosen("model", row.model) && isUsual(row.model));
   if (!rows.length) return null;
   const text = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} (${row.model}, ${plural(row.n_labelled, "turn")} labelled)`;
-  return `Corrected by their labels, the rate at temperature ${temperature} is ${range(rows, text, (row) => row.estimate)}.`;
+  return ["People", [["corrected by people", valueOf(rows)]], `Corrected by their labels, the rate at temperature ${temperature} is ${range(rows, text, (row) => row.estimate)}.`];
 }
 
 const CEILINGS = { people: "turns that people call genuine", human: "follow-ups that people wrote", labelled: "the genuine turns in the project's labelled set" };
 
-function ceilingSentence() {
+function ceilingBearing() {
   const found = Object.keys(CEILINGS).map((source) => headline.card.find((row) => row.source === source && row.measure === "sensitivity")).find(Boolean);
   if (!found) return null;
   const kappa = headline.card.find((row) => row.source === found.source && row.measure === "kappa");
   const agreed = kappa ? ` Its kappa with the known labels is ${kappaText(kappa)}.` : "";
-  return `The judge accepts ${percent(found.estimate)} ${interval(found.lower, found.upper)} of ${CEILINGS[found.source]}. A model whose turns are all genuine would score about that.${agreed}`;
+  const values = [["ceiling", valueOf([found])], ...(kappa ? [["judge's kappa", kappaText(kappa)]] : [])];
+  return ["Ceiling", values, `The judge accepts ${percent(found.estimate)} ${interval(found.lower, found.upper)} of ${CEILINGS[found.source]}. A model whose turns are all genuine would score about that.${agreed}`];
 }
 
 const kappaText = ({ estimate, lower, upper }) => `${estimate.toFixed(2)} [${lower?.toFixed(2)}, ${upper?.toFixed(2)}]`;
@@ -49,33 +58,34 @@ function aboveChance(floors) {
   return n ? "" : ", which is not clearly above zero";
 }
 
-function floorSentence(measured, temperature) {
+function floorBearing(measured, temperature) {
   const floors = chosen.dataset.length ? [] : headline.floors.filter((row) => row.temperature === temperature && measured.some(({ model }) => model === row.model));
   if (!floors.length) return null;
   const several = floors.length > 1;
   const floor = (row) => `${percent(row.floor)} ${interval(row.floor_lower, row.floor_upper)}`;
   const above = (row) => `${pointsAbove(row)}${several ? ` (${row.model})` : ""}`;
-  return `After the answer to another question, which they cannot react to, ${range(floors, floor, (row) => row.floor)} of the same turns are still called genuine. The rate less this floor is ${range(floors, above, (row) => row.difference)}${aboveChance(floors)}.`;
+  return ["Chance", [["by chance", valueOf(floors, ["floor", "floor_lower", "floor_upper"])]], `After the answer to another question, which they cannot react to, ${range(floors, floor, (row) => row.floor)} of the same turns are still called genuine. The rate less this floor is ${range(floors, above, (row) => row.difference)}${aboveChance(floors)}.`];
 }
 
-function likelihoodSentence(measured) {
+function likelihoodBearing(measured) {
   const rows = headline.identified.filter((row) => measured.some(({ model }) => model === row.model) && isChosen("dataset", row.dataset));
   if (!rows.length) return null;
   const text = (row) => `${percent(row.estimate)} ${interval(row.lower, row.upper)} (${row.model}, ${whole(row.n_scored)} in ${row.dataset}, chance ${percent(row.chance, 0)})`;
-  return `Of follow-ups written by others, ${range(rows, text, (row) => row.estimate)} are likelier to the model after their own answer than after others.`;
+  return ["Without a judge", [["follow-ups identified", valueOf(rows)]], `Of reference follow-ups, the turns that a dataset has after its own answers, ${range(rows, text, (row) => row.estimate)} are likelier to the model after their own answer than after others.`];
 }
 
 function showSentence() {
   const rated = modelsShown().filter((row) => row.rates.some((rate) => rate.estimate !== null));
   const usual = rated.filter((row) => isUsual(row.model));
   const measured = usual.length ? usual : rated;
-  at("bearings").replaceChildren();
+  for (const part of ["values", "bearings"]) at(part).replaceChildren();
   if (!measured.length) {
     at("sentence").textContent = headline.models.length ? "No chosen cell has a rate." : "The table of pooled rates is missing, so there is no headline rate; the explorer shows every cell.";
     return;
   }
   const [temperature, rates] = ratesSentence(measured);
   at("sentence").textContent = rates;
-  const told = [["Chance", floorSentence(measured, temperature)], ["Ceiling", ceilingSentence()], ["People", correctedSentence(temperature)], ["Without a judge", likelihoodSentence(measured)]];
-  at("bearings").append(...told.filter(([, text]) => text).flatMap(([name, text]) => [make("dt", null, name), make("dd", null, text)]));
+  const told = [correctedBearing(temperature), floorBearing(measured, temperature), ceilingBearing(), likelihoodBearing(measured)].filter(Boolean);
+  at("values").append(...told.flatMap(([, values]) => values).map(([name, value]) => make("div", null, make("dt", null, name), make("dd", null, value))));
+  at("bearings").append(...told.flatMap(([name, , text]) => [make("dt", null, name), make("dd", null, text)]));
 }

@@ -1,6 +1,6 @@
 // The two turns on the first screen, drawn by hash: one that the primary judge accepts, one it rejects.
 const LONGEST_EXCERPT = 400; // letters of a turn
-const LONGEST_CONTEXT = 180; // of the question and answer before it, so that the turn is on the first screen
+const LONGEST_CONTEXT = 140; // of the question and answer before it, so that the turn is on the first screen
 
 function excerptOf(text, fromEnd, most = LONGEST_EXCERPT) {
   const letters = [...text.trim()];
@@ -21,10 +21,10 @@ async function exampleCard({ is_genuine: isGenuineTurn, cell: number, item, samp
   const verdict = turn.verdicts[study.judges.indexOf(study.judge)];
   const question = prompt.parts.filter(({ writer }) => writer === "user").at(-1)?.text ?? "";
   return make("article", { class: "example" },
-    make("h2", null, isGenuineTurn ? "The judge accepts this turn" : "The judge rejects this turn", " ", badge(verdict.label)),
-    make("dl", null, speech("question", contextOf(question, false)), speech("the model's answer", contextOf(prompt.shown ?? "", true)),
-      make("dt", null, "the user turn it then wrote"), make("dd", { class: "text turn", dir: "auto" }, withTokens(excerptOf(turn.text, false), "", false))),
-    verdict.rationale ? make("p", { class: "soft" }, `${study.judge}: `, make("bdi", null, verdict.rationale)) : null,
+    make("h2", null, isGenuineTurn ? "Accepted user turn" : "Rejected user turn", " ", badge(verdict.label)),
+    make("dl", null, speech("question", contextOf(question, false)), speech("answer", contextOf(prompt.shown ?? "", true)),
+      make("dt", { class: "of-turn" }, "the user turn it wrote"), make("dd", { class: "text turn", dir: "auto" }, withTokens(excerptOf(turn.text, false), "", false))),
+    verdict.rationale ? make("p", { class: "soft why" }, `${study.judge}: `, make("bdi", null, verdict.rationale)) : null,
     make("p", { class: "soft" }, make("a", { href: turnAddress(turn) }, "Read all of it"), ` · ${nameOf(cell)}`));
 }
 

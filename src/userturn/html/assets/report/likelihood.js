@@ -1,4 +1,4 @@
-// Human follow-ups, and how much the answer before them helped each model to expect them.
+// Reference follow-ups, and how much the answer before them helped each model to expect them.
 const HELP = [0.1, 0.5, 2]; // nats from which a token is marked, more, and most
 const FOLLOW_UPS = 20; // shown at once
 const HELP_NAMES = ["a little", "clearly", "strongly"];
@@ -101,7 +101,7 @@ function likelihoodView() {
       list.replaceChildren();
       pages.replaceChildren();
       if (!wanted || wanted.isPrivate) {
-        state.textContent = wanted ? `${plural(wanted.n, "follow-up")}, ${NOT_SHOWN}` : "This study scored no human follow-ups.";
+        state.textContent = wanted ? `${plural(wanted.n, "follow-up")}, ${NOT_SHOWN}` : "This study scored no reference follow-ups.";
         return;
       }
       form.elements.list.value = String(wanted.number);

@@ -39,11 +39,16 @@ function address(path, query = {}) {
   return `#/${path.map(encodeURIComponent).join("/")}${text ? `?${text}` : ""}`;
 }
 
-// A label with its colour; null stands for a turn without a verdict.
+// What a label is drawn in; null stands for a turn without a verdict.
+const hueNumber = (label) => (label === null ? "none" : Math.min(label, 7));
+
+function patterned(label, attributes) {
+  return make("i", { class: `pattern pattern-${hueNumber(label)}`, "--hue": `var(--label-${hueNumber(label)})`, ...attributes });
+}
+
 function badge(label, attributes) {
-  const number = label === null ? "none" : Math.min(label, 7);
   const text = label === null ? "unscored" : words(study.labels[label]);
-  return make("span", { class: "badge", title: study.criteria[study.labels[label]], "--hue": `var(--label-${number})`, ...attributes }, text);
+  return make("span", { class: "badge", title: study.criteria[study.labels[label]], "--hue": `var(--label-${hueNumber(label)})`, ...attributes }, text);
 }
 
 function choice(name, title, options, chosen) {

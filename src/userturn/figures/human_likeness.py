@@ -1,0 +1,56 @@
+"""Figure `human_likeness`: how often people take a model's turn for a person's, by temperature."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from userturn.figures.hover import hover, in_percent, out_of
+from userturn.figures.rows import ALL_DATASETS, SMALL, lines_with_limits
+from userturn.figures.theme import INK, models_in, note, told_apart
+from userturn.study.cells import ALL
+
+CHANCE = 0.5
+APART = 0.02  # of a temperature, between the marks of datasets
+
+
+def human_likeness(table: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
+    """Draw the share over temperature: a panel a model, a line a dataset; no judge has a part."""
+    named = _named(table)
+    if named["estimate"].count() == 0:
+        return note("nobody has labelled a pair yet: see docs/annotation.md")
+    models = models_in(families, named)
+    width, height = (300, 180) if len(models) <= SMALL else (200, 62)
+    header = alt.Header(labelAngle=0, labelAlign="left", labelBaseline="middle")
+    chart = _layers(named, width, height).facet(
+        row=alt.Row("model:N", title=None, sort=models, header=header)
+    )
+    more = "share of labels; 95% intervals by pair; dashed: the two cannot be told apart"
+    return chart.properties(title=alt.Title("Model's turns taken for the person's", subtitle=more))
+
+
+def _named(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each cell and, with several datasets, for each model and temperature."""
+    scopes = ["cell"]
+    if table.filter(pl.col("scope") == "cell")["dataset"].n_unique() > 1:
+        scopes.append("model and temperature")
+    named = table.filter(pl.col("scope").is_in(scopes)).with_columns(
+        dataset=pl.col("dataset").replace({ALL: ALL_DATASETS}),
+        taken=in_percent(),
+        labelled=out_of("n_labelled", "n_pairs", "pairs"),
+        chance=pl.lit(CHANCE),
+    )
+    shift = APART * (pl.col("dataset").rank("dense") - 1)
+    return named.with_columns(place=pl.col("temperature") + shift)
+
+
+def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
+    """Return the lines, intervals and points of one panel, and the line of chance."""
+    temperatures = table["temperature"].unique().sort().to_list()
+    x = alt.X("place:Q", title="temperature")
+    x = x.axis(values=temperatures, format="~g", grid=False, labelOverlap=True)
+    told = told_apart("dataset", table["dataset"].unique().sort().to_list())
+    shown = hover("model", "dataset", "temperature", "taken", "labelled")
+    base = alt.Chart(table, width=width, height=height).encode(x=x, color=told["color"])
+    chance = alt.Chart(table).mark_rule(color=INK, strokeDash=[2, 2]).encode(y="chance:Q")
+    return lines_with_limits(base, told, shown) + chance

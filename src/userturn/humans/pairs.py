@@ -1,0 +1,180 @@
+"""Rounds of pairs: which of two turns, a person's and a model's, did a person write?
+
+Both follow the same conversation and the same answer, the dataset's own. A conversation is in one
+pair of all rounds together: an annotator who saw the person's turn beside two models would know it
+by its return, and a later part of the conversation would quote it.
+
+A conversation goes to the cell whose hash with it is the largest (rendezvous hashing: Thaler and
+Ravishankar 1998, doi:10.1109/90.663936). So a new cell takes conversations from others and moves
+none among them, and whether a turn can be in a pair does not affect where its conversation goes.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+import polars as pl
+
+from userturn.humans.blinding import neutral, special_tokens
+from userturn.humans.draw_once import Drawn, draw_once
+from userturn.humans.paired_turns import TURNS_SCHEMA, paired_turns, people_turns
+from userturn.humans.rounds import OPAQUE_ID_LENGTH, conversation_shown
+from userturn.humans.sample import keyed_hash, keyed_hashes
+from userturn.logs import say
+from userturn.plural import number_of
+from userturn.storage.hashing import fingerprint
+from userturn.storage.key_columns import CELL_KEYS, ITEM_KEYS, TURN_COLUMNS, TURN_KEYS
+from userturn.storage.parquet import Schema, read_tables
+from userturn.workflow.pairs import PairGrid
+
+FIRST, SECOND = SIDES = ("first", "second")
+PER_CELL = "per_cell"  # in the metadata of a key: pairs of each cell, in all rounds together
+PAIR_KEY_SCHEMA: Schema = {
+    "round": pl.String,
+    "id": pl.String,
+    **TURN_COLUMNS,
+    "key": pl.String,
+    "conversation": pl.String,
+    "person": pl.String,
+}
+PAIR_ITEMS_SCHEMA: Schema = {
+    "id": pl.String,
+    "conversation": pl.List(pl.Struct({"role": pl.String, "text": pl.String})),
+    "turns": pl.List(pl.String),
+}
+BOTH = ("reference_user_turn", "text")  # the person's and the model's
+OF_CELL = pl.concat_str(CELL_KEYS, separator="\n")
+
+
+def drawn_pairs(
+    paired: pl.DataFrame, earlier: pl.DataFrame, per_cell: int, seed: int
+) -> pl.DataFrame:
+    """Return the turns of a new round, with each cell's rank of them from 0.
+
+    Args:
+        paired: the result of `paired_turns`, of all cells.
+        earlier: keys of all earlier rounds.
+        per_cell: number of pairs of each cell, in all rounds together.
+        seed: the study's seed.
+    """
+    secret = fingerprint(["order of the pairs", seed])
+    before = earlier.group_by(CELL_KEYS).agg(n_before=pl.len())
+    room = per_cell - pl.col("n_before").fill_null(0).cast(pl.Int64)
+    open_to = (
+        paired.join(before, on=CELL_KEYS, how="left", maintain_order="left")
+        .with_columns(cell=OF_CELL, room=room)
+        .filter(
+            ~pl.col("conversation").is_in(earlier["conversation"].to_list()), pl.col("room") > 0
+        )
+    )
+    places = open_to.select("conversation", "cell").unique(maintain_order=True)
+    names = places.select(pl.concat_str("conversation", "cell", separator="\n")).to_series()
+    chosen = (
+        places.with_columns(place=keyed_hashes(secret, names))
+        .sort("conversation", "place")
+        .unique("conversation", keep="last", maintain_order=True)
+    )
+    return (
+        open_to.with_columns(order=keyed_hashes(secret, open_to["key"]))
+        .join(chosen, on=["conversation", "cell"], how="semi")
+        .sort("order", *TURN_KEYS)
+        .unique("conversation", keep="first", maintain_order=True)
+        .filter(pl.col("left_out").is_null())
+        .with_columns(rank=pl.int_range(pl.len()).over("cell"))
+        .filter(pl.col("rank") < pl.col("room"))
+    )
+
+
+def keyed_pairs(drawn: pl.DataFrame, round_name: str, seed: int) -> pl.DataFrame:
+    """Return the key of a round, in the order in which annotators see it: that of opaque ids.
+
+    In each cell the person's turn is first as often as second, or once more: places alternate in
+    the order of the draw, from one that the cell's hash says. So a habit of choosing one place
+    cannot move a rate, and no text decides.
+    """
+    ids, sides = (fingerprint([what, seed, round_name]) for what in ("ids of pairs", "places"))
+    names = drawn.select(pl.concat_str(*TURN_KEYS, "key", separator="\n")).to_series()
+    begin = [int(keyed_hash(sides, cell)[0], 16) % 2 for cell in drawn["cell"]]
+    is_first = (pl.col("rank") + pl.Series(begin, dtype=pl.Int64)) % 2 == 0
+    return (
+        drawn.with_columns(
+            id=keyed_hashes(ids, names).str.head(OPAQUE_ID_LENGTH),
+            round=pl.lit(round_name),
+            person=pl.when(is_first).then(pl.lit(FIRST)).otherwise(pl.lit(SECOND)),
+        )
+        .sort("id")
+        .select(pl.col(name).cast(kind) for name, kind in PAIR_KEY_SCHEMA.items())
+    )
+
+
+def shown_pairs(
+    key: pl.DataFrame, turns: pl.DataFrame, people: pl.DataFrame, tokens: Sequence[str]
+) -> pl.DataFrame:
+    """Return what annotators see of a round: opaque id, conversation with its answer, two turns.
+
+    Args:
+        key: key of the round.
+        turns: user turns of its cells.
+        people: the result of `people_turns`.
+        tokens: special tokens of the models, shown as one neutral mark.
+    """
+    texts = turns.select(*TURN_KEYS, "key", "answer", "text")
+    said = people.drop("conversation")
+    seen = key.join(texts, on=[*TURN_KEYS, "key"], maintain_order="left").join(
+        said, on=ITEM_KEYS, maintain_order="left"
+    )
+    rows = []
+    for row in seen.iter_rows(named=True):
+        both = [neutral(row[name], tokens, is_turn=True) for name in BOTH]
+        rows.append(
+            {
+                "id": row["id"],
+                "conversation": conversation_shown(row["messages"], row["answer"], tokens),
+                "turns": both if row["person"] == FIRST else both[::-1],
+            }
+        )
+    return pl.DataFrame(rows, schema=PAIR_ITEMS_SCHEMA)
+
+
+def round_of_pairs(
+    round_name: str,
+    per_cell: int,
+    seed: int,
+    paths_to_user_turns: Sequence[str],
+    paths_to_datasets: Sequence[str],
+    paths_to_descriptions: Sequence[str],
+    paths_to_earlier_keys: Sequence[str],
+) -> Drawn:
+    """Return a round's key and what annotators see of it."""
+    tokens = special_tokens(paths_to_descriptions)
+    turns = read_tables(paths_to_user_turns, TURNS_SCHEMA)
+    people = people_turns(paths_to_datasets)
+    earlier = read_tables(paths_to_earlier_keys, PAIR_KEY_SCHEMA)
+    drawn = drawn_pairs(paired_turns(turns, people, tokens), earlier, per_cell, seed)
+    key = keyed_pairs(drawn, round_name, seed)
+    return Drawn(key, shown_pairs(key, turns, people, tokens), {PER_CELL: str(per_cell)})
+
+
+def draw_pairs(
+    pairs: PairGrid,
+    round_name: str,
+    path_to_key: str,
+    path_to_items: str,
+    **inputs: Sequence[str],
+) -> None:
+    """Write a round's key and, in another file, what annotators see: drawn now or earlier.
+
+    Args:
+        pairs: the rounds of pairs of the study.
+        round_name: one of them.
+        path_to_key: output file of the key.
+        path_to_items: output file of what annotators see.
+        inputs: the path parameters of `round_of_pairs`.
+    """
+    seed = pairs.grid.config["seed"]
+    draw = partial(round_of_pairs, round_name, pairs.per_cell, seed, **inputs)
+    draw_once(pairs, round_name, draw, path_to_key, path_to_items)
+    n_pairs = pl.scan_parquet(path_to_key).select(pl.len()).collect().item()
+    say(
+        f"round '{round_name}': {number_of(n_pairs, 'pair')} of "
+        f"{number_of(len(pairs.cells), 'cell')}, at most {pairs.per_cell} of each in all rounds"
+    )

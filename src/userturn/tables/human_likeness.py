@@ -1,0 +1,193 @@
+"""Table `human_likeness`: how often people take a model's turn for the one that a person wrote."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from userturn.humans.blinding import special_tokens
+from userturn.humans.import_pairs import PAIR_LABELS_SCHEMA
+from userturn.humans.labels import NO_LABELS
+from userturn.humans.paired_turns import (
+    CUT,
+    FAILED,
+    SAME,
+    TURNS_SCHEMA,
+    paired_turns,
+    people_turns,
+)
+from userturn.humans.pairs import FIRST, PAIR_KEY_SCHEMA, SIDES
+from userturn.stats.cluster_bootstrap import estimate_all
+from userturn.stats.multiple_tests import holm
+from userturn.stats.rng import generator
+from userturn.stats.sign_flips import sign_flip_p
+from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.parquet import Schema, read_tables
+from userturn.study.cells import ALL
+from userturn.tables.agreement import ratings
+from userturn.tables.make_tables import Material
+from userturn.tables.report_layout import (
+    INTERVAL,
+    TEMPERATURE,
+    P,
+    Shown,
+    column,
+    texts,
+)
+from userturn.tables.turn_clusters import rate_over
+
+NOT_DRAWN = "no pair of it was drawn; name a new round in humans.pairs"
+NOTHING_LEFT = "all of its turns failed, were cut, or say the same as the person"
+SCOPES = {  # what a row is over, by the columns that it keeps
+    "cell": ["model", "dataset", "temperature"],
+    "model and temperature": ["model", "temperature"],
+    "model": ["model"],
+    "study": [],
+}
+COUNTS = ("n_turns", *(f"n_{why}" for why in (FAILED, CUT, SAME)), "n_pairs")
+LABELLED = ("n_labelled", "n_labels", "n_unsure", "n_first", "n_chosen")
+AGREEMENT = ("agreement", "agreement_lower", "agreement_upper")
+SCHEMA: Schema = {
+    **dict.fromkeys(("scope", "model", "dataset"), pl.String),
+    "temperature": pl.Float64,
+    "annotator": pl.String,
+    **dict.fromkeys((*COUNTS, *LABELLED), pl.Int64),
+    **dict.fromkeys(("estimate", *INTERVAL), pl.Float64),
+    "interval": pl.String,
+    **dict.fromkeys(("p", "p_adjusted", *AGREEMENT), pl.Float64),
+    "reason": pl.String,
+}
+
+
+def table(material: Material) -> pl.DataFrame:
+    """Return the table of a study."""
+    paths = material.paths
+    turns = read_tables(paths["user_turns"], TURNS_SCHEMA)
+    people = people_turns(paths["datasets"])
+    paired = paired_turns(turns, people, special_tokens(paths["descriptions"]))
+    keys = read_tables(paths["round_keys"], PAIR_KEY_SCHEMA)
+    labels = read_tables(paths["annotations"], PAIR_LABELS_SCHEMA)
+    return human_likeness(paired, keys, labels, material.seed)
+
+
+def human_likeness(
+    paired: pl.DataFrame, keys: pl.DataFrame, labels: pl.DataFrame, seed: int
+) -> pl.DataFrame:
+    """Return one row per cell, model and temperature, model, and for the study and its annotators.
+
+    Args:
+        paired: the result of `paired_turns`, of all cells.
+        keys: keys of all rounds; pairs whose turn the study no longer has are left out.
+        labels: people's labels of them.
+        seed: the study's seed.
+    """
+    held = keys.join(paired, on=[*TURN_KEYS, "key"], how="semi")
+    labels = labels.join(held, on="id", how="semi").sort("id", "annotator")
+    rows = []
+    for scope, by in SCOPES.items():
+        turns, pairs, said = (_parts(table, by) for table in (paired, held, labels))
+        for names, part in sorted(turns.items()):
+            place = {"scope": scope, "model": ALL, "dataset": ALL, "annotator": ALL}
+            place |= dict(zip(by, names, strict=True))
+            drawn = pairs.get(names, keys.clear())
+            of_part = said.get(names, labels.clear())
+            counts = _counts(part, drawn)
+            measures = _measures(of_part, seed, *names)
+            rows.append(place | counts | measures | {"reason": _reason(part, drawn, of_part)})
+            if scope == "study":
+                rows += [place | counts | row for row in _by_annotator(of_part, seed)]
+    return _adjusted(pl.DataFrame(rows, schema=SCHEMA, infer_schema_length=None))
+
+
+def _parts(table: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
+    return table.partition_by(by, as_dict=True) if by else {(): table}
+
+
+def _counts(turns: pl.DataFrame, drawn: pl.DataFrame) -> dict[str, int]:
+    """Return how many turns there are, why some are in no pair, and how many pairs were drawn."""
+    left_out = {f"n_{why}": int((turns["left_out"] == why).sum()) for why in (FAILED, CUT, SAME)}
+    return {"n_turns": turns.height, **left_out, "n_pairs": drawn.height}
+
+
+def _reason(turns: pl.DataFrame, drawn: pl.DataFrame, labels: pl.DataFrame) -> str | None:
+    """Return why there is no share, or None."""
+    if labels.height:
+        return None
+    if drawn.height:
+        return NO_LABELS
+    return NOT_DRAWN if turns["left_out"].null_count() else NOTHING_LEFT
+
+
+def _by_annotator(labels: pl.DataFrame, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield a row for each annotator, if there are several."""
+    of_people = labels.partition_by("annotator", as_dict=True)
+    for (name,), own in sorted(of_people.items()) if len(of_people) > 1 else []:
+        yield {"scope": "annotator", "annotator": name, **_measures(own, seed, name)}
+
+
+def _measures(labels: pl.DataFrame, seed: int, *names: object) -> dict[str, Any]:
+    """Return the share of labels that take the model's turn for the person's, and what it is worth.
+
+    Labels of one pair are not independent: its annotators saw the same turns in the same places.
+    """
+    limits, method = rate_over(labels, ["conversation"], "model_chosen")
+    return {
+        "n_labelled": labels["id"].n_unique(),
+        "n_labels": labels.height,
+        "n_unsure": labels["unsure"].sum(),
+        "n_first": (labels["label"] == FIRST).sum(),
+        "n_chosen": labels["model_chosen"].sum(),
+        **limits._asdict(),
+        "interval": method if labels.height else None,
+        "p": _p(labels) if labels.height else None,
+        **dict(zip(AGREEMENT, _agreement(labels, seed, *names), strict=True)),
+    }
+
+
+def _p(labels: pl.DataFrame) -> float:
+    """Return the exact p that a model's turn is as often taken for the person's as not."""
+    excess = pl.col("model_chosen").cast(pl.Float64) - 0.5
+    of_pairs = labels.group_by("conversation").agg(excess=excess.sum())
+    counts = of_pairs.group_by("excess").agg(n=pl.len().cast(pl.Float64)).sort("excess")
+    return sign_flip_p(counts["excess"].to_numpy(), counts["n"].to_numpy())
+
+
+def _agreement(labels: pl.DataFrame, seed: int, *names: object) -> list[float | None]:
+    """Return the share of two annotators' labels of a pair that are the same, with its limits."""
+    raters = sorted(labels["annotator"].unique())
+    if len(raters) < 2:
+        return [None, None, None]
+    wide = labels.pivot("annotator", index=["dataset", "item", "id"], values="label")
+    given = ratings(wide.sort("id").with_columns(weight=pl.lit(1.0)), raters, SIDES)
+    random = generator(seed, "agreement on pairs", *names)
+    return list(estimate_all(given, ["raw"], random)["raw"][:3])
+
+
+def _adjusted(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the table with p-values adjusted over the rows of a scope, by Holm."""
+    parts = []
+    for part in table.partition_by("scope", maintain_order=True):
+        tested = part["p"].is_not_null()
+        adjusted = np.full(part.height, np.nan)
+        adjusted[tested.to_numpy()] = holm(part["p"].drop_nulls().to_numpy())
+        parts.append(part.with_columns(p_adjusted=pl.Series(adjusted).fill_nan(None)))
+    return pl.concat(parts)
+
+
+REPORTED = Shown(
+    "Model's turns that people take for a person's",
+    {"annotator": ALL},
+    (
+        *texts("scope", "model", "dataset"),
+        TEMPERATURE,
+        column("taken for the person's", "share", "estimate", *INTERVAL),
+        column("labels", "of", "n_chosen", "n_labels"),
+        column("pairs labelled", "of", "n_labelled", "n_pairs"),
+        column("not sure", "of", "n_unsure", "n_labels"),
+        column("annotators agree", "share", *AGREEMENT),
+        *P,
+        column("turns cut", "of", "n_cut", "n_turns"),
+        *texts("reason"),
+    ),
+)
