@@ -28,7 +28,7 @@ from userturn.storage.journal import Writer
 from userturn.storage.parquet import write_table
 from userturn.study.grid import Grid
 from userturn.study.record import record_study
-from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scores_identity
+from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scored_turns, scores_identity
 
 
 @pytest.fixture
@@ -181,7 +181,8 @@ def test_plan_counts_scores_in_what_a_served_model_costs(project: Path) -> None:
             r"at http://h/v1, about ([\d,.]+) with", plan(["study.yaml"], "results")
         )
         costs.append(float(cost.replace(",", "")))
-    n_tokens = sum(size.n_tokens for size in scoring_sizes(grid_of(project)))
+    grid = grid_of(project)
+    n_tokens = sum(size.n_tokens for size in scoring_sizes(grid, scored_turns(grid)))
     assert n_tokens > 0 and abs(costs[1] - costs[0] - n_tokens) <= 1
 
 

@@ -93,7 +93,7 @@ def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
     """Return a table of requests, tokens, sweeps and GPUs, one line per model."""
     head = f"  {'model':<24} {'answers':>9} {'user turns':>11} {'read':>9} {'written':>9}"
     lines, scored = [f"{head}  sweeps x GPUs, or server"], dict[str, float]()
-    for (name, _, _), _, n_tokens in scoring_sizes(grid):
+    for (name, _, _), _, n_tokens in scoring_sizes(grid, scored_turns(grid)):
         scored[name] = scored.get(name, 0) + n_tokens
     for name, entry in grid.models.items():
         turns, answer = turns_of(grid, sizes, name), grid.answer_settings(name)["max_tokens"]
