@@ -1,14 +1,8 @@
-"""Completes a few requests with engines in a process of its own: folder, settings, engine, ..."""
+"""Completes a few requests with an engine."""
 
-import json
-import sys
-from datetime import date
-from pathlib import Path
 from typing import Any
 
-from transformers import AutoTokenizer
-
-from userturn.models.engine import load_engine
+from userturn.models.completion import Engine
 from userturn.models.requests import Request, make_request
 from userturn.models.sampling import Sampling
 from userturn.prompts.chat_template import Template
@@ -35,20 +29,11 @@ def requests(template: Template) -> list[Request]:
     return made
 
 
-def complete(engine: str, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
+def complete(generate: Engine, template: Template, samples: bool) -> dict[str, Any]:
     """Return the tokens of each request by key, in two orders, and the keys of greedy ones."""
-    template = Template(AutoTokenizer.from_pretrained(folder), date(2026, 4, 2))
-    generate = load_engine(engine, folder, settings)
-    asked = requests(template)
-    kept = asked if engine == "vllm" else [r for r in asked if r.sampling.seed is None]
-    forwards = {r.key: c.token_ids for r, c in filter(None, generate(kept))}
-    turned = kept[::-1] if engine == "vllm" else []
+    asked = [r for r in requests(template) if samples or r.sampling.seed is None]
+    forwards = {r.key: c.token_ids for r, c in filter(None, generate(asked))}
+    turned = asked[::-1] if samples else []
     backwards = {r.key: c.token_ids for r, c in filter(None, generate(turned))}
-    greedy = [r.key for r in kept if r.sampling.seed is None]
+    greedy = [r.key for r in asked if r.sampling.seed is None]
     return {"forwards": forwards, "backwards": backwards, "greedy": greedy}
-
-
-if __name__ == "__main__":
-    folder, settings, *engines = sys.argv[1:]
-    done = {name: complete(name, Path(folder), json.loads(settings)) for name in engines}
-    print(json.dumps(done))

@@ -1,17 +1,11 @@
-"""Scores a few turns with engines in a process of its own: folder, settings, engine, ..."""
+"""Scores a few turns with an engine."""
 
-import json
-import sys
-from datetime import date
-from pathlib import Path
 from typing import Any
-
-from transformers import AutoTokenizer
 
 from tests.support.complete_once import requests
 from userturn.likelihood.contexts import OWN, Context
 from userturn.likelihood.turn_tokens import turn_tokens
-from userturn.models.engine import load_engine
+from userturn.models.completion import Engine
 from userturn.models.scoring import ScoringRequest, scoring_request
 from userturn.prompts.chat_template import Template
 
@@ -43,17 +37,10 @@ def scoring_requests(template: Template) -> list[ScoringRequest]:
     return made + later
 
 
-def score(engine: str, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
+def score(generate: Engine, template: Template) -> dict[str, Any]:
     """Return the scores of each request by key, alone and beside requests that generate."""
-    template = Template(AutoTokenizer.from_pretrained(folder), date(2026, 4, 2))
-    generate = load_engine(engine, folder, settings)
     asked = scoring_requests(template)
     alone = {r.key: c.logprobs for r, c in filter(None, generate(asked))}
     mixed = [*requests(template)[:2], *asked]
     beside = {r.key: c.logprobs for r, c in filter(None, generate(mixed)) if c.logprobs}
     return {"alone": alone, "beside": beside, "n": len({r.key for r in asked})}
-
-
-if __name__ == "__main__":
-    folder, settings, *engines = sys.argv[1:]
-    print(json.dumps({name: score(name, Path(folder), json.loads(settings)) for name in engines}))

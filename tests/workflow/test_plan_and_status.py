@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_model import write_tiny_model
 from userturn.cli.main import main
 from userturn.cli.plan import plan, shown_prompt
+from userturn.cli.scoring_size import scoring_sizes
 from userturn.cli.status import status
 from userturn.config.load import load_config
 from userturn.endpoints.budget import Account
@@ -26,7 +28,7 @@ from userturn.storage.journal import Writer
 from userturn.storage.parquet import write_table
 from userturn.study.grid import Grid
 from userturn.study.record import record_study
-from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scores_identity
+from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scored_turns, scores_identity
 
 
 @pytest.fixture
@@ -159,12 +161,29 @@ def test_status_has_a_line_for_each_judge_with_its_money_and_all_of_it_beside_th
             account.decided()
             account.send(most)  # still in flight: a token a byte, and 9
     lines = [line.split() for line in status(["study.yaml"], "results").splitlines()[-5:]]
-    assert lines[0] == ["judge", "requests", "in", "flight", "verdicts", "cost"]
+    assert lines[0] == ["judge,", "or", "model", "requests", "in", "flight", "decided", "cost"]
     # 110,000 tokens for 0.1 + 0.1, and 0.001 + 0.00009 of each request in flight.
     assert " ".join(lines[1]) == "free 2 1 1 no price in its entry"
     assert " ".join(lines[2]) == "gone 2 1 1 0.2220, not in the config any more"
     assert lines[3] == ["paid", "4", "2", "2", "0.4022"]
-    assert lines[4] == ["all", "judges", "0.6242", "of", "max_cost", "5"]
+    assert lines[4] == ["all", "together", "0.6242", "of", "max_cost", "5"]
+
+
+def test_plan_counts_scores_in_what_a_served_model_costs(project: Path) -> None:
+    study = yaml.safe_load((project / "study.yaml").read_text())
+    entry = {"source": "./models/tiny", "endpoint": "http://h/v1", "max_model_len": 1024,
+             "price": {"input": 1_000_000, "output": 0}}  # fmt: skip
+    study |= {"models": {"served": entry}, "run": study["run"] | {"models": ["served"]}}
+    costs = []
+    for likelihood in (False, {"datasets": [], "turns": 3, "distractors": 1}):
+        (project / "study.yaml").write_text(yaml.safe_dump(study | {"likelihood": likelihood}))
+        (cost,) = re.findall(
+            r"at http://h/v1, about ([\d,.]+) with", plan(["study.yaml"], "results")
+        )
+        costs.append(float(cost.replace(",", "")))
+    grid = grid_of(project)
+    n_tokens = sum(size.n_tokens for size in scoring_sizes(grid, scored_turns(grid)))
+    assert n_tokens > 0 and abs(costs[1] - costs[0] - n_tokens) <= 1
 
 
 def test_status_of_a_study_that_has_not_begun_has_nothing_done(project: Path) -> None:

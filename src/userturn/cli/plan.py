@@ -92,7 +92,9 @@ def _datasets(grid: Grid, sizes: Mapping[str, Size]) -> str:
 def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
     """Return a table of requests, tokens, sweeps and GPUs, one line per model."""
     head = f"  {'model':<24} {'answers':>9} {'user turns':>11} {'read':>9} {'written':>9}"
-    lines = [f"{head}  sweeps x GPUs, or server"]
+    lines, scored = [f"{head}  sweeps x GPUs, or server"], dict[str, float]()
+    for (name, _, _), _, n_tokens in scoring_sizes(grid, scored_turns(grid)):
+        scored[name] = scored.get(name, 0) + n_tokens
     for name, entry in grid.models.items():
         turns, answer = turns_of(grid, sizes, name), grid.answer_settings(name)["max_tokens"]
         candidates = candidates_of(grid, sizes, name)
@@ -111,20 +113,21 @@ def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
         written = n_answers * answer + n_turns * grid.config["user_turn"]["max_tokens"]
         lines.append(
             f"  {name:<24} {n_answers:>9,} {n_turns:>11,} {_short(read):>9} {_short(written):>9}"
-            f"  {_place(entry, read, written)}"
+            f"  {_place(entry, read + scored.get(name, 0), written)}"
         )
     return "\n".join(["requests of each model; largest numbers of tokens read and written", *lines])
 
 
 def _place(entry: ModelEntry, n_read: float, n_written: float) -> str:
-    """Return sweeps and GPUs of a model, or what its server may cost, scores left out."""
+    """Return sweeps and GPUs of a model, or what its server may cost."""
     if not has_endpoint(entry):
         return f"{entry['shards']} x {entry['gpus']}"
     price = entry.get("price")
     if price is None:
         return f"at {entry['endpoint']}, no price in its entry"
     most = money(Spent(input_tokens=int(n_read), output_tokens=int(n_written)), price)
-    return f"at {entry['endpoint']}, {most:,.2f} at most"
+    cost = f"about {most:,.2f}" if most >= 0.01 else "under 0.01"
+    return f"at {entry['endpoint']}, {cost} with scores and answers of full length"
 
 
 def _scores(grid: Grid) -> Iterator[str]:
@@ -162,7 +165,7 @@ def _judges(grid: Grid, sizes: Mapping[str, Size]) -> str:
         shown = "free" if money == (0, 0) else cost.format(*(money or ()))
         lines.append(f"  {name:<24} {calls.n:>11,.0f} calls, {shown}")
     if (cap := grid.config["max_cost"]) is not None:
-        lines.append(f"  max_cost stops them all before they cost {cap:,.2f}")
+        lines.append(f"  max_cost stops judges and models before they cost {cap:,.2f} together")
     return "\n".join(lines)
 
 

@@ -99,7 +99,7 @@ def _judges(grid: Grid) -> Iterator[str]:
     for account in read_accounts(grid.accounts_folder):
         accounts.setdefault(account.judge, []).append(account)
     if accounts:
-        yield f"{'judge':<24} {'requests':>9} {'in flight':>9} {'verdicts':>9}  cost"
+        yield f"{'judge, or model':<24} {'requests':>9} {'in flight':>9} {'decided':>9}  cost"
     prices, total = judge_prices(grid), 0.0
     known = {*grid.all_judges, *map(account_name, grid.models)}
     for judge, of_judge in sorted(accounts.items()):
@@ -113,7 +113,7 @@ def _judges(grid: Grid) -> Iterator[str]:
             + ("" if judge in known else ", not in the config any more")
         )
     if accounts and (cap := grid.config["max_cost"]) is not None:
-        yield f"{'all judges':<54}  {total:,.4f} of max_cost {cap:g}"
+        yield f"{'all together':<54}  {total:,.4f} of max_cost {cap:g}"
 
 
 def _at_work(grid: Grid, now: float) -> Iterator[str]:

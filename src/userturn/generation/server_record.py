@@ -18,7 +18,7 @@ from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 
 # The same model in another precision finds the tokens of a text up to 0.06 nats likelier or less
-# likely, on average (docs/engines.md).
+# likely, on average (docs/decisions.md).
 MOST_APART = 0.1
 TOLD = 0.01  # nats: less is a matter of batches and hardware
 # Where the server tells no likelihoods: share of greedy completions that are equal.
