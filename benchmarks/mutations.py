@@ -22,12 +22,13 @@ from tests.support.mutations import LEVELS, mutated_bytes, mutated_values
 from userturn.audit.check_files import check_files
 from userturn.audit.check_pictures import check_pictures
 from userturn.audit.findings import Finding
-from userturn.audit.run import audit, open_record
+from userturn.audit.run import audit
 from userturn.audit.wanted import wanted_of
 from userturn.errors import UserError
 from userturn.provenance.job_record import read_record, write_record
 from userturn.provenance.study_files import Files
 from userturn.provenance.surroundings import code_sha256
+from userturn.workflow.recorded_study import open_record
 
 Mutation = Callable[[Path, np.random.Generator], str]
 MUTATIONS: dict[str, Mutation] = {

@@ -14,10 +14,14 @@ from userturn.study.places import Places
 KEPT: dict[str, Any] = {
     "contents": {"folder:a": "folder:a", "folder:b": "folder:a"},
     "forms": {"f": "folder:a"},
-    "identities": {"models": {}, "datasets": {}},
+    "identities": {"models": {"i": ["older", "old"]}, "datasets": {}},
     "places": {"models": {"new": "old", "gone": "gone"}, "datasets": {"d": "d"}},
 }
-DESCRIPTION = {"identity": {"source": "folder:a"}, "forms": {"f": "folder:a"}}
+DESCRIPTION = {
+    "artifact": {"identity": "i"},
+    "identity": {"source": "folder:a"},
+    "forms": {"f": "folder:a"},
+}
 GRID: Any = SimpleNamespace(
     places=Places(models={"new": "old"}), models={"new": {}}, prepared_datasets={"d": {}}
 )
@@ -45,6 +49,7 @@ def test_aliases_of_a_study_have_no_finding_and_none_are_needed(tmp_path: Path) 
         ({"contents": {}}, "other keys than aliases have"),
         (KEPT | {"places": None}, "not aliases (TypeError)"),
         (KEPT | {"places": {"models": {"new": "new"}, "datasets": {}}}, "new asked as new"),
+        (KEPT | {"identities": {"models": {"i": ["x"]}, "datasets": {}}}, "old asked as x"),
         (KEPT | {"contents": {"a": "c"}}, "content known as c, which nothing else names"),
         (KEPT | {"forms": {"f": "c"}}, "content known as c, which nothing else names"),
     ],

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from tests.support.self_play_study import DATASET, MODEL, at_depth, collect, study, sweep
+from userturn.audit.check_rows import Asked, check_asked
 from userturn.audit.check_self_play import check_self_play
 from userturn.audit.pair import Pair
 from userturn.prompts.perturbations import NO_ANSWER
@@ -98,3 +99,13 @@ def test_an_edited_journal_is_found_at_its_depth(grid: Grid) -> None:
         for path, text in whole.items():
             path.write_text(text)
     assert ("rows", f"results/{at_depth(grid, 2).folder}/user_turns.parquet") in found
+
+
+def test_samples_without_end_are_counted_and_not_written_out(grid: Grid) -> None:
+    """As those of a forged configuration, which would fill the auditor's memory."""
+    record = study_record(grid.config, FileContents(grid.config, grid.results))
+    pair, (cell,) = Pair(grid, record, MODEL, DATASET, True, frozenset()), grid.cells
+    path = f"results/cells/{cell.folder}/user_turns.parquet"
+    asked = Asked(path, grid.cell_identity(cell), "user", {}, n_samples=10**12)
+    found = list(check_asked(pair, asked, None, ["item"]))
+    assert [finding.check for finding in found] == ["rows", "rows"]  # of plan and table

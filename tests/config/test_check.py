@@ -76,6 +76,9 @@ def test_integer_temperature_selects_its_float(config: dict[str, Any]) -> None:
         ("max_error_share", 2, "max_error_share: found 2, expected maximum 1"),
         ("user_turn.top_p", 0, "user_turn.top_p: found 0, expected exclusiveMinimum 0"),
         ("temperatures", [], "temperatures: found [], expected minItems 1"),
+        ("temperatures", [float("inf")], "temperatures.0: found inf, expected type number"),
+        ("max_error_share", 10**400, "max_error_share: found 1000"),
+        ("max_error_share", float("nan"), "max_error_share: found nan, expected type number"),
         (
             "models",
             {"Big Model": "org/x"},

@@ -62,7 +62,7 @@ def test_csv_that_a_spreadsheet_saved_again_is_imported(
     lines = [head] + [["generic", '"3,5"', "WAHR", i, '"a; b, c"', "Jörg", "first"] for i in IDS]
     path = tmp_path / "jörg.csv"
     path.write_bytes(ending.join(map(separator.join, lines)).encode(encoding))
-    rows, found = read_annotations([path], KEY, LABELS, "first")
+    rows, found = read_annotations([path], KEY, TASK, "first")
     assert found == []
     assert [row.id for row in rows] == IDS
     assert {row[2:3] + row[5:] for row in rows} == {("Jörg", "a; b, c", True, 3.5)}

@@ -49,9 +49,12 @@ def _is_a_result(results: Path, path: Path) -> bool:
 
 
 def mutated_bytes(results: Path, rng: np.random.Generator) -> str:
-    """Mutate or delete a random file of a study and return its path in the results."""
+    """Mutate or delete a random file of a study and return its path in the results.
+
+    An empty one is a lock, which is not deleted: no study is another for that.
+    """
     path = drawn_file(results, rng)
-    if rng.random() < 0.15:
+    if rng.random() < 0.15 and path.stat().st_size:
         path.unlink()
     else:
         path.write_bytes(byte_mutated(path.read_bytes(), rng))

@@ -35,7 +35,7 @@ def candidates(**others: Any) -> pl.DataFrame:
     ]
     signals = {
         name: pl.lit(others.get(name), pl.Float64)
-        for name in ("satisfaction", "correction", LOGPROB, VOTE)
+        for name in ("satisfaction", "correction", "contingency", LOGPROB, VOTE)
     }
     return pl.DataFrame(rows).with_columns(**signals)
 

@@ -12,6 +12,8 @@ import pytest
 from tests.support.snakemake_runs import SNAKEMAKE, copy_project, journal_lines, n_requests, run
 from tests.workflow.test_rerun import N_FINISHED
 from userturn.audit.run import audit
+from userturn.export.read_archive import opened
+from userturn.export.write_archive import export
 
 pytestmark = pytest.mark.slow
 
@@ -50,4 +52,8 @@ def test_killed_study_goes_on_asks_nothing_again_and_ends_byte_equal_to_another(
     assert len([path for path in tables if path.name == "user_turns.parquet"]) == 4
     differ = [p for p in tables if (folder / p).read_bytes() != (finished_study / p).read_bytes()]
     assert differ == []
-    assert audit(folder / "results").digest == audit(finished_study / "results").digest
+    export(folder / "results", tmp_path / "results.zip")
+    copy = shutil.copytree(folder / "results", tmp_path / "a copy" / "results")
+    with opened(tmp_path / "results.zip") as exported:
+        studies = (finished_study / "results", folder / "results", copy, exported)
+        assert len({audit(results).digest for results in studies}) == 1

@@ -52,6 +52,19 @@ def test_every_configuration_file_of_a_command_is_looked_at(
     check_given_config_files(["--directory", "elsewhere"])
 
 
+def test_what_snakemake_would_refuse_in_a_traceback_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("config.yaml").write_text("a: 1")
+    check_given_config_files(["--config", "seed=1", "run={models: [tiny]}"])
+    with pytest.raises(SystemExit, match="--config: found 'seed', expected key=value"):
+        check_given_config_files(["-n", "--config", "seed", "--cores", "2"])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "config.yaml"))
+    with pytest.raises(SystemExit, match="set XDG_CACHE_HOME to a folder that can be written"):
+        check_given_config_files([])
+
+
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
     monkeypatch.chdir(copy_project(tmp_path / "project"))

@@ -4,11 +4,12 @@ Nothing in a finished study follows from them; what a later run asks again does.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from userturn.audit.findings import Finding
 from userturn.provenance.study_files import FAULTS, Files
+from userturn.storage.atomic_files import read_artifact
 from userturn.study.aliases import NOTHING, STORED, read_object
 from userturn.study.grid import Grid
 
@@ -41,6 +42,10 @@ def _wrong(files: Files, grid: Grid, content: dict[str, Any]) -> str | None:
         for name, place in places.items():
             if kept.get(name, place) != place:
                 return f"{name} asked as {kept[name]}"
+        for identity, stored in _stored(files, kind, kept).items():
+            asked_under = content["identities"][kind].get(identity, stored)
+            if stored.isdisjoint(asked_under):
+                return f"{min(stored)} asked as {', '.join(asked_under)}"
     contents, forms = content["contents"], content["forms"]
     described = [read_object(path) for path in sorted(files.results.glob(STORED["models"]))]
     of_models = {form: known for d in described for form, known in d.get("forms", {}).items()}
@@ -49,3 +54,13 @@ def _wrong(files: Files, grid: Grid, content: dict[str, Any]) -> str | None:
     strange = {*contents.values()} - named - {*forms.values()}
     strange |= {forms.get(form, known) for form, known in of_models.items()} - named
     return f"content known as {min(strange)}, which nothing else names" if strange else None
+
+
+def _stored(files: Files, kind: str, places: Mapping[str, str]) -> dict[str, set[str]]:
+    """Return the places of what the study has of a kind, by identity."""
+    found: dict[str, set[str]] = {}
+    for path in sorted(files.results.glob(STORED[kind])):
+        name = path.name.removesuffix(path.suffix)
+        if (identity := read_artifact(path).get("identity")) is not None:
+            found.setdefault(identity, set()).add(places.get(name, name))
+    return found

@@ -111,7 +111,7 @@ def _plan(pair: Pair, of: Asked) -> Iterator[Finding]:
     folder = f"results/requests/{place}/{of.identity}"
     names = [path.name for path in sorted(pair.whole(folder).glob("*.parquet"))]
     try:
-        wanted = {(item, k) for item in of.items_of(pair) for k in range(of.n_samples)}
+        items = set(of.items_of(pair))
         plans = {n: pair.whole(f"{folder}/{n}") for n in names}
         columns = ["position", "item", "sample"]
         planned = {name: pl.read_parquet(path, columns=columns) for name, path in plans.items()}
@@ -120,12 +120,15 @@ def _plan(pair: Pair, of: Asked) -> Iterator[Finding]:
     except (BrokenError, *FAULTS):
         return
     asked = {row for table in planned.values() for row in table[:, 1:].iter_rows()}
+    n_wanted = len(items) * of.n_samples  # which may be any number, if the configuration is forged
+    n_right = sum(item in items and 0 <= sample < of.n_samples for item, sample in asked)
+    is_whole = n_right == len(asked) == n_wanted
     for name, table in planned.items():
         rows, in_order = list(table[:, 1:].iter_rows()), table["position"].is_sorted()
         path, model = f"{folder}/{name}", noted[name].get("model", asked_of)
-        if asked != wanted or len(rows) != len(set(rows)) or not in_order:
-            expected = f"each of {len(wanted)} items and samples once, in their order"
-            found = f"{len(rows)} rows, {len(asked & wanted)} of them in all shards"
+        if not is_whole or len(rows) != len(set(rows)) or not in_order:
+            expected = f"each of {n_wanted} items and samples once, in their order"
+            found = f"{len(rows)} rows, {n_right} of them in all shards"
             yield Finding("rows", path, expected, found, remake(path))
         if model != asked_of:
             expected, found = (f"a plan for the model {short_hash(x)}" for x in (asked_of, model))
@@ -142,7 +145,10 @@ def _requests(pair: Pair, asked: Asked) -> Iterator[Finding]:
         return  # reported elsewhere
     sample = pl.col("sample") if "sample" in table.columns else pl.lit(0)
     rows = list(table.select("item", sample).iter_rows())
-    if rows != [(item, sample) for item in items for sample in range(asked.n_samples)]:
+    n_wanted = len(items) * asked.n_samples
+    if len(rows) != n_wanted or rows != [
+        (item, sample) for item in items for sample in range(asked.n_samples)
+    ]:
         expected = f"{asked.n_samples} rows of each of {len(items)} {asked.called}, in their order"
         found = f"{len(rows)} rows of {len({item for item, _ in rows})} items"
         yield Finding("rows", path, expected, found, remake(path))

@@ -41,33 +41,15 @@ from userturn.audit.findings import Finding, Note
 from userturn.audit.pair import Pair
 from userturn.audit.wanted import drawn_from_before, wanted_of
 from userturn.audit.write_audit import format_audit, with_config_in, write_audit
-from userturn.errors import UserError
 from userturn.export.read_archive import opened, read_left_out
 from userturn.logs import say
 from userturn.provenance.study_files import Files, records_digest, study_digest, times_and_commits
-from userturn.study.record import StudyRecord, read_study_record
+from userturn.study.record import read_study_record
+from userturn.workflow.recorded_study import open_record
 from userturn.workflow.study import Study
 
 NO_SAMPLES = Samples()
 FEW_CELLS = 40  # one process checks so many before others have started
-
-
-def open_record(results: Path) -> tuple[StudyRecord, Study]:
-    """Return the record of a results folder, and its study.
-
-    Raises:
-        UserError: there is no record, or it is not one of a study.
-    """
-    record = read_study_record(results)
-    try:
-        study = Study(record.grid(results))
-        study.grid.verdict_identities  # noqa: B018  this finds an incomplete record
-        return record, study
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise UserError(
-            f"'{results}/study.json' has no configuration that this version understands "
-            f"({type(error).__name__}: {error}); audit it with the version that made it"
-        ) from error
 
 
 def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:

@@ -15,6 +15,7 @@ from userturn.provenance.study_files import Files
 from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
 from userturn.study.record import RECORD, read_study_record
 from userturn.workflow.artifacts import asked_for
+from userturn.workflow.recorded_study import open_record
 from userturn.workflow.startup import checked_study
 
 HELP = "explain how a file was made and what would change it"
@@ -127,7 +128,7 @@ def _origin(artifact: Artifact) -> list[str]:
 def _settings(artifact: Artifact) -> list[str]:
     if not (artifact.results / RECORD).is_file():
         return _labelled("settings", ["unknown: the study has no record of its configuration"])
-    grid = read_study_record(artifact.results).grid(artifact.results)
+    grid = open_record(artifact.results)[1].grid
     groups = settings_of(grid, artifact.record["wildcards"])
     settings = {k: v for name, group in groups.items() for k, v in flat(name, group).items()}
     return _labelled("settings", (f"{name}: {short(value)}" for name, value in settings.items()))
@@ -198,7 +199,7 @@ def _reasons_by_config(artifact: Artifact, configfiles: Sequence[str]) -> Iterat
         return
     yield f"identity: {short(wanted)} is now asked for, it has {short(record['identity'])}"
     if (artifact.results / RECORD).is_file():
-        grid = read_study_record(artifact.results).grid(artifact.results)
+        grid = open_record(artifact.results)[1].grid
         before = settings_of(grid, record["wildcards"])
         found = list(differences(before, settings_of(study.grid, record["wildcards"])))
         yield from found or ["none of the settings above differ"]

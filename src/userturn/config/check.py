@@ -69,10 +69,17 @@ def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = 
         ConfigError: the error nearest to the top, as one sentence.
     """
     from jsonschema import Draft7Validator  # not in the processes that check no configuration
+    from jsonschema.validators import extend
 
+    def is_finite(_: Any, value: Any) -> bool:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return is_number and abs(value) < float("inf")
+
+    kinds = Draft7Validator.TYPE_CHECKER.redefine("number", is_finite)  # YAML has .inf and .nan
+    validator = extend(Draft7Validator, type_checker=kinds)  # type: ignore[no-untyped-call]
     for key in reversed(list(where)):
         values, schema = {key: values}, {"properties": {key: schema}}
-    errors = sorted(Draft7Validator(schema).iter_errors(values), key=lambda e: len(e.path))
+    errors = sorted(validator(schema).iter_errors(values), key=lambda e: len(e.path))
     if errors:
         raise ConfigError(_sentence(errors[0]))
 

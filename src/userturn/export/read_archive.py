@@ -103,8 +103,14 @@ def _unpack(path: Path, folder: Path) -> None:
     except (*DAMAGED, BadZipFile, tarfile.TarError) as error:
         raise UserError(
             f"'{path}' is neither a results folder nor a whole archive of one "
-            f"({type(error).__name__}: {error}); correct the path, or download the archive again"
+            f"({type(error).__name__}: {_first_line(error)}); correct the path, or download the "
+            "archive again"
         ) from error
+
+
+def _first_line(error: Exception) -> str:
+    """Return what an error says, without what tarfile says of each compression that it tried."""
+    return str(error).partition("\n")[0].removesuffix(":")
 
 
 def _of_zip(found: ZipInfo) -> ArchiveMember:

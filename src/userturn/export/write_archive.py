@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
+from shlex import quote
 
 from userturn.config.entries import Config
 from userturn.config.installation import INSTALLATION
@@ -100,7 +101,7 @@ def export(
     _write(target, kept, texts)
     return (
         f"{target}: {number_of(len(kept), 'file')}, {len(members) - len(kept)} left out, with "
-        f"their hashes in {LEFT_OUT}; `userturn audit {target}` checks it"
+        f"their hashes in {LEFT_OUT}; `userturn audit {quote(str(target))}` checks it"
     )
 
 

@@ -87,7 +87,7 @@ def drawn_pairs(
 def keyed_pairs(drawn: pl.DataFrame, round_name: str, seed: int) -> pl.DataFrame:
     """Return the key of a round, in the order in which annotators see it: that of opaque ids.
 
-    In each cell the person's turn is first as often as second, or once more: places alternate in
+    In each cell the person's turn is first as often as second, but for one: places alternate in
     the order of the draw, from one that the cell's hash says. So a habit of choosing one place
     cannot move a rate, and no text decides.
     """

@@ -15,8 +15,8 @@ from userturn.provenance.study_files import Files
 from userturn.report.table_layout import shown_tables
 from userturn.study.cells import ALL, PLAIN
 from userturn.study.grid import Grid
-from userturn.study.record import read_study_record
 from userturn.tables.judge_validity import warning
+from userturn.workflow.recorded_study import open_record
 from userturn.workflow.registry import FIGURES
 
 SHEET = "CLAIMS.md"
@@ -122,7 +122,7 @@ def claims_sheet(results: Path) -> str:
     Raises:
         UserError: there is no finished study.
     """
-    record = read_study_record(results)
+    record, _ = open_record(results)
     config = record.config
     chosen = config.get("run", {})
     sources = [

@@ -12,10 +12,9 @@ from userturn.logs import say
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.remake.make_again import COUNTING, REPORT, REPORT_DATA, REPORT_PAGE, Remaking
 from userturn.remake.outcome import Outcome, compare, format_outcome
-from userturn.study.record import read_study_record
 from userturn.workflow.new_study import check_is_new
+from userturn.workflow.recorded_study import open_record
 from userturn.workflow.registry import figures_of, paths_of, paths_of_figure, tables_of
-from userturn.workflow.study import Study
 
 
 def remake(path: Path, folder: Path) -> int:
@@ -40,9 +39,8 @@ def remake(path: Path, folder: Path) -> int:
 
 def made_again(results: Path, folder: Path) -> Outcome:
     """Make everything after the verdicts again, and compare it with the study's own files."""
-    record = read_study_record(results)
+    record, study = open_record(results)
     files = Files(results, read_left_out(results))
-    study = Study(record.grid(results))
     here = Remaking(files, record, study, folder, from_made=True)
     withheld = reasons_left_out(results)
     reasons: dict[str, str] = {}

@@ -31,8 +31,18 @@ class StudyRecord:
     contents: RecordedContents
 
     def grid(self, results: Path) -> Grid:
-        """Return the study's grid over its results, wherever they are now."""
-        return Grid(self.config, results, self.contents)
+        """Return the study's grid over its results, wherever they are now.
+
+        Raises:
+            UserError: the configuration has not what this version needs.
+        """
+        try:
+            return Grid(self.config, results, self.contents)
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
+            raise UserError(
+                f"'{results}/{RECORD}' has no configuration that this version understands "
+                f"({type(error).__name__}: {error}); use the version that made it"
+            ) from error
 
     @property
     def identity(self) -> str:
@@ -61,6 +71,10 @@ def record_study(config: Config, identity: str, path_to_record: str) -> None:
     write_json(json.loads(canonical_json(content)), path_to_record, identity)  # sorted
 
 
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number of a configuration")
+
+
 def read_study_record(results: Path) -> StudyRecord:
     """Read the record in a results folder.
 
@@ -74,10 +88,10 @@ def read_study_record(results: Path) -> StudyRecord:
             "folder, or run `snakemake` first"
         )
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes(), parse_constant=_no_number)
         contents = RecordedContents(**content["contents"])
-        return StudyRecord(content["config"], contents)
-    except (ValueError, KeyError, TypeError) as error:
+        return StudyRecord(dict(content["config"]), contents)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(
             f"'{path}' is not the record of a study that this version understands "
             f"({type(error).__name__}: {error}); use the version that made it, whose commit is in "

@@ -18,6 +18,7 @@ languages.py: for rules/languages.smk: the cells of datasets in several language
 likelihood.py: the scores that tables of likelihood are made from.
 pairs.py: for rules/pairs.smk.
 pending.py: the part of a grid that is missing or outdated.
+recorded_study.py: the study that a results folder is of, by its record alone.
 registry.py: every table and figure, and the rule that makes it.
 report.py: for rules/report.smk.
 rounds.py: rounds of annotation of one kind.

@@ -3,9 +3,12 @@
 import argparse
 import gc
 import os
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+
+from platformdirs import user_cache_path
 
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
@@ -20,6 +23,7 @@ from userturn.study.scored_turns import HUMAN_TURNS, OWN_TURNS, REACTIONS, SELF_
 from userturn.workflow.snakemake_lock import is_alone, release_abandoned_lock
 from userturn.workflow.study import Study
 
+SETTING = r"[a-zA-Z_][\w-]*\w="  # what Snakemake takes in --config
 NAMED = ("dataset", "perturbation", "judge", "round")
 OBJECTS_BETWEEN_COLLECTIONS = 20_000  # Python's own threshold is 700
 DEFAULT_GC = "USERTURN_DEFAULT_GC"  # set to 1, it keeps Python's garbage collection as it is
@@ -46,20 +50,36 @@ def _collect_garbage_rarely() -> None:
 
 
 def check_given_config_files(arguments: Iterable[str] | None = None) -> None:
-    """End the program in a sentence if a configuration file of a Snakemake command is broken.
+    """End the program in a sentence if a configuration that a Snakemake command gives is broken.
 
-    `profiles/default` calls this, since Snakemake opens the files of `--configfile` before any
-    Snakefile, and refuses some in a traceback.
+    `profiles/default` calls this, since before any Snakefile Snakemake opens the files of
+    `--configfile`, reads `--config` and makes a folder in the home, and may fail in a traceback.
 
     Args:
         arguments: the command's arguments, if not those of this process.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--configfile", "--configfiles", nargs="+", type=Path, default=[])
+    parser.add_argument("--config", "-C", nargs="*", default=[])
     parser.add_argument("--directory", "-d")  # Snakemake goes there later
     given, _ = parser.parse_known_args(arguments)
     own = [] if given.directory else config_files()
     _check_config_files([*own, *given.configfile])
+    for setting in given.config:
+        if not re.match(SETTING, setting):
+            sys.exit(f"error: --config: found '{setting}', expected key=value, as in seed=1")
+    _check_cache()
+
+
+def _check_cache() -> None:
+    folder = user_cache_path("snakemake", "snakemake")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        sys.exit(
+            f"error: Snakemake's folder '{folder}' cannot be made ({error.strerror}); "
+            "set XDG_CACHE_HOME to a folder that can be written"
+        )
 
 
 def _check_config_files(paths: Iterable[str | Path]) -> None:
