@@ -64,6 +64,7 @@ def unread_line(results: Path) -> None:
 FAULTS: dict[str, Callable[[Path], object]] = {
     "an altered table": lambda results: flip(results / "tables" / "rates.parquet"),
     "an altered plan": lambda results: flip(of("requests/tiny/**/*.parquet")(results)),
+    "a lost plan": lambda results: shutil.rmtree(of("requests/tiny/*/*")(results)),
     "an altered pin": lambda results: flip(results / "revisions" / "tiny.json"),
     "altered data of the report": lambda results: flip(of("report/data/*.js")(results)),
     "an altered marker": lambda results: flip(of("sweeps/tiny/*.json")(results)),
@@ -121,13 +122,13 @@ def test_commands_pasted_as_they_are_printed_mend_what_was_found(
     monkeypatch.setenv("PATH", f"{PROGRAM.parent}:/usr/bin:/bin")
     rewrite(study / "results" / VERDICTS, first_row(label="genuine_followup", genuine=True))
     forge(study / "results", VERDICTS)
-    for fault in ("a stray table", "a line that no job recorded"):
+    for fault in ("a stray table", "a line that no job recorded", "an altered plan"):
         FAULTS[fault](study / "results")
     capsys.readouterr()
     main(["audit", "results"])
     printed = capsys.readouterr().out.splitlines()
     pasted = {line.split("fix", 1)[1].strip() for line in printed if line.startswith("  fix ")}
-    assert {command.split()[0] for command in pasted} == {"snakemake", "mv"}
+    assert {command.split()[0] for command in pasted} == {"snakemake", "mv", "rm"}
     for command in sorted(pasted):
         subprocess.run(["bash", "-c", command], check=True, stdout=subprocess.DEVNULL)
     assert audit(study / "results").findings == []

@@ -40,8 +40,10 @@ class Note:
 def remake(path: str) -> str:
     """Return the command that remakes an artifact and everything that depends on it."""
     if path.startswith("results/requests/"):
-        folder = str(PurePosixPath(path).parent)
-        return f"rm -r {quote(folder)} && {SNAKEMAKE}"  # its cell counts as pending then
+        plan = PurePosixPath(path)
+        marker = f"results/sweeps/{plan.parts[2]}/{plan.stem}.json"  # without a plan: planned again
+        again = f"{SNAKEMAKE} --force {quote(marker)} && {SNAKEMAKE}"
+        return f"rm -rf {quote(str(plan.parent))} && {again}"
     if path.startswith("results/leases/"):
         return f"rm {quote(path)}"
     if path.startswith("results/sweeps/") and "/finished/" in path:
