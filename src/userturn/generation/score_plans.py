@@ -1,6 +1,6 @@
 """Plan what a sweep has to score: reference follow-ups, the model's own turns, its candidates."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 import polars as pl
@@ -91,7 +91,7 @@ def own_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToSco
     settings = likelihood_settings(grid.config) or {}
     model, dataset, seed = scored.model, scored.dataset, grid.config["seed"]
     answered = _answered(grid, model, dataset, shard)
-    drawn = draw_distractors(list(answered.values()), settings["distractors"], seed)
+    drawn = _own_distractors(grid, answered)
     names = pl.read_parquet(grid.dataset_path(dataset), columns=["item"])["item"]
     sample = sorted(names, key=lambda item: rank(seed, item))[: settings["turns"]]
     cells = [c for c in grid.cells if (c.model, c.dataset) == (model, dataset)]
@@ -116,7 +116,11 @@ def reactions(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToSco
     form = AnswerForm.of(read_description(grid, of.model))
     shown = shown_candidates(grid, of, shard, form)
     prompts = {item.id: item.messages for item in read_items(grid.dataset_path(of.dataset))}
-    written, drawn = _after_candidates(grid, of, shard), _own_distractors(grid, of, shard)
+    written: dict[tuple[str, int], str] = {}
+    drawn: dict[str, list[Exchange]] = {}
+    if n_own_distractors(grid.config):
+        written = _after_candidates(grid, of, shard)
+        drawn = _own_distractors(grid, _answered(grid, of.model, of.dataset, shard))
     for (item, sample), answer in shown.items():
         if answer is None or not answer.strip():
             continue
@@ -131,19 +135,14 @@ def reactions(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToSco
             yield TurnToScore(own, own_contexts(own, drawn[item]), place)
 
 
-def _own_distractors(grid: Grid, of: CandidateTable, shard: str) -> dict[str, list[Exchange]]:
-    """Return the distractors of each item's turns after candidates; none where these are off."""
+def _own_distractors(grid: Grid, answered: Mapping[str, Exchange]) -> dict[str, list[Exchange]]:
+    """Return the distractors of the model's turns after each answered item, by item."""
     n_distractors = n_own_distractors(grid.config)
-    if not n_distractors:
-        return {}
-    answered = _answered(grid, of.model, of.dataset, shard)
     return draw_distractors(list(answered.values()), n_distractors, grid.config["seed"])
 
 
 def _after_candidates(grid: Grid, of: CandidateTable, shard: str) -> dict[tuple[str, int], str]:
-    """Return the text of the turn after each candidate by item and sample; none where off."""
-    if not n_own_distractors(grid.config):
-        return {}
+    """Return the text of the turn after each candidate by item and sample."""
     identity = candidates_identity(grid, of._replace(table=USER_TURNS))
     paths = plan_paths(grid, of.model, of.dataset, identity, shard)
     plan = pl.read_parquet(paths, columns=["key", "item", "sample"])
