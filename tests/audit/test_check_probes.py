@@ -27,7 +27,7 @@ def found(grid: Grid) -> list[str]:
     """Return the perturbations of the cells with a finding."""
     contents = study_record(grid.config, grid.contents)
     pair = Pair(grid, contents, MODEL, DATASET, True, frozenset())
-    return [cell.perturbation for cell in pair.cells if list(check_probes(pair, cell))]
+    return [cell.perturbation for cell in grid.cells if list(check_probes(pair, cell))]
 
 
 def test_requests_that_were_left_out_for_want_of_a_persons_reply_are_not_found(grid: Grid) -> None:

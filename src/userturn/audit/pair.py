@@ -14,7 +14,6 @@ from userturn.audit.table_diff import difference
 from userturn.errors import UserError
 from userturn.provenance.study_files import FAULTS
 from userturn.storage.journal_table import has_failed, read_outcomes
-from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
 
@@ -49,12 +48,6 @@ class Pair:
     dataset: str
     with_journals: bool
     broken: frozenset[str]
-
-    @property
-    def cells(self) -> list[Cell]:
-        """The cells of the model and dataset."""
-        mine = (self.model, self.dataset)
-        return [cell for cell in self.grid.cells if (cell.model, cell.dataset) == mine]
 
     @property
     def path_to_items(self) -> str:

@@ -169,7 +169,7 @@ def _rows(
     pair = Pair(grid, record, model, dataset, with_journals, broken)
     found: list[Finding | Note] = [*check_answers(pair)]
     found += check_grades(pair, samples.rng("grades", model, dataset))
-    for cell in pair.cells:
+    for cell in grid.cells_of[model, dataset]:
         found += check_user_turns(pair, cell)
         found += [*check_probes(pair, cell), *check_verdicts(pair, cell)]
     candidates = check_candidates(pair, samples.rng("candidates", model, dataset))

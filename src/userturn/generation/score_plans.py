@@ -94,7 +94,7 @@ def own_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToSco
     drawn = _own_distractors(grid, answered)
     names = pl.read_parquet(grid.dataset_path(dataset), columns=["item"])["item"]
     sample = sorted(names, key=lambda item: rank(seed, item))[: settings["turns"]]
-    cells = [c for c in grid.cells if (c.model, c.dataset) == (model, dataset)]
+    cells = grid.cells_of[model, dataset]
     texts = _texts(grid, cells, shard, [item for item in sample if item in answered])
     for item, cell, text in texts.iter_rows():
         exchange = replace(answered[item], turn=text)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from userturn.config.trained_models import complete_entries, described
 from userturn.datasets.fetch import complete
 from userturn.judges.kinds import complete_judges
 from userturn.storage.hashing import fingerprint
-from userturn.study.cells import Cell, temperature_name
+from userturn.study.cells import Cell, by_source, temperature_name
 from userturn.study.inputs import Contents, FileContents
 from userturn.study.places import Places
 from userturn.study.rejudged import read_rounds
@@ -65,13 +66,13 @@ class Grid:
     @cached_property
     def cells(self) -> list[Cell]:
         """All cells, sorted."""
-        return [
-            Cell(model, dataset, temperature, perturbation)
-            for model in self.models
-            for dataset in self.datasets
-            for temperature in self.temperatures
-            for perturbation in self.perturbations
-        ]
+        axes = self.models, self.datasets, self.temperatures, self.perturbations
+        return [Cell(*names) for names in product(*axes)]
+
+    @cached_property
+    def cells_of(self) -> dict[tuple[str, str], list[Cell]]:
+        """The cells of each model and dataset."""
+        return by_source(self.cells)
 
     def training_identity(self, model: str) -> str:
         """Return the identity of a trained model's training."""
@@ -202,7 +203,7 @@ class Grid:
         return {name: read_rounds(self.rounds_path(name)) for name in self.asked_judges}
 
     def n_rejudged(self, judge: str, folder: str) -> int:
-        """Return how often a judge's unscored verdicts on a folder, or its grades, were voided."""
+        """Return how often a judge's unscored verdicts, or its grades, on a folder were voided."""
         return self._rounds[judge].get(self.places.of_folder(folder), 0)
 
     def rounds_path(self, judge: str) -> Path:
@@ -224,10 +225,8 @@ class Grid:
     @cached_property
     def _verdict_identities(self) -> dict[tuple[Cell, str], str]:
         return {
-            (cell, judge): self.judged_identity(
-                self.cell_identity(cell), judge, f"cells/{cell.folder}"
-            )
-            for cell in self.cells
+            (cell, judge): self.judged_identity(turns, judge, f"cells/{cell.folder}")
+            for cell, turns in self._cell_identities.items()
             for judge in self.judges
         }
 

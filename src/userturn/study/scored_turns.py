@@ -78,8 +78,7 @@ def scores_identity(grid: Grid, scored: ScoredTurns) -> str:
     if turns == HUMAN_TURNS:
         kind: list[Any] = [grid.contents.models[model], grid.dataset_identity(dataset)]
     else:
-        cells = [c for c in grid.cells if (c.model, c.dataset) == (model, dataset)]
-        written = [grid.cell_identity(cell) for cell in cells]
+        written = [grid.cell_identity(cell) for cell in grid.cells_of[model, dataset]]
         if turns == SELF_PLAY_TURNS:
             mine = [at for at in depths(grid) if (at.model, at.dataset) == (model, dataset)]
             written = [depth_identity(grid, at) for at in mine]

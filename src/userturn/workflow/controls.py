@@ -1,5 +1,6 @@
 """Inputs and params of rules/controls.smk."""
 
+from functools import cached_property
 from typing import Any
 
 from userturn.config.formats import in_default
@@ -31,9 +32,14 @@ class ControlGrid:
             kind = [answers, self.n_planted, seed, self.grid.contents.hard_failures]
         return fingerprint([CONTROLS_VERSION, *kind])
 
+    @cached_property
+    def _models(self) -> list[str]:
+        """The models in the default format: in another they are not other models."""
+        return list(in_default(self.grid.models))
+
     def _other(self, model: str) -> list[str]:
         """Return the next model, the first after the last; nothing if there is only one."""
-        models = list(in_default(self.grid.models))
+        models = self._models
         place = models.index(model) + 1
         return (models[place:] + models[: place - 1])[:1]
 
@@ -50,7 +56,7 @@ class ControlGrid:
     def sources(self) -> list[tuple[str, str]]:
         """Model (or `human`) and dataset of all controls; other formats would not test a judge."""
         human = [(HUMAN, dataset) for dataset in self.grid.human_datasets]
-        models = in_default(self.grid.models) if self.n_planted else []
+        models = self._models if self.n_planted else []
         return human + [(model, dataset) for model in models for dataset in self.grid.datasets]
 
     def human_turns_identity(self, dataset: str) -> str:
@@ -66,7 +72,7 @@ class ControlGrid:
             for judge in self.grid.judges
         ]
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """The identity of the table of controls."""
         identities = [
