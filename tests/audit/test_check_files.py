@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from userturn.audit.check_files import check_files
-from userturn.audit.findings import Finding, Note
+from userturn.audit.findings import Finding, Note, remake, with_present_name
 from userturn.provenance.job_record import write_record
 from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import SCHEMA_VERSION
@@ -62,3 +62,34 @@ def test_a_table_that_the_study_has_no_more_is_not_asked_to_follow_from_its_data
     found = check_files(Files(tmp_path, {}), asked)
     stale_ones = [f.artifact for f in found if isinstance(f, Finding) and f.check == "chain"]
     assert stale_ones == ["results/tables/rates.json"]
+
+
+@pytest.mark.parametrize(("is_wanted", "fix"), [(True, "snakemake"), (False, "restore it from")])
+def test_only_what_the_study_needs_is_made_again(tmp_path: Path, is_wanted: bool, fix: str) -> None:
+    """No rule makes a cell of a model that has another name now or was taken out."""
+    name = "results/cells/m/d/t0/none/user_turns.json"
+    add(tmp_path, name.removeprefix("results/"), model="m")
+    (tmp_path / name.removeprefix("results/")).write_text("[]")
+    found = check_files(Files(tmp_path, {}), {name: None} if is_wanted else {})
+    (altered,) = (item for item in found if isinstance(item, Finding) and item.check == "hashes")
+    assert altered.fix.startswith(fix)
+
+
+@pytest.mark.parametrize(
+    ("path", "names", "sweep"),
+    [
+        ("results/requests/old/d/0a/1of2.parquet", {"old": "new"}, "results/sweeps/new/1of2.json"),
+        ("results/sweeps/old/finished/1of1.json", {"old": "new"}, "results/sweeps/new/1of1.json"),
+        ("results/requests/m/d/0a/1of1.parquet", {"m": "m"}, "results/sweeps/m/1of1.json"),
+        ("results/requests/gone/d/0a/1of1.parquet", {"m": "m"}, None),
+    ],
+)
+def test_what_a_renamed_model_was_asked_is_planned_again_under_its_present_name(
+    path: str, names: dict[str, str], sweep: str | None
+) -> None:
+    fix = with_present_name(Finding("hashes", path, "a", "b", remake(path)), names).fix
+    assert (
+        (f"--force {sweep} " in fix)
+        if sweep
+        else fix.endswith("select the model gone again and audit again")
+    )

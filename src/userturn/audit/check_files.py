@@ -23,6 +23,7 @@ MARKERS = ("results/sweeps/", "results/judging/")  # each later job of a model r
 READ = (".parquet", ".json", ".jsonl")  # files that the pipeline and its readers would read
 OF_STUDY = ("results/tables/", "results/figures/")  # a study has those that its grid gives rows
 DRAWN = ("/key.parquet", "/items.parquet")  # the files of a round that are kept where it was drawn
+NOT_NEEDED = "restore it from a copy or delete it: the study does not need it"
 DRAWN_ONCE = ("draw_annotation_round", "draw_pairs")  # a round stays even if its cells change
 
 
@@ -91,15 +92,19 @@ def _kept(record: JobRecord, identities: Collection[str | None]) -> Iterator[str
             yield path
 
 
-def _missing(files: Files, wanted: Identities) -> Iterator[Finding]:
+def _needed(files: Files, wanted: Identities) -> set[str]:
+    """Return what jobs made that the configuration still needs, files beside outputs included."""
     identities = set(wanted.values())
-    made = {
+    return wanted.keys() | {
         name
         for _, record in files.readable
         if _is_current(record, wanted) or record["rule"] in SWEEPS
         for name in [*record["outputs"], *_kept(record, identities)]
     }
-    for artifact in sorted(wanted.keys() | made):
+
+
+def _missing(files: Files, wanted: Identities) -> Iterator[Finding]:
+    for artifact in sorted(_needed(files, wanted)):
         if artifact not in files.hashes:
             digest = files.noted.get(artifact)
             expected = "to be there" if digest is None else f"sha256 {short_hash(digest)}"
@@ -112,6 +117,7 @@ def _missing(files: Files, wanted: Identities) -> Iterator[Finding]:
 
 
 def _altered(files: Files, wanted: Identities) -> Iterator[Finding]:
+    needed = _needed(files, wanted)
     for artifact, noted in files.noted.items():
         found = files.hashes.get(artifact)
         if found is not None and found != noted:
@@ -120,7 +126,7 @@ def _altered(files: Files, wanted: Identities) -> Iterator[Finding]:
                 artifact,
                 f"sha256 {short_hash(noted)}, as it was made",
                 f"sha256 {short_hash(found)}",
-                remake(artifact),
+                remake(artifact) if artifact in needed else NOT_NEEDED,
             )
 
 

@@ -1,6 +1,8 @@
 """Findings and notes of an audit."""
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from shlex import quote
 
@@ -54,6 +56,24 @@ def remake(path: str) -> str:
     if path == "results/study.json":  # the configuration that the commands use
         return f"restore {path} from a copy, or run snakemake with the configuration of the study"
     return f"{SNAKEMAKE} --force {quote(_target(path))} && {SNAKEMAKE}"
+
+
+def with_present_name(finding: Finding, names: Mapping[str, str]) -> Finding:
+    """Return a finding whose fix asks for a model's sweep under the name that it has now.
+
+    Args:
+        finding: its fix may name the model as its journal and plans do.
+        names: the present name of each model, by the name that it was first asked under.
+    """
+    place = re.search(r"(?<=--force results/sweeps/)[^/]+", finding.fix)
+    if place is None:
+        return finding
+    name = names.get(place[0])
+    if name is None:
+        fix = f"restore it from a copy, or select the model {place[0]} again and audit again"
+        return replace(finding, fix=fix)
+    start, end = place.span()
+    return replace(finding, fix=finding.fix[:start] + name + finding.fix[end:])
 
 
 def _target(path: str) -> str:
