@@ -35,6 +35,13 @@ LEFT = [  # by a sweep that was killed, or that failed, before it was recorded
 SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
 
 
+MODEL = "results/models/m.json"
+WRITER = JOB.replace("results/sweeps/m/1of1.json", MODEL)
+READER = JOB.replace("input=[]", f"input=['{MODEL}', 'data.json']").replace(
+    "    pass", f"    import json; json.load(open('{MODEL}'))"
+)
+
+
 def test_files_of_every_kind_and_thread_are_noted_until_the_block_ends(tmp_path: Path) -> None:
     write_text("", tmp_path / "before")
     with files_written() as written:
@@ -73,3 +80,20 @@ def test_a_sweep_also_records_the_plans_and_notes_that_a_killed_one_left(tmp_pat
         record = read_record(tmp_path / "results/provenance/sweep/m/1of1.json")
         assert record is not None and sorted(record["beside"]) == LEFT
         assert record["beside"][LEFT[2]] == file_sha256(tmp_path / LEFT[2])
+
+
+def test_a_job_that_cannot_read_an_altered_file_says_which_one_to_delete(tmp_path: Path) -> None:
+    made, log = tmp_path / MODEL, tmp_path / "logs/sweep/m/1of1.log"
+    for path in (made, log):
+        path.parent.mkdir(parents=True)
+        path.write_text("{")
+    subprocess.run([sys.executable, "-c", WRITER], cwd=tmp_path, check=True)
+
+    def said() -> list[str]:
+        assert subprocess.run([sys.executable, "-c", READER], cwd=tmp_path).returncode == 1
+        return log.read_text().splitlines()
+
+    assert said()[0].startswith("Traceback")  # the file is as it was made, so the code is wrong
+    made.write_text("[")
+    (line,) = said()
+    assert line.startswith(f"error: {MODEL}: damaged, or not what a job wrote there; delete it")

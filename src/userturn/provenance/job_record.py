@@ -38,7 +38,7 @@ def recorded(job: Any) -> Iterator[None]:
         job: the object `snakemake` of a script.
 
     Raises:
-        UserError: an earlier attempt in this run met an error that stays.
+        UserError: an earlier attempt in this run met an error that stays, or an input is damaged.
     """
     log_to(job.log[0])
     if (said := noted_error(job.log[0])) is not None:
@@ -50,6 +50,11 @@ def recorded(job: Any) -> Iterator[None]:
     except Exception as error:
         if stays(error):
             note_error(job.log[0], str(sentence(error)))
+        if sentence(error) is None and (altered := ", ".join(_altered(_files(job.input)))):
+            raise UserError(
+                f"{altered}: damaged, or not what a job wrote there; delete it and run the same "
+                "command again, which makes it again without asking anything twice"
+            ) from error
         raise
     path = PROVENANCE / Path(job.log[0]).relative_to(LOGS).with_suffix(".json")
     write_record(path, _record(job, _earlier(path), began, {_relative(file) for file in written}))
@@ -92,6 +97,13 @@ def _is_record(content: JobRecord) -> bool:
         and all(_is_inside(Path(name)) for name in named)
         and bool(content["outputs"])
     )
+
+
+def _altered(paths: Iterable[str]) -> list[str]:
+    """Return the files that are not as a job wrote them."""
+    records = (read_record(path) or {} for path in PROVENANCE.rglob("*.json"))
+    noted = {name: sha for record in records for name, sha in record.get("outputs", {}).items()}
+    return [path for path in paths if path in noted and file_sha256(path) != noted[path]]
 
 
 def _earlier(path: Path) -> JobRecord:
