@@ -74,6 +74,12 @@ def test_integer_temperature_selects_its_float(config: dict[str, Any]) -> None:
     [
         ("answer.max_tokens", "many", "answer.max_tokens: found 'many', expected type integer"),
         ("max_error_share", 2, "max_error_share: found 2, expected maximum 1"),
+        (
+            "datasets.gsm8k.fields.prompt",
+            None,
+            "datasets.gsm8k.fields.prompt: found None, expected exactly one of: string, array",
+        ),
+        ("seed", "x" * 999, "seed: found '" + "x" * 199 + "..., expected type integer"),
         ("user_turn.top_p", 0, "user_turn.top_p: found 0, expected exclusiveMinimum 0"),
         ("temperatures", [], "temperatures: found [], expected minItems 1"),
         ("temperatures", [float("inf")], "temperatures.0: found inf, expected type number"),

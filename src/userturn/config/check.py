@@ -13,6 +13,7 @@ from userturn.config.numbers import take_plain_numbers
 from userturn.config.schema import config_schema
 from userturn.storage.hashing import check_sha256
 
+MOST_SHOWN = 200  # characters of a value
 RESERVED = {  # what is beside them in the results
     "models": {"human", "judges", "costs"},
     "datasets": {"labelled"},
@@ -37,8 +38,13 @@ def _sentence(error: Any) -> str:
     if error.validator == "oneOf":
         return _sentence_on_choice(where, error)
     if error.validator == "uniqueItems":
-        return f"{where}: found {error.instance!r}, expected each value once"
-    return f"{where}: found {error.instance!r}, expected {error.validator} {error.validator_value}"
+        return f"{where}: found {_shown(error)}, expected each value once"
+    return f"{where}: found {_shown(error)}, expected {error.validator} {error.validator_value}"
+
+
+def _shown(error: Any) -> str:
+    found = repr(error.instance)
+    return found if len(found) <= MOST_SHOWN else f"{found[:MOST_SHOWN]}..."
 
 
 def _sentence_on_choice(where: str, error: Any) -> str:
@@ -46,9 +52,15 @@ def _sentence_on_choice(where: str, error: Any) -> str:
     within = [inner for inner in error.context if len(inner.path)]
     if within:
         return _sentence(within[0])
-    forms = [form.get("required") or form.get("const") for form in error.validator_value]
-    listed = ", ".join("off" if form is False else "+".join(form) for form in forms)
-    return f"{where}: found {error.instance!r}, expected exactly one of: {listed}"
+    listed = ", ".join(map(_form, error.validator_value))
+    return f"{where}: found {_shown(error)}, expected exactly one of: {listed}"
+
+
+def _form(schema: Mapping[str, Any]) -> str:
+    """Return one form of `oneOf` in a few words: its keys, its value, or its type."""
+    if "required" in schema:
+        return "+".join(schema["required"])
+    return "off" if schema.get("const") is False else str(schema.get("const", schema.get("type")))
 
 
 def validate(config: Config, path_to_schema: str | Path = SCHEMA) -> None:

@@ -1,6 +1,7 @@
 """Read configuration files and merge them as Snakemake does."""
 
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,28 @@ class _StrictLoader(yaml.SafeLoader):
                 )
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+
+def _refuse(loader: yaml.SafeLoader, node: yaml.Node) -> None:
+    kind = node.tag.rpartition(":")[2]
+    raise yaml.constructor.ConstructorError(
+        problem=f"a {kind}, expected text, a number, a list or keys; quote the value",
+        problem_mark=node.start_mark,
+    )
+
+
+def _finite(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> float:
+    value = float(loader.construct_yaml_float(node))
+    if not isfinite(value):
+        raise yaml.constructor.ConstructorError(
+            problem=f"the number {value} is not finite", problem_mark=node.start_mark
+        )
+    return value
+
+
+_StrictLoader.add_constructor("tag:yaml.org,2002:float", _finite)
+for _kind in ("timestamp", "binary", "set", "omap", "pairs"):  # not in JSON, as identities are
+    _StrictLoader.add_constructor(f"tag:yaml.org,2002:{_kind}", _refuse)
 
 
 def read_config_file(path: Path) -> dict[str, Any]:
