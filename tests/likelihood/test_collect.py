@@ -14,6 +14,8 @@ from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA
 from userturn.models.completion import scores
 from userturn.models.scoring import scoring_request
 from userturn.storage.journal import Writer
+from userturn.storage.parquet import write_table
+from userturn.study.finished_requests import LostPlansError, swept_again_if_lost
 from userturn.study.grid import Grid
 from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scores_identity
 
@@ -26,12 +28,13 @@ def grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grid:
     """A study that scored three reference follow-ups, each after its own answer alone."""
     monkeypatch.chdir(ROOT)
     grid = Grid(load_config(["config.yaml", "profiles/demo/study.yaml"]), tmp_path)
-    plans = grid.requests_folder(SCORED.model, SCORED.dataset, scores_identity(grid, SCORED))
-    plans.mkdir(parents=True)
+    identity = scores_identity(grid, SCORED)
+    plans = grid.requests_folder(SCORED.model, SCORED.dataset, identity)
     with Writer(grid.journal_folder(SCORED.model, SCORED.dataset)) as writer:
         for shard, items in SHARDS.items():
             rows = [planned(position, item) for position, item in enumerate(items)]
-            pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA).write_parquet(plans / f"{shard}.parquet")
+            plan = pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA)
+            write_table(plan, plans / f"{shard}.parquet", identity)
             for item in items:
                 request = scoring_request({}, SCORED.dataset, item, [ord(item), 7, 8], 1)
                 writer.append(score_record(request, scores([-float(ord(item)), -1.0])))
@@ -58,7 +61,13 @@ def test_every_turn_is_gathered_once_in_order_whatever_the_parts(
     assert found["token_ids"].to_list() == [[7, 8]] * 3
 
 
-def test_study_without_a_plan_has_an_empty_table(grid: Grid) -> None:
-    for path in grid.results.rglob("*.parquet"):
-        path.unlink()
-    assert pl.concat(scores_of(grid, SCORED)).height == 0
+@pytest.mark.parametrize("damage", [None, b"", b"PAR1"])
+def test_scores_whose_plan_is_lost_or_damaged_are_planned_again_by_the_next_run(
+    grid: Grid, damage: bytes | None
+) -> None:
+    plan, *_ = grid.results.rglob("*.parquet")
+    for path in plan.parent.iterdir():
+        path.unlink() if damage is None else path.write_bytes(damage)
+    with pytest.raises(LostPlansError, match="again"), swept_again_if_lost(grid, SCORED.model):
+        list(scores_of(grid, SCORED))
+    assert not plan.parent.exists()  # which the next run sees

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from userturn.generation.plan_files import plan_path
+from userturn.storage.atomic_files import read_artifact
 from userturn.storage.hashing import fingerprint
 from userturn.storage.journal_table import finished_keys
 from userturn.study.candidates import candidate_tables, candidates_identity
@@ -43,7 +44,7 @@ def _pending_plans(grid: Grid, model: str, pending: Collection[str]) -> Iterator
 
 def _planned_keys(path: Path, by: str) -> set[str] | None:
     """Return the keys of a plan; None if it is missing, incomplete or another model's."""
-    if not path.is_file() or pl.read_parquet_metadata(path).get("model") != by:
+    if read_artifact(path).get("model") != by:
         return None
     keys = pl.read_parquet(path, columns=["key"])["key"]
     return None if keys.has_nulls() else set(keys)

@@ -8,7 +8,11 @@ import polars as pl
 from userturn.likelihood.score_records import read_scores
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA
 from userturn.storage.parquet import SLICE, Schema, write_parts
-from userturn.study.finished_requests import LostRecordsError, swept_again_if_lost
+from userturn.study.finished_requests import (
+    LostRecordsError,
+    swept_again_if_lost,
+    written_plans,
+)
 from userturn.study.grid import Grid
 from userturn.study.scored_turns import ScoredTurns, scores_identity
 
@@ -45,7 +49,7 @@ def scores_of(grid: Grid, scored: ScoredTurns) -> Iterator[pl.DataFrame]:
     """
     folder = grid.requests_folder(scored.model, scored.dataset, scores_identity(grid, scored))
     journal = grid.journal_folder(scored.model, scored.dataset)
-    for plan in _plans(sorted(folder.glob("*.parquet"))):
+    for plan in _plans(written_plans(folder)):
         found = read_scores(journal, plan["key"])
         n_lost = plan["key"].drop_nulls().is_in(found["key"].implode()).not_().sum()
         if n_lost:

@@ -9,10 +9,11 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 from userturn.errors import UserError
-from userturn.storage.atomic_files import write_json
+from userturn.storage.atomic_files import read_identity, write_json
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.study.model_description import present_description, request_identity
@@ -23,7 +24,15 @@ class LostRecordsError(UserError):
 
 
 class LostPlansError(LostRecordsError):
-    """Requests that no plan is there of."""
+    """Requests whose plan is not in its folder, or is damaged."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take the folder."""
+        super().__init__(
+            f"the plan of these requests is not in '{folder}', or is damaged; run the same command "
+            "again, it plans them again"
+        )
+        self.folder = folder
 
 
 def _note_path(grid: Grid, model: str, shard: str) -> Path:
@@ -102,14 +111,11 @@ def written_plans(folder: Path) -> list[Path]:
     """Return the paths of the plan of all shards.
 
     Raises:
-        LostPlansError: there are none.
+        LostPlansError: there are none, or one cannot be read.
     """
     paths = sorted(folder.glob("*.parquet"))
-    if not paths:
-        raise LostPlansError(
-            f"the plan of these requests is not in '{folder}'; run the same command again, it "
-            "plans them again"
-        )
+    if not paths or any(read_identity(path) != folder.name for path in paths):
+        raise LostPlansError(folder)
     return paths
 
 
@@ -117,11 +123,14 @@ def written_plans(folder: Path) -> list[Path]:
 def swept_again_if_lost(grid: Grid, model: str) -> Iterator[None]:
     """Delete a model's markers if anything is missing inside the block: the next run makes it.
 
-    If that is more than plans, its notes are deleted as well, so that the next run sweeps.
+    Damaged plans are deleted, too. If records are missing, so are the model's notes, so that the
+    next run sweeps.
     """
     try:
         yield
     except LostRecordsError as error:
+        if isinstance(error, LostPlansError):
+            rmtree(error.folder, ignore_errors=True)
         for name in (model, grid.places.of_model(model)):
             for shard in grid.shards(model):
                 note = _note_path(grid, name, shard)
