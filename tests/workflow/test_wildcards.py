@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from userturn.errors import UserError
 from userturn.study.cells import Cell
 from userturn.workflow.wildcards import by_wildcards
 
@@ -37,3 +38,19 @@ def test_a_parameter_that_is_no_wildcard_is_an_error() -> None:
 
     with pytest.raises(AttributeError, match="shard"):
         by_wildcards(by_shard)(JOB)
+
+
+def test_a_path_that_names_what_the_study_has_not_is_told_so() -> None:
+    def identity(cell: Cell, judge: str) -> str:
+        return {(cell._replace(model="n"), judge): "found"}[cell, judge]
+
+    with pytest.raises(UserError, match="nothing of that name: 0, d, j, m, none; correct the path"):
+        by_wildcards(identity)(JOB)
+
+
+def test_what_no_path_names_is_a_fault_of_the_code() -> None:
+    def identity(model: str) -> str:
+        return {model: {}}[model]["version"]
+
+    with pytest.raises(KeyError, match="version"):
+        by_wildcards(identity)(JOB)

@@ -58,7 +58,13 @@ class RoundGrid:
         return [f"results/models/{name}.json" for name in names]
 
     def before(self, round_name: str) -> list[str]:
-        """Return the rounds before one."""
+        """Return the rounds before one.
+
+        Raises:
+            KeyError: there is no such round.
+        """
+        if round_name not in self.rounds:
+            raise KeyError(round_name)
         return self.rounds[: self.rounds.index(round_name)]
 
     def earlier_keys(self, round_name: str) -> list[str]:

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from userturn.errors import UserError
 from userturn.study.cells import Cell
 from userturn.study.self_play import Depth
 
@@ -25,14 +26,32 @@ def by_wildcards(method: Callable[..., T]) -> Callable[[Any], T]:
     """Return a function of a job's wildcards that calls `method`.
 
     The parameter `cell` is the cell that they name, `round_name` is the wildcard `round`, and every
-    other parameter is the wildcard of its name.
+    other parameter is the wildcard of its name. The function raises a UserError if the study has
+    nothing of the names in a path that somebody asked for.
     """
     names = [name.removesuffix("_name") for name in inspect.signature(method).parameters]
 
     def of_job(wildcards: Any) -> T:
-        return method(*(_given(wildcards, name) for name in names))
+        given = [_given(wildcards, name) for name in names]
+        try:
+            return method(*given)
+        except KeyError as error:
+            if not _texts(error.args) <= _texts(given):
+                raise
+            asked = ", ".join(sorted(_texts(error.args)))
+            raise UserError(
+                f"this study has nothing of that name: {asked}; correct the path that you asked "
+                "for, or define and select what it names"
+            ) from error
 
     return of_job
+
+
+def _texts(names: Any) -> set[str]:
+    """Return all names in tuples and lists of names."""
+    if isinstance(names, str):
+        return {names}
+    return set().union(*map(_texts, names)) if isinstance(names, tuple | list) else {repr(names)}
 
 
 def _given(wildcards: Any, name: str) -> Any:
