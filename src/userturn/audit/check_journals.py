@@ -7,7 +7,7 @@ from shlex import quote
 from userturn.audit.findings import Finding, Note
 from userturn.endpoints.account_files import is_sound
 from userturn.provenance.job_record import JOURNAL
-from userturn.provenance.study_files import Files
+from userturn.provenance.study_files import Files, is_hidden
 from userturn.storage.hashing import beginning_sha256, short_hash
 
 COSTS = "results/journal/costs/"  # accounts grow with every question and affect no row
@@ -55,6 +55,8 @@ def _unrecorded_lines(files: Files) -> Iterator[Finding]:
             recorded[name] = max(recorded.get(name, 0), noted["n_bytes"])
     for place in sorted((files.results / "journal").rglob(f"*{JOURNAL}")):
         name = f"results/{place.relative_to(files.results).as_posix()}"
+        if is_hidden(name):
+            continue
         n_recorded = recorded.get(name, 0)
         with place.open("rb") as file:
             file.seek(n_recorded)

@@ -23,8 +23,8 @@ def check_markers(files: Files, wanted: Identities) -> Iterator[Finding]:
         wanted: the artifacts of the configuration, with their identities.
     """
     for path in files.present:
-        if not path.startswith(("results/sweeps/", "results/judging/")):
-            continue
+        if path not in files.makers or not path.startswith(("results/sweeps/", "results/judging/")):
+            continue  # also a file of no job, which is reported as such
         try:
             content = json.loads(files.at(path).read_bytes())
             wrong = _wrong(files, wanted, path, content)

@@ -109,7 +109,7 @@ def _plan(pair: Pair, of: Asked) -> Iterator[Finding]:
     """Compare a plan with the items and samples that it should have."""
     place = pair.grid.places.of_pair(pair.model, pair.dataset)
     folder = f"results/requests/{place}/{of.identity}"
-    names = [path.name for path in sorted(pair.whole(folder).glob("*.parquet"))]
+    names = [path.name for path in sorted(pair.whole(folder).glob("[!.]*.parquet"))]
     try:
         items = set(of.items_of(pair))
         plans = {n: pair.whole(f"{folder}/{n}") for n in names}

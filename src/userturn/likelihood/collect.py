@@ -45,7 +45,7 @@ def scores_of(grid: Grid, scored: ScoredTurns) -> Iterator[pl.DataFrame]:
     """
     folder = grid.requests_folder(scored.model, scored.dataset, scores_identity(grid, scored))
     journal = grid.journal_folder(scored.model, scored.dataset)
-    for plan in _plans(sorted(folder.glob("*.parquet"))):
+    for plan in _plans(sorted(folder.glob("[!.]*.parquet"))):
         found = read_scores(journal, plan["key"])
         n_lost = plan["key"].drop_nulls().is_in(found["key"].implode()).not_().sum()
         if n_lost:

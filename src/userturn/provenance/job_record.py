@@ -144,7 +144,7 @@ def _journals(rule: str, wildcards: Any, files: set[Path]) -> dict[str, dict[str
         folders.add(JOURNALS / wildcards.model)
     if {"judge", "dataset"} <= set(wildcards.keys()):
         folders.add(JOURNALS / "judges" / wildcards.judge / wildcards.dataset)
-    written.update(path for folder in folders for path in folder.rglob(f"*{JOURNAL}"))
+    written.update(path for folder in folders for path in folder.rglob(f"[!.]*{JOURNAL}"))
     sizes = {path: path.stat().st_size for path in sorted(written)}
     return {
         str(path): {"n_bytes": size, "sha256": beginning_sha256(path, size)}

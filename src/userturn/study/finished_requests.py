@@ -32,7 +32,7 @@ def _note_path(grid: Grid, model: str, shard: str) -> Path:
 
 def _sizes(folder: Path) -> dict[str, int]:
     """Return the size of each file of a journal, in bytes."""
-    return {path.name: path.stat().st_size for path in sorted(folder.glob("*.jsonl"))}
+    return {path.name: path.stat().st_size for path in sorted(folder.glob("[!.]*.jsonl"))}
 
 
 def _read_note(path: Path, described_as: str) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def written_plans(folder: Path) -> list[Path]:
     Raises:
         LostPlansError: there are none.
     """
-    paths = sorted(folder.glob("*.parquet"))
+    paths = sorted(folder.glob("[!.]*.parquet"))
     if not paths:
         raise LostPlansError(
             f"the plan of these requests is not in '{folder}'; run the same command again, it "
