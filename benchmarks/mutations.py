@@ -34,7 +34,7 @@ from userturn.audit.findings import Finding
 from userturn.audit.run import audit
 from userturn.audit.wanted import wanted_of
 from userturn.errors import UserError
-from userturn.provenance.job_record import read_record, write_record
+from userturn.provenance.job_record import PROVENANCE, read_record, write_record
 from userturn.provenance.study_files import Files
 from userturn.provenance.surroundings import code_sha256
 from userturn.workflow.recorded_study import open_record
@@ -86,22 +86,25 @@ def made_of(results: Path, path: str) -> set[str]:
     return found - {path}
 
 
-def said_of(results: Path, path: str, after: set[str]) -> Said:
+def own_of(results: Path, path: str) -> set[str]:
+    """Return what a finding about a file names: the file, or what the job of a record made."""
+    record = read_record(results.parent / path) if path.startswith(f"{PROVENANCE}/") else None
+    return {path, *(record or {"outputs": []})["outputs"]}
+
+
+def said_of(results: Path, own: set[str], after: set[str]) -> Said:
     """Return what an audit says of a study with a mutated file.
 
     Args:
         results: folder of the study.
-        path: of the file.
+        own: what a finding about the file names.
         after: all that was made of the file.
     """
     try:
-        found = findings_in(results)
+        about = {finding.artifact for finding in findings_in(results)}
     except UserError as error:
         return Said("refused", True, [str(error)])
-    about = {finding.artifact for finding in found}
-    record = read_record(results.parent / path) if path.startswith("results/provenance/") else None
-    own = {path, *(record or {"outputs": []})["outputs"]}
-    said = "missed" if not found else "named" if about & own else "found"
+    said = "missed" if not about else "named" if about & own else "found"
     return Said(said, not about <= after, sorted(about)[:3])
 
 
@@ -145,9 +148,9 @@ def count(whole: Path, mutate: Mutation, n: int) -> Counter[str]:
         paths = drawn_files(results, n, np.random.default_rng(n))
         for seed, place in enumerate(paths):
             path = f"results/{place.relative_to(results).as_posix()}"
-            after = made_of(results, path)
+            own, after = own_of(results, path), made_of(results, path)
             mutate(results, place, np.random.default_rng(seed))
-            now = said_of(results, path, after)
+            now = said_of(results, own, after)
             said.update([now.how, *["apart"] * now.is_apart])
             if now.how in ("found", "missed") or not now.is_apart:
                 apart = "" if now.is_apart else ", not apart"

@@ -16,7 +16,7 @@ JOURNAL = "results/journal/m/d/1.jsonl"
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    """A folder with a recorded journal, an account of a judge, and a slot for its requests."""
+    """A folder with a recorded journal, an account of a judge, a slot for its requests, a lock."""
     costs, journal = tmp_path / "results/journal/costs", tmp_path / JOURNAL
     journal.parent.mkdir(parents=True)
     journal.write_text("{}\n")
@@ -24,6 +24,7 @@ def results(tmp_path: Path) -> Path:
         account.send(Spent(n_requests=1))
     (costs / "in_flight" / "judge").mkdir(parents=True)
     (costs / "in_flight" / "judge" / "0").touch()
+    (costs / "lock").touch()
     note(tmp_path / "results", journal.stat().st_size)
     return tmp_path / "results"
 
@@ -57,8 +58,10 @@ def test_a_journal_that_is_shorter_than_recorded_is_found(results: Path) -> None
     assert found(results) == [JOURNAL]
 
 
-@pytest.mark.parametrize("pattern", ["judge/*.account", "in_flight/judge/0"])
-def test_what_was_written_into_accounts_and_slots_is_found(results: Path, pattern: str) -> None:
+@pytest.mark.parametrize("pattern", ["judge/*.account", "in_flight/judge/0", "lock"])
+def test_what_was_written_into_accounts_slots_and_locks_is_found(
+    results: Path, pattern: str
+) -> None:
     (path,) = (results / "journal/costs").glob(pattern)
     with path.open("ab") as file:
         file.write(b"more")

@@ -37,10 +37,12 @@ def check_journals(files: Files) -> Iterator[Finding | Note]:
 
 
 def _accounts(files: Files) -> Iterator[Finding]:
-    """Yield damaged accounts of what judges cost, and files of request slots that are not empty."""
-    folder = files.results / "journal" / "costs"
+    """Yield damaged accounts of costs, and locks and request slots that are not empty."""
+    journals = files.results / "journal"
+    folder = journals / "costs"
     damaged = [path for path in folder.glob("*/*.account") if not is_sound(path.read_bytes())]
-    damaged += [path for path in folder.glob("in_flight/*/*") if path.stat().st_size]
+    empty = [*journals.rglob("lock"), *folder.glob("in_flight/*/*")]
+    damaged += [path for path in empty if path.is_file() and path.stat().st_size]
     for place in sorted(damaged):
         name = f"results/{place.relative_to(files.results).as_posix()}"
         fix = "restore the file from a copy, or leave it: costs are counted in what is whole"
