@@ -9,6 +9,7 @@ from userturn.endpoints.budget import Account
 from userturn.endpoints.usage import Spent
 from userturn.provenance.job_record import write_record
 from userturn.provenance.study_files import Files
+from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import file_sha256
 
 JOURNAL = "results/journal/m/d/1.jsonl"
@@ -66,3 +67,11 @@ def test_what_was_written_into_accounts_slots_and_locks_is_found(
     with path.open("ab") as file:
         file.write(b"more")
     assert found(results) == [f"results/{path.relative_to(results).as_posix()}"]
+
+
+@pytest.mark.parametrize(("judge", "artifacts"), [("judge", []), ("other", ["judge"])])
+def test_the_trial_of_another_judge_is_found(
+    results: Path, judge: str, artifacts: list[str]
+) -> None:
+    write_json({"judge": judge}, results / "journal/costs/judge/trial.json", "identity")
+    assert found(results) == [f"results/journal/costs/{name}/trial.json" for name in artifacts]
