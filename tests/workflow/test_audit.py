@@ -511,6 +511,7 @@ def test_a_record_that_is_none_is_a_finding(results: Path, content: str) -> None
         {"inputs": None},
         {"inputs": {"/etc/passwd": "0" * 64}},
         {"inputs": {"../../elsewhere": "0" * 64}},
+        {"inputs": {"results/study.json": "0" * 63 + "?"}},
         {"wildcards": []},
         {"made": {}},
         {"journals": {"results/journal/x.jsonl": 7}},

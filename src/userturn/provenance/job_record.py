@@ -6,6 +6,7 @@ that artifacts of equal content stay byte-equal. Paths start at the project's fo
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -27,6 +28,7 @@ PROVENANCE = RESULTS / "provenance"
 JOURNALS = RESULTS / "journal"
 SWEEPS = ("sweep", "sweep_served", "plan_again")  # rules that plan, and journal what they ask
 JOURNAL = ".jsonl"
+SHA256 = re.compile("[0-9a-f]{64}")
 STAMP = ".snakemake_timestamp"  # Snakemake's own, in an output folder
 
 
@@ -85,6 +87,7 @@ def _is_record(content: JobRecord) -> bool:
     texts = [content["rule"], *content["wildcards"].values(), *digests, content["schema_version"]]
     return (
         all(isinstance(text, str) for text in texts)
+        and all(SHA256.fullmatch(digest) for digest in digests)
         and all(isinstance(size, int) for size in sizes)
         and isinstance(content["identity"], str | None)
         and isinstance(content["made"]["code_sha256"], str)
