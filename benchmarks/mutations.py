@@ -87,9 +87,9 @@ def made_of(results: Path, path: str) -> set[str]:
 
 
 def own_of(results: Path, path: str) -> set[str]:
-    """Return what a finding about a file names: the file, or what the job of a record made."""
+    """Return what a finding about a file names: the file, or what the job of a record wrote."""
     record = read_record(results.parent / path) if path.startswith(f"{PROVENANCE}/") else None
-    return {path, *(record or {"outputs": []})["outputs"]}
+    return {path, *record["outputs"], *record["journals"]} if record else {path}
 
 
 def said_of(results: Path, own: set[str], after: set[str]) -> Said:
