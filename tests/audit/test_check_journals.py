@@ -9,6 +9,7 @@ from userturn.endpoints.budget import Account
 from userturn.endpoints.usage import Spent
 from userturn.provenance.job_record import write_record
 from userturn.provenance.study_files import Files
+from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import file_sha256
 
 JOURNAL = "results/journal/m/d/1.jsonl"
@@ -16,7 +17,7 @@ JOURNAL = "results/journal/m/d/1.jsonl"
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    """A folder with a recorded journal, an account of a judge, and a slot for its requests."""
+    """A folder with a recorded journal, an account of a judge, a slot for its requests, a lock."""
     costs, journal = tmp_path / "results/journal/costs", tmp_path / JOURNAL
     journal.parent.mkdir(parents=True)
     journal.write_text("{}\n")
@@ -24,6 +25,7 @@ def results(tmp_path: Path) -> Path:
         account.send(Spent(n_requests=1))
     (costs / "in_flight" / "judge").mkdir(parents=True)
     (costs / "in_flight" / "judge" / "0").touch()
+    (costs / "lock").touch()
     note(tmp_path / "results", journal.stat().st_size)
     return tmp_path / "results"
 
@@ -57,9 +59,19 @@ def test_a_journal_that_is_shorter_than_recorded_is_found(results: Path) -> None
     assert found(results) == [JOURNAL]
 
 
-@pytest.mark.parametrize("pattern", ["judge/*.account", "in_flight/judge/0"])
-def test_what_was_written_into_accounts_and_slots_is_found(results: Path, pattern: str) -> None:
+@pytest.mark.parametrize("pattern", ["judge/*.account", "in_flight/judge/0", "lock"])
+def test_what_was_written_into_accounts_slots_and_locks_is_found(
+    results: Path, pattern: str
+) -> None:
     (path,) = (results / "journal/costs").glob(pattern)
     with path.open("ab") as file:
         file.write(b"more")
     assert found(results) == [f"results/{path.relative_to(results).as_posix()}"]
+
+
+@pytest.mark.parametrize(("judge", "artifacts"), [("judge", []), ("other", ["judge"])])
+def test_the_trial_of_another_judge_is_found(
+    results: Path, judge: str, artifacts: list[str]
+) -> None:
+    write_json({"judge": judge}, results / "journal/costs/judge/trial.json", "identity")
+    assert found(results) == [f"results/journal/costs/{name}/trial.json" for name in artifacts]

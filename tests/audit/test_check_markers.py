@@ -15,6 +15,7 @@ from userturn.storage.hashing import fingerprint
 # Two cells of the configuration, and the answers before their turns.
 WANTED = {"cells/aa": "aa", "cells/bb": "bb", "results/answers/m/d.parquet": "cc"}
 MARKER, NOTE = "sweeps/m/1of1.json", "sweeps/m/finished/1of1.json"
+SERVER = "served/m/1of1.json"
 
 
 @pytest.fixture
@@ -31,6 +32,7 @@ def results(tmp_path: Path) -> Path:
     write_json(marker, tmp_path / MARKER, fingerprint(["aa", "bb"]))
     finished = {"finished": {"d": ["aa", "bb"]}, "journals": {"d": {"one.jsonl": 5}}}
     write_json(finished | {"described_as": "it"}, tmp_path / NOTE, "it")
+    write_json({"described_as": "it", "greedy": []}, tmp_path / SERVER, "it")
     return tmp_path
 
 
@@ -66,6 +68,7 @@ def test_what_a_sweep_under_a_new_name_left_is_compared_with_the_plans_of_the_fi
         (NOTE, {"journals": {"d": {"one.jsonl": 6}}}, "6 bytes of d's journal one.jsonl"),
         (NOTE, {"described_as": "another"}, "a model described otherwise"),
         (NOTE, {"finished": []}, "not a marker (AttributeError)"),
+        (SERVER, {"described_as": "another"}, "a model described otherwise"),
     ],
 )
 def test_edit_of_a_marker_or_note_is_found(

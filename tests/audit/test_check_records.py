@@ -56,6 +56,21 @@ def test_edit_of_a_record_is_found(tmp_path: Path, changes: dict[str, Any], chec
 
 
 @pytest.mark.parametrize(
+    ("began", "ended", "checks"),
+    [
+        ("2026-01-01T10:00:00+00:00", "2026-01-01T10:00:01+00:00", []),
+        ("2026-01-01T10:00:00+00:00", "2026-01-01T09:30:00+00:00", []),  # a clock was set back
+        ("2026-01-02T10:00:00+00:00", "2026-01-01T10:00:01+00:00", ["records"]),
+        ("2026-01-01T10:00:00+00:00", "2026-01-41T10:00:01+00:00", ["records"]),
+    ],
+)
+def test_a_job_that_ended_long_before_it_began_is_found(
+    tmp_path: Path, began: str, ended: str, checks: list[str]
+) -> None:
+    assert found(tmp_path, made={**RECORD["made"], "began": began, "ended": ended}) == checks
+
+
+@pytest.mark.parametrize(
     ("depth", "identity", "checks"),
     [
         ("2", "of turns", []),

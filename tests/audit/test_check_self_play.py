@@ -11,6 +11,7 @@ from userturn.audit.check_rows import Asked, check_asked
 from userturn.audit.check_self_play import check_self_play
 from userturn.audit.pair import Pair
 from userturn.prompts.perturbations import NO_ANSWER
+from userturn.storage.journal import decode_line, encode_line
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
 from userturn.study.record import study_record
@@ -99,6 +100,26 @@ def test_an_edited_journal_is_found_at_its_depth(grid: Grid) -> None:
         for path, text in whole.items():
             path.write_text(text)
     assert ("rows", f"results/{at_depth(grid, 2).folder}/user_turns.parquet") in found
+
+
+@pytest.mark.parametrize("end", ["halt", "length"])  # no engine's, and that of longer texts
+def test_an_end_that_the_tokens_do_not_have_is_found_though_journal_and_table_agree(
+    grid: Grid, end: str
+) -> None:
+    at = at_depth(grid, 3)
+    table = Path(grid.results, at.folder, "user_turns.parquet")
+    paths = [table, *grid.journal_folder(MODEL, DATASET).glob("*.jsonl")]
+    whole, keys = {path: path.read_bytes() for path in paths}, pl.read_parquet(table)["key"]
+    try:
+        pl.read_parquet(table).with_columns(finish_reason=pl.lit(end)).write_parquet(table)
+        for path in paths[1:]:
+            lines = [decode_line(x) or {} for x in whole[path].splitlines(keepends=True)]
+            ended = [{**x, "finish_reason": end} if x["key"] in keys else x for x in lines]
+            path.write_bytes(b"".join(map(encode_line, ended)))
+        assert audited(grid) == [("rows", f"results/{at.folder}/user_turns.parquet")]
+    finally:
+        for path, content in whole.items():
+            path.write_bytes(content)
 
 
 def test_samples_without_end_are_counted_and_not_written_out(grid: Grid) -> None:

@@ -2,7 +2,9 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,41 +26,39 @@ LEVELS = (
 NAMED_ONLY = ("item", "sample")  # in a journal's line for people who look at it: its key counts
 
 
-def drawn_file(results: Path, rng: np.random.Generator) -> Path:
-    """Draw a file of a study: every second time uniformly, else first its kind and then the file.
+def drawn_files(results: Path, n: int, rng: np.random.Generator) -> list[Path]:
+    """Draw files of a study, of every kind in turn, so that kinds with few files are drawn, too.
 
-    A kind is a folder at the top and an ending, so that kinds with few files are drawn, too.
+    Of a folder at the top, files of one name are a kind, as `user_turns.parquet` of all cells are.
+    So are files of one ending whose names are their own, as tables are.
     """
-    files = sorted(path for path in results.rglob("*") if path.is_file())
+    files = [path for path in sorted(results.rglob("*")) if path.is_file()]
     files = [path for path in files if _is_a_result(results, path)]
-    if rng.random() < 0.5:
-        return files[int(rng.integers(len(files)))]
-    kinds = sorted({kind_of(results, path) for path in files})
-    kind = kinds[int(rng.integers(len(kinds)))]
-    of_kind = [path for path in files if kind_of(results, path) == kind]
-    return of_kind[int(rng.integers(len(of_kind)))]
-
-
-def kind_of(results: Path, path: Path) -> tuple[str, str]:
-    """Return the kind of a file: its folder at the top, and its ending."""
-    return path.relative_to(results).parts[0], path.suffix
+    tops = {path: path.relative_to(results).parts[0] for path in files}
+    n_named = Counter((tops[path], path.name) for path in files)
+    of_kind: dict[tuple[str, str], list[Path]] = {}
+    for path in files:
+        is_shared = n_named[tops[path], path.name] > 1
+        kind = (tops[path], path.name if is_shared else path.suffix)
+        of_kind.setdefault(kind, []).append(path)
+    kinds = list(of_kind.values())
+    order = cycle(kinds[place] for place in rng.permutation(len(kinds)))
+    return [of_it[int(rng.integers(len(of_it)))] for of_it in islice(order, n)]
 
 
 def _is_a_result(results: Path, path: Path) -> bool:
     return path.relative_to(results).parts[0] not in NO_RESULTS and path.name != STAMP
 
 
-def mutated_bytes(results: Path, rng: np.random.Generator) -> str:
-    """Mutate or delete a random file of a study and return its path in the results.
+def mutated_bytes(results: Path, path: Path, rng: np.random.Generator) -> None:
+    """Mutate or delete a file of a study.
 
     An empty one is a lock, which is not deleted: no study is another for that.
     """
-    path = drawn_file(results, rng)
     if rng.random() < 0.15 and path.stat().st_size:
         path.unlink()
     else:
         path.write_bytes(byte_mutated(path.read_bytes(), rng))
-    return path.relative_to(results).as_posix()
 
 
 def byte_mutated(content: bytes, rng: np.random.Generator) -> bytes:
@@ -77,16 +77,18 @@ def byte_mutated(content: bytes, rng: np.random.Generator) -> bytes:
     return others[int(rng.integers(len(others)))]
 
 
-def mutated_values(results: Path, rng: np.random.Generator, level: str = "file") -> str:
-    """Edit a random file of a study, validly, and return its path in the results.
+def mutated_values(
+    results: Path, path: Path, rng: np.random.Generator, level: str = "file"
+) -> None:
+    """Edit a file of a study, validly.
 
     Args:
         results: folder of the study.
-        rng: draws file, place and value.
+        path: of the file.
+        rng: draws place and value.
         level: one of LEVELS; the checksum inside a record or journal line is right in each but the
             first.
     """
-    path = drawn_file(results, rng)
     name, is_forged = path.relative_to(results).as_posix(), level != "file"
     if name.startswith("provenance/"):
         mutate_record(path, rng, is_forged)
@@ -100,7 +102,6 @@ def mutated_values(results: Path, rng: np.random.Generator, level: str = "file")
         forge_journal(results, path)
     elif is_forged:
         forge(results, name, everywhere=level == "chain")
-    return name
 
 
 def _mutate(path: Path, rng: np.random.Generator) -> None:

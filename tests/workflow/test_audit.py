@@ -127,6 +127,23 @@ def test_a_stray_file_is_a_note_and_changes_no_digest(
     assert main(["audit", str(results), "--to", str(tmp_path)]) == 0  # also a name of other bytes
 
 
+def test_what_systems_editors_and_git_leave_beside_every_file_is_read_by_nothing(
+    results: Path, tmp_path: Path
+) -> None:
+    digest, places = audit(results).digest, [path for path in results.rglob("*") if path.is_file()]
+    for place in places:
+        for name in (f"._{place.name}", f".{place.name}.swp", ".git/object" + place.suffix, "lock"):
+            stray = place.parent / name
+            stray.parent.mkdir(exist_ok=True)
+            stray.write_bytes(b"" if name == "lock" else b"\0\5\x16\7 {")
+    found = audit(results)
+    assert (found.findings, found.digest) == ([], digest)
+    assert {note.check for note in found.notes} >= {"orphans"}
+    export(results, tmp_path / "clean.zip")
+    with opened(tmp_path / "clean.zip") as unpacked:
+        assert [path for path in unpacked.rglob("*") if "/." in path.as_posix()] == []
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -494,6 +511,7 @@ def test_a_record_that_is_none_is_a_finding(results: Path, content: str) -> None
         {"inputs": None},
         {"inputs": {"/etc/passwd": "0" * 64}},
         {"inputs": {"../../elsewhere": "0" * 64}},
+        {"inputs": {"results/study.json": "0" * 63 + "?"}},
         {"wildcards": []},
         {"made": {}},
         {"journals": {"results/journal/x.jsonl": 7}},

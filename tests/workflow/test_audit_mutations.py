@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.support.forgery import forge
-from tests.support.mutations import mutated_bytes, mutated_values
+from tests.support.mutations import drawn_files, mutated_bytes, mutated_values
 from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_pictures import check_pictures
 from userturn.audit.findings import Note
@@ -18,29 +18,28 @@ from userturn.audit.run import audit
 
 pytestmark = pytest.mark.slow
 
+Mutation = Callable[[Path, Path, np.random.Generator], None]
 N_MUTATIONS = 8  # of each kind
 # docs/audit.md: by the command alone, by hash alone, or by the digest of records
 NOT_MADE_AGAIN = re.compile(r"\.(svg|png)$|^models/tiny.json$|^provenance/")
 
 
-def missed(study: Path, mutate: Callable[[Path, np.random.Generator], str]) -> list[str]:
+def missed(study: Path, mutate: Mutation) -> list[str]:
     """Return the files whose mutation an audit does not find, each mutation in an honest study."""
     results, whole = study / "results", study / "whole"
     shutil.copytree(results, whole)
     passed = []
-    for seed in range(N_MUTATIONS):
-        path = mutate(results, np.random.default_rng(seed))
+    for seed, path in enumerate(drawn_files(results, N_MUTATIONS, np.random.default_rng(0))):
+        mutate(results, path, np.random.default_rng(seed))
         if not audit(results).findings:
-            passed.append(path)
+            passed.append(path.relative_to(results).as_posix())
         shutil.rmtree(results)
         shutil.copytree(whole, results)
     return passed
 
 
 @pytest.mark.parametrize("mutate", [mutated_bytes, mutated_values])
-def test_every_mutation_without_its_hash_is_found(
-    study: Path, mutate: Callable[[Path, np.random.Generator], str]
-) -> None:
+def test_every_mutation_without_its_hash_is_found(study: Path, mutate: Mutation) -> None:
     assert missed(study, mutate) == []
 
 

@@ -13,7 +13,7 @@ from shlex import quote
 from userturn.audit.check_journals import check_journals
 from userturn.audit.findings import SNAKEMAKE, Finding, Note, remake
 from userturn.provenance.job_record import SWEEPS, JobRecord
-from userturn.provenance.study_files import Files
+from userturn.provenance.study_files import Files, is_hidden
 from userturn.storage.hashing import file_sha256, short_hash
 from userturn.workflow.artifacts import Identities
 
@@ -146,14 +146,14 @@ def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
     for artifact in files.present:
         if artifact in files.makers or artifact in wanted:
             continue
-        if artifact.startswith("results/requests/") and artifact.endswith(".parquet"):
+        if is_hidden(artifact) or not artifact.endswith(READ):
+            others.append(artifact)
+        elif artifact.startswith("results/requests/") and artifact.endswith(".parquet"):
             text = "plan of an unfinished sweep; the next sweep of its cell writes it again"
             yield Note("orphans", artifact, text)
-        elif artifact.endswith(READ) and not PurePosixPath(artifact).name.startswith("."):
+        else:
             fix = f"mv {quote(artifact)} ."
             yield Finding("orphans", artifact, "a file that a job made", "no job's", fix)
-        else:
-            others.append(artifact)
     if others:
         some = ", ".join(sorted(others)[:3])
         text = f"{len(others)} files of no job ({some}); nothing reads them, no digest counts them"

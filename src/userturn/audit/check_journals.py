@@ -7,8 +7,9 @@ from shlex import quote
 from userturn.audit.findings import Finding, Note
 from userturn.endpoints.account_files import is_sound
 from userturn.provenance.job_record import JOURNAL
-from userturn.provenance.study_files import Files
+from userturn.provenance.study_files import Files, is_hidden
 from userturn.storage.hashing import beginning_sha256, short_hash
+from userturn.study.aliases import read_object
 
 COSTS = "results/journal/costs/"  # accounts grow with every question and affect no row
 
@@ -37,10 +38,14 @@ def check_journals(files: Files) -> Iterator[Finding | Note]:
 
 
 def _accounts(files: Files) -> Iterator[Finding]:
-    """Yield damaged accounts of what judges cost, and files of request slots that are not empty."""
-    folder = files.results / "journal" / "costs"
+    """Yield damaged accounts of costs, trials of other judges, and locks that are not empty."""
+    journals = files.results / "journal"
+    folder = journals / "costs"
     damaged = [path for path in folder.glob("*/*.account") if not is_sound(path.read_bytes())]
-    damaged += [path for path in folder.glob("in_flight/*/*") if path.stat().st_size]
+    empty = [*journals.rglob("lock"), *folder.glob("in_flight/*/*")]
+    damaged += [path for path in empty if path.is_file() and path.stat().st_size]
+    trials = folder.glob("*/trial.json")
+    damaged += [path for path in trials if read_object(path).get("judge") != path.parent.name]
     for place in sorted(damaged):
         name = f"results/{place.relative_to(files.results).as_posix()}"
         fix = "restore the file from a copy, or leave it: costs are counted in what is whole"
@@ -55,6 +60,8 @@ def _unrecorded_lines(files: Files) -> Iterator[Finding]:
             recorded[name] = max(recorded.get(name, 0), noted["n_bytes"])
     for place in sorted((files.results / "journal").rglob(f"*{JOURNAL}")):
         name = f"results/{place.relative_to(files.results).as_posix()}"
+        if is_hidden(name):
+            continue
         n_recorded = recorded.get(name, 0)
         with place.open("rb") as file:
             file.seek(n_recorded)

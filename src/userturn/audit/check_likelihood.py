@@ -73,7 +73,7 @@ def _plans(grid: Grid, scored: ScoredTurns, broken: frozenset[str]) -> Iterator[
     """Compare the plan of each shard with the turns and contexts that it should have."""
     made_of = {f"results/datasets/{scored.dataset}.parquet", f"results/models/{scored.model}.json"}
     folder = grid.requests_folder(scored.model, scored.dataset, scores_identity(grid, scored))
-    for place in sorted(folder.glob("*.parquet")):
+    for place in sorted(folder.glob("[!.]*.parquet")):
         path = f"results/{place.relative_to(grid.results).as_posix()}"
         if not broken.isdisjoint({path, *made_of}):
             continue

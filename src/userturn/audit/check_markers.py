@@ -8,10 +8,11 @@ from typing import Any
 import polars as pl
 
 from userturn.audit.findings import Finding, remake
-from userturn.provenance.study_files import FAULTS, Files
+from userturn.provenance.study_files import FAULTS, Files, is_hidden
 from userturn.storage.hashing import fingerprint
 from userturn.workflow.artifacts import Identities
 
+PLACES = ("results/sweeps/", "results/judging/", "results/served/")
 NOTES = "/finished/"  # a shard's note of what needs no sweep
 
 
@@ -23,7 +24,7 @@ def check_markers(files: Files, wanted: Identities) -> Iterator[Finding]:
         wanted: the artifacts of the configuration, with their identities.
     """
     for path in files.present:
-        if not path.startswith(("results/sweeps/", "results/judging/")):
+        if not (path.startswith(PLACES) and path.endswith(".json")) or is_hidden(path):
             continue
         try:
             content = json.loads(files.at(path).read_bytes())
@@ -37,8 +38,11 @@ def check_markers(files: Files, wanted: Identities) -> Iterator[Finding]:
 def _wrong(files: Files, wanted: Identities, path: str, content: dict[str, Any]) -> str | None:
     """Return what a marker or note says that is not so, or None."""
     identity = content["artifact"]["identity"]
-    if NOTES in path:
-        return _wrong_note(files, path, content, identity)
+    is_served = path.startswith("results/served/")
+    if is_served or NOTES in path:
+        if identity != content["described_as"]:
+            return "a model described otherwise"
+        return None if is_served else _wrong_note(files, path, content)
     pending = content["pending"]
     if pending != sorted(pending) or identity != fingerprint(pending):
         return "pending identities of another job"
@@ -92,10 +96,8 @@ def _requests(plan: Path) -> Iterator[tuple[str, str]]:
     return ((plan.parts[-3], key) for key in keys)
 
 
-def _wrong_note(files: Files, path: str, content: dict[str, Any], identity: str) -> str | None:
+def _wrong_note(files: Files, path: str, content: dict[str, Any]) -> str | None:
     model, shard = content.get("place") or path.split("/")[2], Path(path).stem
-    if identity != content["described_as"]:
-        return "a model described otherwise"
     for dataset, finished in content["finished"].items():
         folder = f"results/requests/{model}/{dataset}/"
         planned = {plan.split("/")[-2] for plan in files.hashes if plan.startswith(folder)}

@@ -162,7 +162,7 @@ def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Finding]:
         asked_as = grid.places.of_dataset(scored.dataset)
         scorer = Scorer(planner.identity, planner.template, limit, asked_as)
         folder = grid.requests_folder(model, scored.dataset, scores_identity(grid, scored))
-        for path in sorted(folder.glob("*.parquet")):
+        for path in sorted(folder.glob("[!.]*.parquet")):
             rows = list(scorer.rows(turns_to_score(grid, scored, path.stem)))
             made = pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA)
             wrong = difference(made, pl.read_parquet(path), ["item", "context"])

@@ -1,6 +1,7 @@
 """Does every record say the rule, wildcards and identity of the job that its path names?"""
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 
 from userturn.audit.findings import Finding, remake
@@ -11,6 +12,7 @@ from userturn.storage.hashing import short_hash
 from userturn.study.self_play import NAMED
 from userturn.workflow.artifacts import Identities
 
+SET_BACK = timedelta(hours=-1)
 IN_PATHS = {"temperature": "t", "depth": NAMED}  # what stands before these wildcards
 
 
@@ -28,6 +30,10 @@ def check_records(files: Files, wanted: Identities) -> Iterator[Finding]:
             said = " ".join([record["rule"], *record["wildcards"].values()])
             expected = f"the record of {' '.join([rule, *names])}"
             yield Finding("records", path, expected, f"that of {said}", remake(made))
+        began, ended = (record["made"].get(name) for name in ("began", "ended"))
+        if not _is_in_turn(began, ended):
+            expected = f"a job that began before {ended}"
+            yield Finding("records", path, expected, f"one that began {began}", remake(made))
         others = {wanted.get(name) for name in record["outputs"]}
         own = {"identity": wanted.get(made), "schema_version": SCHEMA_VERSION}
         for what, asked in own.items():
@@ -45,3 +51,13 @@ def _is_of(record: JobRecord, rule: str, names: list[str]) -> bool:
     values = [f"{IN_PATHS.get(name, '')}{v}" for name, v in record["wildcards"].items()]
     is_named = record["rule"] == rule or {record["rule"], rule} <= {*SWEEPS}
     return is_named and sorted(values) == sorted(names)
+
+
+def _is_in_turn(began: str | None, ended: str | None) -> bool:
+    """Return whether a job ended after it began, or the clock was set back by an hour at most."""
+    if began is None or ended is None:
+        return True
+    try:
+        return datetime.fromisoformat(ended) - datetime.fromisoformat(began) >= SET_BACK
+    except (ValueError, TypeError):
+        return False

@@ -12,6 +12,7 @@ import polars as pl
 from userturn.audit.findings import Finding, remake
 from userturn.audit.pair import BrokenError, Pair
 from userturn.audit.table_diff import Wrong
+from userturn.config.endpoint_models import has_endpoint
 from userturn.generation.collect import answers_of, user_turns_of
 from userturn.models.requests import request_key
 from userturn.models.seeds import derive_seed, role_at
@@ -21,6 +22,7 @@ from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
 from userturn.study.cells import Cell, files_of
 from userturn.study.model_description import request_identity, turn_ends
 
+ENDS = ("stop", "length")  # why an engine ends a text
 AGAIN = "fix the cause that the errors name and run snakemake: those requests are sent again"
 
 
@@ -109,7 +111,7 @@ def _plan(pair: Pair, of: Asked) -> Iterator[Finding]:
     """Compare a plan with the items and samples that it should have."""
     place = pair.grid.places.of_pair(pair.model, pair.dataset)
     folder = f"results/requests/{place}/{of.identity}"
-    names = [path.name for path in sorted(pair.whole(folder).glob("*.parquet"))]
+    names = [path.name for path in sorted(pair.whole(folder).glob("[!.]*.parquet"))]
     try:
         items = set(of.items_of(pair))
         plans = {n: pair.whole(f"{folder}/{n}") for n in names}
@@ -157,6 +159,9 @@ def _requests(pair: Pair, asked: Asked) -> Iterator[Finding]:
     wrong = _wrong_request(pair, table.with_columns(sample=sample), role, drawn)
     if wrong is not None:
         yield Finding("keys", path, *wrong, remake(path))
+    wrong = _wrong_end(pair, table, drawn["max_tokens"])
+    if wrong is not None:
+        yield Finding("rows", path, *wrong, remake(path))
 
 
 def _wrong_request(
@@ -177,4 +182,20 @@ def _wrong_request(
         if key != noted:
             where = f"{item}, sample {sample}"
             return f"key {short_hash(key)} of {where}, from its request", short_hash(noted)
+    return None
+
+
+def _wrong_end(pair: Pair, table: pl.DataFrame, max_tokens: int) -> Wrong | None:
+    """Return the first row of a table that did not end as any engine ends a text.
+
+    How many tokens a server counted is not known where it told none, so only texts that were
+    written here must be as long as the limit that ended them.
+    """
+    entry = pair.grid.models[pair.model]
+    asked = table.filter(pl.col("key").is_not_null() & (pl.col("outcome") != "error"))
+    columns = ("item", "finish_reason", "prompt_token_ids", "token_ids")
+    for item, reason, prompt, written in asked.select(columns).iter_rows():
+        is_short = len(written) < min(max_tokens, entry["max_model_len"] - len(prompt))
+        if reason not in ENDS or (reason == ENDS[1] and is_short and not has_endpoint(entry)):
+            return f"the text of {item} to end at a stop or its limit", f"{len(written)} tokens"
     return None

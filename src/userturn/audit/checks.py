@@ -133,7 +133,7 @@ def looked_at(files: Files) -> dict[str, int | None]:
     counts = {name: _count(check, paths) for name, check in CHECKS.items()}
     counts["markers"] = sum(1 for path in files.makers if path.startswith(OF_A_RUN))
     if files.has_journals:
-        counts["journals"] = sum(1 for _ in (files.results / "journal").rglob("*.jsonl"))
+        counts["journals"] = sum(1 for _ in (files.results / "journal").rglob("[!.]*.jsonl"))
     return counts | {"left out": len(files.left_out), "records": len(files.records)}
 
 

@@ -43,7 +43,7 @@ def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     """
     record = read_study_record(results)
     grid = record.grid(results)
-    paths = sorted(results.glob("c*/**/verdicts/*.parquet"))
+    paths = sorted(results.glob("c*/**/verdicts/[!.]*.parquet"))
     rows: list[tuple[SampledRow, Outcome]] = []
     costs: list[float] = []
     with TemporaryDirectory(prefix="userturn-") as folder:

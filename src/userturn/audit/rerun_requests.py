@@ -59,7 +59,7 @@ def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
         UserError: the folder has no record.
     """
     grid = read_study_record(results).grid(results)
-    paths = sorted(results.glob("answers/*/*.parquet"))
+    paths = sorted(results.glob("answers/*/[!.]*.parquet"))
     paths += sorted(results.glob("candidates/*/*/[au]*.parquet"))  # no grades
     paths += sorted(results.glob("cells/*/*/*/*/user_turns.parquet"))
     rows: list[tuple[SampledRow, dict[str, Any]]] = []

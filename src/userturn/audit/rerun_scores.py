@@ -31,7 +31,7 @@ def rescore(results: Path, k: int, rng: np.random.Generator) -> Reruns:
         UserError: the folder has no record.
     """
     grid = read_study_record(results).grid(results)
-    paths = sorted(results.glob("likelihood/*/*/*.parquet"))
+    paths = sorted(results.glob("likelihood/*/*/[!.]*.parquet"))
     rows: list[tuple[SampledRow, dict[str, Any]]] = []
     for model, drawn in draw_rows_by("model", paths, SCORED, k, rng).items():
         rows += rerun_of_model(grid, model, drawn, AsScored())
@@ -53,7 +53,7 @@ class AsScored:
         dataset = grid.places.of_dataset(values["dataset"])
         pair = grid.places.of_pair(values["model"], values["dataset"])
         folder = grid.results / "requests" / pair
-        for path in sorted(folder.rglob("*.parquet")):
+        for path in sorted(folder.rglob("[!.]*.parquet")):
             if "n_context" not in pl.read_parquet_schema(path):
                 continue
             plan = pl.scan_parquet(path).filter(pl.col("key") == values["key"])

@@ -45,7 +45,7 @@ GRADE = ["model", "dataset"]
 
 def _verdict_shares(results: Path) -> pl.DataFrame:
     """Return the share of genuine turns of each scored item, by cell and judge."""
-    paths = [str(path) for path in results.glob("cells/*/*/*/*/verdicts/*.parquet")]
+    paths = [str(path) for path in results.glob("cells/*/*/*/*/verdicts/[!.]*.parquet")]
     if not paths:
         raise UserError(
             f"'{results}/cells' has no verdicts; expected the results folder of a finished "
@@ -73,7 +73,7 @@ def _verdict_shares(results: Path) -> pl.DataFrame:
 def _grade_shares(results: Path) -> pl.DataFrame:
     """Return 1 for each correct answer and 0 for each wrong one."""
     columns = [*GRADE, "item", "correct"]
-    paths = sorted(results.glob("grades/*/*.parquet"))
+    paths = sorted(results.glob("grades/*/[!.]*.parquet"))
     schema = {**dict.fromkeys(columns[:3], pl.String), "correct": pl.Boolean}
     tables = [pl.read_parquet(path, columns=columns) for path in paths]
     graded = pl.concat([pl.DataFrame(schema=schema), *tables])

@@ -168,7 +168,8 @@ def _planned(folder: Path, row: Sequence[str] = ("position", "sample")) -> list[
     `row` are the columns that tell rows apart: a study whose shards changed has some twice.
     """
     found = [
-        pl.read_parquet(path, columns=[*row, "key"]) for path in sorted(folder.glob("*.parquet"))
+        pl.read_parquet(path, columns=[*row, "key"])
+        for path in sorted(folder.glob("[!.]*.parquet"))
     ]
     return pl.concat(found).unique(row)["key"].to_list() if found else []
 

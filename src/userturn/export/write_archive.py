@@ -23,7 +23,7 @@ from userturn.export.secrets import Secret, key_values
 from userturn.export.withheld import Withholding
 from userturn.plural import number_of
 from userturn.provenance.job_record import PROVENANCE, JobRecord
-from userturn.provenance.study_files import Files
+from userturn.provenance.study_files import Files, is_hidden
 from userturn.storage.atomic_files import written_whole
 from userturn.storage.hashing import file_sha256
 from userturn.study.record import read_study_record
@@ -117,7 +117,7 @@ def results_files(results: Path) -> dict[str, Path]:
     return {
         f"results/{path.relative_to(results).as_posix()}": path
         for path in sorted(results.rglob("*"))
-        if path.is_file() and not path.name.startswith(".")
+        if path.is_file() and not is_hidden(path.relative_to(results))
     }
 
 

@@ -52,7 +52,7 @@ def plan_paths(grid: Grid, model: str, dataset: str, identity: str, shard: str) 
     It is the shard's own, or those of all shards where the model had another number of them.
     """
     own = plan_path(grid, model, dataset, identity, shard)
-    return [own] if own.is_file() else sorted(own.parent.glob("*.parquet"))
+    return [own] if own.is_file() else sorted(own.parent.glob("[!.]*.parquet"))
 
 
 class WrittenPlan(Protocol):
@@ -168,7 +168,7 @@ def read_plan(folder: Path, n_rows: int) -> Iterator[pl.DataFrame]:
         folder: folder of the plan, with one table per shard.
         n_rows: number of rows in each part, or a few more, since an item's rows stay together.
     """
-    shards = pl.scan_parquet(sorted(folder.glob("*.parquet")))
+    shards = pl.scan_parquet(sorted(folder.glob("[!.]*.parquet")))
     positions = shards.select("position").collect()["position"].sort()
     begins = positions.gather_every(n_rows).unique(maintain_order=True).to_list() or [0]
     for begin, end in pairwise([*begins, LAST]):
@@ -178,7 +178,7 @@ def read_plan(folder: Path, n_rows: int) -> Iterator[pl.DataFrame]:
 
 def read_whole_plan(folder: Path) -> pl.DataFrame:
     """Return the plan of all shards, as `read_plan` yields it in parts."""
-    return _once_in_order(pl.scan_parquet(sorted(folder.glob("*.parquet"))).collect())
+    return _once_in_order(pl.scan_parquet(sorted(folder.glob("[!.]*.parquet"))).collect())
 
 
 def _once_in_order(rows: pl.DataFrame) -> pl.DataFrame:

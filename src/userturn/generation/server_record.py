@@ -27,7 +27,7 @@ SAME = 0.5
 
 def server_records(grid: Grid, model: str) -> Iterator[dict[str, Any]]:
     """Yield what the shards of a model's sweep noted of its server, in their order."""
-    for path in sorted((grid.results / "served" / model).glob("*.json")):
+    for path in sorted((grid.results / "served" / model).glob("[!.]*.json")):
         yield given_object(path)
 
 

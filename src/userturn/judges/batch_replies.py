@@ -86,7 +86,7 @@ def keys_collected(journal: Path, batch: str) -> set[str]:
     """Return the keys of the questions whose replies from a batch are in a journal."""
     name = batch.encode()
     keys = set()
-    for path in sorted(journal.glob("*.jsonl")):
+    for path in sorted(journal.glob("[!.]*.jsonl")):
         with path.open("rb") as file:
             for line in file:
                 record = decode_line(line) if name in line else None

@@ -6,6 +6,7 @@ that artifacts of equal content stay byte-equal. Paths start at the project's fo
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -27,6 +28,7 @@ PROVENANCE = RESULTS / "provenance"
 JOURNALS = RESULTS / "journal"
 SWEEPS = ("sweep", "sweep_served", "plan_again")  # rules that plan, and journal what they ask
 JOURNAL = ".jsonl"
+SHA256 = re.compile("[0-9a-f]{64}")
 STAMP = ".snakemake_timestamp"  # Snakemake's own, in an output folder
 
 
@@ -90,6 +92,7 @@ def _is_record(content: JobRecord) -> bool:
     texts = [content["rule"], *content["wildcards"].values(), *digests, content["schema_version"]]
     return (
         all(isinstance(text, str) for text in texts)
+        and all(SHA256.fullmatch(digest) for digest in digests)
         and all(isinstance(size, int) for size in sizes)
         and isinstance(content["identity"], str | None)
         and isinstance(content["made"]["code_sha256"], str)
@@ -156,7 +159,7 @@ def _journals(rule: str, wildcards: Any, files: set[Path]) -> dict[str, dict[str
         folders.add(JOURNALS / wildcards.model)
     if {"judge", "dataset"} <= set(wildcards.keys()):
         folders.add(JOURNALS / "judges" / wildcards.judge / wildcards.dataset)
-    written.update(path for folder in folders for path in folder.rglob(f"*{JOURNAL}"))
+    written.update(path for folder in folders for path in folder.rglob(f"[!.]*{JOURNAL}"))
     sizes = {path: path.stat().st_size for path in sorted(written)}
     return {
         str(path): {"n_bytes": size, "sha256": beginning_sha256(path, size)}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import polars as pl
@@ -43,6 +43,14 @@ FAULTS = (
 Hashes = Mapping[str, str]
 
 
+def is_hidden(path: str | Path) -> bool:
+    """Return whether a file, or a folder that it is in, has a name that begins with a dot.
+
+    Systems, editors and git leave such files beside others; no job writes or reads them.
+    """
+    return any(part.startswith(".") for part in PurePosixPath(path).parts)
+
+
 @dataclass(frozen=True)
 class Files:
     """The files of a results folder, and their records.
@@ -67,6 +75,7 @@ class Files:
         return {
             f"{PROVENANCE}/{path.relative_to(folder).as_posix()}": read_record(path)
             for path in sorted(folder.rglob("*.json"))
+            if not is_hidden(path.relative_to(folder))
         }
 
     @property
@@ -104,7 +113,7 @@ class Files:
     @cached_property
     def has_journals(self) -> bool:
         """Whether this copy of the study came with its journals."""
-        return any((self.results / "journal").rglob("*.jsonl"))
+        return any((self.results / "journal").rglob("[!.]*.jsonl"))
 
     @property
     def recorded(self) -> dict[str, str]:

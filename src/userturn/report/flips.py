@@ -49,7 +49,7 @@ def flipped(a: Path, b: Path) -> pl.DataFrame:
 
     Both studies have the cell, the judge, the item and the sample. Columns are FLIPS_SCHEMA.
     """
-    paths = sorted(path.relative_to(a) for path in a.glob("cells/*/*/*/*/verdicts/*.parquet"))
+    paths = sorted(path.relative_to(a) for path in a.glob("cells/*/*/*/*/verdicts/[!.]*.parquet"))
     found = [pl.DataFrame(schema=FLIPS_SCHEMA)]
     for path in (path for path in paths if (b / path).is_file()):
         one, other = (pl.read_parquet(study / path) for study in (a, b))

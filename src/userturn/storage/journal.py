@@ -114,7 +114,7 @@ class Lines(NamedTuple):
 
 def files_of_journal(folder: str | Path) -> list[Path]:
     """Return the files of a journal, oldest first."""
-    return sorted(Path(folder).glob("*.jsonl"))
+    return sorted(Path(folder).glob("[!.]*.jsonl"))
 
 
 def read_lines(path: Path, start: int = 0) -> Iterator[Lines]:

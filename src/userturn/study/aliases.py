@@ -19,7 +19,7 @@ from userturn.models.model_files import folder_form, template_form
 from userturn.storage.atomic_files import read_artifact, write_text
 from userturn.storage.hashing import fingerprint
 
-STORED = {"models": "models/*.json", "datasets": "datasets/*.parquet"}
+STORED = {"models": "models/[!.]*.json", "datasets": "datasets/[!.]*.parquet"}
 NOTHING: dict[str, Any] = {
     "contents": {},  # by an identity from bytes, the one that the same content was first known by
     "forms": {},  # by a form, the same

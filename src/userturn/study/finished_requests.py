@@ -41,7 +41,7 @@ def _note_path(grid: Grid, model: str, shard: str) -> Path:
 
 def _sizes(folder: Path) -> dict[str, int]:
     """Return the size of each file of a journal, in bytes."""
-    return {path.name: path.stat().st_size for path in sorted(folder.glob("*.jsonl"))}
+    return {path.name: path.stat().st_size for path in sorted(folder.glob("[!.]*.jsonl"))}
 
 
 def _read_note(path: Path, described_as: str) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def written_plans(folder: Path) -> list[Path]:
     Raises:
         LostPlansError: there are none, or one cannot be read.
     """
-    paths = sorted(folder.glob("*.parquet"))
+    paths = sorted(folder.glob("[!.]*.parquet"))
     if not paths or any(read_identity(path) != folder.name for path in paths):
         raise LostPlansError(folder)
     return paths

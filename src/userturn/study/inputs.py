@@ -96,7 +96,7 @@ class RecordedContents:
 def annotation_files(round_name: str) -> list[str]:
     """Return the files with labels of a round, sorted."""
     folder = ANNOTATIONS / round_name
-    return sorted(str(path) for end in ("csv", "json") for path in folder.glob(f"*.{end}"))
+    return sorted(str(path) for end in ("csv", "json") for path in folder.glob(f"[!.]*.{end}"))
 
 
 def _system(entry: ModelEntry) -> dict[str, str]:
