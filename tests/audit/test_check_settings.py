@@ -114,6 +114,15 @@ def test_a_branch_is_no_pin(tmp_path: Path, record: StudyRecord) -> None:
     assert (finding.expected, finding.found) == ("the commit of a hub model", "main")
 
 
-def test_a_damaged_pin_is_left_to_the_check_of_hashes(tmp_path: Path, record: StudyRecord) -> None:
-    (tmp_path / PIN).write_text("[")
+def test_a_missing_pin_is_left_to_the_check_of_files(tmp_path: Path, record: StudyRecord) -> None:
+    (tmp_path / PIN).unlink()
     assert found(tmp_path, record) == []
+
+
+@pytest.mark.parametrize("text", ["[", "[]", "3", "null", "[" * 100_000, "\xff"])
+@pytest.mark.parametrize("path", [DESCRIPTION, PIN])
+def test_a_description_or_pin_that_is_no_object_is_found_though_its_hash_was_forged(
+    tmp_path: Path, record: StudyRecord, path: str, text: str
+) -> None:
+    (tmp_path / path).write_text(text)
+    assert [(f.check, f.artifact) for f in found(tmp_path, record)] == [("pins", f"results/{path}")]

@@ -1,6 +1,5 @@
 """Does the study have what its configuration asks for: identities, pins, rubrics, limits?"""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,11 +11,13 @@ from userturn.audit.check_held_out import held_out_findings
 from userturn.audit.check_rows import AGAIN
 from userturn.audit.findings import Finding, Note, remake
 from userturn.config.formats import model_of
+from userturn.errors import UserError
 from userturn.export.withheld import Withholding
 from userturn.models.fetch import COMMIT, local_path
 from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.storage.atomic_files import SCHEMA_VERSION, read_artifact
+from userturn.storage.given_files import given_object
 from userturn.storage.hashing import short_hash
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
@@ -29,7 +30,6 @@ MAY_QUOTE = (
     *("results/report/data/", "results/tables/disagreements."),
     *("results/humans/", "results/pairs/", "data/"),
 )
-UNREADABLE_JSON = (ValueError, LookupError, TypeError)
 TELLING = (".parquet", ".json")  # files that say whose settings made them
 
 
@@ -73,9 +73,10 @@ def _models(files: Files, grid: Grid) -> Iterator[Finding | Note]:
         if not files.at(path).is_file():
             continue
         try:
-            description = json.loads(files.at(path).read_bytes())
-        except ValueError:
-            continue  # found altered
+            description = given_object(files.at(path))
+        except UserError as error:
+            yield Finding("pins", path, "the description of a model", str(error), remake(path))
+            continue
         pinned = line["source"] if local_path(line["source"]) else description.get("revision")
         if local_path(line["source"]) is None and not COMMIT.fullmatch(str(pinned)):
             yield Finding("pins", path, "the commit of a hub model", str(pinned), remake(path))
@@ -107,15 +108,17 @@ def _not_as_asked(
 def _pin(files: Files, model: str, description: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield a pinned revision that differs from the model's description."""
     path = f"results/revisions/{model}.json"
+    if not files.at(path).is_file():
+        return  # found missing
     try:
-        pin = json.loads(files.at(path).read_bytes())
-        there = {name: pin[name] for name in ("source", "asked_for", "revision")}
-    except (OSError, *UNREADABLE_JSON):
-        return  # found missing or altered
-    described = [description.get(n) for n in ("source", "revision_asked_for", "revision")]
-    if list(there.values()) != described:
+        pin = given_object(files.at(path))
+    except UserError as error:
+        yield Finding("pins", path, "the pin of a model", str(error), remake(path))
+        return
+    there = [pin.get(name) for name in ("source", "asked_for", "revision")]
+    if there != [description.get(n) for n in ("source", "revision_asked_for", "revision")]:
         expected = f"the revision that results/models/{model}.json describes"
-        yield Finding("pins", path, expected, str(pin["revision"]), remake(path))
+        yield Finding("pins", path, expected, str(pin.get("revision")), remake(path))
 
 
 def _datasets(grid: Grid) -> Iterator[Finding | Note]:

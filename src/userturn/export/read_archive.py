@@ -42,8 +42,11 @@ def _listed(results: Path, key: str) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
-        return {entry["path"]: entry[key] for entry in json.loads(path.read_bytes())["files"]}
-    except (ValueError, LookupError, TypeError) as error:
+        listed = {e["path"]: e[key] for e in json.loads(path.read_bytes())["files"]}
+        if not all(isinstance(text, str) for pair in listed.items() for text in pair):
+            raise TypeError("a path, hash or reason is no text")
+        return listed
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise UserError(
             f"'{path}' is not the list that `userturn export` writes ({type(error).__name__}); "
             "fetch the archive again"
@@ -68,7 +71,9 @@ def opened(path: Path) -> Iterator[Path]:
         UserError: it is neither, or the archive contains something that no export writes.
     """
     if path.is_dir():
-        yield _results_in(path) or path
+        folder_of_study = _results_in(path) or path
+        _check_kinds(folder_of_study)
+        yield folder_of_study
         return
     with TemporaryDirectory(prefix="userturn-") as folder:
         _unpack(path, Path(folder))
@@ -88,6 +93,20 @@ def _results_in(folder: Path) -> Path | None:
             if (results / "study.json").is_file():
                 return results
     return None
+
+
+def _check_kinds(results: Path) -> None:
+    """Check that a folder holds nothing but files, folders and links to either.
+
+    Raises:
+        UserError: something in it could not be read, or would be read forever.
+    """
+    for path in sorted(results.rglob("*")):
+        if not (path.is_file() or path.is_dir()):
+            raise UserError(
+                f"'{path}' is neither a file nor a folder, but a link that leads nowhere, a pipe, "
+                "a socket or a device; fetch what the link names, or remove it"
+            )
 
 
 def _unpack(path: Path, folder: Path) -> None:
