@@ -12,9 +12,10 @@ from userturn.audit.check_rows import AGAIN
 from userturn.audit.findings import Finding, Note, remake
 from userturn.config.formats import model_of
 from userturn.errors import UserError
-from userturn.export.withheld import Withholding
+from userturn.export.read_archive import reasons_left_out
+from userturn.export.withheld import Withholding, text_of
 from userturn.models.fetch import COMMIT, local_path
-from userturn.prompts.perturbations import NO_REFERENCE
+from userturn.prompts.perturbations import NO_REFERENCE, needs_reference
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.storage.atomic_files import SCHEMA_VERSION, read_artifact
 from userturn.storage.given_files import given_object
@@ -171,12 +172,13 @@ def _limits(files: Files, grid: Grid) -> Iterator[Finding]:
     except pl.exceptions.PolarsError:
         return  # found altered
     limit = grid.config["max_error_share"]
+    of_references = {n for n, o in grid.contents.perturbations.items() if needs_reference(o)}
     for row in health.filter(pl.col("share_error") > limit).to_dicts():
         cell = f"{row['model']}/{row['dataset']}/t{row['temperature']:g}/{row['perturbation']}"
         turns = f"results/cells/{cell}/user_turns.parquet"
         share = row["share_error"] - _share_without_reference(files.at(turns))
-        if share <= limit:
-            continue
+        if share <= limit or (turns in files.left_out and row["perturbation"] in of_references):
+            continue  # only the rows tell how many items have no reference
         yield Finding(
             "coverage",
             turns,
@@ -194,14 +196,23 @@ def _share_without_reference(path_to_user_turns: Path) -> float:
     return 0.0
 
 
-def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding]:
-    """Yield artifacts that a copy lacks although the configuration does not withhold them."""
+def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding | Note]:
+    """Yield artifacts that a copy lacks although the configuration does not withhold them.
+
+    Whether a file quotes withheld rows cannot be told without them, so what is said to is noted.
+    """
     if not files.left_out:
         return
     withholding = Withholding(record.config, files.results)
-    for path in sorted(files.left_out):
-        quoting = bool(withholding.datasets) and path.startswith(MAY_QUOTE)
-        if not (path.startswith(OF_NO_USE) or quoting or withholding.by_path(path)):
+    quoting = {text_of(why) for why in withholding.datasets.values()}
+    reasons = sorted(reasons_left_out(files.results).items())
+    quotes = [path for path, reason in reasons if reason in quoting]
+    if quotes:
+        text = f"{len(quotes)} files are said to quote rows of a withheld dataset; not checked"
+        yield Note("left out", quotes[0], text)
+    for path in sorted(files.left_out.keys() - quotes):
+        may_quote = bool(withholding.datasets) and path.startswith(MAY_QUOTE)
+        if not (path.startswith(OF_NO_USE) or may_quote or withholding.by_path(path)):
             yield Finding(
                 "left out",
                 path,
