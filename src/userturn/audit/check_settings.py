@@ -27,10 +27,7 @@ from userturn.workflow.artifacts import Identities
 from userturn.workflow.study import Study
 
 OF_NO_USE = ("results/leases/", "results/journal/")  # what an export leaves out of any study
-MAY_QUOTE = (
-    *("results/report/data/", "results/tables/disagreements."),
-    *("results/humans/", "results/pairs/", "data/"),
-)
+QUOTING_TABLE = "results/tables/disagreements."  # only its rows tell of which datasets they are
 TELLING = (".parquet", ".json")  # files that say whose settings made them
 
 
@@ -211,7 +208,7 @@ def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding | Note]:
         text = f"{len(quotes)} files are said to quote rows of a withheld dataset; not checked"
         yield Note("left out", quotes[0], text)
     for path in sorted(files.left_out.keys() - quotes):
-        may_quote = bool(withholding.datasets) and path.startswith(MAY_QUOTE)
+        may_quote = bool(withholding.datasets) and path.startswith(QUOTING_TABLE)
         if not (path.startswith(OF_NO_USE) or may_quote or withholding.by_path(path)):
             yield Finding(
                 "left out",
