@@ -126,6 +126,30 @@ def test_member_that_occurs_twice_is_refused(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.parametrize(
+    "name", ["./results/study.json", "results//study.json", "results/./Study.json"]
+)
+def test_member_that_is_unpacked_over_another_is_refused(tmp_path: Path, name: str) -> None:
+    with tarfile.open(tmp_path / "a.tar", "w") as packed:
+        for member in ("results/study.json", name):
+            packed.addfile(tarfile.TarInfo(member))
+    with pytest.raises(UserError, match="occurs twice"), opened(tmp_path / "a.tar"):
+        pass
+
+
+def test_several_studies_in_one_place_are_refused_and_not_chosen_from(tmp_path: Path) -> None:
+    path = archive(tmp_path / "a.zip", "a/results/study.json", "b/results/study.json")
+    said = r"2 studies in one place \(a/results, b/results\)"
+    with pytest.raises(UserError, match=said), opened(path):
+        pass
+
+
+def test_a_pipe_is_no_archive_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.zip")
+    with pytest.raises(UserError, match="neither a file nor a folder"), opened(tmp_path / "a.zip"):
+        pass
+
+
 def test_what_is_no_archive_or_has_no_results_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("no archive")
     for path, said in (
