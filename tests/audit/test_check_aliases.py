@@ -44,10 +44,10 @@ def test_aliases_of_a_study_have_no_finding_and_none_are_needed(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{", "not aliases (JSONDecodeError)"),
-        ([], "not aliases (AttributeError)"),
+        ("{", "not aliases"),
+        ([], "not aliases"),
         ({"contents": {}}, "other keys than aliases have"),
-        (KEPT | {"places": None}, "not aliases (TypeError)"),
+        (KEPT | {"places": None}, "not aliases"),
         (KEPT | {"places": {"models": {"new": "new"}, "datasets": {}}}, "new asked as new"),
         (KEPT | {"identities": {"models": {"i": ["x"]}, "datasets": {}}}, "old asked as x"),
         (KEPT | {"contents": {"a": "c"}}, "content known as c, which nothing else names"),

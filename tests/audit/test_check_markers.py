@@ -109,3 +109,11 @@ def test_counts_are_not_compared_where_a_plan_is_not_in_the_copy(results: Path) 
     (results / "requests" / "m" / "d" / "bb" / "1of1.parquet").unlink()
     (results / NOTE).unlink()
     assert found(results) == []
+
+
+def test_marker_or_note_of_another_form_is_found(results: Path) -> None:
+    for path in (MARKER, NOTE):
+        content = json.loads((results / path).read_text())
+        content["artifact"]["schema_version"] = "9"
+        (results / path).write_text(json.dumps(content))
+    assert found(results) == ["another form of artifact"] * 2

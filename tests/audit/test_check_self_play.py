@@ -1,5 +1,6 @@
 """The audit makes every depth of self-play again, and finds each kind of edit."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -120,6 +121,21 @@ def test_an_end_that_the_tokens_do_not_have_is_found_though_journal_and_table_ag
     finally:
         for path, content in whole.items():
             path.write_bytes(content)
+
+
+@pytest.mark.parametrize("stops", [True, "x", None])
+def test_a_description_that_no_key_follows_from_is_found_where_keys_are_checked(
+    grid: Grid, stops: object
+) -> None:
+    path = grid.results / "models" / f"{MODEL}.json"
+    whole = path.read_text()
+    try:
+        path.write_text(json.dumps(json.loads(whole) | {"stop_token_ids": stops}))
+        found = audited(grid)
+    finally:
+        path.write_text(whole)
+    turns = [f"results/{at_depth(grid, depth).folder}/user_turns.parquet" for depth in (2, 3)]
+    assert [("keys", artifact) for artifact in turns] == [f for f in found if f[0] == "keys"]
 
 
 def test_samples_without_end_are_counted_and_not_written_out(grid: Grid) -> None:

@@ -69,6 +69,52 @@ def test_turns_that_a_dataset_leaves_out_are_no_failures_of_a_cell(
     assert said == ([share] if share else [])
 
 
+def of_check(results: Path, record: StudyRecord, left_out: dict[str, str], check: str) -> list[str]:
+    """Return the artifacts that a check finds in a copy; a note has the word before it."""
+    listed = [{"path": path, "sha256": "0", "reason": why} for path, why in left_out.items()]
+    (results.parent / "left_out.json").write_text(json.dumps({"files": listed}))
+    files = Files(results, dict.fromkeys(left_out, "0"))
+    found = check_settings(files, record, Study(record.grid(results)), {})
+    named = [("" if isinstance(i, Finding) else "note ") + i.artifact for i in found]
+    return [name for name, item in zip(named, found, strict=True) if item.check == check]
+
+
+def test_a_file_may_be_left_out_for_quoting_withheld_rows_and_for_no_other_reason(
+    tmp_path: Path, record: StudyRecord
+) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    said = "text of rows of the dataset healthbench, marked `private: true`"  # as in config.yaml
+    left_out = {
+        "results/cells/a.parquet": said,
+        "results/cells/b.parquet": said.replace("healthbench", "gsm8k"),  # which is not private
+        "results/cells/c.parquet": "too large",
+        "results/humans/first/annotations.parquet": said.removeprefix("text of "),  # in no round
+        "results/leases/m/1of1.json": "says which job was at work",
+    }
+    assert of_check(results, record, left_out, "left out") == [
+        "note results/cells/a.parquet",
+        "results/cells/b.parquet",
+        "results/cells/c.parquet",
+        "results/humans/first/annotations.parquet",
+    ]
+
+
+@pytest.mark.parametrize(("perturbation", "is_found"), [("none", True), ("reference", False)])
+def test_items_without_a_reference_are_no_failures_of_a_cell_whose_rows_are_withheld(
+    tmp_path: Path, record: StudyRecord, perturbation: str, is_found: bool
+) -> None:
+    results = tmp_path / "results"
+    (results / "tables").mkdir(parents=True)
+    cell = {"model": MODEL, "dataset": "gsm8k", "temperature": 0.0, "perturbation": perturbation}
+    health = pl.DataFrame([cell | {"share_error": 0.9}])
+    health.write_parquet(results / "tables" / "health.parquet")
+    turns = f"results/cells/{MODEL}/gsm8k/t0/{perturbation}/user_turns.parquet"
+    record.contents.perturbations["reference"] = {"operator": "reference_answer"}  # type: ignore[index]
+    found = of_check(results, record, {turns: "private"}, "coverage")
+    assert found == ([turns] if is_found else [])
+
+
 def edit(path: Path, **changes: Any) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
@@ -114,6 +160,15 @@ def test_a_branch_is_no_pin(tmp_path: Path, record: StudyRecord) -> None:
     assert (finding.expected, finding.found) == ("the commit of a hub model", "main")
 
 
-def test_a_damaged_pin_is_left_to_the_check_of_hashes(tmp_path: Path, record: StudyRecord) -> None:
-    (tmp_path / PIN).write_text("[")
+def test_a_missing_pin_is_left_to_the_check_of_files(tmp_path: Path, record: StudyRecord) -> None:
+    (tmp_path / PIN).unlink()
     assert found(tmp_path, record) == []
+
+
+@pytest.mark.parametrize("text", ["[", "[]", "3", "null", "[" * 100_000, "\xff"])
+@pytest.mark.parametrize("path", [DESCRIPTION, PIN])
+def test_a_description_or_pin_that_is_no_object_is_found_though_its_hash_was_forged(
+    tmp_path: Path, record: StudyRecord, path: str, text: str
+) -> None:
+    (tmp_path / path).write_text(text)
+    assert [(f.check, f.artifact) for f in found(tmp_path, record)] == [("pins", f"results/{path}")]

@@ -67,6 +67,16 @@ def test_each_turn_is_a_sample_with_its_conversation_and_verdict(
     assert metrics["lower"]["value"] == rate["lower"]
 
 
+def test_every_sample_has_a_name_of_its_own_also_one_that_was_never_asked(
+    study: Path, tmp_path: Path
+) -> None:
+    for row in (0, 1):
+        change_row(study / CELL / "user_turns.parquet", row, key=None)
+    write_inspect_logs(study / "results", tmp_path / "logs")
+    names = [sample["uuid"] for log in logs_of(tmp_path / "logs") for sample in log["samples"]]
+    assert len(set(names)) == len(names) == 20  # four cells of five items
+
+
 def test_private_rows_are_in_no_log(study: Path, tmp_path: Path) -> None:
     mark(study, private=True)
     said = write_inspect_logs(study / "results", tmp_path / "logs")

@@ -1,6 +1,7 @@
 """An archive from anywhere is opened safely, or refused in one sentence."""
 
 import json
+import os
 import stat
 import tarfile
 from pathlib import Path
@@ -22,6 +23,38 @@ def archive(path: Path, *members: str | ZipInfo) -> Path:
 def test_folder_is_opened_as_it_is(tmp_path: Path) -> None:
     with opened(tmp_path) as results:
         assert results == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("journal/m/d/a.jsonl", None),  # a pipe, which would be waited for
+        ("provenance/a.json", "/dev/zero"),  # which would be read without end
+        ("tables/rates.csv", "gone.csv"),
+        ("README.md", "README.md"),
+    ],
+)
+def test_a_folder_with_what_is_neither_file_nor_folder_is_refused_before_it_is_read(
+    tmp_path: Path, name: str, target: str | None
+) -> None:
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    if target is None:
+        os.mkfifo(tmp_path / name)
+    else:
+        (tmp_path / name).symlink_to(target)
+    with pytest.raises(UserError, match="neither a file nor a folder"), opened(tmp_path):
+        pass
+
+
+def test_links_to_files_and_folders_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "a.parquet").write_text("content")
+    results = tmp_path / "results"
+    results.mkdir()
+    (results / "a.parquet").symlink_to("../cache/a.parquet")
+    (results / "journal").symlink_to("../cache")
+    with opened(results) as opened_results:
+        assert (opened_results / "a.parquet").read_text() == "content"
 
 
 def test_archive_is_unpacked_for_as_long_as_it_is_read(tmp_path: Path) -> None:
@@ -46,9 +79,11 @@ def test_list_of_what_was_left_out_is_read_from_beside_the_results(tmp_path: Pat
     listed = [{"path": "results/a.parquet", "n_bytes": 3, "sha256": "0f", "reason": "private"}]
     (tmp_path / "left_out.json").write_text(json.dumps({"files": listed}))
     assert read_left_out(results) == {"results/a.parquet": "0f"}
-    (tmp_path / "left_out.json").write_text('{"files": [{"path": "x"}]}')
-    with pytest.raises(UserError, match="is not the list that `userturn export` writes"):
-        read_left_out(results)
+    numbers = '{"files": [{"path": 1, "sha256": []}]}'
+    for text in ('{"files": [{"path": "x"}]}', numbers, "[" * 100_000, "[]", "", "\xff"):
+        (tmp_path / "left_out.json").write_text(text)
+        with pytest.raises(UserError, match="is not the list that `userturn export` writes"):
+            read_left_out(results)
 
 
 @pytest.mark.parametrize("around", ["", "my-study-1.0/"])
@@ -88,6 +123,30 @@ def test_link_is_refused(tmp_path: Path) -> None:
 def test_member_that_occurs_twice_is_refused(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.zip", "results/study.json", "results/Study.json")
     with pytest.raises(UserError, match="occurs twice"), opened(path):
+        pass
+
+
+@pytest.mark.parametrize(
+    "name", ["./results/study.json", "results//study.json", "results/./Study.json"]
+)
+def test_member_that_is_unpacked_over_another_is_refused(tmp_path: Path, name: str) -> None:
+    with tarfile.open(tmp_path / "a.tar", "w") as packed:
+        for member in ("results/study.json", name):
+            packed.addfile(tarfile.TarInfo(member))
+    with pytest.raises(UserError, match="occurs twice"), opened(tmp_path / "a.tar"):
+        pass
+
+
+def test_several_studies_in_one_place_are_refused_and_not_chosen_from(tmp_path: Path) -> None:
+    path = archive(tmp_path / "a.zip", "a/results/study.json", "b/results/study.json")
+    said = r"2 studies in one place \(a/results, b/results\)"
+    with pytest.raises(UserError, match=said), opened(path):
+        pass
+
+
+def test_a_pipe_is_no_archive_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.zip")
+    with pytest.raises(UserError, match="neither a file nor a folder"), opened(tmp_path / "a.zip"):
         pass
 
 

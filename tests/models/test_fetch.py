@@ -11,7 +11,7 @@ from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_model import write_tiny_model
 from userturn.errors import UserError
 from userturn.generation.describe_model import describe_model
-from userturn.models.fetch import model_folder, source_identity
+from userturn.models.fetch import local_path, model_folder, source_identity
 from userturn.models.revision import pinned_revision
 from userturn.prompts.chat_template import TemplateError
 from userturn.study.grid import Grid
@@ -203,3 +203,9 @@ def test_pin_that_was_damaged_is_named(tmp_path: Path) -> None:
     pin.write_text('{"revision": ')
     with pytest.raises(UserError, match=r"mine.json' is not JSON"):
         pinned_revision([pin], "org/mine", "main")
+
+
+@pytest.mark.parametrize("name", ["/etc", "../../x", "a/../../../x"])
+def test_a_source_in_a_package_leads_nowhere_else(name: str) -> None:
+    with pytest.raises(UserError, match="is not installed"):
+        local_path(f"package:pytest/{name}")

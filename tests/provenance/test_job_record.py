@@ -1,5 +1,6 @@
 """Every file that a job writes is in its record, and no other job's file is."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 from userturn.provenance.job_record import read_record
 from userturn.storage.atomic_files import files_written, write_text
-from userturn.storage.hashing import file_sha256
+from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.journal import Writer
 
 JOB = """
@@ -97,3 +98,32 @@ def test_a_job_that_cannot_read_an_altered_file_says_which_one_to_delete(tmp_pat
     made.write_text("[")
     (line,) = said()
     assert line.startswith(f"error: {MODEL}: damaged, or not what a job wrote there; delete it")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("results/tables/rates.csv", True),
+        ("results/" + "a" * 255, True),
+        ("results/" + "a" * 256, False),  # no file system has such a name
+        ("/etc/passwd", False),
+        ("results/../../secret", False),
+    ],
+)
+def test_a_record_names_only_files_that_a_project_can_have(
+    tmp_path: Path, name: str, is_one: bool
+) -> None:
+    record = {
+        "schema_version": "1",
+        "rule": "tabulate",
+        "wildcards": {},
+        "identity": None,
+        "inputs": {},
+        "outputs": {name: "0" * 64},
+        "beside": {},
+        "journals": {},
+        "made": {"code_sha256": "", "commit": None},
+    }
+    text = json.dumps({"checksum": fingerprint(record), **record})
+    (tmp_path / "record.json").write_text(text)
+    assert (read_record(tmp_path / "record.json") is not None) == is_one

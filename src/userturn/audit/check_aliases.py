@@ -3,13 +3,13 @@
 Nothing in a finished study follows from them; what a later run asks again does.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from userturn.audit.findings import Finding
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.storage.atomic_files import read_artifact
+from userturn.storage.given_files import given_object
 from userturn.study.aliases import NOTHING, STORED, read_object
 from userturn.study.grid import Grid
 
@@ -23,9 +23,9 @@ def check_aliases(files: Files, grid: Grid) -> Iterator[Finding]:
     if not place.is_file():
         return
     try:
-        wrong = _wrong(files, grid, json.loads(place.read_bytes()))
-    except (*FAULTS, AttributeError) as error:
-        wrong = f"not aliases ({type(error).__name__})"
+        wrong = _wrong(files, grid, given_object(place))
+    except FAULTS:
+        wrong = "not aliases"
     if wrong is not None:
         yield Finding("journals", PATH, "the names and content that the study has", wrong, FIX)
 

@@ -13,7 +13,7 @@ from shlex import quote
 from userturn.audit.check_journals import check_journals
 from userturn.audit.findings import SNAKEMAKE, Finding, Note, remake
 from userturn.provenance.job_record import SWEEPS, JobRecord
-from userturn.provenance.study_files import Files, is_hidden
+from userturn.provenance.study_files import FAULTS, Files, is_hidden
 from userturn.storage.hashing import file_sha256, short_hash
 from userturn.workflow.artifacts import Identities
 
@@ -65,7 +65,7 @@ def _made_again(record: Path) -> str:
     """Return the command that makes the outputs of a damaged record again, if it names any."""
     try:
         named = [name for name in json.loads(record.read_bytes())["outputs"] if _is_result(name)]
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+    except FAULTS:
         named = []
     again = "remove the record and audit again: findings then name what to make again"
     return remake(min(named)) if named else again

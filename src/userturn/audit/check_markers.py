@@ -1,6 +1,5 @@
 """Do the markers of sweeps and judging, and notes of finished requests, say what was planned?"""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,8 @@ import polars as pl
 
 from userturn.audit.findings import Finding, remake
 from userturn.provenance.study_files import FAULTS, Files, is_hidden
+from userturn.storage.atomic_files import artifact
+from userturn.storage.given_files import given_object
 from userturn.storage.hashing import fingerprint
 from userturn.workflow.artifacts import Identities
 
@@ -27,9 +28,8 @@ def check_markers(files: Files, wanted: Identities) -> Iterator[Finding]:
         if not (path.startswith(PLACES) and path.endswith(".json")) or is_hidden(path):
             continue
         try:
-            content = json.loads(files.at(path).read_bytes())
-            wrong = _wrong(files, wanted, path, content)
-        except (*FAULTS, AttributeError) as error:
+            wrong = _wrong(files, wanted, path, given_object(files.at(path)))
+        except FAULTS as error:
             wrong = f"not a marker ({type(error).__name__})"
         if wrong is not None:
             yield Finding("markers", path, "what plans and records say", wrong, remake(path))
@@ -38,6 +38,8 @@ def check_markers(files: Files, wanted: Identities) -> Iterator[Finding]:
 def _wrong(files: Files, wanted: Identities, path: str, content: dict[str, Any]) -> str | None:
     """Return what a marker or note says that is not so, or None."""
     identity = content["artifact"]["identity"]
+    if content["artifact"] != artifact(identity):
+        return "another form of artifact"
     is_served = path.startswith("results/served/")
     if is_served or NOTES in path:
         if identity != content["described_as"]:

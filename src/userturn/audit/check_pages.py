@@ -4,8 +4,8 @@ Another version writes other pages, so only those are compared that the present 
 present version of the library that draws the report's charts.
 """
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from tempfile import TemporaryDirectory
@@ -40,14 +40,13 @@ def check_pages(
     yield from _readme(files)
     with TemporaryDirectory(prefix="userturn-") as folder:
         here = Remaking(files, record, study, Path(folder), from_made=False)
-        with suppress(*FAULTS):  # found with what the pages show
-            _write_report(here, broken)
+        yield from _written(REPORT_PAGE, partial(_write_report, here, broken))
         for name in study.humans.rounds:
-            with suppress(*FAULTS):
-                _write_task(here, name, broken)
+            page = f"results/humans/{name}/{TASK[0]}"
+            yield from _written(page, partial(_write_task, here, name, broken))
         for name in study.pairs.rounds:
-            with suppress(*FAULTS):
-                _write_pairs(here, name, broken)
+            page = f"results/pairs/{name}/{TASK[0]}"
+            yield from _written(page, partial(_write_pairs, here, name, broken))
         for made in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
             path = made.relative_to(folder).as_posix()
             there = files.at(path)
@@ -55,6 +54,14 @@ def check_pages(
                 continue
             if there.read_bytes() != made.read_bytes():
                 yield Finding("pages", path, "a page of what it shows", "another", remake(path))
+
+
+def _written(page: str, write: Callable[[], None]) -> Iterator[Finding]:
+    """Write a page again, or yield that it cannot be: what it shows was altered, hashes too."""
+    try:
+        write()
+    except FAULTS as error:
+        yield Finding("pages", page, "a page of what it shows", type(error).__name__, remake(page))
 
 
 def _readme(files: Files) -> Iterator[Finding]:

@@ -66,8 +66,10 @@ def check_probes(pair: Pair, cell: Cell) -> Iterator[Finding]:
     path = files_of([cell], "user_turns.parquet")[0]
     try:
         wrong = _wrong_probe(pair, cell, pair.read(path))
-    except (BrokenError, *FAULTS):
+    except BrokenError:
         return  # reported elsewhere
+    except FAULTS as error:
+        wrong = f"some item ({type(error).__name__})"
     if wrong is not None:
         expected = f"the answer to {wrong}, changed as {cell.perturbation} says"
         yield Finding("probes", path, expected, "another answer or change", remake(path))

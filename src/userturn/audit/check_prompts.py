@@ -67,7 +67,7 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
         try:
             description = read_description(grid, model)
             template = _template(grid, model, description)
-        except (UserError, OSError, ValueError) as error:
+        except FAULTS as error:
             yield Note("prompts", path, f"not rendered again: {error}")
             continue
         noted, forms = description["identity"], description.get("forms", {})

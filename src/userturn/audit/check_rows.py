@@ -4,7 +4,7 @@ Each table is recomputed from plans and journals and compared with the present o
 of requests are recomputed from everything that they depend on.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -119,7 +119,10 @@ def _plan(pair: Pair, of: Asked) -> Iterator[Finding]:
         planned = {name: pl.read_parquet(path, columns=columns) for name, path in plans.items()}
         asked_of = fingerprint(request_identity(pair.grid, pair.model, pair.description))
         noted = {name: pl.read_parquet_metadata(path) for name, path in plans.items()}
-    except (BrokenError, *FAULTS):
+    except BrokenError:
+        return  # reported elsewhere
+    except FAULTS as error:
+        yield _not_checked("rows", of.path, error)
         return
     asked = {row for table in planned.values() for row in table[:, 1:].iter_rows()}
     n_wanted = len(items) * of.n_samples  # which may be any number, if the configuration is forged
@@ -137,37 +140,40 @@ def _plan(pair: Pair, of: Asked) -> Iterator[Finding]:
             yield Finding("rows", path, expected, found, remake(path))
 
 
+def _not_checked(check: str, path: str, error: Exception) -> Finding:
+    """Return that requests cannot be checked: what they are made of was altered, hashes too."""
+    expected = "requests that follow from plan, items and the model's description"
+    return Finding(check, path, expected, type(error).__name__, remake(path))
+
+
 def _requests(pair: Pair, asked: Asked) -> Iterator[Finding]:
     """Compare items, samples, seeds and keys with their inputs."""
     path = asked.path
     try:
         table, items = pair.read(path), asked.items_of(pair)
-        drawn = {**asked.drawn, **turn_ends(pair.description, asked.role)}
-    except (BrokenError, *FAULTS):
+        sample = pl.col("sample") if "sample" in table.columns else pl.lit(0)
+        table = table.with_columns(sample=sample)
+        rows = list(table.select("item", "sample").iter_rows())
+        n_wanted = len(items) * asked.n_samples
+        if len(rows) != n_wanted or rows != [(i, s) for i in items for s in range(asked.n_samples)]:
+            each = f"{asked.n_samples} rows of each of {len(items)} {asked.called}"
+            found = f"{len(rows)} rows of {len({item for item, _ in rows})} items"
+            yield Finding("rows", path, f"{each}, in their order", found, remake(path))
+            return
+        if (wrong := _wrong_request(pair, table, asked)) is not None:
+            yield Finding("keys", path, *wrong, remake(path))
+        if (wrong := _wrong_end(pair, table, asked.drawn["max_tokens"])) is not None:
+            yield Finding("rows", path, *wrong, remake(path))
+    except BrokenError:
         return  # reported elsewhere
-    sample = pl.col("sample") if "sample" in table.columns else pl.lit(0)
-    rows = list(table.select("item", sample).iter_rows())
-    n_wanted = len(items) * asked.n_samples
-    if len(rows) != n_wanted or rows != [
-        (item, sample) for item in items for sample in range(asked.n_samples)
-    ]:
-        expected = f"{asked.n_samples} rows of each of {len(items)} {asked.called}, in their order"
-        found = f"{len(rows)} rows of {len({item for item, _ in rows})} items"
-        yield Finding("rows", path, expected, found, remake(path))
-        return
-    role = role_at(asked.role, asked.depth)
-    wrong = _wrong_request(pair, table.with_columns(sample=sample), role, drawn)
-    if wrong is not None:
-        yield Finding("keys", path, *wrong, remake(path))
-    wrong = _wrong_end(pair, table, drawn["max_tokens"])
-    if wrong is not None:
-        yield Finding("rows", path, *wrong, remake(path))
+    except FAULTS as error:
+        yield _not_checked("keys", path, error)
 
 
-def _wrong_request(
-    pair: Pair, table: pl.DataFrame, role: str, drawn: Mapping[str, Any]
-) -> Wrong | None:
+def _wrong_request(pair: Pair, table: pl.DataFrame, of: Asked) -> Wrong | None:
     """Return the first seed or key of a table that does not follow from its request."""
+    role = role_at(of.role, of.depth)
+    drawn = {**of.drawn, **turn_ends(pair.description, of.role)}
     asked = table.filter(pl.col("key").is_not_null())
     identity = request_identity(pair.grid, pair.model, pair.description)
     dataset = pair.grid.places.of_dataset(pair.dataset)

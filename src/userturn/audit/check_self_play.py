@@ -67,8 +67,10 @@ def _probes(pair: Pair, at: Depth) -> Iterator[Finding]:
     path = at.path_to_user_turns
     try:
         wrong = _wrong_answer(pair, at)
-    except (BrokenError, *FAULTS):
+    except BrokenError:
         return  # reported elsewhere
+    except FAULTS as error:
+        wrong = "answers and turns", type(error).__name__
     if wrong is not None:
         yield Finding("probes", path, *wrong, remake(path))
 

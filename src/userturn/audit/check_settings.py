@@ -1,6 +1,5 @@
 """Does the study have what its configuration asks for: identities, pins, rubrics, limits?"""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,11 +11,14 @@ from userturn.audit.check_held_out import held_out_findings
 from userturn.audit.check_rows import AGAIN
 from userturn.audit.findings import Finding, Note, remake
 from userturn.config.formats import model_of
-from userturn.export.withheld import Withholding
+from userturn.errors import UserError
+from userturn.export.read_archive import reasons_left_out
+from userturn.export.withheld import Withholding, text_of
 from userturn.models.fetch import COMMIT, local_path
-from userturn.prompts.perturbations import NO_REFERENCE
+from userturn.prompts.perturbations import NO_REFERENCE, needs_reference
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.storage.atomic_files import SCHEMA_VERSION, read_artifact
+from userturn.storage.given_files import given_object
 from userturn.storage.hashing import short_hash
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
@@ -25,11 +27,7 @@ from userturn.workflow.artifacts import Identities
 from userturn.workflow.study import Study
 
 OF_NO_USE = ("results/leases/", "results/journal/")  # what an export leaves out of any study
-MAY_QUOTE = (
-    *("results/report/data/", "results/tables/disagreements."),
-    *("results/humans/", "results/pairs/", "data/"),
-)
-UNREADABLE_JSON = (ValueError, LookupError, TypeError)
+QUOTING_TABLE = "results/tables/disagreements."  # only its rows tell of which datasets they are
 TELLING = (".parquet", ".json")  # files that say whose settings made them
 
 
@@ -73,9 +71,10 @@ def _models(files: Files, grid: Grid) -> Iterator[Finding | Note]:
         if not files.at(path).is_file():
             continue
         try:
-            description = json.loads(files.at(path).read_bytes())
-        except ValueError:
-            continue  # found altered
+            description = given_object(files.at(path))
+        except UserError as error:
+            yield Finding("pins", path, "the description of a model", str(error), remake(path))
+            continue
         pinned = line["source"] if local_path(line["source"]) else description.get("revision")
         if local_path(line["source"]) is None and not COMMIT.fullmatch(str(pinned)):
             yield Finding("pins", path, "the commit of a hub model", str(pinned), remake(path))
@@ -107,15 +106,17 @@ def _not_as_asked(
 def _pin(files: Files, model: str, description: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield a pinned revision that differs from the model's description."""
     path = f"results/revisions/{model}.json"
+    if not files.at(path).is_file():
+        return  # found missing
     try:
-        pin = json.loads(files.at(path).read_bytes())
-        there = {name: pin[name] for name in ("source", "asked_for", "revision")}
-    except (OSError, *UNREADABLE_JSON):
-        return  # found missing or altered
-    described = [description.get(n) for n in ("source", "revision_asked_for", "revision")]
-    if list(there.values()) != described:
+        pin = given_object(files.at(path))
+    except UserError as error:
+        yield Finding("pins", path, "the pin of a model", str(error), remake(path))
+        return
+    there = [pin.get(name) for name in ("source", "asked_for", "revision")]
+    if there != [description.get(n) for n in ("source", "revision_asked_for", "revision")]:
         expected = f"the revision that results/models/{model}.json describes"
-        yield Finding("pins", path, expected, str(pin["revision"]), remake(path))
+        yield Finding("pins", path, expected, str(pin.get("revision")), remake(path))
 
 
 def _datasets(grid: Grid) -> Iterator[Finding | Note]:
@@ -168,12 +169,13 @@ def _limits(files: Files, grid: Grid) -> Iterator[Finding]:
     except pl.exceptions.PolarsError:
         return  # found altered
     limit = grid.config["max_error_share"]
+    of_references = {n for n, o in grid.contents.perturbations.items() if needs_reference(o)}
     for row in health.filter(pl.col("share_error") > limit).to_dicts():
         cell = f"{row['model']}/{row['dataset']}/t{row['temperature']:g}/{row['perturbation']}"
         turns = f"results/cells/{cell}/user_turns.parquet"
         share = row["share_error"] - _share_without_reference(files.at(turns))
-        if share <= limit:
-            continue
+        if share <= limit or (turns in files.left_out and row["perturbation"] in of_references):
+            continue  # only the rows tell how many items have no reference
         yield Finding(
             "coverage",
             turns,
@@ -191,14 +193,23 @@ def _share_without_reference(path_to_user_turns: Path) -> float:
     return 0.0
 
 
-def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding]:
-    """Yield artifacts that a copy lacks although the configuration does not withhold them."""
+def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding | Note]:
+    """Yield artifacts that a copy lacks although the configuration does not withhold them.
+
+    Whether a file quotes withheld rows cannot be told without them, so what is said to is noted.
+    """
     if not files.left_out:
         return
     withholding = Withholding(record.config, files.results)
-    for path in sorted(files.left_out):
-        quoting = bool(withholding.datasets) and path.startswith(MAY_QUOTE)
-        if not (path.startswith(OF_NO_USE) or quoting or withholding.by_path(path)):
+    quoting = {text_of(why) for why in withholding.datasets.values()}
+    reasons = sorted(reasons_left_out(files.results).items())
+    quotes = [path for path, reason in reasons if reason in quoting]
+    if quotes:
+        text = f"{len(quotes)} files are said to quote rows of a withheld dataset; not checked"
+        yield Note("left out", quotes[0], text)
+    for path in sorted(files.left_out.keys() - quotes):
+        may_quote = bool(withholding.datasets) and path.startswith(QUOTING_TABLE)
+        if not (path.startswith(OF_NO_USE) or may_quote or withholding.by_path(path)):
             yield Finding(
                 "left out",
                 path,

@@ -4,7 +4,6 @@ A file may be inside the project or archive around the results, or in the hub's 
 with the content in the study's record is read: any other is not the study's.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
@@ -19,12 +18,14 @@ from userturn.config.dataset_files import paths_of
 from userturn.config.entries import pair_rounds
 from userturn.datasets.fetch import complete, shaping
 from userturn.datasets.prepare import files_at_hand, items_table
+from userturn.errors import UserError
 from userturn.humans.import_labels import annotations_table, of_turns, read_annotations
 from userturn.humans.import_pairs import PAIRS, pair_labels
 from userturn.models.fetch import PACKAGE, local_path
 from userturn.models.model_files import differing, files_of_folder, only_in_form
 from userturn.models.weights import changed_weights
 from userturn.provenance.study_files import FAULTS
+from userturn.storage.given_files import given_object
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.study.grid import Grid
 from userturn.study.inputs import RUBRIC
@@ -103,19 +104,24 @@ def _labels(
 def _model(grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Finding | Note]:
     """Compare the files of a local model with the hashes in its description."""
     path = f"results/models/{name}.json"
+    if path in broken:
+        return
     try:
-        description = {} if path in broken else json.loads(place_of(grid, path).read_bytes())
+        description = given_object(place_of(grid, path))
         source = str(description.get("source"))
         is_here = source.startswith(PACKAGE) or _is_near(local_path(source))
-        described = description.get("weights_sha256", {})
-        changed = changed_weights(source, described) if described and is_here else None
-        now = files_of_folder(source) if is_here else {}
-    except FAULTS:
-        return  # found elsewhere, or its package is not installed
-    then = description.get("files", {})
-    if changed is None and then and now:
-        yield from (Note("sources", path, text) for text in only_in_form(then, now))
-        changed = next(differing(then, now), None)
+    except UserError:
+        return  # found with the settings, or its package is not installed
+    if not is_here:
+        return
+    try:
+        changed = changed_weights(source, description.get("weights_sha256", {}))
+        then, now = description.get("files", {}), files_of_folder(source)
+        if changed is None and then and now:
+            yield from [Note("sources", path, text) for text in only_in_form(then, now)]
+            changed = next(differing(then, now), None)
+    except FAULTS as error:
+        changed = "the hashes of its files", type(error).__name__
     if changed is not None:
         fix = f"put the model back, or name the changed one in the config: {name} is another now"
         yield Finding("sources", path, *changed, fix)

@@ -19,6 +19,7 @@ from userturn.remake.claims import SHEET, claims_sheet, numbers_of
 from userturn.remake.make_again import COUNTING, Remaking
 from userturn.storage.csv_cells import csv_of
 from userturn.study.record import StudyRecord
+from userturn.workflow.registry import paths_of, tables_of
 from userturn.workflow.study import Study
 
 
@@ -33,16 +34,30 @@ def check_tables(
         study: the study of that record.
         broken: artifacts that were already reported as missing or altered.
     """
+    failed: list[Finding] = []
     with TemporaryDirectory(prefix="userturn-") as folder:
         here = Remaking(files, record, study, Path(folder), from_made=False)
         for rule in study.tables.rules:
             can_be_made = files.has_journals or rule != COUNTING
             if can_be_made and broken.isdisjoint(here.needs(rule)):
-                with suppress(*FAULTS):  # found with the rows
+                try:
                     here.make_tables(rule)
-        compared = [*_compared(here, broken), *_printed(here, broken), *_copies(files, broken)]
+                except FAULTS as error:
+                    failed.append(_not_made(rule, error))
+        compared = [
+            *failed,
+            *_compared(here, broken),
+            *_printed(here, broken),
+            *_copies(files, broken),
+        ]
         compared += [*_unnamed(here)]
     return [*compared, *_claims(files, broken | {finding.artifact for finding in compared})]
+
+
+def _not_made(rule: str, error: Exception) -> Finding:
+    """Return that a table cannot be made again: what it is made of was altered, hashes too."""
+    path = paths_of(tables_of(rule)[0])[0]
+    return Finding("tables", path, "made of what it counts", type(error).__name__, remake(path))
 
 
 def _unnamed(here: Remaking) -> Iterator[Finding]:

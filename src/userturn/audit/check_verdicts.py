@@ -107,11 +107,15 @@ def check_grades_of(
     try:
         there = pair.read(path)
         rows = answers_to_grade(pair.read(answers), pair.read(pair.path_to_items))
-    except (BrokenError, *FAULTS):
+        of_items = there["item"].to_list() == rows["item"].to_list()
+    except BrokenError:
+        return  # reported elsewhere
+    except FAULTS as error:
+        yield Finding("grades", path, "grades of answers", type(error).__name__, remake(path))
         return
     wrong = None
     drawn = np.sort(rng.choice(rows.height, min(REGRADED, rows.height), replace=False))
-    if there["item"].to_list() != rows["item"].to_list():
+    if not of_items:
         wrong = f"a grade of each of {rows.height} answers", f"{there.height} grades"
     elif verifier != "rubric":
         some = rows[drawn]

@@ -1,6 +1,5 @@
 """All that an audited study has of one model and dataset: read once, compared with its inputs."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from userturn.audit.findings import Finding, remake
 from userturn.audit.table_diff import difference
 from userturn.errors import UserError
 from userturn.provenance.study_files import FAULTS
+from userturn.storage.given_files import given_object
 from userturn.storage.journal_table import has_failed, read_outcomes
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
@@ -67,9 +67,7 @@ class Pair:
     @cached_property
     def description(self) -> dict[str, Any]:
         """The model's description."""
-        path = self.whole(f"results/models/{self.model}.json")
-        found: dict[str, Any] = json.loads(path.read_bytes())
-        return found
+        return given_object(self.whole(f"results/models/{self.model}.json"))
 
     def whole(self, path: str) -> Path:
         """Return the present path of an intact artifact, from its path in rules.

@@ -33,6 +33,7 @@ from userturn.models.requests import Request, make_request
 from userturn.models.sampling import Sampling
 from userturn.prompts.chat_template import Prompt
 from userturn.prompts.load_template import load_template
+from userturn.provenance.study_files import FAULTS
 from userturn.study.aliases import AsDescribed
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
@@ -94,7 +95,7 @@ def rerun_of_model(
         return
     try:
         description = read_description(grid, model)
-    except (OSError, ValueError) as error:
+    except FAULTS as error:
         reason = f"results/models/{model}.json cannot be read ({type(error).__name__})"
         yield from ((row, {"reason": reason}) for row in rows)
         return

@@ -53,7 +53,7 @@ def format_audit(found: Audit) -> str:
     lines = [_finding(finding) for finding in found.findings]
     if found.of_another_version:
         lines += [*map(_finding, found.of_another_version), OTHER_VERSION]
-    lines += [f"note: {note.artifact}: {note.text} ({note.check})" for note in found.notes]
+    lines += [_line(f"note: {note.artifact}: {note.text} ({note.check})") for note in found.notes]
     artifacts = number_of(found.n_artifacts, "artifact")
     lines.append(f"{artifacts}, digest {found.digest}: {verdict_of(found)}")
     lines.append(f"records, with times, machines and journals: digest {found.records_digest}")
@@ -63,7 +63,15 @@ def format_audit(found: Audit) -> str:
 def _finding(finding: Finding) -> str:
     """Return a finding as lines; its command is on one line, however long, to be pasted."""
     expected, found = (" ".join(text.split()) for text in (finding.expected, finding.found))
-    return (
-        f"{finding.check}: {finding.artifact}\n"
-        f"  expected  {expected}\n  found     {found}\n  fix       {finding.fix}"
+    lines = (
+        f"{finding.check}: {finding.artifact}",
+        f"  expected  {expected}",
+        f"  found     {found}",
+        f"  fix       {finding.fix}",
     )
+    return "\n".join(map(_line, lines))
+
+
+def _line(text: str) -> str:
+    """Return a text on one line, so that no file's name looks like a line of an audit."""
+    return text.replace("\n", "\\n")

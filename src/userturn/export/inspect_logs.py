@@ -58,7 +58,8 @@ def eval_log(grid: Grid, cell: Cell) -> dict[str, Any]:
     turns = read_turns(grid, cell)
     record = read_record(grid.results / _record_of(cell)) or {}
     times = {key: record.get("made", {}).get(key, BEFORE_ALL) for key in ("began", "ended")}
-    samples = [_sample(row, times["ended"]) for row in turns.iter_rows(named=True)]
+    identity, when = grid.cell_identity(cell), times["ended"]
+    samples = [_sample(row, identity, when) for row in turns.iter_rows(named=True)]
     for judge, verdicts in read_verdicts(grid, cell).items():
         for sample, verdict in zip(samples, verdicts.iter_rows(named=True), strict=True):
             sample["scores"] |= {judge: score} if (score := _score(verdict)) else {}
@@ -103,9 +104,13 @@ def _spec(grid: Grid, cell: Cell, turns: pl.DataFrame, created: str) -> dict[str
     }
 
 
-def _sample(row: Mapping[str, Any], when: str) -> dict[str, Any]:
-    """Return a user turn that was collected at some time as a sample, without scores."""
-    name = fingerprint([row["key"], row["sample"]])[:22]
+def _sample(row: Mapping[str, Any], identity: str, when: str) -> dict[str, Any]:
+    """Return a user turn that was collected at some time as a sample, without scores.
+
+    It is named by its cell and item: a turn that was never asked for has no key, and two cells
+    with the same prompt have the same one.
+    """
+    name = fingerprint([identity, row["item"], row["sample"]])[:22]
     said = [(m["role"], m["content"]) for m in row["messages"] or []]
     said += [("assistant", row["answer"])] if row["answer"] is not None else []
     messages = [

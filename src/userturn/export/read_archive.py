@@ -42,8 +42,11 @@ def _listed(results: Path, key: str) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
-        return {entry["path"]: entry[key] for entry in json.loads(path.read_bytes())["files"]}
-    except (ValueError, LookupError, TypeError) as error:
+        listed = {e["path"]: e[key] for e in json.loads(path.read_bytes())["files"]}
+        if not all(isinstance(text, str) for pair in listed.items() for text in pair):
+            raise TypeError("a path, hash or reason is no text")
+        return listed
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise UserError(
             f"'{path}' is not the list that `userturn export` writes ({type(error).__name__}); "
             "fetch the archive again"
@@ -68,9 +71,13 @@ def opened(path: Path) -> Iterator[Path]:
         UserError: it is neither, or the archive contains something that no export writes.
     """
     if path.is_dir():
-        yield _results_in(path) or path
+        folder_of_study = _results_in(path) or path
+        _check_kinds(folder_of_study)
+        yield folder_of_study
         return
     with TemporaryDirectory(prefix="userturn-") as folder:
+        if path.exists() and not path.is_file():
+            raise UserError(f"'{path}' is neither a file nor a folder; name a study or its archive")
         _unpack(path, Path(folder))
         results = _results_in(Path(folder))
         if results is None:
@@ -82,12 +89,38 @@ def opened(path: Path) -> Iterator[Path]:
 
 
 def _results_in(folder: Path) -> Path | None:
-    """Return the results folder in a folder: itself, inside it, or one level deeper; else None."""
-    for place in (folder, *sorted(path for path in folder.iterdir() if path.is_dir())):
-        for results in (place, place / "results"):
-            if (results / "study.json").is_file():
-                return results
-    return None
+    """Return the results folder in a folder: itself, inside it, or one level deeper; else None.
+
+    Raises:
+        UserError: one level deeper there are several.
+    """
+    if (found := _results_at(folder)) is not None:
+        return found
+    deeper = [_results_at(path) for path in sorted(folder.iterdir()) if path.is_dir()]
+    studies = [results for results in deeper if results is not None]
+    if len(studies) > 1:
+        names = ", ".join(str(results.relative_to(folder)) for results in studies[:3])
+        raise UserError(f"{len(studies)} studies in one place ({names}); name one of them")
+    return studies[0] if studies else None
+
+
+def _results_at(place: Path) -> Path | None:
+    folders = (place, place / "results")
+    return next((results for results in folders if (results / "study.json").is_file()), None)
+
+
+def _check_kinds(results: Path) -> None:
+    """Check that a folder holds nothing but files, folders and links to either.
+
+    Raises:
+        UserError: something in it could not be read, or would be read forever.
+    """
+    for path in sorted(results.rglob("*")):
+        if not (path.is_file() or path.is_dir()):
+            raise UserError(
+                f"'{path}' is neither a file nor a folder, but a link that leads nowhere, a pipe, "
+                "a socket or a device; fetch what the link names, or remove it"
+            )
 
 
 def _unpack(path: Path, folder: Path) -> None:
@@ -137,13 +170,18 @@ def _check(path: Path, members: list[ArchiveMember], folder: Path) -> None:
                 f"'{path}' was not opened: its member {member.name!r} {reason}; expected an "
                 "archive written by `userturn export`"
             )
-        seen.add(member.name.casefold())
+        seen.add(_place(member))
     size, free = sum(member.n_bytes for member in members), shutil.disk_usage(folder).free
     if size > free:
         raise UserError(
             f"'{path}' was not opened: unpacked it has {size} bytes, and {free} are free; make "
             "room, or set TMPDIR to a folder that has it"
         )
+
+
+def _place(member: ArchiveMember) -> str:
+    """Return where a member is unpacked, on systems that do not tell case either."""
+    return str(PurePosixPath(member.name)).casefold()
 
 
 def _unsafe(member: ArchiveMember, seen: set[str]) -> str | None:
@@ -153,6 +191,6 @@ def _unsafe(member: ArchiveMember, seen: set[str]) -> str | None:
         return "leads out of the folder"
     if not member.is_plain:
         return "is a link or a device"
-    if member.name.casefold() in seen:
+    if _place(member) in seen:
         return "occurs twice"
     return None

@@ -37,6 +37,11 @@ def withheld_datasets(config: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def text_of(rows: str) -> str:
+    """Return the reason to withhold a file that quotes rows of a dataset."""
+    return f"text of {rows}"
+
+
 def _quoted_datasets(path_to_table: Path) -> set[str]:
     """Return the datasets whose conversations, turns or rationales a table quotes."""
     columns = [name for name in QUOTING if name in pl.read_parquet_schema(path_to_table)]
@@ -114,7 +119,7 @@ class Withholding:
         if found.is_empty():
             return None
         stretch = next(stretch for stretch in self._stretches if stretch in found[0])
-        return f"text of {self.datasets[self._stretches[stretch]]}"
+        return text_of(self.datasets[self._stretches[stretch]])
 
 
 def stretches(results: Path, dataset: str) -> list[str]:

@@ -16,11 +16,11 @@ from userturn.config.entries import Config
 from userturn.config.installation import INSTALLATION
 from userturn.errors import UserError
 from userturn.export.checked import checked, refuse
-from userturn.export.crate_context import CITATION, authors_of
+from userturn.export.crate_context import CITATION, Authors, authors_of
 from userturn.export.read_archive import LEFT_OUT
 from userturn.export.ro_crate import README, Member, crate_metadata
 from userturn.export.secrets import Secret, key_values
-from userturn.export.withheld import Withholding
+from userturn.export.withheld import Withholding, text_of
 from userturn.plural import number_of
 from userturn.provenance.job_record import PROVENANCE, JobRecord
 from userturn.provenance.study_files import Files, is_hidden
@@ -96,13 +96,31 @@ def export(
     kept = {m.path: files[m.path] for m in members if m.reason is None}
     texts = {**more, LEFT_OUT: _left_out(members), README: _readme(members)}
     ours = [_member_of(name, text) for name, text in texts.items()]
-    crate = crate_metadata([*members, *ours], records, authors_of(whole.parent))
+    authors = authors_of(whole.parent)
+    crate = crate_metadata([*members, *ours], records, authors)
     texts[METADATA] = json.dumps(crate, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     _write(target, kept, texts)
     return (
         f"{target}: {number_of(len(kept), 'file')}, {len(members) - len(kept)} left out, with "
         f"their hashes in {LEFT_OUT}; `userturn audit {quote(str(target))}` checks it"
+        f"{_quoting(members)}{_without_authors(authors, whole.parent)}"
     )
+
+
+def _quoting(members: list[Member]) -> str:
+    """Return which datasets are withheld because others' withheld rows are also theirs."""
+    texts = {PurePosixPath(m.path).stem: m.reason for m in members if _is_quoting_dataset(m)}
+    return "".join(f"; {name} is withheld, too: it has {why}" for name, why in texts.items())
+
+
+def _is_quoting_dataset(member: Member) -> bool:
+    is_dataset = member.path.startswith("results/datasets/")
+    return is_dataset and (member.reason or "").startswith(text_of(""))
+
+
+def _without_authors(authors: Authors, project: Path) -> str:
+    """Return how to name the authors of a study in its crate, if it names none."""
+    return "" if authors else f"; it names no authors: a {CITATION} in '{project}' would"
 
 
 def read_records(results: Path) -> dict[str, JobRecord]:

@@ -31,7 +31,8 @@ NEEDLESS_FILES = ["original/*", "metal/*", "*.pth", "*.gguf", "*.onnx", "*.h5", 
 
 def _path_in_package(source: str) -> Path:
     package, _, name = source.removeprefix(PACKAGE).partition("/")
-    spec = importlib.util.find_spec(package)
+    leads_out = "." in package or name.startswith("/") or ".." in Path(name).parts
+    spec = None if leads_out else importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise UserError(
             f"model source '{source}': the Python package '{package}' is not installed; "

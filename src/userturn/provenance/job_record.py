@@ -97,7 +97,7 @@ def _is_record(content: JobRecord) -> bool:
         and isinstance(content["identity"], str | None)
         and isinstance(content["made"]["code_sha256"], str)
         and isinstance(content["made"]["commit"], str | None)
-        and all(_is_inside(Path(name)) for name in named)
+        and all(_is_inside(Path(name)) and _is_a_name(name) for name in named)
         and bool(content["outputs"])
     )
 
@@ -107,6 +107,11 @@ def _altered(paths: Iterable[str]) -> list[str]:
     records = (read_record(path) or {} for path in PROVENANCE.rglob("*.json"))
     noted = {name: sha for record in records for name, sha in record.get("outputs", {}).items()}
     return [path for path in paths if path in noted and file_sha256(path) != noted[path]]
+
+
+def _is_a_name(path: str) -> bool:
+    """Return whether files can be called so: systems allow 255 bytes for each part."""
+    return all(len(part) < 256 for part in path.encode().split(b"/"))
 
 
 def _earlier(path: Path) -> JobRecord:

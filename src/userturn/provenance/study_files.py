@@ -37,7 +37,9 @@ FAULTS = (
     pl.exceptions.PanicException,
     LookupError,
     TypeError,
+    AttributeError,
     ValueError,
+    RecursionError,
 )
 
 Hashes = Mapping[str, str]

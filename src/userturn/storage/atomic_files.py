@@ -74,10 +74,10 @@ def read_artifact(path: str | Path) -> dict[str, Any]:
         if Path(path).suffix == ".parquet":
             return _parquet_metadata(path)
         content = json.loads(Path(path).read_bytes())
-        found: dict[str, Any] = content.get("artifact") or content["usermeta"]["artifact"]
-    except (OSError, ValueError, LookupError, AttributeError):
+        found = content.get("artifact") or content["usermeta"]["artifact"]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return {}
-    return found
+    return found if isinstance(found, dict) else {}
 
 
 def _parquet_metadata(path: str | Path) -> dict[str, str]:

@@ -32,7 +32,7 @@ def read_object(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file of the study; an empty one if it cannot be read."""
     try:
         content = json.loads(path.read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
 

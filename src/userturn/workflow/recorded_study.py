@@ -4,6 +4,7 @@ from pathlib import Path
 
 from userturn.errors import UserError
 from userturn.study.record import StudyRecord, read_study_record
+from userturn.workflow.artifacts import asked_for
 from userturn.workflow.study import Study
 
 
@@ -16,7 +17,8 @@ def open_record(results: Path) -> tuple[StudyRecord, Study]:
     record = read_study_record(results)
     try:
         study = Study(record.grid(results))
-        study.grid.verdict_identities  # noqa: B018  this finds an incomplete record
+        asked_for(study)  # an incomplete record cannot say what it asks for
+        [study.grid.user_turn_settings(t) for t in study.grid.temperatures.values()]
         return record, study
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise UserError(
