@@ -57,8 +57,11 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyRecord:
             writer.append(score_record(request, scores([-1.0 - position, -2.0])))
             row |= {"position": position, "key": request.key, "n_context": 1}
             row["token_ids"] = request.token_ids
-    plan_of(tmp_path, record).parent.mkdir(parents=True)
-    pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA).write_parquet(plan_of(tmp_path, record))
+    plan = plan_of(tmp_path, record)
+    plan.parent.mkdir(parents=True)
+    pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA).write_parquet(
+        plan, metadata={"identity": plan.parent.name}
+    )
     pl.concat(scores_of(grid, SCORED)).write_parquet(tmp_path / PATH)
     return record
 
@@ -139,7 +142,8 @@ def test_a_table_that_was_already_found_altered_is_not_reported_twice(
 def edit_plan(results: Path, record: StudyRecord, **columns: Any) -> None:
     """Edit a plan and make the scores of it again, as a forger would."""
     plan = plan_of(results, record)
-    pl.read_parquet(plan).with_columns(**columns).write_parquet(plan)
+    edited = pl.read_parquet(plan).with_columns(**columns)
+    edited.write_parquet(plan, metadata={"identity": plan.parent.name})
     pl.concat(scores_of(record.grid(results), SCORED)).write_parquet(results / PATH)
 
 
