@@ -278,6 +278,21 @@ def test_a_forged_row_is_found_though_every_hash_was_forged_too(
     assert named(results, path)
 
 
+def test_a_table_that_cannot_be_made_again_is_found_and_not_passed_over(results: Path) -> None:
+    grades = "grades/tiny/word-problems.parquet"
+    rewrite(results / grades, lambda table: table.drop("correct"))
+    forge(results, grades, everywhere=True)
+    assert [f.check for f in named(results, "tables/accuracy.parquet")] == ["tables"]
+
+
+def test_a_report_that_cannot_be_written_again_is_found_and_not_passed_over(results: Path) -> None:
+    model = "models/tiny.json"
+    described = json.loads((results / model).read_text())
+    (results / model).write_text(json.dumps(described | {"weights_sha256": 7}))
+    forge(results, model, everywhere=True)
+    assert [f.check for f in named(results, "report/index.html")] == ["pages"]
+
+
 @pytest.mark.parametrize("figure", ["rates_by_temperature", "confusion"])
 def test_a_figure_of_something_else_is_found_though_every_hash_was_forged_too(
     results: Path, figure: str
