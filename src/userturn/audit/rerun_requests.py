@@ -234,9 +234,8 @@ class AsGenerated:
             role, drawn = "assistant", grid.answer_settings(values["model"])
         sampling = Sampling(**drawn, **turn_ends(description, role), seed=values["seed"])
         prompt = Prompt(values["prompt_text"], tuple(values["prompt_token_ids"]))
-        sample = values.get("sample", 0)
-        dataset = grid.places.of_dataset(values["dataset"])
-        request = make_request(identity, dataset, values["item"], sample, prompt, sampling)
+        named = grid.places.of_dataset(values["dataset"]), values["item"], values.get("sample", 0)
+        request = make_request(identity, *named, prompt, sampling)
         return request if request.key == values["key"] else None
 
     def compared(self, grid: Grid, row: SampledRow, record: GenerationRecord) -> dict[str, Any]:
