@@ -98,7 +98,8 @@ def install(lock: Path) -> None:
     torch = locked(lock, "torch")
     cure = "check the network or the proxy settings and run `make setup` again"
     if "+cpu" in torch:
-        run([*installer, *torch_source(torch), torch], cure)
+        wheel = f"put {wheel_of(torch)} into a folder, set PIP_FIND_LINKS to that folder"
+        run([*installer, *torch_source(torch), torch], f"{wheel}, or {cure}")
     run([*installer, *pip_options("index-url"), *pip_options("find-links"), "-r", str(lock)], cure)
     run([*installer, "--no-build-isolation", "-e", str(ROOT)], "see the lines above")
 
@@ -114,12 +115,16 @@ def find_installer() -> list[str]:
     return [uv, "pip", "install", "--python", str(PYTHON)] if uv else pip
 
 
+def wheel_of(torch: str) -> str:
+    """Return the name of torch's wheel for this Python, with a star for the platform."""
+    version = torch.partition("==")[2]
+    return f"torch-{version}-cp{sys.version_info[0]}{sys.version_info[1]}-*.whl"
+
+
 def torch_source(torch: str) -> list[str]:
     """Return where to get torch: a folder that pip is configured with, else PyTorch's index."""
-    version = torch.partition("==")[2]
-    wheel = f"torch-{version}-cp{sys.version_info[0]}{sys.version_info[1]}-*.whl"
     for folder in pip_setting("find-links"):
-        if any(Path(folder).glob(wheel)):
+        if any(Path(folder).glob(wheel_of(torch))):
             return ["--find-links", folder]
     return ["--index-url", PYTORCH_CPU_INDEX]
 

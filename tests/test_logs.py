@@ -1,10 +1,12 @@
 """Progress is one line: how much is done, how fast, and how long the rest takes."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
-from userturn.logs import Progress, sentence
+from userturn.logs import Progress, sentence, stays
 
 
 @pytest.mark.parametrize(("n_tokens", "speed"), [(30, "15 tokens/s, "), (0, "")])
@@ -23,3 +25,19 @@ def test_a_file_where_a_folder_should_be_is_named(tmp_path: Path) -> None:
             make()
         said = sentence(error.value)
         assert said is not None and "journal" in said and "is in the way" in said
+
+
+@pytest.mark.parametrize(
+    ("number", "said", "is_lasting"),
+    [
+        (errno.EROFS, "'study/x' is on a file system that is mounted for reading only", True),
+        (errno.EACCES, "'study/x' cannot be written", True),
+        (errno.EMFILE, "too many files are open", False),
+    ],
+)
+def test_what_keeps_a_file_from_being_written_is_one_sentence(
+    number: int, said: str, is_lasting: bool
+) -> None:
+    error = OSError(number, os.strerror(number), "study/x")
+    assert str(sentence(error)).startswith(said)
+    assert stays(error) == is_lasting

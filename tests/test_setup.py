@@ -1,6 +1,7 @@
 """envs/setup.py picks the right lock and says why it stops."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,10 @@ def test_torch_comes_from_the_folder_that_pip_is_configured_with_if_its_wheel_is
     assert setup.torch_source("torch==2.0+cpu") == ["--index-url", setup.PYTORCH_CPU_INDEX]
     (tmp_path / "torch-2.0+cpu-cp311-cp311-any.whl").touch()
     assert setup.torch_source("torch==2.0+cpu") == ["--find-links", str(tmp_path)]
+
+
+def test_what_cannot_be_installed_is_one_sentence_with_what_to_do() -> None:
+    said = "found exit code 3, expected 0; ask the admin"
+    with pytest.raises(SystemExit, match=said) as stopped:
+        setup.run([sys.executable, "-c", "raise SystemExit(3)"], "ask the admin")
+    assert "\n" not in str(stopped.value)

@@ -49,6 +49,11 @@ def sentence(error: BaseException) -> str | None:
             f"too many files are open ({error}): raise the limit in the shell that starts this, "
             "`ulimit -n 4096`, and run the same command again"
         )
+    if _is_read_only(error):
+        return (
+            f"'{getattr(error, 'filename', None)}' is on a file system that is mounted for reading "
+            "only: have it mounted for writing, or work in a copy of the project elsewhere"
+        )
     if isinstance(error, PermissionError):
         return f"'{error.filename}' cannot be written: change its owner or mode and run again"
     if isinstance(error, NotADirectoryError | IsADirectoryError | FileExistsError):
@@ -59,8 +64,15 @@ def sentence(error: BaseException) -> str | None:
 def stays(error: BaseException) -> bool:
     """Return whether another attempt at the same job would meet an error too."""
     return (
-        is_full_disk(error) or isinstance(error, PermissionError) or getattr(error, "stays", False)
+        is_full_disk(error)
+        or _is_read_only(error)
+        or isinstance(error, PermissionError)
+        or getattr(error, "stays", False)
     )
+
+
+def _is_read_only(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno == errno.EROFS
 
 
 def _report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -63,6 +63,13 @@ def test_what_snakemake_would_refuse_in_a_traceback_is_told_in_a_sentence(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "config.yaml"))
     with pytest.raises(SystemExit, match="set XDG_CACHE_HOME to a folder that can be written"):
         check_given_config_files([])
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    for scratch in ("/nowhere", str(tmp_path)):
+        monkeypatch.setenv("TMPDIR", scratch)
+        check_given_config_files([])
+    monkeypatch.setenv("TMPDIR", "/proc")  # where nobody makes a file, root neither
+    with pytest.raises(SystemExit, match=r"cannot write into '/proc' .*set TMPDIR to a folder"):
+        check_given_config_files([])
 
 
 @pytest.fixture

@@ -1,13 +1,16 @@
 """Write files whole or not at all, with their identity."""
 
+import errno
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 SCHEMA_VERSION = "1"
+LEFT_ON_A_FULL_DISK = 65_536  # bytes at most
 
 _noting: list[set[Path]] = []  # the open sets of `files_written`, innermost last
 
@@ -42,6 +45,11 @@ def written_whole(path: str | Path) -> Iterator[Path]:
         yield temporary
         temporary.replace(target)
         note_written(target)
+    except Exception as error:
+        is_full = shutil.disk_usage(target.parent).free < LEFT_ON_A_FULL_DISK
+        if is_full and not isinstance(error, OSError):  # Polars says: transport error
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target)) from error
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

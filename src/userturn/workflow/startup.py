@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from tempfile import NamedTemporaryFile, gettempdir
 
 from platformdirs import user_cache_path
 
@@ -68,17 +69,23 @@ def check_given_config_files(arguments: Iterable[str] | None = None) -> None:
     for setting in given.config:
         if not re.match(SETTING, setting):
             sys.exit(f"error: --config: found '{setting}', expected key=value, as in seed=1")
-    _check_cache()
+    cache = user_cache_path("snakemake", "snakemake")
+    _check_folder(cache, "XDG_CACHE_HOME")
+    scratch = Path(os.environ.get("TMPDIR") or gettempdir())
+    if scratch.is_dir():  # else another is taken
+        _check_folder(scratch, "TMPDIR")
 
 
-def _check_cache() -> None:
-    folder = user_cache_path("snakemake", "snakemake")
+def _check_folder(folder: Path, variable: str) -> None:
+    """End the program in a sentence if Snakemake could not write into one of its folders."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=folder) as file:
+            file.write(bytes(4096))  # a block: a full disk may still take a name
     except OSError as error:
         sys.exit(
-            f"error: Snakemake's folder '{folder}' cannot be made ({error.strerror}); "
-            "set XDG_CACHE_HOME to a folder that can be written"
+            f"error: Snakemake cannot write into '{folder}' ({error.strerror}); "
+            f"set {variable} to a folder that can be written"
         )
 
 
