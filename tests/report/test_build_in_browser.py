@@ -524,6 +524,7 @@ def test_listed_turns_are_saved_without_formulas_and_copied_as_latex(
     tab.get_by_text("60 rows copied").wait_for()
     copied = tab.evaluate("() => navigator.clipboard.readText()")
     assert "open-7 & \\_\\_proto\\_\\_ constructor \\{\\{study\\}\\}" in copied
+    assert "\\textless{}\\textbar{}im\\_start\\textbar{}\\textgreater{}system" in copied
     tab.goto(f"{uri}#/cell/b-7b/healthbench/t0/none")
     listed(tab, 60)
     with tab.expect_download() as download:
