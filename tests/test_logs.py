@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from userturn.logs import Progress, sentence
@@ -23,3 +24,11 @@ def test_a_file_where_a_folder_should_be_is_named(tmp_path: Path) -> None:
             make()
         said = sentence(error.value)
         assert said is not None and "journal" in said and "is in the way" in said
+
+
+def test_a_damaged_parquet_file_is_one_sentence(tmp_path: Path) -> None:
+    for content in (b"", b"PAR1 and no end"):
+        (tmp_path / "rates.parquet").write_bytes(content)
+        with pytest.raises(Exception) as error:
+            pl.read_parquet(tmp_path / "rates.parquet")
+        assert "a Parquet file is damaged" in str(sentence(error.value))
