@@ -4,6 +4,7 @@ import errno
 import os
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from userturn.logs import Progress, sentence, stays
@@ -41,3 +42,11 @@ def test_what_keeps_a_file_from_being_written_is_one_sentence(
     error = OSError(number, os.strerror(number), "study/x")
     assert str(sentence(error)).startswith(said)
     assert stays(error) == is_lasting
+
+
+def test_a_damaged_parquet_file_is_one_sentence(tmp_path: Path) -> None:
+    for content in (b"", b"PAR1 and no end"):
+        (tmp_path / "rates.parquet").write_bytes(content)
+        with pytest.raises(Exception) as error:
+            pl.read_parquet(tmp_path / "rates.parquet")
+        assert "a Parquet file is damaged" in str(sentence(error.value))

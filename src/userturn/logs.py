@@ -58,6 +58,11 @@ def sentence(error: BaseException) -> str | None:
         return f"'{error.filename}' cannot be written: change its owner or mode and run again"
     if isinstance(error, NotADirectoryError | IsADirectoryError | FileExistsError):
         return f"'{error.filename}' is in the way ({error.strerror}): move it and run again"
+    if str(error).startswith("parquet: "):  # of polars, which does not name the file
+        return (
+            f"a Parquet file is damaged ({error}); `userturn audit` of its results folder names it "
+            "and the command that makes it again"
+        )
     return None
 
 

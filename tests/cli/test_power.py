@@ -2,16 +2,20 @@
 
 import json
 import re
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from tests.support.made_up_results import made_up_config
 from tests.support.synthetic_study import write_study
 from tests.tables.test_make_tables import grid
 from userturn.cli.main import main
 from userturn.stats.sample_size import Turns, items_for_difference, items_for_half_width
+from userturn.study.inputs import RecordedContents
+from userturn.study.record import StudyRecord
 from userturn.tables.confusion import SCHEMA
 from userturn.tables.make_tables import Material
 from userturn.tables.pilot import pilot
@@ -37,7 +41,10 @@ def write_pilot(folder: Path, models: dict[str, Any], **shape: Any) -> Path:
     for name in ("pooled_rates", "contrasts", "variance_components"):
         material.table(name).write_parquet(folder / "tables" / f"{name}.parquet")
     pl.DataFrame(schema=SCHEMA).write_parquet(folder / "tables" / "confusion.parquet")
-    (folder / "study.json").write_text(json.dumps({"config": {"run": {"judges": ["heuristic"]}}}))
+    contents = RecordedContents(**{field.name: {} for field in fields(RecordedContents)})
+    config = made_up_config(list(models), [], judges=["another", "heuristic"])  # the primary one
+    record = StudyRecord(config, contents).content
+    (folder / "study.json").write_text(json.dumps(record))
     return folder
 
 

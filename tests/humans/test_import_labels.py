@@ -68,6 +68,19 @@ def test_csv_that_a_spreadsheet_saved_again_is_imported(
     assert {row[2:3] + row[5:] for row in rows} == {("Jörg", "a; b, c", True, 3.5)}
 
 
+def test_note_with_ends_of_lines_that_csv_has_not_and_half_an_emoji_loses_no_label(
+    tmp_path: Path,
+) -> None:
+    note = "a\u2028b\x0bc\x0cd\x85e"
+    path = write(tmp_path, "ann.csv", HEAD, *(f"first,ann,{turn},generic,{note}" for turn in IDS))
+    rows, found = read_annotations([path], KEY, TASK, "first")
+    assert (found, [row.notes for row in rows]) == ([], [note] * len(IDS))
+    said = [{"id": turn, "label": "generic", "notes": "\ud83d"} for turn in IDS]
+    text = json.dumps({"round": "first", "annotator": "bo", "annotations": said})
+    rows, found = read_annotations([write(tmp_path, "bo.json", text)], KEY, TASK, "first")
+    assert found == [] and annotations_table(rows, KEY)["notes"].to_list() == ["\ufffd"] * len(IDS)
+
+
 def test_csv_in_another_encoding_or_language_is_told_in_a_sentence(tmp_path: Path) -> None:
     text = csv_of(tmp_path).read_text()
     wide = tmp_path / "wide.csv"

@@ -38,9 +38,13 @@ SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
 
 MODEL = "results/models/m.json"
 WRITER = JOB.replace("results/sweeps/m/1of1.json", MODEL)
-READER = JOB.replace("input=[]", f"input=['{MODEL}', 'data.json']").replace(
-    "    pass", f"    import json; json.load(open('{MODEL}'))"
-)
+READERS = [
+    JOB.replace("input=[]", f"input=['{MODEL}', 'data.json']").replace("    pass", f"    {read}")
+    for read in (
+        f"import json; json.load(open('{MODEL}'))",
+        f"import polars; polars.read_parquet('{MODEL}')",
+    )
+]
 
 
 def test_files_of_every_kind_and_thread_are_noted_until_the_block_ends(tmp_path: Path) -> None:
@@ -90,14 +94,16 @@ def test_a_job_that_cannot_read_an_altered_file_says_which_one_to_delete(tmp_pat
         path.write_text("{")
     subprocess.run([sys.executable, "-c", WRITER], cwd=tmp_path, check=True)
 
-    def said() -> list[str]:
-        assert subprocess.run([sys.executable, "-c", READER], cwd=tmp_path).returncode == 1
+    def said(reader: str) -> list[str]:
+        assert subprocess.run([sys.executable, "-c", reader], cwd=tmp_path).returncode == 1
         return log.read_text().splitlines()
 
-    assert said()[0].startswith("Traceback")  # the file is as it was made, so the code is wrong
+    # The file is as it was made, so the code is wrong.
+    assert said(READERS[0])[0].startswith("Traceback")
     made.write_text("[")
-    (line,) = said()
-    assert line.startswith(f"error: {MODEL}: damaged, or not what a job wrote there; delete it")
+    for reader in READERS:
+        (line,) = said(reader)
+        assert line.startswith(f"error: {MODEL}: damaged, or not what a job wrote there; delete it")
 
 
 @pytest.mark.parametrize(

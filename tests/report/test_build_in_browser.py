@@ -189,6 +189,16 @@ def test_chart_is_drawn_under_the_policy_and_fills_its_card(tab: Any, uri: str) 
     assert tab.noted == []
 
 
+def test_chart_whose_legend_is_wider_than_its_panel_fills_its_card(tab: Any, whole: str) -> None:
+    tab.goto(whole)
+    tab.locator("#figure-judge_card").scroll_into_view_if_needed()
+    card = tab.locator("#figure-judge_card .chart")
+    card.locator("[tabindex='0']").wait_for(state="attached")
+    right_end = "element => element.getBoundingClientRect().right"
+    panel = card.locator(".role-frame .background").first.evaluate(right_end)
+    assert 0 <= card.evaluate(right_end) - panel < 50
+
+
 def test_mark_tells_rate_interval_and_denominator_and_leads_to_its_cell(
     tab: Any, grid: Grid, uri: str
 ) -> None:
@@ -292,8 +302,12 @@ def test_paper_and_a_page_without_javascript_have_the_picture(
     chart = draw_chart(tab, uri)
     tab.emulate_media(media="print")
     assert not chart.is_visible()
-    assert tab.locator("#figure-rates_by_temperature img").is_visible()
+    picture = tab.locator("#figure-rates_by_temperature img")
+    assert picture.is_visible()
     tab.set_viewport_size({"width": 718, "height": 1000})  # A4
+    tall = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='600' height='3000'/>"
+    picture.evaluate("(img, src) => { img.src = src; return img.decode(); }", tall)
+    assert picture.bounding_box()["height"] < 900, "a figure of many models is on one page"
     tab.wait_for_selector("#table-rates, #table-pooled_rates", state="attached")
     wider = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wider <= 0, "tables are no wider than the paper"
@@ -510,6 +524,7 @@ def test_listed_turns_are_saved_without_formulas_and_copied_as_latex(
     tab.get_by_text("60 rows copied").wait_for()
     copied = tab.evaluate("() => navigator.clipboard.readText()")
     assert "open-7 & \\_\\_proto\\_\\_ constructor \\{\\{study\\}\\}" in copied
+    assert "\\textless{}\\textbar{}im\\_start\\textbar{}\\textgreater{}system" in copied
     tab.goto(f"{uri}#/cell/b-7b/healthbench/t0/none")
     listed(tab, 60)
     with tab.expect_download() as download:
@@ -614,14 +629,18 @@ HELD_AGAINST = """() => {
   const limits = (estimate, lower, upper) => ({ estimate, lower, upper });
   const at = (model) => ({ model, temperature: 0, n_labelled: 9, n_scored: 9, chance: 0.5 });
   const floor = (model, floor) => ({ ...at(model), floor, difference: 0.1, ...limits(0, 0, 0.2) });
-  const [one, other] = study.models;
-  const rated = (model) => ({ model, rates: [{ ...at(model), ...limits(0.1, 0, 0.2) }] });
+  const [one, other] = study.models = ["qwen3.5-122b-a10b", "qwen3.5-397b-a17b"];
+  const rated = (model) => ({ model,
+    rates: [0, 1].map((temperature) => ({ temperature, ...limits(0.1, 0, 0.2) })) });
   headline.models = [rated(one), rated(other)];
   headline.corrected = [{ ...at(one), ...limits(0.03, 0.01, 0.09) }];
   headline.floors = [floor(one, 0.02), floor(other, 0.01)];
   headline.card = [{ measure: "sensitivity", ...limits(0.9, 0.8, 0.95) },
     { measure: "kappa", ...limits(0.7, 0.6, 0.8) }].map((row) => ({ source: "people", ...row }));
   headline.identified = [{ ...at(one), dataset: "open", ...limits(0.5, 0.4, 0.6) }];
+  headline.warning = "Not a finding: the judge heuristic is not validated (sensitivity 0.02 on "
+    + "human follow-ups, 0.7 needed).";
+  showWarning();
   showSentence();
 }"""
 
@@ -646,9 +665,14 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
     }
     for width, height in ((1280, 800), (1440, 900), (390, 844)):
         tab.set_viewport_size({"width": width, "height": height})
-        turns = tab.locator(".example .turn, #sentence, #values dd").all()
-        ends = [(box := turn.bounding_box())["y"] + box["height"] for turn in turns]
-        assert len(ends) == 8 and max(ends) <= height, "rates and both turns are on the screen"
+        parts = tab.locator(".example, #warning, #sentence, #values dd").all()
+        ends = [(box := part.bounding_box())["y"] + box["height"] for part in parts]
+        assert len(ends) == 9 and max(ends) <= height, "rates and both turns are on the screen"
+    tab.locator(".example .turn").evaluate_all(
+        "turns => { for (const turn of turns) turn.textContent = 'so '.repeat(99); }"
+    )
+    last = tab.locator(".example").last.bounding_box()
+    assert last["y"] + last["height"] <= height, "a phone cuts long turns, not their card"
     tab.click(".example a >> nth=0")
     tab.wait_for_selector("#turn-text")
     assert tab.noted == []
@@ -770,7 +794,7 @@ def test_what_a_study_lacks_is_said(tab: Any, grid: Grid, uri: str, tmp_path: Pa
     build(grid)
     assert "The table of pooled rates is missing" in text
     assert "This study has no figures." in text
-    assert "This study has no table of: follow-up rates over all datasets" in text
+    assert "Tables that this study does not have: Follow-up rates over all datasets" in text
     assert tab.noted == []
 
 

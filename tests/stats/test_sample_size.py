@@ -12,6 +12,7 @@ from userturn.stats.paired import detectable_difference
 from userturn.stats.sample_size import (
     Judge,
     Turns,
+    corrected_half_width,
     items_for_difference,
     items_for_half_width,
     labels_for_half_width,
@@ -89,3 +90,8 @@ def test_a_better_judge_needs_fewer_labels_and_too_few_turns_no_number_of_them()
     )
     assert worse is not None and better is not None and better < worse / 2
     assert labels_for_half_width(turns, Judge(0.9, 0.9), 100, 0.05) is None
+
+
+def test_a_rate_of_zero_needs_no_more_labels_than_there_are_turns() -> None:
+    """All 40 turns labelled: Wilson's interval of 0 of 40, z² / (40 + z²) = 0.0876 wide."""
+    assert corrected_half_width(Turns(0, 1, 0), Judge(0, 1), 40, 40) == pytest.approx(0.0438, 1e-3)

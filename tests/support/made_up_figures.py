@@ -61,7 +61,8 @@ def draw_every_figure(grid: Grid, folder: Path) -> list[str]:
             "share_of_first",
         ],
     )
-    of_card = card(("labelled", "all", 0.7)).with_columns(
+    known = ("human", "labelled", "people", "planted_hard", "planted")
+    of_card = card(*((source, "all", 0.7) for source in known)).with_columns(
         lower=pl.lit(0.6), upper=pl.lit(0.8), n_scored=pl.lit(9), n_turns=pl.lit(9)
     )
     scores = in_grid(likelihood("open"), "model")

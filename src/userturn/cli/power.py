@@ -42,7 +42,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--half-width", type=float, metavar="SHARE", help="half the interval")
     command.add_argument("--difference", type=float, metavar="SHARE", help="change to be detected")
     command.add_argument("--pilot", type=Path, metavar="RESULTS", help="a finished study")
-    command.add_argument("--judge", help="a judge of the pilot; by default its first")
+    command.add_argument("--judge", help="a judge of the pilot; by default its primary judge")
     for name, meaning in MEANT.items():
         command.add_argument(f"--{name}", type=float, metavar="NUMBER", help=meaning)
     command.add_argument("--power", type=float, default=POWER, help="of the test")

@@ -1,11 +1,13 @@
 """Read files with people's labels, saved by the annotation page or exported by Label Studio."""
 
 import csv
+import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from userturn.endpoints.response_body import without_surrogates
 from userturn.errors import UserError
 from userturn.storage.csv_cells import as_written
 
@@ -32,7 +34,9 @@ class Row(NamedTuple):
 
 
 def _text(value: Any) -> str:
-    return value.strip() if isinstance(value, str) else "" if value is None else str(value)
+    if isinstance(value, str):
+        return without_surrogates(value.strip())  # half an emoji in a note is no reason to lose it
+    return "" if value is None else str(value)
 
 
 def _row(where: str, values: Mapping[str, Any], **known: Any) -> Row:
@@ -56,7 +60,7 @@ def _separator(text: str) -> str:
 
 
 def _rows_of_csv(path: Path, text: str) -> Iterator[Row]:
-    reader = csv.DictReader(text.splitlines(keepends=True), delimiter=_separator(text))
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=_separator(text))
     if "turn_id" in (reader.fieldnames or ()):
         raise UserError(f"{path}: a CSV of Label Studio; export the project as JSON instead")
     missing = [name for name in COLUMNS[:-1] if name not in (reader.fieldnames or ())]

@@ -52,7 +52,8 @@ def recorded(job: Any) -> Iterator[None]:
     except Exception as error:
         if stays(error):
             note_error(job.log[0], str(sentence(error)))
-        if sentence(error) is None and (altered := ", ".join(_altered(_files(job.input)))):
+        is_told = isinstance(error, UserError | OSError)
+        if not is_told and (altered := ", ".join(_altered(_files(job.input)))):
             raise UserError(
                 f"{altered}: damaged, or not what a job wrote there; delete it and run the same "
                 "command again, which makes it again without asking anything twice"

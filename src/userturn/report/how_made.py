@@ -20,11 +20,11 @@ def how_made(grid: Grid, descriptions: Mapping[str, Mapping[str, Any]]) -> list[
 
     Args:
         grid: the study's grid.
-        descriptions: of each model, its file in results/models.
+        descriptions: of each model, in the order of the report, its file in results/models.
     """
     models = [
         ["model", name, "; ".join([_of_model(descriptions[name]), *_of_server(grid, name)])]
-        for name in grid.models
+        for name in descriptions
     ]
     datasets = [["dataset", name, _of_dataset(grid.datasets[name])] for name in grid.datasets]
     judges = [["judge", name, _of_judge(entry)] for name, entry in grid.judges.items()]

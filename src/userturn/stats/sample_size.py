@@ -185,7 +185,8 @@ def corrected_half_width(turns: Turns, judge: Judge, n_turns: int, n_labels: int
     of_labels = float((weights**2 * (1 - drawn / sizes) * spread / drawn).sum())
     variance = turns.rate * (1 - turns.rate) / n_turns + of_labels
     smoothed = float(weights @ middle)
-    worth = min(float(n_turns), smoothed * (1 - smoothed) / variance)
+    most = float(n_turns)  # also where nothing varies: a rate of 0 or 1, and all turns labelled
+    worth = min(most, smoothed * (1 - smoothed) / variance) if variance else most
     return _half_width(turns.rate, worth)
 
 

@@ -1,6 +1,5 @@
 """Estimate from a finished study the assumptions of `userturn power` for the next one."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ from userturn.errors import UserError
 from userturn.humans.labels import PEOPLE
 from userturn.judges.verdict import GENUINE
 from userturn.study.cells import ALL, PLAIN
+from userturn.study.record import read_study_record
 from userturn.tables.format_columns import in_default_format, read_joined
 
 TABLES = ("pooled_rates", "contrasts", "variance_components", "confusion")
@@ -35,7 +35,7 @@ def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
         UserError: the folder is not that of a finished study, or the study lacks the judge.
     """
     tables = {name: _read(results, name) for name in TABLES}
-    judge = judge or _first_judge(results)
+    judge = judge or read_study_record(results).grid(results).primary_judge
     judges = tables["pooled_rates"]["judge"].unique().sort().to_list()
     if judge not in judges:
         raise UserError(
@@ -53,13 +53,6 @@ def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
         "tests": _tests(kept["contrasts"]),
         **_judge(kept["confusion"], judge),
     }
-
-
-def _first_judge(results: Path) -> str:
-    path = results / "study.json"
-    if not path.is_file():
-        raise UserError(f"'{path}' does not exist; expected the record of a study: use --judge")
-    return str(json.loads(path.read_text())["config"]["run"]["judges"][0])
 
 
 def _read(results: Path, name: str) -> pl.DataFrame:

@@ -170,9 +170,9 @@ async function drawChart(figure, name) {
   const legend = width < NARROW ? { ...OPTIONS.config.legend, columns: 1 } : OPTIONS.config.legend;
   const options = { ...OPTIONS, config: { ...OPTIONS.config, legend }, tooltip: (handler, event, item, told) => showHover(told || null, event.clientX, event.clientY) };
   const { view } = await embed(place, structuredClone(chart), options);
-  const missing = Math.floor((width - place.querySelector("svg").width.baseVal.value) / nPanels);
-  if (missing < 0) await embed(place, narrowed(chart, missing), options);
-  else await fill(view, missing);
+  const missing = () => Math.floor((width - place.querySelector("svg").width.baseVal.value) / nPanels);
+  if (missing() < 0) await embed(place, narrowed(chart, missing()), options);
+  else for (const _ of ["past the legend", "to the end"]) await fill(view, missing()); // a legend may be wider than panels
   place.onclick = ({ target }) => {
     const { datum, mark } = target.__data__ ?? {};
     if (mark?.role?.startsWith("legend")) chooseByLegend(datum.value, rowsOf(original));

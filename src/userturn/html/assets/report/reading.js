@@ -78,8 +78,8 @@ function valuesOf(turn) {
     ...turn.verdicts.flatMap(({ label, rationale }) => [labelName(label), rationale]), turn.people.map(({ who, label }) => `${who}: ${labelName(label)}`).join("; ")];
 }
 
-const LATEX = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}" };
-const inLatex = (text) => String(text ?? "").replace(/\s+/g, " ").replace(/[\\{}&%$#_^~]/g, (found) => LATEX[found] ?? `\\${found}`);
+const LATEX = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}" };
+const inLatex = (text) => String(text ?? "").replace(/\s+/g, " ").replace(/[\\{}&%$#_^~<>|]/g, (found) => LATEX[found] ?? `\\${found}`);
 
 function latexOf(turns) {
   const line = (values) => `${values.map(inLatex).join(" & ")} \\\\`;

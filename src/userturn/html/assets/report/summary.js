@@ -99,7 +99,7 @@ function showModels() {
     + (several ? `Filled: temperature ${ends[0]}; open: temperature ${ends[1]}.` : `Temperature ${ends[0]}.`)
     + (headline.identified.length ? " Reference follow-ups: of the turns that a dataset has after its own answers, the share that the model finds likelier after their own answer than after others; this needs no judge." : "")
     + (graded ? ` Last two columns: accuracy and, on the same items, genuine follow-ups at temperature ${ends[0]}, both as the mean over the graded datasets.` : "");
-  const head = make("tr", null, ["model", `t = ${ends[0]}`, several ? `t = ${ends[1]}` : null, null, "scored", headline.identified.length ? "reference follow-ups" : null, graded ? "accuracy" : null, graded ? "genuine, same items" : null].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
+  const head = make("tr", null, ["model", `t = ${ends[0]}`, several ? `t = ${ends[1]}` : null, null, longest.length > 2 ? "scored, all t" : "scored", headline.identified.length ? "reference follow-ups" : null, graded ? "accuracy" : null, graded ? "genuine, same items" : null].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
   const body = rows.map((row) => {
     const [low, high] = ends.map((end) => row.rates.find((rate) => rate.temperature === end));
     const limits = (found) => make("td", { class: "number" }, found ? percent(found[0]) : DASH, make("small", null, found ? interval(found[1], found[2]) : ""));

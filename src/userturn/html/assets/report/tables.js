@@ -85,8 +85,8 @@ function showTables() {
     details.open = i === 0;
     at("tables").append(details);
   });
-  const missing = study.tables.filter((shown) => !shown.columns).map(({ title }) => title[0].toLowerCase() + title.slice(1));
-  if (missing.length) at("tables").append(make("p", { class: "soft" }, `This study has no table of: ${missing.join("; ")}.`));
+  const missing = study.tables.filter((shown) => !shown.columns).map(({ title }) => title);
+  if (missing.length) at("tables").append(make("p", { class: "soft" }, `Tables that this study does not have: ${missing.join("; ")}`));
 }
 
 showTables();
