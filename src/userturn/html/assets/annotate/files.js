@@ -21,16 +21,20 @@ async function load(file) {
   else {
     catchUp();
     const taken = found.annotations.filter((row) => known.has(row.id) && names.includes(row.label));
+    let nReplaced = 0;
     for (const row of taken) {
-      change(row.id, "labels", row.label);
-      if (row.notes) change(row.id, "notes", String(row.notes));
+      const before = state.labels[row.id] ?? row.label;
+      if (before !== row.label) nReplaced += 1;
+      if (before !== row.label || !(row.id in state.labels)) change(row.id, "labels", row.label);
+      if (row.notes && row.notes !== state.notes[row.id]) change(row.id, "notes", String(row.notes));
       if (row.unsure === true) change(row.id, "unsure", true);
       if (Number.isFinite(row.seconds)) state.seconds[row.id] = row.seconds;
     }
     remember();
     showFile();
     show(false);
-    notice.textContent = `${plural(taken.length, "label")} loaded, ${found.annotations.length - taken.length} left out.`;
+    notice.textContent = `${plural(taken.length, "label")} loaded, ${found.annotations.length - taken.length} left out.`
+      + (nReplaced ? ` ${plural(nReplaced, "label")} of yours ${nReplaced === 1 ? "was another" : "were others"}: Undo takes each back.` : "");
   }
 }
 
