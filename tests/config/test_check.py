@@ -79,6 +79,11 @@ def test_integer_temperature_selects_its_float(config: dict[str, Any]) -> None:
             None,
             "datasets.gsm8k.fields.prompt: found None, expected exactly one of: string, array",
         ),
+        (
+            "likelihood",
+            "off",  # in quotes, so a text
+            "likelihood: found 'off', expected exactly one of: off (without quotes), datasets+",
+        ),
         ("seed", "x" * 999, "seed: found '" + "x" * 199 + "..., expected type integer"),
         ("user_turn.top_p", 0, "user_turn.top_p: found 0, expected exclusiveMinimum 0"),
         ("temperatures", [], "temperatures: found [], expected minItems 1"),

@@ -60,7 +60,9 @@ def _form(schema: Mapping[str, Any]) -> str:
     """Return one form of `oneOf` in a few words: its keys, its value, or its type."""
     if "required" in schema:
         return "+".join(schema["required"])
-    return "off" if schema.get("const") is False else str(schema.get("const", schema.get("type")))
+    if schema.get("const") is False:
+        return "off (without quotes)"
+    return str(schema.get("const", schema.get("type")))
 
 
 def validate(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
