@@ -1,5 +1,6 @@
 """An audit finds every alteration of a finished study, and nothing in a faithful copy of one."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -9,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.support.forgery import first_row, flip, forge, rewrite
+from tests.support.forgery import first_row, flip, forge, forge_journal, rewrite
 from tests.support.snakemake_runs import copy_project
 from userturn.audit.findings import Finding
 from userturn.audit.run import audit
@@ -285,12 +286,22 @@ def test_a_table_that_cannot_be_made_again_is_found_and_not_passed_over(results:
     assert [f.check for f in named(results, "tables/accuracy.parquet")] == ["tables"]
 
 
-def test_a_report_that_cannot_be_written_again_is_found_and_not_passed_over(results: Path) -> None:
-    model = "models/tiny.json"
+def test_a_report_that_cannot_be_written_again_is_found_and_not_passed_over(study: Path) -> None:
+    results, model = study / "results", "models/tiny.json"
     described = json.loads((results / model).read_text())
     (results / model).write_text(json.dumps(described | {"weights_sha256": 7}))
     forge(results, model, everywhere=True)
     assert [f.check for f in named(results, "report/index.html")] == ["pages"]
+
+
+@pytest.mark.parametrize("line", [[], {"key": "k", "outcome": "ok", "token_ids": [10**30]}])
+def test_a_journal_with_whole_lines_of_another_form_is_found(results: Path, line: object) -> None:
+    journal = min(results.glob("journal/tiny/**/*.jsonl"))
+    body = json.dumps(line)[1:].encode()
+    checksum = hashlib.blake2b(body, digest_size=8).hexdigest().encode()
+    journal.write_bytes(journal.read_bytes() + b'{"checksum":"' + checksum + b'",' + body + b"\n")
+    forge_journal(results, journal)
+    assert [f.check for f in named(results, "journal/tiny/word-problems")] == ["journals"]
 
 
 @pytest.mark.parametrize("figure", ["rates_by_temperature", "confusion"])

@@ -43,7 +43,13 @@ from userturn.audit.wanted import drawn_from_before, wanted_of
 from userturn.audit.write_audit import format_audit, with_config_in, write_audit
 from userturn.export.read_archive import opened, read_left_out
 from userturn.logs import say
-from userturn.provenance.study_files import Files, records_digest, study_digest, times_and_commits
+from userturn.provenance.study_files import (
+    FAULTS,
+    Files,
+    records_digest,
+    study_digest,
+    times_and_commits,
+)
 from userturn.study.record import read_study_record
 from userturn.workflow.recorded_study import open_record
 from userturn.workflow.study import Study
@@ -170,7 +176,14 @@ def _rows(
     is_whole = not any(path.startswith(of_pair) for path in read_left_out(results))
     with_journals = is_whole and Files(results, {}).has_journals
     pair = Pair(grid, record, model, dataset, with_journals, broken)
-    found: list[Finding | Note] = [*check_answers(pair)]
+    found: list[Finding | Note] = []
+    try:
+        pair.outcomes if with_journals else None  # noqa: B018  its lines may have any form
+    except FAULTS as error:
+        journal, fix = f"results/journal/{place}", "restore the folder from a copy"
+        found += [Finding("journals", journal, "finished requests", type(error).__name__, fix)]
+        pair = replace(pair, with_journals=False)
+    found += check_answers(pair)
     found += check_grades(pair, samples.rng("grades", model, dataset))
     for cell in grid.cells_of[model, dataset]:
         found += check_user_turns(pair, cell)
