@@ -54,6 +54,12 @@ def test_what_processes_left_has_no_finding(results: Path) -> None:
     assert found(results) == []
 
 
+def test_what_a_system_leaves_beside_every_file_has_no_finding(results: Path) -> None:
+    for path in [path for path in results.rglob("*") if path.is_file()]:
+        path.with_name(f"._{path.name}").write_bytes(b"\0\5\x16\7")
+    assert found(results) == []
+
+
 def test_a_journal_that_is_shorter_than_recorded_is_found(results: Path) -> None:
     note(results, 4)  # three bytes are there, with the recorded hash
     assert found(results) == [JOURNAL]

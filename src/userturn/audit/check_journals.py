@@ -41,8 +41,8 @@ def _accounts(files: Files) -> Iterator[Finding]:
     """Yield damaged accounts of costs, trials of other judges, and locks that are not empty."""
     journals = files.results / "journal"
     folder = journals / "costs"
-    damaged = [path for path in folder.glob("*/*.account") if not is_sound(path.read_bytes())]
-    empty = [*journals.rglob("lock"), *folder.glob("in_flight/*/*")]
+    damaged = [path for path in folder.glob("*/[!.]*.account") if not is_sound(path.read_bytes())]
+    empty = [*journals.rglob("lock"), *folder.glob("in_flight/*/[!.]*")]
     damaged += [path for path in empty if path.is_file() and path.stat().st_size]
     trials = folder.glob("*/trial.json")
     damaged += [path for path in trials if read_object(path).get("judge") != path.parent.name]

@@ -77,7 +77,7 @@ def is_sound(content: bytes) -> bool:
 
 def read_accounts(folder: Path) -> Iterator[AccountOnDisk]:
     """Yield every account of a study, in the order of their paths."""
-    for path in sorted(folder.glob("*/*.account")):
+    for path in sorted(folder.glob("*/[!.]*.account")):
         account = read_account(path)
         if account is not None:
             yield account
