@@ -39,4 +39,4 @@ def test_private_rows_are_in_no_file_and_rates_are(study: Path, tmp_path: Path) 
     assert "user turns and verdicts of 0 of 1 dataset" in said
     files = {p.relative_to(tmp_path / "rows").as_posix() for p in (tmp_path / "rows").rglob("*.*")}
     assert files == {"rates/rates.parquet", "README.md"}
-    assert "Rows of 0 datasets are here: none." in (tmp_path / "rows" / "README.md").read_text()
+    assert "The study's open datasets: none." in (tmp_path / "rows" / "README.md").read_text()

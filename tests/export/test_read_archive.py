@@ -46,6 +46,13 @@ def test_a_folder_with_what_is_neither_file_nor_folder_is_refused_before_it_is_r
         pass
 
 
+def test_a_link_by_which_an_editor_locks_a_file_is_no_fault(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / ".#rates.csv").symlink_to("user@host.4711")
+    with opened(tmp_path) as results:
+        assert results == tmp_path
+
+
 def test_links_to_files_and_folders_are_followed(tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "a.parquet").write_text("content")

@@ -34,8 +34,8 @@ it is a genuine follow-up. Made with userturn; the study's archive has every ste
 A turn is named by `model`, `dataset`, `temperature`, `perturbation`, `item` and `sample` in all of
 them. Judges: {judges}. Models: {models}.
 
-Rows of {n_datasets} datasets are here: {datasets}.
-Rows of private datasets are not; their rates are.
+The study's open datasets: {datasets}.
+Files that quote rows of private datasets were left out; the rates are of all.
 
 Licence: texts of a dataset and of a model are under the licence of that dataset or model.
 """
@@ -101,6 +101,5 @@ def data_card(grid: Grid, datasets: list[str]) -> str:
         parts="\n".join(f"- `{part}`: {what}." for part, what in PARTS.items()),
         judges=", ".join(grid.judges),
         models=", ".join(grid.models),
-        n_datasets=len(datasets),
         datasets=", ".join(datasets) or "none",
     )

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
 from userturn.errors import UserError
+from userturn.provenance.study_files import is_hidden
 
 LEFT_OUT = "left_out.json"
 # The exceptions that readers of archives raise for a damaged one, besides their own.
@@ -112,11 +113,14 @@ def _results_at(place: Path) -> Path | None:
 def _check_kinds(results: Path) -> None:
     """Check that a folder holds nothing but files, folders and links to either.
 
+    Editors lock a file by a hidden link that leads nowhere; nothing reads it.
+
     Raises:
         UserError: something in it could not be read, or would be read forever.
     """
     for path in sorted(results.rglob("*")):
-        if not (path.is_file() or path.is_dir()):
+        is_lock = path.is_symlink() and is_hidden(path.name)
+        if not (path.is_file() or path.is_dir() or is_lock):
             raise UserError(
                 f"'{path}' is neither a file nor a folder, but a link that leads nowhere, a pipe, "
                 "a socket or a device; fetch what the link names, or remove it"
