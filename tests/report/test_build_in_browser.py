@@ -199,6 +199,22 @@ def test_chart_whose_legend_is_wider_than_its_panel_fills_its_card(tab: Any, who
     assert 0 <= card.evaluate(right_end) - panel < 50
 
 
+COUNT_DRAWINGS = """window.drawings = 0;
+new MutationObserver((changes) => {
+  for (const { addedNodes } of changes) for (const node of addedNodes)
+    if (node.nodeName === "svg" && node.closest("#figure-confusion")) window.drawings += 1;
+}).observe(document, { childList: true, subtree: true });"""
+
+
+def test_chart_of_a_filtered_page_is_drawn_once(tab: Any, whole: str) -> None:
+    tab.add_init_script(COUNT_DRAWINGS)
+    tab.goto(f"{whole}#/?dataset=open")
+    tab.locator("#figure-confusion").scroll_into_view_if_needed()
+    tab.locator("#figure-confusion [role=link]").first.wait_for(state="attached")
+    tab.evaluate("Promise.all(drawn.values())")
+    assert tab.evaluate("window.drawings") == 1
+
+
 def test_mark_tells_rate_interval_and_denominator_and_leads_to_its_cell(
     tab: Any, grid: Grid, uri: str
 ) -> None:

@@ -192,11 +192,12 @@ async function tryToDraw(figure, name) {
   }
 }
 
-const begun = new Set(); // figures that came into view
+const begun = new Set(); // figures that came into view, or of which a part was chosen
 const drawn = new Map(); // name to the last drawing, done or not
 
 // One drawing of a figure after the other: the last to begin is the last to end, and shows the choice of then.
 function draw(name) {
+  begun.add(name);
   drawn.set(name, Promise.resolve(drawn.get(name)).then(() => tryToDraw(at(`figure-${name}`), name)));
 }
 
@@ -212,7 +213,6 @@ function showFigures() {
       seen.unobserve(target);
       const name = target.id.slice("figure-".length);
       if (!begun.has(name)) draw(name);
-      begun.add(name);
     }
   }, { rootMargin: "400px" });
   for (const name of study.charts) {
