@@ -1,6 +1,7 @@
 """The page of an audit: every check with what it looked at and found."""
 
 import re
+from dataclasses import replace
 
 from userturn.audit.audit import Audit
 from userturn.audit.audit_page import audit_page
@@ -17,8 +18,9 @@ PAGE = audit_page(AUDIT)
 
 def line(check: str) -> list[str]:
     """Return the cells of a check's line in the checklist."""
-    (found,) = re.findall(rf"<tr><td>{check}</td>((?:<td>[^<]*</td>){{3}})</tr>", PAGE)
-    return re.findall("<td>(.*?)</td>", found)
+    rows = [re.findall("<td>(.*?)</td>", row) for row in PAGE.split("</tr>")]
+    (cells,) = [row[1:] for row in rows if len(row) == 4 and row[0] == check]
+    return cells
 
 
 def test_each_check_has_what_it_looked_at_and_what_it_found() -> None:
@@ -33,3 +35,9 @@ def test_a_check_that_was_not_made_is_not_called_passed() -> None:
 
 def test_nothing_that_was_found_is_markup() -> None:
     assert "&lt;b&gt;2&lt;/b&gt;\\u202e" in PAGE
+
+
+def test_what_stands_between_backticks_is_code_and_still_no_markup() -> None:
+    note = Note("pins", "results", "`a <b>` has no pin")
+    page = audit_page(replace(AUDIT, notes=[note]))
+    assert "<td><code>a &lt;b&gt;</code> has no pin</td>" in page

@@ -44,15 +44,20 @@ def cell(dataset: str) -> Cell:
 def test_sweeps_wait_for_a_damaged_dataset_until_it_is_known_to_be(study: Study) -> None:
     sweep = ["results/sweeps/tiny/1of1.json"]
     items = [f"results/datasets/{name}.parquet" for name in DATASETS]
-    assert study.generation.datasets("tiny") == items
+    assert study.generation.datasets("tiny", "1of1") == items
     with pytest.raises(UserError):
         prepare(study, "damaged")
     now = Study(study.grid)
-    assert now.generation.datasets("tiny") == items[1:]
+    assert now.generation.datasets("tiny", "1of1") == items[1:]
     assert now.generation.markers_of_cell(cell("sound")) == sweep
     assert now.generation.markers_of_cell(cell("damaged")) == items[:1]
     assert now.generation.markers_of_answers("tiny", "damaged") == items[:1]
     assert len(now.pending.identities("tiny")) < len(study.pending.identities("tiny"))
+
+
+def test_a_shard_that_the_model_has_not_is_not_swept(study: Study) -> None:
+    with pytest.raises(KeyError, match="1of7"):
+        study.generation.datasets("tiny", "1of7")
 
 
 def test_a_dataset_that_was_mended_is_swept(study: Study) -> None:
@@ -60,6 +65,6 @@ def test_a_dataset_that_was_mended_is_swept(study: Study) -> None:
         prepare(study, "damaged")
     Path("damaged.jsonl").write_text('{"q": "How?"}')
     mended = checked_study(study.grid.config)
-    assert "results/datasets/damaged.parquet" in mended.generation.datasets("tiny")
+    assert "results/datasets/damaged.parquet" in mended.generation.datasets("tiny", "1of1")
     prepare(mended, "damaged")
     assert Study(mended.grid).pending.unusable == set()

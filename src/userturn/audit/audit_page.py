@@ -1,5 +1,6 @@
 """Write an audit as an HTML page that opens from a file."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
@@ -18,12 +19,15 @@ NOTE = ("check", "artifact", "text")
 def _table(names: Sequence[str], rows: Sequence[object]) -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = "".join(
-        "<tr>"
-        + "".join(f"<td>{escape(show_unseen(getattr(row, name)))}</td>" for name in names)
-        + "</tr>"
+        "<tr>" + "".join(f"<td>{_html(getattr(row, name))}</td>" for name in names) + "</tr>"
         for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else ""
+
+
+def _html(text: str) -> str:
+    """Return a sentence as HTML, with what stands between backticks as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(show_unseen(text)))
 
 
 def audit_page(found: Audit) -> str:

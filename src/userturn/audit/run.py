@@ -219,7 +219,9 @@ def run_audit(
     whole = with_config_in(found, Path(folder))
     say(format_audit(whole))
     write_audit(whole, config, Path(folder))
-    return 1 if whole.findings else 3 if whole.of_another_version else 0
+    if whole.findings:
+        return 1
+    return 3 if whole.of_another_version else 0
 
 
 def _audit_whole(

@@ -57,8 +57,14 @@ class GenerationGrid:
         paths = {name: grid.results / "models" / f"{name}.json" for name in grid.models}
         return {n for n, p in paths.items() if read_identity(p) == grid.model_fingerprint(n)}
 
-    def datasets(self, model: str) -> list[str]:
-        """Return the prepared tables that a model's sweep needs."""
+    def datasets(self, model: str, shard: str) -> list[str]:
+        """Return the prepared tables that a model's sweep needs.
+
+        Raises:
+            KeyError: the study has no such model, or the model no such shard.
+        """
+        if shard not in self.grid.shards(model):
+            raise KeyError(shard)
         return [_items(name) for name in self.pending.datasets(model)]
 
     def to_finish(self, model: str, shard: str) -> list[str]:
