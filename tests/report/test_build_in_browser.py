@@ -327,6 +327,11 @@ def test_paper_and_a_page_without_javascript_have_the_picture(
     tab.wait_for_selector("#table-rates, #table-pooled_rates", state="attached")
     wider = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wider <= 0, "tables are no wider than the paper"
+    tab.evaluate("document.getElementById('table-rates').open = true")
+    heads = tab.locator("#table-rates th button")
+    heads.first.wait_for(state="attached")
+    boxes = "buttons => buttons.map(button => getComputedStyle(button).display)"
+    assert set(heads.evaluate_all(boxes)) == {"contents"}, "each page of a long table has its head"
     plain = browser.new_context(java_script_enabled=False).new_page()
     plain.goto(uri)
     assert plain.locator("#figure-rates_by_temperature img").is_visible()
