@@ -127,3 +127,13 @@ def test_a_round_whose_samples_have_changed_since_is_noted_and_not_accused(
     ]
     note(humans.grid.results, [])  # as a later run that takes the drawn round from its folder
     assert "not drawn again" in found(humans)[0]
+
+
+def test_a_round_without_turns_of_a_study_without_cells_for_it_is_as_it_should_be(
+    humans: HumanGrid,
+) -> None:
+    for path in (KEY, ITEMS):
+        drawn = humans.grid.results.parent / path
+        save(pl.read_parquet(drawn).clear(), drawn)
+    note(humans.grid.results, [])
+    assert found(humans) == []

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from shlex import quote
 
 from userturn.audit.check_journals import check_journals
+from userturn.audit.check_rounds import is_empty
 from userturn.audit.findings import SNAKEMAKE, Finding, Note, remake
 from userturn.provenance.job_record import SWEEPS, JobRecord
 from userturn.provenance.study_files import FAULTS, Files, is_hidden
@@ -223,6 +224,8 @@ def _drawn_rounds(files: Files, wanted: Identities) -> Iterator[Finding]:
         copy = re.sub("^results/(humans|pairs)/", "results/drawn/", artifact)
         there = files.at(copy).is_file()
         found = file_sha256(files.at(copy)) if there else files.left_out.get(copy)
+        if found is None and is_empty(files, artifact):
+            continue  # not kept: it is drawn when there are turns for it
         if artifact in files.hashes and found != files.noted[artifact]:
             yield Finding(
                 "hashes",

@@ -28,6 +28,8 @@ def draw_once(
 ) -> None:
     """Write a round's key and, in another file, what annotators see: drawn now or earlier.
 
+    A round without any turn is not kept.
+
     Args:
         rounds: knows the folder of a drawn round.
         round_name: one of them.
@@ -39,6 +41,10 @@ def draw_once(
     if not rounds.is_drawn(round_name):
         key, items, noted = draw()
         identity = fingerprint([round_name, key["id"].to_list()])
+        if key.is_empty():  # nothing of it is labelled: it is drawn when there are turns for it
+            write_table(items, path_to_items, identity)
+            write_table(key, path_to_key, identity, **noted)
+            return
         write_table(items, folder / "items.parquet", identity)
         write_table(key, folder / "key.parquet", identity, **noted)
     for name, path in (("key.parquet", path_to_key), ("items.parquet", path_to_items)):
