@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from userturn.audit.check_files import check_files
-from userturn.audit.findings import Finding, Note, remake, with_present_name
+from userturn.audit.findings import Finding, Note, remake, with_present_sweeps
 from userturn.provenance.job_record import write_record
 from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import SCHEMA_VERSION
@@ -75,21 +75,32 @@ def test_only_what_the_study_needs_is_made_again(tmp_path: Path, is_wanted: bool
     assert altered.fix.startswith(fix)
 
 
+SWEEPS = {"old": ["results/sweeps/new/1of2.json", "results/sweeps/new/2of2.json"]}
+
+
 @pytest.mark.parametrize(
-    ("path", "names", "sweep"),
-    [
-        ("results/requests/old/d/0a/1of2.parquet", {"old": "new"}, "results/sweeps/new/1of2.json"),
-        ("results/sweeps/old/finished/1of1.json", {"old": "new"}, "results/sweeps/new/1of1.json"),
-        ("results/requests/m/d/0a/1of1.parquet", {"m": "m"}, "results/sweeps/m/1of1.json"),
-        ("results/requests/gone/d/0a/1of1.parquet", {"m": "m"}, None),
-    ],
+    "path", ["requests/old/d/0a/1of3.parquet", "sweeps/old/finished/1of2.json"]
 )
-def test_what_a_renamed_model_was_asked_is_planned_again_under_its_present_name(
-    path: str, names: dict[str, str], sweep: str | None
+def test_what_a_model_was_asked_is_planned_again_by_the_sweeps_that_it_has_now(path: str) -> None:
+    """It has another name now, or other shards."""
+    finding = Finding("hashes", path, "a", "b", remake(f"results/{path}"))
+    forced = "--force results/sweeps/new/1of2.json results/sweeps/new/2of2.json && "
+    assert forced in with_present_sweeps(finding, SWEEPS).fix
+
+
+def test_what_a_model_was_asked_that_is_not_selected_is_restored() -> None:
+    finding = Finding("hashes", "r", "a", "b", remake("results/requests/gone/d/0a/1of1.parquet"))
+    fix = with_present_sweeps(finding, SWEEPS).fix
+    assert fix.endswith("select the model gone again and audit again")
+
+
+@pytest.mark.parametrize(("there", "is_missing"), [(["1of2", "2of2"], False), (["1of2"], True)])
+def test_a_lost_plan_is_missing_unless_shards_of_another_number_have_planned_its_requests(
+    tmp_path: Path, there: list[str], is_missing: bool
 ) -> None:
-    fix = with_present_name(Finding("hashes", path, "a", "b", remake(path)), names).fix
-    assert (
-        (f"--force {sweep} " in fix)
-        if sweep
-        else fix.endswith("select the model gone again and audit again")
-    )
+    for shard in there:
+        add(tmp_path, f"requests/m/d/0a/{shard}.json")
+    lost = "results/requests/m/d/0a/1of1.json"
+    found = check_files(Files(tmp_path, {}), {lost: None})
+    missing = [item.artifact for item in found if item.check == "completeness"]
+    assert (lost in missing) is is_missing

@@ -19,6 +19,7 @@ from userturn.study.cells import Cell
 from userturn.study.finished_requests import LostPlansError, LostRecordsError
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
+from userturn.workflow.generation import GenerationGrid
 from userturn.workflow.pending import Pending
 
 pytestmark = pytest.mark.slow
@@ -120,6 +121,50 @@ def test_lost_plans_of_finished_cells_need_no_sweep(noted_cell: Grid) -> None:
     shutil.rmtree("results/requests")
     pending = Pending(noted_cell)
     assert (pending.identities("tiny"), pending.lacks_plans_alone("tiny")) == ([], True)
+
+
+@pytest.fixture
+def split(noted_cell: Grid) -> Grid:
+    """The same study after its configuration split the model into two shards."""
+    noted_cell.config["models"]["tiny"]["shards"] = 2
+    return Grid(noted_cell.config)
+
+
+def test_what_other_shards_finished_needs_no_sweep(split: Grid) -> None:
+    assert split.shards("tiny") == ["1of2", "2of2"]
+    assert Pending(split).identities("tiny") == []
+
+
+def test_records_that_other_shards_lost_are_asked_for_by_the_next_run(split: Grid) -> None:
+    for path in journal_files(split):
+        path.write_bytes(path.read_bytes().replace(b'"outcome"', b'"OUTCOME"'))
+    with pytest.raises(LostRecordsError, match="run the same command again"):
+        collect_user_turns(split, LOST, "again.parquet")
+    assert len(Pending(split).identities("tiny")) == 1
+
+
+def test_lost_plans_of_other_shards_are_made_by_the_present_ones(split: Grid) -> None:
+    def keys() -> list[str]:
+        plans = Path("results/requests").rglob("*.parquet")
+        return sorted(key for plan in plans for key in pl.read_parquet(plan)["key"])
+
+    before = keys()
+    shutil.rmtree("results/requests")
+    generation = GenerationGrid(split, Pending(split))
+    assert generation.planned_again == "tiny"
+    for shard in split.shards("tiny"):
+        run_sweep(split, "tiny", shard, generation.to_finish("tiny", shard), 1, "m.json", False)
+        assert json.loads(Path("m.json").read_text())["n_asked"] == 0
+    assert keys() == before
+
+
+def test_a_sweep_makes_lost_plans_that_its_last_one_did_not_make(noted_cell: Grid) -> None:
+    collect_user_turns(noted_cell, LOST, CELL)
+    identity = noted_cell.cell_identity(LOST)
+    shutil.rmtree(noted_cell.requests_folder("tiny", "word-problems", identity))
+    Path("results/sweeps/tiny/1of1.json").write_text('{"pending": ["0"]}')
+    generation = GenerationGrid(noted_cell, Pending(noted_cell))
+    assert generation.to_finish("tiny", "1of1") == sorted(["0", identity])
 
 
 def test_a_sweep_that_may_not_ask_leaves_missing_records_to_the_next_run(noted_cell: Grid) -> None:

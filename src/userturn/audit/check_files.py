@@ -5,17 +5,17 @@ must be those of the artifacts they came from. File times are never read.
 """
 
 import json
-import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path, PurePosixPath
 from shlex import quote
 
 from userturn.audit.check_journals import check_journals
-from userturn.audit.check_rounds import is_empty
+from userturn.audit.check_rounds import check_drawn
 from userturn.audit.findings import SNAKEMAKE, Finding, Note, remake
 from userturn.provenance.job_record import SWEEPS, JobRecord
 from userturn.provenance.study_files import FAULTS, Files, is_hidden
-from userturn.storage.hashing import file_sha256, short_hash
+from userturn.storage.hashing import short_hash
+from userturn.study.shards import whole_splits
 from userturn.workflow.artifacts import Identities
 
 # What is written once and outlives its job: pins, and notes of what a sweep has finished.
@@ -23,7 +23,6 @@ KEPT = ("results/revisions/", "results/served/", "results/sweeps/")
 MARKERS = ("results/sweeps/", "results/judging/")  # each later job of a model rewrites them
 READ = (".parquet", ".json", ".jsonl")  # files that the pipeline and its readers would read
 OF_STUDY = ("results/tables/", "results/figures/")  # a study has those that its grid gives rows
-DRAWN = ("/key.parquet", "/items.parquet")  # the files of a round that are kept where it was drawn
 NOT_NEEDED = "restore it from a copy or delete it: the study does not need it"
 DRAWN_ONCE = ("draw_annotation_round", "draw_pairs")  # a round stays even if its cells change
 
@@ -43,11 +42,10 @@ def check_files(files: Files, wanted: Identities) -> list[Finding | Note]:
         _orphans,
         _stale,
         _not_asked_for,
-        _drawn_rounds,
         _left_out,
     ]
     found = [item for check in checks for item in check(files, wanted)]
-    return [*found, *check_journals(files)]
+    return [*found, *check_drawn(files), *check_journals(files)]
 
 
 def _unreadable_records(files: Files, wanted: Identities) -> Iterator[Finding]:
@@ -104,9 +102,16 @@ def _needed(files: Files, wanted: Identities) -> set[str]:
     }
 
 
+def _is_planned_otherwise(files: Files, plan: str) -> bool:
+    """Return whether the requests of a lost plan are planned, by another number of shards."""
+    folder = f"{PurePosixPath(plan).parent}/"
+    there = [PurePosixPath(path).stem for path in files.hashes if path.startswith(folder)]
+    return plan.startswith("results/requests/") and whole_splits(there) != []
+
+
 def _missing(files: Files, wanted: Identities) -> Iterator[Finding]:
     for artifact in sorted(_needed(files, wanted)):
-        if artifact not in files.hashes:
+        if artifact not in files.hashes and not _is_planned_otherwise(files, artifact):
             digest = files.noted.get(artifact)
             expected = "to be there" if digest is None else f"sha256 {short_hash(digest)}"
             fix = SNAKEMAKE if artifact in wanted else remake(artifact)
@@ -215,26 +220,6 @@ def _not_asked_for(files: Files, wanted: Identities) -> Iterator[Note]:
             "configuration leaves out, or samples of a round that was drawn before verdicts changed"
         )
         yield Note("completeness", others[0], text)
-
-
-def _drawn_rounds(files: Files, wanted: Identities) -> Iterator[Finding]:
-    """Compare each drawn round with its copy among the artifacts."""
-    rounds = [path for path in files.noted if path.endswith(DRAWN)]
-    for artifact in sorted(rounds):
-        copy = re.sub("^results/(humans|pairs)/", "results/drawn/", artifact)
-        there = files.at(copy).is_file()
-        found = file_sha256(files.at(copy)) if there else files.left_out.get(copy)
-        if found is None and is_empty(files, artifact):
-            continue  # not kept: it is drawn when there are turns for it
-        if artifact in files.hashes and found != files.noted[artifact]:
-            yield Finding(
-                "hashes",
-                copy,
-                f"sha256 {short_hash(files.noted[artifact])}, as {artifact}",
-                "no such file" if found is None else f"sha256 {short_hash(found)}",
-                f"mkdir -p {quote(str(PurePosixPath(copy).parent))} && "
-                f"cp {quote(artifact)} {quote(copy)}",
-            )
 
 
 def _left_out(files: Files, wanted: Identities) -> Iterator[Note]:

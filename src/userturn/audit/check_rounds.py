@@ -3,9 +3,12 @@
 A round stays as it was drawn, so it is compared only where its samples and turns are still here.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import PurePosixPath
+from shlex import quote
 
 import polars as pl
 
@@ -24,11 +27,13 @@ from userturn.humans.rounds import (
 )
 from userturn.humans.sample import drawn
 from userturn.provenance.study_files import FAULTS, Files
+from userturn.storage.hashing import file_sha256, short_hash
 from userturn.storage.key_columns import CELL_KEYS, STRATUM_KEYS
 from userturn.storage.parquet import Schema, read_tables
 from userturn.study.cells import files_of
 from userturn.workflow.humans import HumanGrid
 
+DRAWN = ("/key.parquet", "/items.parquet")  # the files of a round that are kept where it was drawn
 KINDS = ("datasets", "models")
 NOT_COMPARED = "not drawn again: what it was drawn from has changed since, or is not in this copy"
 
@@ -50,13 +55,33 @@ def check_rounds(
         yield from drawn_again(files, f"results/humans/{name}", inputs, broken, *wrong)
 
 
+def check_drawn(files: Files) -> Iterator[Finding]:
+    """Yield the drawn rounds that differ from their copies among the artifacts."""
+    rounds = [path for path in files.noted if path.endswith(DRAWN)]
+    for artifact in sorted(rounds):
+        copy = re.sub("^results/(humans|pairs)/", "results/drawn/", artifact)
+        there = files.at(copy).is_file()
+        found = file_sha256(files.at(copy)) if there else files.left_out.get(copy)
+        if found is None and _is_empty(files, artifact):
+            continue  # not kept: it is drawn when there are turns for it
+        if artifact in files.hashes and found != files.noted[artifact]:
+            yield Finding(
+                "hashes",
+                copy,
+                f"sha256 {short_hash(files.noted[artifact])}, as {artifact}",
+                "no such file" if found is None else f"sha256 {short_hash(found)}",
+                f"mkdir -p {quote(str(PurePosixPath(copy).parent))} && "
+                f"cp {quote(artifact)} {quote(copy)}",
+            )
+
+
 def inputs_of(files: Files, rule: str, name: str) -> dict[str, str]:
     """Return the inputs that a round was drawn from with their hashes; none if unknown."""
     record = files.records.get(f"results/provenance/{rule}/{name}.json")
     return dict(record["inputs"]) if record else {}
 
 
-def is_empty(files: Files, path: str) -> bool:
+def _is_empty(files: Files, path: str) -> bool:
     """Return whether a table is there and has no rows."""
     try:
         return pl.scan_parquet(files.at(path)).head(1).collect().is_empty()
@@ -85,7 +110,7 @@ def drawn_again(
     key, items = (f"{folder}/{kind}.parquet" for kind in ("key", "items"))
     if not broken.isdisjoint((key, items)):
         return
-    if not inputs and is_empty(files, key):
+    if not inputs and _is_empty(files, key):
         return  # the study has no cell for it
     if not inputs or not all(_is_as_noted(files, *noted) for noted in inputs.items()):
         yield Note("samples", key, NOT_COMPARED)

@@ -1,7 +1,7 @@
 """Findings and notes of an audit."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from shlex import quote
@@ -58,22 +58,21 @@ def remake(path: str) -> str:
     return f"{SNAKEMAKE} --force {quote(_target(path))} && {SNAKEMAKE}"
 
 
-def with_present_name(finding: Finding, names: Mapping[str, str]) -> Finding:
-    """Return a finding whose fix asks for a model's sweep under the name that it has now.
+def with_present_sweeps(finding: Finding, sweeps: Mapping[str, Sequence[str]]) -> Finding:
+    """Return a finding whose fix asks for the sweeps that its model has now.
 
     Args:
-        finding: its fix may name the model as its journal and plans do.
-        names: the present name of each model, by the name that it was first asked under.
+        finding: its fix may name the model, and a shard, as its journal and plans do.
+        sweeps: the markers of the sweeps of each model, by the name that it was first asked under.
     """
-    place = re.search(r"(?<=--force results/sweeps/)[^/]+", finding.fix)
-    if place is None:
+    marker = re.search(r"(?<=--force )results/sweeps/([^/]+)/[^/ ]+", finding.fix)
+    if marker is None:
         return finding
-    name = names.get(place[0])
-    if name is None:
-        fix = f"restore it from a copy, or select the model {place[0]} again and audit again"
+    if marker[1] not in sweeps:
+        fix = f"restore it from a copy, or select the model {marker[1]} again and audit again"
         return replace(finding, fix=fix)
-    start, end = place.span()
-    return replace(finding, fix=finding.fix[:start] + name + finding.fix[end:])
+    now = " ".join(map(quote, sweeps[marker[1]]))
+    return replace(finding, fix=finding.fix.replace(marker[0], now, 1))
 
 
 def _target(path: str) -> str:

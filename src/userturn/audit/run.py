@@ -37,7 +37,7 @@ from userturn.audit.check_sources import check_sources
 from userturn.audit.check_tables import check_tables
 from userturn.audit.check_verdicts import check_grades, check_verdicts
 from userturn.audit.checks import looked_at, with_asked
-from userturn.audit.findings import Finding, Note, with_present_name
+from userturn.audit.findings import Finding, Note, with_present_sweeps
 from userturn.audit.pair import Pair
 from userturn.audit.wanted import drawn_from_before, wanted_of
 from userturn.audit.write_audit import format_audit, with_config_in, write_audit
@@ -78,9 +78,10 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
     found += [item for item in check_markers(files, wanted) if item.artifact not in broken]
     found += [*check_records(files, wanted), *check_aliases(files, study.grid)]
     found += _content(results, study, broken, samples)
-    names = {study.grid.places.of_model(name): name for name in study.grid.models}
+    grid = study.grid
+    sweeps = {grid.places.of_model(m): study.generation.markers(m) for m in grid.models}
     findings = sorted(
-        {with_present_name(item, names) for item in found if isinstance(item, Finding)}
+        {with_present_sweeps(item, sweeps) for item in found if isinstance(item, Finding)}
     )
     others = [finding for finding in findings if _is_of_another_version(files, finding)]
     return Audit(

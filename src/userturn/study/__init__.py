@@ -15,4 +15,5 @@ record.py: results/study.json: the configuration and the content hashes that it 
 rejudged.py: how often unscored verdicts were voided.
 scored_turns.py: the turns whose likelihood is scored, and the identity of their scores.
 self_play.py: the depths of conversations that a model continues with itself, and their identities.
+shards.py: which names of shards belong together.
 """

@@ -6,6 +6,7 @@ and no journal file that it names has become shorter.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from userturn.storage.atomic_files import read_identity, write_json
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.study.model_description import present_description, request_identity
+from userturn.study.shards import whole_splits
 
 
 class LostRecordsError(UserError):
@@ -35,8 +37,8 @@ class LostPlansError(LostRecordsError):
         self.folder = folder
 
 
-def _note_path(grid: Grid, model: str, shard: str) -> Path:
-    return grid.results / "sweeps" / model / "finished" / f"{shard}.json"
+def _notes_folder(grid: Grid, model: str) -> Path:
+    return grid.results / "sweeps" / model / "finished"
 
 
 def _sizes(folder: Path) -> dict[str, int]:
@@ -68,7 +70,7 @@ def note_finished(
         finished: by dataset, the identities of answers, cells and scores.
         described_as: fingerprint of what identifies the model's requests.
     """
-    path = _note_path(grid, model, shard)
+    path = _notes_folder(grid, model) / f"{shard}.json"
     note = _read_note(path, described_as)
     for dataset, identities in finished.items():
         place = grid.places.of_dataset(dataset)
@@ -87,24 +89,28 @@ def _believed(grid: Grid, model: str, note: Mapping[str, Any]) -> Iterator[str]:
             yield from identities
 
 
+def _notes(grid: Grid, model: str) -> Iterator[Path]:
+    """Yield the paths of a model's notes, also under its earlier name and of other shards."""
+    for name in sorted({model, grid.places.of_model(model)}):
+        yield from sorted(_notes_folder(grid, name).glob("[1-9]*of[1-9]*.json"))
+
+
 def finished_requests(grid: Grid, model: str) -> set[str]:
     """Return the identities of a model's answers, cells and scores that need no sweep.
 
-    They are in the notes of all its shards. Without a description of the model there are none.
+    They are in the notes of all of its shards, of the present number or of an earlier one. Without
+    a description of the model there are none.
     """
     try:
         identity = request_identity(grid, model, present_description(grid, model))
     except (OSError, ValueError, LookupError):
         return set()
     described_as = fingerprint(identity)
-    return set.intersection(*(_of_shard(grid, model, s, described_as) for s in grid.shards(model)))
-
-
-def _of_shard(grid: Grid, model: str, shard: str, described_as: str) -> set[str]:
-    """Return what the notes of a shard vouch for, also those under the model's earlier name."""
-    names = {model, grid.places.of_model(model)}
-    notes = [_read_note(_note_path(grid, name, shard), described_as) for name in names]
-    return {identity for note in notes for identity in _believed(grid, model, note)}
+    of_shard: defaultdict[str, set[str]] = defaultdict(set)
+    for path in _notes(grid, model):
+        of_shard[path.stem].update(_believed(grid, model, _read_note(path, described_as)))
+    splits = whole_splits(of_shard)
+    return {i for shards in splits for i in set.intersection(*map(of_shard.__getitem__, shards))}
 
 
 def written_plans(folder: Path) -> list[Path]:
@@ -133,8 +139,9 @@ def swept_again_if_lost(grid: Grid, model: str) -> Iterator[None]:
             rmtree(error.folder, ignore_errors=True)
         for name in (model, grid.places.of_model(model)):
             for shard in grid.shards(model):
-                note = _note_path(grid, name, shard)
-                note.parent.with_name(note.name).unlink(missing_ok=True)
-                if not isinstance(error, LostPlansError):
-                    note.unlink(missing_ok=True)
+                marker = grid.results / "sweeps" / name / f"{shard}.json"
+                marker.unlink(missing_ok=True)
+        if not isinstance(error, LostPlansError):
+            for note in _notes(grid, model):
+                note.unlink(missing_ok=True)
         raise

@@ -47,7 +47,8 @@ class GenerationGrid:
         """The regular expression of the models that lost their plans and no request, if any."""
         return _any_of(name for name in self.grid.models if self.pending.lacks_plans_alone(name))
 
-    def _markers(self, model: str) -> list[str]:
+    def markers(self, model: str) -> list[str]:
+        """Return the markers of a model's sweeps, one for each shard."""
         return [f"results/sweeps/{model}/{shard}.json" for shard in self.grid.shards(model)]
 
     @cached_property
@@ -70,15 +71,15 @@ class GenerationGrid:
     def to_finish(self, model: str, shard: str) -> list[str]:
         """Return the identities that a sweep has to finish.
 
-        If none is left, those that its marker has: Snakemake runs a job again whose parameters
-        differ from the last time, and this one has nothing to do.
+        If none is left, those that its marker has, since Snakemake runs a job again whose
+        parameters differ from the last time, and those that lost their plans.
         """
         marker = self.grid.results / "sweeps" / model / f"{shard}.json"
         try:
-            done: list[str] = json.loads(marker.read_text())["pending"]
+            done = set(map(str, json.loads(marker.read_text())["pending"]))
         except (OSError, ValueError, LookupError, TypeError):  # damaged
-            done = []
-        return self.pending.identities(model) or done
+            done = set()
+        return self.pending.identities(model) or sorted(done | self.pending.without_plans(model))
 
     def markers_of_answers(self, model: str, dataset: str) -> list[str]:
         """Return what answers wait for: sweeps, or nothing if they are finished.
@@ -88,38 +89,38 @@ class GenerationGrid:
         if dataset in self.pending.unusable:
             return [_items(dataset)]
         if dataset in self.pending.answers[model]:
-            return self._markers(model)
+            return self.markers(model)
         return [] if model in self._described else [f"results/models/{model}.json"]
 
     def markers_of_cell(self, cell: Cell) -> list[str]:
         """Return the sweeps that a cell's user turns wait for: none if they are finished."""
         if cell.dataset in self.pending.unusable:
             return [_items(cell.dataset)]
-        return self._markers(cell.model) if cell in self.pending.cells[cell.model] else []
+        return self.markers(cell.model) if cell in self.pending.cells[cell.model] else []
 
     def markers_of_depth(self, model: str, dataset: str, temperature: str, depth: str) -> list[str]:
         """Return the sweeps that a depth of self-play waits for: none if they are finished."""
         if dataset in self.pending.unusable:
             return [_items(dataset)]
         is_pending = Depth(model, dataset, temperature, int(depth)) in self.pending.depths
-        return self._markers(model) if is_pending else []
+        return self.markers(model) if is_pending else []
 
     def markers_of_scores(self, model: str, dataset: str, turns: str) -> list[str]:
         """Return the sweeps that a table of scores waits for: none if they are finished."""
         if dataset in self.pending.unusable:
             return [_items(dataset)]
         is_pending = ScoredTurns(model, dataset, turns) in self.pending.scores
-        return self._markers(model) if is_pending else []
+        return self.markers(model) if is_pending else []
 
     def markers_of_candidates(self, model: str, dataset: str) -> list[str]:
         """Return the sweeps that candidates wait for: none if they are finished."""
         is_pending = CandidateTable(model, dataset, ANSWERS) in self.pending.candidates
-        return self._markers(model) if is_pending else []
+        return self.markers(model) if is_pending else []
 
     def markers_of_candidate_turns(self, model: str, dataset: str) -> list[str]:
         """Return the sweeps that turns after candidates wait for: none if they are finished."""
         is_pending = CandidateTable(model, dataset, USER_TURNS) in self.pending.candidates
-        return self._markers(model) if is_pending else []
+        return self.markers(model) if is_pending else []
 
     def scores_identity(self, model: str, dataset: str, turns: str) -> str:
         """Return the identity of a table of scores."""

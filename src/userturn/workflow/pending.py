@@ -132,6 +132,11 @@ class Pending:
         """Return the sorted identities of everything that a model's sweep has to produce."""
         return sorted({identity for identity, _ in self._to_plan(model)})
 
+    def without_plans(self, model: str) -> set[str]:
+        """Return the identities of what a model has finished and lost the plans of."""
+        self._to_ask(model)  # looks at each file once
+        return {identity for identity, _ in self._planless[model]}
+
     def lacks_plans_alone(self, model: str) -> bool:
         """Return whether a model has lost plans, but no request of what has to be produced."""
         planned = self._to_ask(model) | self._planless[model]
