@@ -14,6 +14,7 @@ from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.judge_cell import judge_cell
 from userturn.judges.trial import note_trial
 
+MAX_TOKENS = 100  # of a verdict
 PRICE = {"input": 1.0, "cached_input": 0.5, "output": 10.0}
 ANSWER = "Toast the rice in a little oil, then steam it."
 
@@ -26,7 +27,7 @@ def settings(url: str, **changes: Any) -> dict[str, Any]:
         "model": "m",
         "rubric": str(ROOT / "data/rubric.yaml"),
         "prompt": str(ROOT / "data/judge_prompt.txt"),
-        "settings": {"max_tokens": 100},
+        "settings": {"max_tokens": MAX_TOKENS},
         "reply": "json_schema",
         "concurrency": 8,
         "timeout": 5,

@@ -9,6 +9,7 @@ from tests.support.batch_server import BatchServer
 from tests.support.faults.batches import response
 from tests.support.faults.row import COUNTED, Fault
 from tests.support.judge_server import GENUINE
+from tests.support.judged_cell import MAX_TOKENS
 
 STEPS = {
     "upload": (429, 500),
@@ -79,6 +80,10 @@ class RandomBatches(BatchServer):
         return super().reply(line)
 
     def _spoilt(self, file: str, number: int, line: bytes) -> bytes:
+        """Spoil a line, unless it alone tells that more was written than the question allows."""
+        row = self.row_of(self.files[file][number])
+        if row is not None and row.bill is not None and row.bill.n_written > MAX_TOKENS:
+            return line
         rng = self._of(file, number)
         return line if rng.random() < 0.95 else rng.choice(SPOILT)
 
