@@ -53,6 +53,13 @@ def noted_cell(study: Path, monkeypatch: pytest.MonkeyPatch) -> Grid:
 
 
 @pytest.fixture
+def split(noted_cell: Grid) -> Grid:
+    """The same study after its configuration split the model into two shards."""
+    noted_cell.config["models"]["tiny"]["shards"] = 2
+    return Grid(noted_cell.config)
+
+
+@pytest.fixture
 def lost_cell(noted_cell: Grid) -> Grid:
     """The same study as a sweep leaves it that was killed before it noted what it finished."""
     NOTE.unlink()
@@ -94,12 +101,16 @@ def test_cell_of_a_model_that_is_described_otherwise_is_swept(noted_cell: Grid) 
     assert len(Pending(noted_cell).identities("tiny")) == 1
 
 
-def test_cell_whose_records_are_damaged_is_swept_after_the_first_attempt(noted_cell: Grid) -> None:
-    for path in journal_files(noted_cell):
+@pytest.mark.parametrize("of", ["noted_cell", "split"])
+def test_cell_whose_records_are_damaged_is_swept_after_the_first_attempt(
+    of: str, request: pytest.FixtureRequest
+) -> None:
+    grid = request.getfixturevalue(of)
+    for path in journal_files(grid):
         path.write_bytes(path.read_bytes().replace(b'"outcome"', b'"OUTCOME"'))
     with pytest.raises(LostRecordsError, match="run the same command again"):
-        collect_user_turns(noted_cell, LOST, "again.parquet")
-    assert len(Pending(noted_cell).identities("tiny")) == 1
+        collect_user_turns(grid, LOST, "again.parquet")
+    assert len(Pending(grid).identities("tiny")) == 1
 
 
 def plan_again(grid: Grid) -> None:
@@ -123,24 +134,9 @@ def test_lost_plans_of_finished_cells_need_no_sweep(noted_cell: Grid) -> None:
     assert (pending.identities("tiny"), pending.lacks_plans_alone("tiny")) == ([], True)
 
 
-@pytest.fixture
-def split(noted_cell: Grid) -> Grid:
-    """The same study after its configuration split the model into two shards."""
-    noted_cell.config["models"]["tiny"]["shards"] = 2
-    return Grid(noted_cell.config)
-
-
 def test_what_other_shards_finished_needs_no_sweep(split: Grid) -> None:
     assert split.shards("tiny") == ["1of2", "2of2"]
     assert Pending(split).identities("tiny") == []
-
-
-def test_records_that_other_shards_lost_are_asked_for_by_the_next_run(split: Grid) -> None:
-    for path in journal_files(split):
-        path.write_bytes(path.read_bytes().replace(b'"outcome"', b'"OUTCOME"'))
-    with pytest.raises(LostRecordsError, match="run the same command again"):
-        collect_user_turns(split, LOST, "again.parquet")
-    assert len(Pending(split).identities("tiny")) == 1
 
 
 def test_lost_plans_of_other_shards_are_made_by_the_present_ones(split: Grid) -> None:
