@@ -44,6 +44,13 @@ def test_file_that_the_index_names_and_that_did_not_arrive_is_named(tmp_path: Pa
         check_weight_files(tmp_path)
 
 
+@pytest.mark.parametrize("index", [{}, {"weight_map": [1]}, {"weight_map": {"a": 3}}])
+def test_index_that_names_no_files_is_refused(index: dict[str, object], tmp_path: Path) -> None:
+    (tmp_path / INDEX).write_text(json.dumps(index))
+    with pytest.raises(UserError, match="has no `weight_map` from weights to files"):
+        check_weight_files(tmp_path)
+
+
 def test_folder_without_weights_is_refused_and_whole_ones_pass(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has no weights"):
         check_weight_files(tmp_path)

@@ -32,4 +32,5 @@ vllm.py: the engine `vllm`, on GPUs and on a CPU.
 vllm_scoring.py: how vLLM scores a text, sharing prefixes.
 weight_files.py: whether weights are whole, from their headers.
 weights.py: the whole hashes of a local model's large files.
+whole_model.py: loads a model or adapter into transformers, only with all of its weights.
 """

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from userturn.disk_space import cache_folder, is_full_disk
 from userturn.errors import UserError
+from userturn.models.weight_files import check_safetensors, check_weight_files
+from userturn.models.whole_model import adapted, whole_model
 from userturn.storage.given_files import given_object
 from userturn.storage.hashing import file_sha256
 
@@ -67,11 +69,10 @@ def converted_gguf(path: Path) -> Path:
 def _convert_gguf(path: Path, folder: Path) -> None:
     """Write the model of a GGUF file as an ordinary fp32 model folder."""
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoTokenizer
 
-    names = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
-    tokenizer = AutoTokenizer.from_pretrained(**names)
-    quantised = AutoModelForCausalLM.from_pretrained(**names, dtype=torch.float32)
+    tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+    quantised = whole_model(path.parent, gguf_file=path.name, dtype=torch.float32)
     settings = quantised.config.to_dict()
     for key in ("quantization_config", "_name_or_path"):
         settings.pop(key, None)
@@ -97,17 +98,17 @@ def adapter_base(folder: Path) -> tuple[str, str | None] | None:
         return None
     settings = given_object(path)
     base = settings.get("base_model_name_or_path")
-    if base and Path(base).expanduser().resolve() == folder.resolve():
-        raise UserError(
-            f"'{path}' names its own folder as the base model; write the base's folder or hub id "
-            "into that file"
-        )
-    if not base:
+    if not base or not isinstance(base, str):
         raise UserError(
             f"'{path}' names no base model, expected base_model_name_or_path: a hub id or a "
             "folder; write it into that file"
         )
-    return str(base), settings.get("revision")
+    if Path(base).expanduser().resolve() == folder.resolve():
+        raise UserError(
+            f"'{path}' names its own folder as the base model; write the base's folder or hub id "
+            "into that file"
+        )
+    return base, settings.get("revision")
 
 
 def merged_adapter(adapter: Path, base: Path, identity: str) -> Path:
@@ -124,17 +125,19 @@ def merge_adapter(adapter: Path, base: Path, folder: Path) -> None:
 
     The tokenizer is the adapter's if it has one.
     """
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoTokenizer
 
     try:
-        from peft import PeftModel
+        import peft  # noqa: F401
     except ModuleNotFoundError as error:
         raise UserError(
             f"the adapter '{adapter}' needs the package peft, which is not installed; run "
             "`make setup`, or merge it yourself and name the merged folder"
         ) from error
-    model = AutoModelForCausalLM.from_pretrained(base, dtype="auto")
-    merged = PeftModel.from_pretrained(model, adapter).merge_and_unload()
+    check_weight_files(base)
+    for file in sorted(adapter.glob("*.safetensors")):
+        check_safetensors(file)
+    merged = adapted(whole_model(base, dtype="auto"), adapter).merge_and_unload()
     merged.save_pretrained(folder)
     has_tokenizer = (adapter / "tokenizer_config.json").is_file()
     AutoTokenizer.from_pretrained(adapter if has_tokenizer else base).save_pretrained(folder)

@@ -15,6 +15,15 @@ from userturn.models.transformers import load_transformers
 from userturn.models.vllm import load_vllm
 from userturn.models.weight_files import check_weight_files
 
+UNLOADABLE = (
+    OSError,
+    ValueError,
+    RuntimeError,
+    LookupError,
+    ImportError,
+    AttributeError,
+    TypeError,
+)
 LOADERS = {"vllm": load_vllm, "transformers": load_transformers}
 
 
@@ -32,7 +41,7 @@ def load_engine(name: str, folder: Path, settings: Mapping[str, Any]) -> Engine:
             f"engine '{name}' needs the package '{error.name}', which is not installed; "
             "run `make setup`, or set `engine: transformers` in the config"
         ) from error
-    except (OSError, ValueError, RuntimeError, LookupError) as error:
+    except UNLOADABLE as error:
         if is_full_disk(error) or getattr(error, "errno", None):
             raise
         said = next(iter(str(error).splitlines()), "")

@@ -11,6 +11,7 @@ from typing import Any
 
 from userturn.models.completion import AnyRequest, Completion, Engine
 from userturn.models.scoring import ScoringRequest
+from userturn.models.whole_model import whole_model
 
 ROWS = 64  # requests that run together, unless the settings say otherwise
 CPU_BYTES = 4_000_000_000  # of keys and values, as for vLLM on a CPU
@@ -53,11 +54,11 @@ def _of_one_token(model: Any) -> list[tuple[Any, Any]] | None:
 def _loaded(folder: Path, settings: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return the model, on its device, and the function that turns its token ids into text."""
     device = _device()
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoTokenizer
 
     trusts = settings.get("trust_remote_code", False)
     about = {"dtype": settings["dtype"], "trust_remote_code": trusts}
-    model = AutoModelForCausalLM.from_pretrained(folder, **about).to(device)
+    model = whole_model(folder, **about).to(device)
     if not settings.get("reads_text"):
         return model, None
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=trusts)

@@ -21,7 +21,7 @@ def check_weight_files(folder: Path) -> None:
     """
     given_object(folder / "config.json")
     index = folder / INDEX
-    named = set(given_object(index).get("weight_map", {}).values()) if index.is_file() else set()
+    named = _named_files(index) if index.is_file() else set()
     missing = sorted(name for name in named if not (folder / name).is_file())
     if missing:
         raise UserError(
@@ -33,13 +33,24 @@ def check_weight_files(folder: Path) -> None:
         if not file.is_file():  # as in a cache from which content was removed
             raise UserError(f"'{file}' is a link to a file that is gone; {AGAIN}")
     for file in files:
-        _check_safetensors(file)
+        check_safetensors(file)
     if not files and not [*folder.glob("*.bin"), *folder.glob("*.pt")]:
         raise UserError(f"model folder '{folder}' has no weights (*.safetensors); {AGAIN}")
 
 
-def _check_safetensors(file: Path) -> None:
-    """Compare a file's size with what its header says."""
+def _named_files(index: Path) -> set[str]:
+    weights = given_object(index).get("weight_map")
+    if not isinstance(weights, dict) or not all(isinstance(n, str) for n in weights.values()):
+        raise UserError(f"'{index}' has no `weight_map` from weights to files; {AGAIN}")
+    return set(weights.values())
+
+
+def check_safetensors(file: Path) -> None:
+    """Refuse a safetensors file whose size is another than its header says.
+
+    Raises:
+        UserError: it was cut short, or is no such file.
+    """
     found = file.stat().st_size
     with file.open("rb") as content:
         n = int.from_bytes(content.read(LENGTH), "little")

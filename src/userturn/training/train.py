@@ -19,6 +19,7 @@ from userturn.errors import UserError
 from userturn.logs import say
 from userturn.models.convert import merge_adapter
 from userturn.models.fetch import model_folder
+from userturn.models.whole_model import whole_model
 from userturn.prompts.load_template import load_template
 from userturn.signals import StopFlag
 from userturn.storage.atomic_files import write_json
@@ -66,7 +67,6 @@ def load_trainer(grid: Grid, training: Training, stop: StopFlag) -> Any:
     try:
         import torch
         from peft import LoraConfig
-        from transformers import AutoModelForCausalLM
 
         from userturn.training.grpo import reinforced_trainer
         from userturn.training.sft import supervised_trainer
@@ -77,7 +77,7 @@ def load_trainer(grid: Grid, training: Training, stop: StopFlag) -> Any:
     entry, adapter = training.entry, training.recipe["lora"]
     template = load_template(training.base, entry, grid.config["today"])
     torch.manual_seed(training.recipe["optimisation"]["seed"])
-    model = AutoModelForCausalLM.from_pretrained(
+    model = whole_model(
         training.base, dtype=entry["dtype"], trust_remote_code=entry["trust_remote_code"]
     )
     others = {

@@ -1,0 +1,63 @@
+"""A model or an adapter that lacks a weight is refused, and not filled in."""
+
+import json
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file, save_file
+
+from tests.models.test_fetch import write_adapter
+from tests.support.tiny_model import write_tiny_model
+from userturn.errors import UserError
+from userturn.models.engine import load_engine
+from userturn.models.fetch import model_folder
+
+SETTINGS = {"dtype": "float32", "max_model_len": 64}
+
+
+def leave_out(file: Path, part: str) -> str:
+    """Write a file of weights again without the first whose name has a part; return its name."""
+    weights = load_file(file)
+    name = next(name for name in sorted(weights) if part in name)
+    save_file({n: w for n, w in weights.items() if n != name}, file, metadata={"format": "pt"})
+    return name
+
+
+def test_weights_that_a_folder_lacks_are_never_random_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("USERTURN_CACHE", str(tmp_path / "cache"))
+    base = write_tiny_model(tmp_path / "base")
+    load_engine("transformers", base, SETTINGS)
+    adapter = write_adapter(tmp_path / "adapter", base)
+    leave_out(adapter / "adapter_model.safetensors", "lora_B")
+    with pytest.raises(UserError, match="adapter' lacks weights that its config puts on the base"):
+        model_folder(str(adapter))
+    name = leave_out(base / "model.safetensors", "layers.0.mlp.down_proj")
+    with pytest.raises(UserError, match=f"lacks 1 of the weights .* such as '{name}'"):
+        load_engine("transformers", base, SETTINGS)
+    with pytest.raises(UserError, match=f"lacks 1 of the weights .* such as '{name}'"):
+        model_folder(str(write_adapter(tmp_path / "second", base)))
+
+
+def test_adapter_whose_base_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": ["x"]}))
+    with pytest.raises(UserError, match="names no base model"):
+        model_folder(str(tmp_path))
+
+
+def test_cut_adapter_and_unknown_kind_of_weights_are_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("USERTURN_CACHE", str(tmp_path / "cache"))
+    base = write_tiny_model(tmp_path / "base")
+    settings = {"peft_type": "LORA", "base_model_name_or_path": str(base)}
+    (tmp_path / "adapter_config.json").write_text(json.dumps(settings))
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"x")
+    with pytest.raises(UserError, match="is no safetensors file"):
+        model_folder(str(tmp_path))
+    config = json.loads((base / "config.json").read_text())
+    for kind in ([], {"quant_method": "compressed-tensors"}):
+        (base / "config.json").write_text(json.dumps(config | {"quantization_config": kind}))
+        with pytest.raises(UserError, match="engine 'transformers' cannot load"):
+            load_engine("transformers", base, SETTINGS)
