@@ -8,4 +8,5 @@ plural.py: a number with its noun.
 signals.py: SIGTERM and SIGUSR1 as a request to stop.
 time_limit.py: runs work in separate processes, each piece within a time limit.
 unseen.py: characters that a reader cannot see, and how a terminal shows them.
+value_kinds.py: what a value from YAML, JSON or Parquet is, in words.
 """

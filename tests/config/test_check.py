@@ -72,30 +72,42 @@ def test_integer_temperature_selects_its_float(config: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
-        ("answer.max_tokens", "many", "answer.max_tokens: found 'many', expected type integer"),
-        ("max_error_share", 2, "max_error_share: found 2, expected maximum 1"),
+        ("answer.max_tokens", "many", "answer.max_tokens: found 'many', expected a whole number"),
+        ("max_error_share", 2, "max_error_share: found 2, expected at most 1"),
         (
             "datasets.gsm8k.fields.prompt",
             None,
-            "datasets.gsm8k.fields.prompt: found None, expected exactly one of: string, array",
+            "datasets.gsm8k.fields.prompt: found None, expected exactly one of: text, a list such",
         ),
         (
             "likelihood",
             "off",  # in quotes, so a text
             "likelihood: found 'off', expected exactly one of: off (without quotes), datasets+",
         ),
-        ("seed", "x" * 999, "seed: found '" + "x" * 199 + "..., expected type integer"),
-        ("user_turn.top_p", 0, "user_turn.top_p: found 0, expected exclusiveMinimum 0"),
-        ("temperatures", [], "temperatures: found [], expected minItems 1"),
-        ("temperatures", [float("inf")], "temperatures.0: found inf, expected type number"),
+        ("seed", "x" * 999, "seed: found '" + "x" * 199 + "..., expected a whole number"),
+        ("user_turn.top_p", 0, "user_turn.top_p: found 0, expected above 0"),
+        ("temperatures", [], "temperatures: found [], expected a list of at least 1"),
+        ("temperatures", [float("inf")], "temperatures.0: found inf, expected a number"),
         ("max_error_share", 10**400, "max_error_share: found 1000"),
-        ("max_error_share", float("nan"), "max_error_share: found nan, expected type number"),
+        ("max_error_share", float("nan"), "max_error_share: found nan, expected a number"),
         (
             "models",
             {"Big Model": "org/x"},
             "models: the name 'Big Model' may only contain a-z, 0-9",
         ),
-        ("models", None, "models: found None, expected type object"),
+        ("temperatures", [0, 7], "temperatures.1: found 7, expected at most 2"),  # [0,7]
+        ("temperatures", 0.7, "temperatures: found 0.7, expected a list such as [a, b]"),
+        ("models.mine", {"source": 7}, "models.mine.source: found 7, expected text: put it in"),
+        ("engine", "vLLM", "engine: found 'vLLM', expected one of: vllm, transformers"),
+        ("max_cost", "$5", "max_cost: found '$5', expected a number or nothing"),
+        (
+            "datasets.gsm8k.hub",
+            "https://huggingface.co/datasets/openai/gsm8k",
+            "datasets.gsm8k.hub: found 'https://huggingface.co/datasets/openai/gsm8k', expected an "
+            "id on the hub such as openai/gsm8k",
+        ),
+        ("datasets.gsm8k.hub", "openai/gsm8k ", "datasets.gsm8k.hub: found 'openai/gsm8k '"),
+        ("models", None, "models: found None, expected keys with values"),
         ("models", {"m" * 81: "org/x"}, f"models: '{20 * 'm'}...' has 81 characters, expected at"),
         ("datasets.labelled", MINE, "datasets: 'labelled' is the name of something else in the"),
         ("models.human", "org/x", "models: 'human' is the name of something else in the results"),
@@ -118,11 +130,13 @@ def test_missing_key_is_named(config: dict[str, Any]) -> None:
 
 
 def test_missing_file_of_a_selected_dataset_is_named(config: dict[str, Any]) -> None:
-    file = "data/nowhere.jsonl"
-    config["datasets"]["mine"] = {"file": file, "fields": {"prompt": "q"}, "verifier": "none"}
-    check(config)
-    config["run"]["datasets"] = ["mine"]
-    assert f"datasets.mine: the file '{file}' does not exist" in message(config)
+    selected = config["run"]["datasets"]
+    for file in ("data/nowhere.jsonl", "data"):  # the other is a folder
+        config["datasets"]["mine"] = MINE | {"file": file}
+        config["run"]["datasets"] = selected
+        check(config)
+        config["run"]["datasets"] = ["mine"]
+        assert f"datasets.mine: '{file}' does not exist or is no file" in message(config)
 
 
 def test_every_key_of_the_shipped_config_has_a_comment() -> None:

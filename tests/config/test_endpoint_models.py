@@ -31,6 +31,16 @@ def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         ({"gpus": 2}, "models.mine: found `gpus` beside `endpoint`"),
         ({"dtype": "float32"}, "models.mine: found `dtype` beside `endpoint`"),
         ({"recipe": "sft-collab"}, "models.mine: found `recipe` beside `endpoint`"),
+        (
+            {"endpoint": "http://$HOST/v1"},
+            "models.mine.endpoint: found 'http://$HOST/v1'; expected",
+        ),
+        (
+            {"endpoint": "http://host/v1 "},
+            "models.mine.endpoint: found 'http://host/v1 '; expected",
+        ),
+        ({"endpoint": "http://host:port/v1"}, "models.mine.endpoint: found 'http://host:port/v1'"),
+        ({"endpoint": "http://host/v1#x"}, "models.mine.endpoint: found 'http://host/v1#x'"),
         ({"endpoint": None, "served_as": "x"}, "models.mine: found `served_as` without `endpoint`"),
         ({"endpoint": None, "price": {}}, "models.mine: found `price` without `endpoint`"),
     ],
@@ -43,6 +53,12 @@ def test_entry_that_cannot_be_asked_is_refused(
     with pytest.raises(ConfigError) as error:
         check_endpoint_models(config)
     assert str(error.value).startswith(said) and "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8000/v1", "https://[::1]:8/v1", "https://a-b.c"])
+def test_address_with_a_host_a_port_and_a_path_is_taken(config: dict[str, Any], url: str) -> None:
+    config["models"]["mine"] = SERVED | {"endpoint": url}
+    check_endpoint_models(config)
 
 
 def test_a_study_with_a_served_model_cannot_claim_exact_reruns(config: dict[str, Any]) -> None:

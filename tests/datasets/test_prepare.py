@@ -83,6 +83,21 @@ def test_nulls_that_parquet_fills_into_arguments_are_dropped_and_zeros_kept(tmp_
     ]
 
 
+def test_a_reference_that_pandas_left_out_is_none(tmp_path: Path) -> None:
+    rows = [{"question": "a", "answer": float("nan")}, {"question": "b", "answer": 2.5}]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows")
+    assert {i["reference_answer"] for i in read(tmp_path / "rows", QUESTIONS)} == {None, "2.5"}
+
+
+def test_an_id_that_is_no_whole_number_is_refused_by_its_kind(tmp_path: Path) -> None:
+    for id_, kind in {1.0: "a number", None: "nothing", "": "empty"}.items():
+        with pytest.raises(UserError, match=f"line 1: the id is {kind}, expected text or a whole"):
+            read(
+                write(tmp_path / "rows", [{"id": id_, "question": "a"}]),
+                {"fields": {"id": "id", "prompt": "question"}},
+            )
+
+
 def test_the_order_of_rows_changes_neither_ids_nor_subsample(tmp_path: Path) -> None:
     rows = [{"question": f"How much is {n} + 1?", "answer": str(n + 1)} for n in range(50)]
     turned = write(tmp_path / "turned", rows[::-1])
@@ -121,9 +136,12 @@ def test_an_id_seen_before_is_refused_with_both_places(tmp_path: Path) -> None:
         (b'["a"]', "found a list, expected one object in each line"),
         (b'{"question": NaN, "answer": "1"}', "not JSON"),
         (b'{"question": "a", "question": "b"}', "not JSON .a key is given twice"),
-        (b'{"question": null, "answer": "1"}', "the prompt is NoneType, expected text"),
+        (b'{"question": null, "answer": "1"}', "the prompt is nothing, expected text"),
         (b'{"question": " ", "answer": "1"}', "expected a user message with text"),
-        (b'{"question": "\\ud800", "answer": "1"}', "lone surrogate"),
+        (b'{"question": "\\u200b\\u00a0", "answer": "1"}', "expected a user message with text"),
+        (b'{"question": {"text": "a"}, "answer": "1"}', "the prompt is keys with values, expected"),
+        (b'{"question": "a", "answer": {}}', "the reference answer is keys with values, expected"),
+        (b'{"question": "a\\ud800", "answer": "1"}', "lone surrogate"),
         (b'{"question": "a", "answer": ["1"]}', "the reference answer is a list"),
         (
             b'{"question": "a", "anwser": "1"}',
@@ -303,7 +321,10 @@ def test_the_shipped_datasets_are_a_valid_configuration(monkeypatch: pytest.Monk
     ("entry", "sentence"),
     [
         ({"file": "f", "fields": {"prompt": "q"}, "verifyer": "none"}, "did you mean 'verifier'"),
-        (hub_entry() | {"verifier": "none", "revision": "main"}, r"found 'main', expected pattern"),
+        (
+            hub_entry() | {"verifier": "none", "revision": "main"},
+            r"found 'main', expected the 40 hex",
+        ),
         ({"hub": "a/b", **QUESTIONS, "file": "f", "verifier": "none"}, "'revision' is missing"),
         (
             {"file": "f", "fields": {"id": "i"}, "verifier": "none"},
@@ -329,7 +350,7 @@ PACKED = gzip.compress(b"".join(b'{"question": "What is %d?"}\n' % n for n in ra
         (PACKED[:5], "after line 0: the gzipped file is cut short or damaged"),
         (PACKED[:99] + b"xxxx" + PACKED[103:], "the gzipped file is cut short or damaged"),
         (PACKED + b"garbage", "the gzipped file is cut short or damaged"),
-        (b"PK\x03\x04" + bytes(9), "is a zip archive, expected JSON lines"),
+        (b"PK\x03\x04" + bytes(9), "is a zip archive or an Excel file, expected JSON lines"),
         (b"\x28\xb5\x2f\xfd" + bytes(9), "is packed by zstd, expected JSON lines"),
         (b"\n \n", "has no rows"),
         (b"<!DOCTYPE html>", "line 1: not JSON .*, expected one object in each line"),

@@ -137,7 +137,7 @@ def test_prepared_tables_have_the_two_columns_only_with_turns(tmp_path: Path) ->
         ({"verifier": "numeric"}, "goes with `verifier: none` only"),
         ({"condition": "gold_context"}, "takes the place of `condition`"),
         ({"turns": "last"}, "found 'last', expected const all"),
-        ({"turns": [0]}, "found 0, expected minimum 1"),
+        ({"turns": [0]}, "found 0, expected at least 1"),
     ],
 )
 def test_an_entry_that_cannot_be_is_refused(settings: dict[str, Any], found: str) -> None:

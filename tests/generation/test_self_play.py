@@ -175,7 +175,7 @@ def test_two_runs_write_the_same_bytes(tmp_path: Path) -> None:
     [
         ({"run": {"perturbations": ["truncate"]}}, "self_play: the run has no perturbation 'none'"),
         ({"self_play": {"turns": 2, "datasets": ["item"]}}, "'item' is not a dataset of the run"),
-        ({"self_play": {"turns": 1}}, "self_play.turns: found 1, expected minimum 2"),
+        ({"self_play": {"turns": 1}}, "self_play.turns: found 1, expected at least 2"),
     ],
 )
 def test_a_study_that_cannot_go_on_is_refused(

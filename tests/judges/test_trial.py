@@ -15,6 +15,16 @@ TURNS = [f"Turn {i}?" for i in range(30)]
 BROKEN = {
     "a wrong key": (http(401, b"no such key"), 1, "status 401: no such key"),
     "a wrong model": (http(404, b"no such model"), 1, "status 404: no such model"),
+    "another address": (
+        http(301, b"", "Location: https://host/v1"),
+        1,
+        r"status 301 \(to https://host/v1, which is not followed\)",
+    ),
+    "packed by nothing": (
+        http(200, b"plain", "Content-Encoding: gzip"),
+        3,
+        "the connection broke: ClientPayloadError: 400, message: Can not decode",
+    ),
     "a page": (http(200, b"<html>gateway</html>"), 2, "the reply has no content"),
     "words": (completion("I would say genuine."), 2, "the reply is not one JSON object"),
 }

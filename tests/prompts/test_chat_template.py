@@ -149,6 +149,11 @@ REFUSED = {
         each("<|im_start|>{{ m.content }}<|im_end|>"),
         "nothing says that the user speaks",
     ),
+    "has an error of syntax": (CHATML + "\n{% if %}", "cannot be read, line 5: .*; correct it"),
+    "names a filter that there is not": (
+        CHATML + "{{ messages | frob }}",
+        "cannot be read, line 4: No filter named 'frob'.*`chat_template`",
+    ),
     "fails": ("{{ nothing.there }}" + CHATML, "refuses a conversation of user"),
 }
 

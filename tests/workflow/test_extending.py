@@ -111,7 +111,7 @@ except Exception as error:
     )
     first, second = said.splitlines()
     assert first == "[True, False]"
-    assert second.startswith("datasets.gsm8k.verifier: found 'shoutd', expected enum ['none', ")
+    assert second.startswith("datasets.gsm8k.verifier: found 'shoutd', expected one of: none, ")
 
 
 def test_a_perturbation_operator_is_one_function_and_one_entry(project: Path) -> None:
@@ -145,7 +145,7 @@ except Exception as error:
     )
     first, second = said.splitlines()
     assert first == "{'operator': 'exclaim', 'marks': 3}"
-    assert second.startswith("perturbations.shouted.marks: found 'many', expected type integer")
+    assert second.startswith("perturbations.shouted.marks: found 'many', expected a whole number")
 
 
 def test_a_command_is_one_file_and_one_name(project: Path) -> None:

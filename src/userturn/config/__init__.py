@@ -15,6 +15,7 @@ recipes.py: training recipes of data/recipes, read and checked.
 trained_models.py: entries of trained models, completed from their bases.
 reference.py: writes docs/reference_config.md, the configuration reference.
 schema.py: the schema, with the cluster's resources and the verifiers added.
+schema_errors.py: an error of the schema as one sentence.
 training_exposure.py: which datasets a model has seen in training, by its recipes.
 trust.py: what a study's record alone cannot authorise.
 verifiers.py: the names of all verifiers, by the files of grading/.

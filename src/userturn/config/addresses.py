@@ -6,6 +6,7 @@ from typing import Any
 
 from userturn.config.errors import ConfigError
 
+ADDRESS = re.compile(r"https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?(/[\w./~%+-]*)?", re.ASCII)
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 
 
@@ -13,7 +14,7 @@ def check_address(where: str, url: str) -> None:
     """Check the address of an API.
 
     Raises:
-        ConfigError: it has a user name, a query or the path of a request in it.
+        ConfigError: it is none, or has a user name, a query or the path of a request in it.
     """
     if "@" in url:
         raise ConfigError(f"{where}: contains a user name; expected https://host/v1")
@@ -21,6 +22,11 @@ def check_address(where: str, url: str) -> None:
         raise ConfigError(
             f"{where}: contains a query; expected https://host/v1, for Azure "
             "https://RESOURCE.openai.azure.com/openai/v1, which needs no api-version"
+        )
+    if not ADDRESS.fullmatch(url):
+        raise ConfigError(
+            f"{where}: found {url!r}; expected a host and at most a port and a path, written out, "
+            "as http://host:8000/v1"
         )
     if url.rstrip("/").endswith("/completions"):
         raise ConfigError(f"{where}: found '{url}'; expected it only up to /v1, as https://host/v1")

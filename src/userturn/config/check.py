@@ -11,58 +11,13 @@ from userturn.config.formats import check_formats
 from userturn.config.installation import SCHEMA
 from userturn.config.numbers import take_plain_numbers
 from userturn.config.schema import config_schema
+from userturn.config.schema_errors import schema_sentence
 from userturn.storage.hashing import check_sha256
 
-MOST_SHOWN = 200  # characters of a value
 RESERVED = {  # what is beside them in the results
     "models": {"human", "judges", "costs"},
     "datasets": {"labelled"},
 }
-
-
-def _sentence(error: Any) -> str:
-    """Return a schema error as one sentence: where, what was found, what was expected."""
-    where = ".".join(str(part) for part in error.absolute_path) or "config"
-    if error.validator == "additionalProperties":
-        known = error.schema["properties"]
-        name = min(str(key) for key in error.instance if key not in known)
-        return f"{where}: unknown key '{name}'{near_miss(name, known)}"
-    if error.validator == "required":
-        missing = next(key for key in error.validator_value if key not in error.instance)
-        return f"{where}: the key '{missing}' is missing"
-    if error.validator == "maxLength":
-        n, most = len(error.instance), error.validator_value
-        return f"{where}: '{error.instance[:20]}...' has {n} characters, expected at most {most}"
-    if "propertyNames" in error.absolute_schema_path:
-        return f"{where}: the name '{error.instance}' may only contain a-z, 0-9, '.', '_' and '-'"
-    if error.validator == "oneOf":
-        return _sentence_on_choice(where, error)
-    if error.validator == "uniqueItems":
-        return f"{where}: found {_shown(error)}, expected each value once"
-    return f"{where}: found {_shown(error)}, expected {error.validator} {error.validator_value}"
-
-
-def _shown(error: Any) -> str:
-    found = repr(error.instance)
-    return found if len(found) <= MOST_SHOWN else f"{found[:MOST_SHOWN]}..."
-
-
-def _sentence_on_choice(where: str, error: Any) -> str:
-    """Return an error of `oneOf` as one sentence: the fault within the form that was meant."""
-    within = [inner for inner in error.context if len(inner.path)]
-    if within:
-        return _sentence(within[0])
-    listed = ", ".join(map(_form, error.validator_value))
-    return f"{where}: found {_shown(error)}, expected exactly one of: {listed}"
-
-
-def _form(schema: Mapping[str, Any]) -> str:
-    """Return one form of `oneOf` in a few words: its keys, its value, or its type."""
-    if "required" in schema:
-        return "+".join(schema["required"])
-    if schema.get("const") is False:
-        return "off (without quotes)"
-    return str(schema.get("const", schema.get("type")))
 
 
 def validate(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
@@ -95,7 +50,7 @@ def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = 
         values, schema = {key: values}, {"properties": {key: schema}}
     errors = sorted(validator(schema).iter_errors(values), key=lambda e: len(e.path))
     if errors:
-        raise ConfigError(_sentence(errors[0]))
+        raise ConfigError(schema_sentence(errors[0]))
 
 
 def _check_selection(config: Config) -> None:
@@ -172,8 +127,8 @@ def _check_files(config: Config) -> None:
         for path in filter(None, paths):
             if not Path(path).is_file():
                 raise ConfigError(
-                    f"datasets.{name}: the file '{path}' does not exist; correct the path or leave "
-                    "the dataset out with run.datasets"
+                    f"datasets.{name}: '{path}' does not exist or is no file; correct the path or "
+                    "leave the dataset out with run.datasets"
                 )
         for one in files.values():
             if "hub" not in one and "sha256" in one:
@@ -185,7 +140,9 @@ def _check_files(config: Config) -> None:
     ]
     for where, template in templates:
         if template is not None and not Path(template).is_file():
-            raise ConfigError(f"{where}: the file '{template}' does not exist; correct the path")
+            raise ConfigError(
+                f"{where}: '{template}' does not exist or is no file; correct the path"
+            )
 
 
 def _check_turns(config: Config) -> None:

@@ -1,5 +1,6 @@
 """Read configuration files and merge them as Snakemake does."""
 
+import re
 from collections.abc import Iterable, Mapping
 from math import isfinite
 from pathlib import Path
@@ -9,6 +10,7 @@ import yaml
 
 from userturn.config.errors import ConfigError
 from userturn.config.installation import config_files
+from userturn.value_kinds import kind_of
 
 MERGE = "tag:yaml.org,2002:merge"  # the key `<<`, whose mapping others may override
 TEMPLATE = "__use_yte__"  # the key that makes Snakemake take a file for a template
@@ -21,37 +23,45 @@ class _StrictLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key_node, _ in node.value:
-            key = None if key_node.tag == MERGE else self.construct_object(key_node, deep=True)
-            if isinstance(key, list | dict):
-                raise yaml.constructor.ConstructorError(
-                    problem="a key is a list or mapping", problem_mark=key_node.start_mark
-                )
-            if key is not None and key in seen:
-                raise yaml.constructor.ConstructorError(
-                    problem=f"the key '{key}' is given twice", problem_mark=key_node.start_mark
-                )
+            if key_node.tag == MERGE:
+                continue
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str):  # such as no, which is false, and 1.10, which is 1.1
+                written = "" if isinstance(key, list | dict) else f" {key_node.value}"
+                raise _fault(key_node, f"the key{written} is {key!r}, expected text; quote it")
+            if key in seen:
+                raise _fault(key_node, f"the key '{key}' is given twice")
             seen.add(key)
         return super().construct_mapping(node, deep)
 
 
+def _fault(node: yaml.Node, problem: str) -> yaml.constructor.ConstructorError:
+    return yaml.constructor.ConstructorError(problem=problem, problem_mark=node.start_mark)
+
+
 def _refuse(loader: yaml.SafeLoader, node: yaml.Node) -> None:
     kind = node.tag.rpartition(":")[2]
-    raise yaml.constructor.ConstructorError(
-        problem=f"a {kind}, expected text, a number, a list or keys; quote the value",
-        problem_mark=node.start_mark,
-    )
+    raise _fault(node, f"a {kind}, expected text, a number, a list or keys; quote the value")
 
 
-def _finite(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> float:
-    value = float(loader.construct_yaml_float(node))
+def _number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int | float:
+    """Return a number that is written as people read it.
+
+    YAML takes 1:30 for 90, so a time limit in hours for many more minutes, and 010 for 8.
+    """
+    is_whole = node.tag.endswith(":int")
+    value = loader.construct_yaml_int(node) if is_whole else loader.construct_yaml_float(node)
     if not isfinite(value):
-        raise yaml.constructor.ConstructorError(
-            problem=f"the number {value} is not finite", problem_mark=node.start_mark
+        raise _fault(node, f"the number {value} is not finite")
+    if ":" in node.value or re.match(r"[+-]?0\d", node.value):
+        raise _fault(
+            node, f"{node.value} means {value} in YAML, expected that number itself, or quotes"
         )
     return value
 
 
-_StrictLoader.add_constructor("tag:yaml.org,2002:float", _finite)
+_StrictLoader.add_constructor("tag:yaml.org,2002:int", _number)
+_StrictLoader.add_constructor("tag:yaml.org,2002:float", _number)
 for _kind in ("timestamp", "binary", "set", "omap", "pairs"):  # not in JSON, as identities are
     _StrictLoader.add_constructor(f"tag:yaml.org,2002:{_kind}", _refuse)
 
@@ -69,8 +79,7 @@ def read_config_file(path: Path) -> dict[str, Any]:
         )
     content = _parsed(path)
     if not isinstance(content, dict):
-        found = "nothing" if content is None else f"a {type(content).__name__}"
-        raise ConfigError(f"{path}: holds {found}, expected keys with values")
+        raise ConfigError(f"{path}: holds {kind_of(content)}, expected keys with values")
     if TEMPLATE in content:
         raise ConfigError(f"{path}: found '{TEMPLATE}', expected plain YAML; write its values out")
     if _n_values(content, (), {}, str(path)) > MOST_VALUES:
@@ -97,6 +106,8 @@ def _parsed(path: Path) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        if "'\\t'" in problem:
+            problem = "a tab, expected spaces"
         raise ConfigError(f"{path}{line}: not YAML ({problem}); fix it") from error
     except ValueError as error:  # a date or number that there is not
         said = str(error).partition(";")[0]

@@ -5,6 +5,7 @@ encoding of the file changes any id. Errors name the row and never show its cont
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from math import isnan
 from typing import Any
 
 from userturn.config.errors import near_miss
@@ -20,6 +21,7 @@ from userturn.datasets.rows import Row
 from userturn.datasets.turns import PARTS, parts_of, parts_of_tree, wanted_parts
 from userturn.errors import UserError
 from userturn.storage.hashing import canonical_json, fingerprint
+from userturn.value_kinds import kind_of
 
 BY_LANGUAGE = ("language", "problem")  # keys of an item that only some datasets have
 ID_LENGTH = 16  # hexadecimal digits of an id made from content
@@ -56,12 +58,14 @@ def _argument(value: Any) -> Any:
 
 
 def _reference(value: Any, where: str) -> str | None:
-    if value is None or isinstance(value, str):
+    if value is None or (isinstance(value, float) and isnan(value)):  # as pandas has no value
+        return None
+    if isinstance(value, str):
         return value
     if isinstance(value, int | float):
         return f"{value}"
     raise UserError(
-        f"{where}: the reference answer is a {type(value).__name__}, expected text or a number; "
+        f"{where}: the reference answer is {kind_of(value)}, expected text or a number; "
         "correct `fields.reference` in the dataset's entry"
     )
 
@@ -133,8 +137,8 @@ def _prompt(row: Row, names: str | list[str], where: str) -> str:
         return "\n".join(text)
     if not isinstance(text, str):
         raise UserError(
-            f"{where}: the prompt is {type(text).__name__}, expected text; correct that row "
-            "or `fields.prompt`"
+            f"{where}: the prompt is {kind_of(text)}, expected text; correct that row or "
+            "`fields.prompt`, or name a column of messages by `fields.messages`"
         )
     return text
 
@@ -148,8 +152,10 @@ def _item_of_row(row: Row, fields: Mapping[str, Any], where: str) -> Row:
     if "id" in fields:
         item["item"] = column(row, fields["id"], where)
         if not isinstance(item["item"], str | int) or item["item"] == "":
+            found = "empty" if item["item"] == "" else kind_of(item["item"])
             raise UserError(
-                f"{where}: the id is empty or not text; correct that row or `fields.id`"
+                f"{where}: the id is {found}, expected text or a whole number; correct that row "
+                "or `fields.id`, or leave that out"
             )
     if "reference" in fields:
         item["reference_answer"] = _reference(column(row, fields["reference"], where), where)

@@ -1,11 +1,14 @@
 """Conversations as chat templates want them: messages of role and content, the last the user's."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from userturn.errors import UserError
+from userturn.unseen import UNSEEN
+from userturn.value_kinds import kind_of
 
 Message = Mapping[str, str]  # role and content
 ROLES = ("system", "user", "assistant")
@@ -27,7 +30,7 @@ def conversation(messages: Any, where: str) -> list[Message]:
         UserError: another role, or content that is not text.
     """
     if not isinstance(messages, list):
-        raise UserError(f"{where}: messages are {type(messages).__name__}, expected a list")
+        raise UserError(f"{where}: messages are {kind_of(messages)}, expected a list")
     taken: list[Message] = []
     for number, message in enumerate(map(unpacked, messages), start=1):
         role = message.get("role") if isinstance(message, dict) else None
@@ -41,9 +44,14 @@ def conversation(messages: Any, where: str) -> list[Message]:
     return taken
 
 
+def has_text(content: str) -> bool:
+    """Tell whether a reader sees anything of a text."""
+    return bool(re.sub(UNSEEN, "", content).strip())
+
+
 def check_ending(messages: Sequence[Message], where: str) -> None:
     """Check that a conversation ends in a user message with text."""
-    if not messages or messages[-1]["role"] != "user" or not messages[-1]["content"].strip():
+    if not messages or messages[-1]["role"] != "user" or not has_text(messages[-1]["content"]):
         found = f"the role {messages[-1]['role']}" if messages else "no message"
         raise UserError(
             f"{where}: the conversation ends in {found}, expected a user message with text; "
@@ -64,7 +72,7 @@ def answer_to(messages: Sequence[Message], context: Sequence[Message] | None) ->
     """Return the answer that ends a reference context, if it has text and answers the messages."""
     if not context or list(context[:-1]) != list(messages):
         return None
-    return context[-1]["content"] if context[-1]["content"].strip() else None
+    return context[-1]["content"] if has_text(context[-1]["content"]) else None
 
 
 def opening(messages: Sequence[Message]) -> str:

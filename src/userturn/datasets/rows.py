@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from userturn.errors import UserError
+from userturn.value_kinds import kind_of
 
 PARQUET = b"PAR1"
 GZIP = b"\x1f\x8b"
 PACKED = {  # how files begin that have to be unpacked first
-    b"PK\x03\x04": "a zip archive",
+    b"PK\x03\x04": "a zip archive or an Excel file",
     b"\xfd7zXZ": "packed by xz",
     b"\x28\xb5\x2f\xfd": "packed by zstd",
     b"BZh": "packed by bzip2",
@@ -40,7 +41,7 @@ def read_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[tupl
         if head.startswith(begin):
             raise UserError(
                 f"'{path}' is {what}, expected JSON lines, these packed by gzip, or Parquet; "
-                "unpack it and give the file inside"
+                "unpack or export it, and give that file"
             )
     if columns is not None:
         return _separated_rows(path, columns)
@@ -79,11 +80,11 @@ def _parse(line: str, where: str) -> Row:
             reason = error.msg  # without the line's number in the line
         raise UserError(
             f"{where}: not JSON ({reason}), expected one object in each line; correct that line, "
-            "or download the file again"
+            "download the file again, or convert CSV or a list in brackets to JSON lines or Parquet"
         ) from error
     if not isinstance(row, dict):
         raise UserError(
-            f"{where}: found a {type(row).__name__}, expected one object in each line; correct "
+            f"{where}: found {kind_of(row)}, expected one object in each line; correct "
             "that line, and write each row of a list on a line of its own"
         )
     return row

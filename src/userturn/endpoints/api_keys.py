@@ -31,8 +31,8 @@ def read_key(name: str, settings: Mapping[str, Any], kind: str = "judge") -> str
     if len(key) < SHORTEST_KEY or not PRINTABLE.fullmatch(key):
         raise UserError(
             f"{kind} '{name}': the environment variable {variable} holds no key: found {len(key)} "
-            f"characters, expected at least {SHORTEST_KEY} and no space or line break among them; "
-            "export the key, or leave `key_variable` out if the endpoint needs none"
+            f"characters, expected at least {SHORTEST_KEY} of ASCII, no space or line break "
+            "among them; export the key, or leave `key_variable` out if the endpoint needs none"
         )
     return key
 

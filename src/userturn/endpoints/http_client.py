@@ -216,13 +216,16 @@ class Endpoint(ABC, Generic[Asked, Replied]):
             seconds = self.settings["timeout"]
             raise TimedOutError(f"no whole reply within {seconds:g} s") from None
         except aiohttp.ClientError as error:
-            text = self.redacted(f"{type(error).__name__}: {error}", 300)
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            text = self.redacted(said, 300)
             raise RetriableError(f"the connection broke: {text}") from None
 
     def _refuse(self, response: aiohttp.ClientResponse, received: bytes) -> None:
         """Raise what an error's status and body mean."""
         whole = received.decode(errors="replace")
-        reason = f"status {response.status}: {self.redacted(whole, 300)}"
+        target = response.headers.get("Location", "")
+        led = f" (to {self.redacted(target, 200)}, which is not followed)" if target else ""
+        reason = f"status {response.status}{led}: {self.redacted(whole, 300)}"
         error = error_of(response.status, whole, reason, retry_after(response.headers, whole))
         if response.status == 429 and isinstance(error, RetriableError):
             self.pace.slowed(error.retry_after)

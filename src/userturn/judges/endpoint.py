@@ -57,7 +57,8 @@ def check(where: str, entry: Mapping[str, Any], config: Config) -> None:
         raise ConfigError(f"{where}: expected either `base_url` or `serve: true`")
     if entry["serve"] and entry["batch"]:
         raise ConfigError(f"{where}: a judge that is served here has no Batch API; remove `batch`")
-    check_address(f"{where}.base_url", entry.get("base_url", ""))
+    if not entry["serve"]:
+        check_address(f"{where}.base_url", entry["base_url"])
     _check_settings(f"{where}.settings", entry["settings"])
     has_limit = set(TOKEN_LIMITS) & set(entry["settings"])
     if "price" in entry and config["max_cost"] is not None and not has_limit:

@@ -75,6 +75,14 @@ class Renderer:
                     **self.options,
                 )
         except Exception as error:
+            from jinja2 import TemplateSyntaxError  # slow to import, and loaded by now
+
+            if isinstance(error, TemplateSyntaxError):  # also for a filter that there is not
+                said = f"line {error.lineno}: {str(error.message).rstrip('.')}"
+                raise TemplateError(
+                    f"the chat template cannot be read, {said}; "
+                    "correct it, or name another by `chat_template` in the model's entry"
+                ) from error
             roles = ", ".join(message["role"] for message in messages)
             reason = str(error) or type(error).__name__
             if isinstance(error, MemoryError):

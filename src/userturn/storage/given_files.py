@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.errors import UserError
+from userturn.value_kinds import kind_of
 
 
 def given_text(path: str | Path) -> str:
@@ -36,7 +37,5 @@ def given_object(path: str | Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise UserError(f"'{path}' is not JSON ({error}); fetch or write it again") from error
     if not isinstance(content, dict):
-        raise UserError(
-            f"'{path}' holds a {type(content).__name__}, expected an object; fetch it again"
-        )
+        raise UserError(f"'{path}' holds {kind_of(content)}, expected an object; fetch it again")
     return content
