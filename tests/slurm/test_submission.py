@@ -39,6 +39,10 @@ def test_defaults_and_entry_are_asked_for_and_grow_by_attempt() -> None:
         ({"set_resources": {"sweep": {"slurm_partition": "gpu"}}}, "--partition", "gpu"),
         ({"set_resources": {"train": {"slurm_partition": "gpu"}}}, "--partition", "cpu"),
         ({"set_resources": {"sweep": {"runtime": 30}}}, "--time", "30"),
+        ({"set_resources": {"sweep": {"runtime": "2h"}}}, "--time", "120"),
+        ({"set_resources": {"sweep": {"runtime": "90"}}}, "--time", "90"),
+        ({"set_resources": {"sweep": {"mem": "8GB"}}}, "--mem", "8000"),
+        ({"set_resources": ["train:runtime=9", "sweep:runtime=30"]}, "--time", "30"),
         ({"set_resources": {"sweep": {"gpu": 0, "gres": "'gpu:h100:1'"}}}, "--gres", "gpu:h100:1"),
         ({"set_resources": {"sweep": {"gpu": 0, "gres": "'gpu:h100:1'"}}}, "--gpus", None),
         (
@@ -61,6 +65,20 @@ def test_what_the_profile_sets_is_asked_for(
 
 def test_every_retry_is_an_attempt() -> None:
     assert [n_attempts(profile) for profile in ({}, {"retries": 2})] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("profile", "said"),
+    [
+        ({"retries": "two"}, "the profile's retries is 'two', expected a whole number"),
+        ({"set-resources": {"sweep": {"runtime": "soon"}}}, "the profile's runtime is 'soon'"),
+        ({"set-resources": {"sweep": {"mem": "much"}}}, "the profile's mem is 'much', expected"),
+    ],
+)
+def test_number_of_a_profile_that_is_none_is_refused(profile: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        n_attempts(profile)
+        job_options(profile, "sweep", ENTRY, 1)
 
 
 def test_profile_that_is_missing_is_named(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import ast
 import shlex
 from collections.abc import Mapping
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,13 @@ PLACE = {  # resources of Snakemake that say where a job may run, and who pays
     "qos": "--qos",
     "constraint": "--constraint",
 }
-SIZES = {"mem_mb": "--mem", "runtime": "--time", "nodes": "--nodes", "gres": "--gres"}
+SIZES = {
+    "mem_mb": "--mem",
+    "mem": "--mem",
+    "runtime": "--time",
+    "nodes": "--nodes",
+    "gres": "--gres",
+}
 GPUS = ("gpu", "gres")  # either asks for GPUs
 
 Profile = Mapping[str, Any]
@@ -49,13 +56,13 @@ def job_options(profile: Profile, rule: str, entry: ResourceEntry, attempt: int)
 
     What the profile sets for the rule stands above the entry's own; its defaults stand below.
     """
-    own = (profile.get("set-resources") or {}).get(rule) or {}
+    own = _resources_of(profile, rule)
     given = {key: _value(v) for key, v in {**_defaults(profile), **own}.items()}
     options = {option: str(given[key]) for key, option in PLACE.items() if given.get(key)}
     options |= dict(option.split("=", 1) for option in sbatch_options(entry, attempt))
     for key, option in SIZES.items():
         if own.get(key):
-            options[option] = str(given[key])
+            options[option] = _size(key, given[key])
     if set(GPUS) & set(own):
         options |= {"--gpus": str(given.get("gpu") or ""), "--gres": str(given.get("gres") or "")}
     if cores := (profile.get("set-threads") or {}).get(rule):
@@ -66,6 +73,36 @@ def job_options(profile: Profile, rule: str, entry: ResourceEntry, attempt: int)
     extra = shlex.split(str(given.get("slurm_extra") or ""))
     options |= {name: value for name, _, value in (word.partition("=") for word in extra)}
     return {name: value for name, value in options.items() if value or name in extra}
+
+
+def _size(key: str, value: Any) -> str:
+    """Return a size as sbatch takes it; Snakemake also reads 2h as minutes and 8GB as megabytes.
+
+    Raises:
+        UserError: it is neither.
+    """
+    from humanfriendly import InvalidSize, InvalidTimespan, parse_size, parse_timespan
+
+    try:
+        if isinstance(value, str) and key == "runtime" and not value.isdecimal():
+            return str(max(round(parse_timespan(value) / 60), 1))
+        if isinstance(value, str) and key == "mem" and not value.isdecimal():
+            return str(max(ceil(parse_size(value) / 1e6), 1))
+    except (InvalidSize, InvalidTimespan) as error:
+        raise UserError(
+            f"the profile's {key} is '{value}', expected minutes or a time such as 2h, MB or a "
+            "size such as 8GB; correct it"
+        ) from error
+    return str(value)
+
+
+def _resources_of(profile: Profile, rule: str) -> dict[str, Any]:
+    """Return what `set-resources` has for a rule; it may also be a list of RULE:KEY=VALUE."""
+    given = profile.get("set-resources") or {}
+    if isinstance(given, list):
+        split = [str(one).partition(":") for one in given]
+        return dict(pair.split("=", 1) for name, _, pair in split if name == rule and "=" in pair)
+    return dict(given.get(rule) or {})
 
 
 def _defaults(profile: Profile) -> dict[str, Any]:
@@ -83,7 +120,12 @@ def as_words(options: Mapping[str, str]) -> list[str]:
 
 def n_attempts(profile: Profile) -> int:
     """Return how often a job is tried."""
-    return 1 + int(profile.get("retries") or 0)
+    retries = profile.get("retries") or 0
+    if not str(retries).isdecimal():
+        raise UserError(
+            f"the profile's retries is {retries!r}, expected a whole number; correct it"
+        )
+    return 1 + int(retries)
 
 
 def partitions_of(options: Mapping[str, str]) -> list[str]:
