@@ -58,7 +58,7 @@ def test_what_snakemake_would_refuse_in_a_traceback_is_told_in_a_sentence(
     monkeypatch.chdir(tmp_path)
     Path("config.yaml").write_text("a: 1")
     check_given_config_files(["--config", "seed=1", "run={models: [tiny]}"])
-    with pytest.raises(SystemExit, match="--config: found 'seed', expected key=value"):
+    with pytest.raises(SystemExit, match="--config: found 'seed', expected a key of"):
         check_given_config_files(["-n", "--config", "seed", "--cores", "2"])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "config.yaml"))
     with pytest.raises(SystemExit, match="set XDG_CACHE_HOME to a folder that can be written"):

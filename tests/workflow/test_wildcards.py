@@ -44,7 +44,9 @@ def test_a_path_that_names_what_the_study_has_not_is_told_so() -> None:
     def identity(cell: Cell, judge: str) -> str:
         return {(cell._replace(model="n"), judge): "found"}[cell, judge]
 
-    with pytest.raises(UserError, match="nothing of that name: 0, d, j, m, none; correct the path"):
+    with pytest.raises(
+        UserError, match="nothing with all of these names: 0, d, j, m, none; correct"
+    ):
         by_wildcards(identity)(JOB)
 
 

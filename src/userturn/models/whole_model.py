@@ -8,15 +8,14 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from userturn.errors import UserError
-from userturn.models.weight_files import AGAIN
+from userturn.models.weight_files import AGAIN, BrokenWeightsError
 
 
 def whole_model(folder: str | Path, **settings: Any) -> Any:
     """Return a causal language model, with the settings of `from_pretrained`.
 
     Raises:
-        UserError: the folder lacks weights of the architecture that its config.json names.
+        BrokenWeightsError: the folder lacks weights of the architecture that its config.json names.
     """
     from transformers import AutoModelForCausalLM
 
@@ -25,7 +24,7 @@ def whole_model(folder: str | Path, **settings: Any) -> Any:
     )
     missing = sorted(about["missing_keys"])
     if missing:
-        raise UserError(
+        raise BrokenWeightsError(
             f"model folder '{folder}' lacks {len(missing)} of the weights that its architecture "
             f"has, such as '{missing[0]}', which would be random numbers; {AGAIN}"
         )
@@ -36,7 +35,7 @@ def adapted(model: Any, adapter: Path) -> Any:
     """Return a model with a LoRA adapter on it; needs peft.
 
     Raises:
-        UserError: the adapter lacks weights for a part of the model that its config names.
+        BrokenWeightsError: the adapter lacks weights for a part of the model that its config names.
     """
     from peft import PeftModel
 
@@ -45,7 +44,7 @@ def adapted(model: Any, adapter: Path) -> Any:
         try:
             return PeftModel.from_pretrained(model, adapter)
         except UserWarning as error:
-            raise UserError(
+            raise BrokenWeightsError(
                 f"adapter '{adapter}' lacks weights that its config puts on the base model, so it "
                 "would leave parts of that as they are; fetch it again, or correct the base in "
                 "its adapter_config.json"

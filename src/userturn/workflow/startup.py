@@ -68,7 +68,10 @@ def check_given_config_files(arguments: Iterable[str] | None = None) -> None:
     _check_config_files([*own, *given.configfile])
     for setting in given.config:
         if not re.match(SETTING, setting):
-            sys.exit(f"error: --config: found '{setting}', expected key=value, as in seed=1")
+            sys.exit(
+                f"error: --config: found '{setting}', expected a key of the "
+                "configuration and its value, as in seed=1 or 'answer={max_tokens: 9}'"
+            )
     cache = user_cache_path("snakemake", "snakemake")
     _check_folder(cache, "XDG_CACHE_HOME")
     scratch = Path(os.environ.get("TMPDIR") or gettempdir())

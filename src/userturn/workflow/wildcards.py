@@ -38,10 +38,11 @@ def by_wildcards(method: Callable[..., T]) -> Callable[[Any], T]:
         except KeyError as error:
             if not _texts(error.args) <= _texts(given):
                 raise
-            asked = ", ".join(sorted(_texts(error.args)))
+            asked = sorted(_texts(error.args))
+            what = "of that name" if len(asked) == 1 else "with all of these names"
             raise UserError(
-                f"this study has nothing of that name: {asked}; correct the path that you asked "
-                "for, or define and select what it names"
+                f"this study has nothing {what}: {', '.join(asked)}; correct the path that you "
+                "asked for, or define and select what it names"
             ) from error
 
     return of_job
