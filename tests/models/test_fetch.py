@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.judge_server import http, judge_server
 from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_model import write_tiny_model
 from userturn.errors import UserError
@@ -156,6 +157,28 @@ def test_commit_in_the_cache_is_taken_without_asking_the_network(
     (folder / "model.safetensors").write_text("")
     assert model_folder("org/name", commit) == folder
     assert calls == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        (http(403, b"", "X-Error-Code: GatedRepo"), "GatedRepoError; check .* your hub token"),
+        (http(404, b"", "X-Error-Code: RevisionNotFound"), "RevisionNotFoundError; check its name"),
+        (http(200, b"<html>log in to this network</html>"), "JSONDecodeError; check its name"),
+    ],
+)
+def test_model_that_the_hub_does_not_give_is_told_in_a_sentence(
+    response: bytes, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    with judge_server(lambda _: response) as hub:
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.url.removesuffix("/v1"))
+        with pytest.raises(
+            UserError, match=f"model 'org/name' .* could not be downloaded: {reason}"
+        ):
+            model_folder("org/name")
+    assert hub.asked
 
 
 @pytest.mark.parametrize(

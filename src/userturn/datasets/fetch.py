@@ -91,8 +91,8 @@ def _from_hub(settings: Mapping[str, Any]) -> Path:
         )
     except LocalEntryNotFoundError as error:
         raise UserError(
-            f"{what} is not in the hub's cache and the hub cannot be reached; run prepare_dataset "
-            "once with a network, or give a local `file` without `hub`"
+            f"{what} is not in the hub's cache and the hub cannot be reached; run "
+            "`snakemake --cores 1 download` with a network, or give a local `file` without `hub`"
         ) from error
     except (EntryNotFoundError, HfHubHTTPError, OSError, ValueError) as error:
         if is_full_disk(error):

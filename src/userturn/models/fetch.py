@@ -108,20 +108,21 @@ def _downloaded(source: str, revision: str | None, with_weights: bool = True) ->
 
     needless = [*NEEDLESS_FILES, *([] if with_weights else WEIGHTS)]
     fetch = partial(snapshot_download, source, revision=revision, ignore_patterns=needless)
-    if COMMIT.fullmatch(revision or ""):
-        with suppress(LocalEntryNotFoundError):
-            folder = Path(fetch(local_files_only=True))
-            if not with_weights or any(next(folder.glob(name), None) for name in WEIGHTS):
-                return folder
     try:
+        if COMMIT.fullmatch(revision or ""):
+            with suppress(LocalEntryNotFoundError):
+                folder = Path(fetch(local_files_only=True))
+                if not with_weights or any(next(folder.glob(name), None) for name in WEIGHTS):
+                    return folder
         return Path(fetch())
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
         if is_full_disk(error):
             raise
         raise UserError(
             f"model '{source}' at revision '{revision or 'main'}' could not be downloaded: "
-            f"{type(error).__name__}; check its name and the network (nodes without one need "
-            "`snakemake --cores 1 download` on a node that has it), or name a local folder"
+            f"{type(error).__name__}; check its name and revision, the access of your hub token "
+            "(HF_TOKEN; terms are accepted on its page of the hub) and the network (nodes without "
+            "one need `snakemake --cores 1 download` on a node that has it), or name a local folder"
             + (f" (a folder of this name is here: './{source}')" if Path(source).is_dir() else "")
         ) from error
 
