@@ -1,5 +1,6 @@
 """Judges that cannot be asked for what is wanted of them are refused in one sentence."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,6 +57,36 @@ def test_endpoint_that_cannot_be_asked_is_refused(
     changed = config["judges"]["j"] | changes
     config["judges"]["j"] = {key: value for key, value in changed.items() if value is not ...}
     assert message(config).startswith(said)
+
+
+PROMPT = (ROOT / "data/judge_prompt.txt").read_text(encoding="utf-8")
+LABEL = "\n  {}: {{criterion: x, example: y}}"
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ({"prompt": PROMPT.replace("$turn", "")}, "below its line ----- it lacks $turn; expected"),
+        ({"prompt": PROMPT.replace("$conversation", "")}, "it lacks $conversation"),
+        ({"prompt": PROMPT.replace("$rubric", "")}, "above its line ----- it lacks $rubric"),
+        ({"prompt": PROMPT + "$answer"}, "below its line ----- it has $answer; expected there"),
+        ({"prompt": PROMPT + "$5"}, "below its line ----- it has a $ that begins no name"),
+        ({"prompt": PROMPT.replace("-----", "")}, "found no line -----"),
+        (
+            {"rubric": "labels:" + LABEL.format("good") + LABEL.format("bad")},
+            "the labels good, bad",
+        ),
+        ({"rubric": "labels: {}"}, "the labels (none); expected genuine_followup"),
+        ({"rubric": "labels:" + LABEL.format("genuine_followup")}, "and at least one other"),
+    ],
+)
+def test_texts_that_give_a_judge_nothing_to_decide_are_refused(
+    config: dict[str, Any], texts: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    for key, text in texts.items():
+        (tmp_path / key).write_text(text, encoding="utf-8")
+    config["judges"]["j"] = ENDPOINT | LIMITED | {key: str(tmp_path / key) for key in texts}
+    assert said in message(config)
 
 
 def test_primary_judge_is_one_of_the_run(config: dict[str, Any]) -> None:

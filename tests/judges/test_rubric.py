@@ -100,7 +100,7 @@ def test_changed_rules_change_the_prompt_and_not_the_labels(tmp_path: Path) -> N
 def test_a_prompt_that_quotes_rules_needs_a_rubric_that_has_some(tmp_path: Path) -> None:
     config = load_config([ROOT / "config.yaml"])
     path = tmp_path / "rubric.yaml"
-    path.write_text(OLD)
+    path.write_text(OLD.replace("good", "genuine_followup") + "  bad: {criterion: x, example: y}\n")
     entry = complete_judges(config)["gpt-5.4-mini"]
     entry |= {"rubric": str(path), "prompt": str(ROOT / "data/judge_prompt.txt")}
     with pytest.raises(ConfigError, match="has no `rules`"):

@@ -24,6 +24,7 @@ letter_prompt.py: prompts with a letter for each label, in both orders, as token
 parse_reply.py: reads a judge's reply strictly; anything unclear is unscored.
 pending_cells.py: works through all cells that a judge has yet to judge, in one job.
 phrases.py: phrases that show the heuristic judge who speaks and what a turn refers to.
+prompt_fields.py: the two parts of a prompt, and the fields that are filled in there.
 question.py: the prompt for a user turn, and the identity of that question.
 rubric.py: the rubric that judges and people read: labels, rules and the paper's names for them.
 reply_format.py: how a kind of judge is asked over HTTP, and how its replies are read.

@@ -13,6 +13,7 @@ from typing import Any
 
 from userturn.datasets.messages import Message
 from userturn.judges.kinds import judge_identity
+from userturn.judges.prompt_fields import SYSTEM_ENDS
 from userturn.judges.rubric import Rubric, described, parse_rubric, with_rules
 from userturn.judges.verdict import UserTurn
 from userturn.prompts.control_tokens import MAY_OPEN_TOKEN
@@ -21,7 +22,6 @@ from userturn.storage.hashing import fingerprint
 from userturn.unseen import UNSEEN
 
 MARKER_LENGTH = 16
-SYSTEM_ENDS = "\n-----\n"
 
 ESCAPED = re.compile(f"{MAY_OPEN_TOKEN}|{UNSEEN}")
 

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from userturn.config.errors import ConfigError
+from userturn.judges.prompt_fields import check_prompt
+from userturn.judges.verdict import GENUINE
 from userturn.storage.given_files import given_text
 
 LABELS_END = "\nrules:"  # in a rubric's file
@@ -111,12 +113,23 @@ def check_texts(where: str, entry: Mapping[str, Any]) -> None:
     """Check the rubric and the prompt that a judge's entry names.
 
     Raises:
-        ConfigError: one is missing, or the prompt quotes rules that the rubric does not have.
+        ConfigError: one is missing, the rubric cannot make a rate, or the prompt lacks what a judge
+            reads, or quotes rules that the rubric does not have.
     """
     for path in (entry["rubric"], entry["prompt"]):
         if not Path(path).is_file():
-            raise ConfigError(f"{where}: the file '{path}' does not exist; correct the path")
-    if RULES in given_text(entry["prompt"]) and not read_rubric(entry["rubric"]).rules:
+            raise ConfigError(
+                f"{where}: the file '{path}' does not exist or is no file; correct the path"
+            )
+    rubric, prompt = read_rubric(entry["rubric"]), given_text(entry["prompt"])
+    if GENUINE not in rubric.labels or len(rubric.labels) == 1:
+        raise ConfigError(
+            f"{where}.rubric: '{entry['rubric']}' has the labels "
+            f"{', '.join(map(str, rubric.labels)) or '(none)'}; expected {GENUINE}, whose share is "
+            "the rate, and at least one other"
+        )
+    check_prompt(f"{where}.prompt: '{entry['prompt']}'", prompt)
+    if RULES in prompt and not rubric.rules:
         raise ConfigError(
             f"{where}.rubric: '{entry['rubric']}' has no `rules`, which the prompt "
             f"'{entry['prompt']}' quotes as {RULES}; expected a text: add it after the labels"
