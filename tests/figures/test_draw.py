@@ -1,6 +1,7 @@
 """Figures: every estimate is shown with its interval, and drawing the same twice is the same."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,26 @@ def test_ticks_are_at_the_temperatures() -> None:
     table = rates((0.0, "none", 0.2), (0.3, "none", 0.4), (1.0, "none", 0.4))
     chart = rates_by_temperature(table, floors(), FAMILIES, "h").to_dict()
     assert chart["spec"]["layer"][0]["encoding"]["x"]["axis"]["values"] == [0.0, 0.3, 1.0]
+
+
+def test_marks_of_one_temperature_stay_in_the_middle_of_its_axis() -> None:
+    """They are shifted by 0.008 each: 0.692 and 0.708, on an axis that goes on by 0.06."""
+    table = rates((0.7, "none", 0.2), (0.7, "truncate", 0.4))
+    chart = rates_by_temperature(table, floors(), FAMILIES, "h").to_dict()
+    scale = chart["spec"]["layer"][0]["encoding"]["x"]["scale"]
+    assert scale["domain"] == pytest.approx([0.632, 0.768])
+
+
+@pytest.mark.parametrize("limits", [(-0.9, 0.9), (-0.75, 0.0), (-0.04, 0.03)])
+def test_axis_of_changes_has_two_numbers_or_more(
+    tmp_path: Path, limits: tuple[float, float]
+) -> None:
+    """One number, 0, is no scale."""
+    low, high = map(pl.lit, limits)
+    table = contrast(0.04).with_columns(lower=low, upper=high, difference=(low + high) / 2)
+    path = tmp_path / "f.svg"
+    save(perturbation_effects(table, FAMILIES, "h"), "made by a test", [str(path)])
+    assert len(re.findall(r">[\u2212-]?\d+</text>", path.read_text("utf-8"))) >= 2
 
 
 def contrast_on_white(colour: str) -> float:

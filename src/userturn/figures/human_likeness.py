@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.rows import ALL_DATASETS, SMALL, lines_with_limits
+from userturn.figures.rows import ALL_DATASETS, SMALL, lines_with_limits, over_temperatures
 from userturn.figures.theme import INK, models_in, note, told_apart
 from userturn.study.cells import ALL
 
@@ -46,11 +46,10 @@ def _named(table: pl.DataFrame) -> pl.DataFrame:
 
 def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
     """Return the lines, intervals and points of one panel, and the line of chance."""
-    temperatures = table["temperature"].unique().sort().to_list()
-    x = alt.X("place:Q", title="temperature")
-    x = x.axis(values=temperatures, format="~g", grid=False, labelOverlap=True)
     told = told_apart("dataset", table["dataset"].unique().sort().to_list())
     shown = hover("model", "dataset", "temperature", "taken", "labelled")
-    base = alt.Chart(table, width=width, height=height).encode(x=x, color=told["color"])
+    base = alt.Chart(table, width=width, height=height).encode(
+        x=over_temperatures(table), color=told["color"]
+    )
     chance = alt.Chart(table).mark_rule(color=INK, strokeDash=[2, 2]).encode(y="chance:Q")
     return lines_with_limits(base, told, shown) + chance

@@ -67,7 +67,7 @@ def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     shown = hover(*SHOWN)
     x = alt.X("difference:Q", title="change, points")
     in_points = "format(100 * datum.value, '.0f')"
-    x = x.axis(labelExpr=in_points, tickCount=2, grid=False, labelFlush=False)
+    x = x.axis(labelExpr=in_points, tickCount=3, grid=False, labelFlush=False)
     bars = base.mark_rule(strokeWidth=1.6).encode(x="lower:Q", x2="upper:Q", tooltip=shown)
     points = [
         base.mark_point(filled=filled, size=34, opacity=1, strokeWidth=1.4)

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.rows import NOTHING, SMALL, lines_with_limits
+from userturn.figures.rows import NOTHING, SMALL, lines_with_limits, over_temperatures
 from userturn.figures.theme import conditions_in, models_in, note, titled, told_apart
 from userturn.storage.key_columns import CELL_KEYS
 
@@ -40,13 +40,12 @@ def _subtitle(table: pl.DataFrame) -> str:
 
 def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
     """Return the lines, intervals, points and floors of one panel."""
-    temperatures = table["temperature"].unique().sort().to_list()
-    x = alt.X("place:Q", title="temperature")
-    x = x.axis(values=temperatures, format="~g", grid=False, labelOverlap=True)
     names = conditions_in(table, "perturbation")
     told = told_apart("perturbation", names)
     shown = hover(*CELL_KEYS, "genuine", "scored", "chance_floor")
-    base = alt.Chart(table, width=width, height=height).encode(x=x, color=told["color"])
+    base = alt.Chart(table, width=width, height=height).encode(
+        x=over_temperatures(table), color=told["color"]
+    )
     # Not quite the domain of the colours, or their legends merge, with dashes around its symbols.
     dash = alt.StrokeDash("perturbation:N", legend=None).scale(domain=[*names, ""])
     floor = base.mark_tick(thickness=2.5, width=11, opacity=0.45, orient="horizontal").encode(

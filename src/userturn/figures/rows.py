@@ -12,6 +12,7 @@ ALL_DATASETS = "all datasets"
 NOTHING = "no turn was scored"
 SPACED = 26  # pixels between panels whose first and last labels would touch
 SHIFT = 0.06  # of a turn or depth, between marks beside each other
+MARGIN = 0.06  # of temperature, before the first and after the last mark
 SMALL = 3  # with more models than this, panels are small
 PANEL, OF_MODEL = 160, 16  # pixels of a panel, and at least of a model in it
 
@@ -74,6 +75,20 @@ def lines_with_limits(base: Any, told: Any, shown: Any, **of_lines: Any) -> Any:
         y="estimate:Q", shape=told["shape"], tooltip=shown
     )
     return lines + bars + points
+
+
+def over_temperatures(table: pl.DataFrame) -> alt.X:
+    """Return the axis of temperatures, whose marks are at `place`.
+
+    Marks of a single temperature stay beside each other: an axis of their own range would put them
+    at its two ends, as if they were of two temperatures.
+    """
+    temperatures = table["temperature"].unique().sort().to_list()
+    places = table["place"].to_list()
+    margin = MARGIN * max(1.0, *temperatures)
+    x = alt.X("place:Q", title="temperature")
+    x = x.axis(values=temperatures, format="~g", grid=False, labelOverlap=True)
+    return x.scale(domain=[min(places) - margin, max(places) + margin], nice=False)
 
 
 def over_counts(table: pl.DataFrame, name: str) -> alt.X:
