@@ -9,7 +9,7 @@ from userturn.audit.checks import CHECKS
 from userturn.audit.findings import Finding, Note
 
 FINDING = Finding("tables", "results/tables/rates.csv", "1", "<b>2</b>\u202e", "snakemake")
-LOOKED_AT = dict.fromkeys(CHECKS, 1200) | {"prompts": None}
+LOOKED_AT = dict.fromkeys(CHECKS, 1200) | {"prompts": None, "grades": 0}
 AUDIT = Audit(
     [FINDING], [], [Note("pins", "results", "a note")], 9, "d", "r", "jobs ran", LOOKED_AT
 )
@@ -29,8 +29,9 @@ def test_each_check_has_what_it_looked_at_and_what_it_found() -> None:
     assert all(line(check) for check in CHECKS)
 
 
-def test_a_check_that_was_not_made_is_not_called_passed() -> None:
+def test_a_check_that_was_not_made_or_had_nothing_to_look_at_is_not_called_passed() -> None:
     assert line("prompts")[1:] == ["", "not made: needs --tokenizer"]
+    assert line("grades")[1:] == ["0", "nothing to look at"]
 
 
 def test_nothing_that_was_found_is_markup() -> None:

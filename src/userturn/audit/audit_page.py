@@ -67,7 +67,8 @@ def _checklist(found: Audit) -> str:
     lines = []
     for name, check in CHECKS.items():
         n = found.n_looked_at.get(name)
-        result = f"{counts[name]} found" if counts[name] else "nothing found"
+        nothing = "nothing found" if n else "nothing to look at"
+        result = f"{counts[name]} found" if counts[name] else nothing
         missing = f"not made: needs {check.needs}"
         lines.append(_Line(name, check.finds, _number(n), missing if n is None else result))
     return _table(_Line._fields, lines)
