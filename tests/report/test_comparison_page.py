@@ -47,3 +47,9 @@ def test_private_turn_has_its_labels_and_no_text() -> None:
     (private,) = re.findall(r"<details><summary><b>id-7</b>(.*?)</details>", PAGE)
     assert "genuine followup → generic" in private
     assert private.endswith(f"<p>{NOT_SHOWN}</p>")
+
+
+def test_studies_without_flips_say_so() -> None:
+    page = comparison_page(FOUND, [], (0, 0))
+    assert "No turn is genuine in one study and not genuine in the other." in page
+    assert "All are below" not in page

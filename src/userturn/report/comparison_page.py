@@ -50,15 +50,19 @@ def comparison_page(found: Comparison, flips: Iterable[Flip], n_flips: tuple[int
         cells=_rates(found.cells, ["model", "dataset", "temperature", "perturbation", "judge"]),
         grades=_rates(found.grades, ["model", "dataset"]),
         only="".join(_only(name, cells) for name, cells in found.only.items()),
-        counts=f"Genuine in B and not in A: {number_of(n_flips[0], 'turn')}; in A and not in B: "
-        f"{number_of(n_flips[1], 'turn')}. {_sampled(len(shown), sum(n_flips))}",
+        counts=_counts(len(shown), n_flips),
     )
     before, after = page.replace("{{policy}}", escape(policy(page))).split("{{flips}}")
     return before + "".join(map(_flip, shown)) + after
 
 
-def _sampled(n_shown: int, n: int) -> str:
-    return "All are below." if n_shown == n else f"Below are {n_shown:,} of them, drawn by a hash."
+def _counts(n_shown: int, n_flips: tuple[int, int]) -> str:
+    if not any(n_flips):
+        return "No turn is genuine in one study and not genuine in the other."
+    rose, fell = (number_of(n, "turn") for n in n_flips)
+    below = f"Below are {n_shown:,} of them, drawn by a hash."
+    told = "All are below." if n_shown == sum(n_flips) else below
+    return f"Genuine in B and not in A: {rose}; in A and not in B: {fell}. {told}"
 
 
 def _text(text: str) -> str:
