@@ -199,6 +199,20 @@ def test_chart_whose_legend_is_wider_than_its_panel_fills_its_card(tab: Any, who
     assert 0 <= card.evaluate(right_end) - panel < 50
 
 
+def test_panels_with_long_names_fit_their_card_and_name_no_judge_that_has_no_part(
+    tab: Any, whole: str
+) -> None:
+    tab.goto(whole)
+    figure = tab.locator("#figure-answer_signals")
+    figure.scroll_into_view_if_needed()
+    figure.locator("[role=link]").first.wait_for(state="attached")
+    tab.evaluate("Promise.all(drawn.values())")
+    card = figure.locator(".chart")
+    width, scrolled = card.evaluate("place => [place.clientWidth, place.scrollWidth]")
+    assert scrolled <= width
+    assert figure.locator("h3").inner_text().strip() == "What tells the right answers of an item"
+
+
 COUNT_DRAWINGS = """window.drawings = 0;
 new MutationObserver((changes) => {
   for (const { addedNodes } of changes) for (const node of addedNodes)
@@ -351,6 +365,10 @@ def test_same_item_stands_side_by_side_over_perturbations_temperatures_and_model
     row = tab.locator(".beside tr:has-text('b-7b')")
     assert row.locator(".badge").first.inner_text() == other["label"].replace("_", " ")
     assert row.locator(".text").inner_text() == other["text"]
+    tab.goto(f"{uri}#/turn/{CELL}/open-59/0")  # the last turn of each cell failed
+    tab.click(".beside-all summary")
+    tab.get_by_role("region", name="By model").wait_for()
+    assert set(tab.locator(".beside .text").all_inner_texts()) == {"error: out of memory"}
     assert tab.noted == []
 
 
@@ -702,13 +720,13 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
 VIEWS = ("grid", "search", "differ", "likelihood?list=1", f"cell/{CELL}", f"turn/{CELL}/open-6/0")
 
 
-def open_everything(page: Any, n_charts: int) -> None:
+def open_everything(page: Any) -> None:
     """Draw all charts of the report, and open its menus and tables."""
     page.wait_for_selector(".example")
     for figure in page.locator("#figures figure").all():
         figure.scroll_into_view_if_needed()
     page.wait_for_function(
-        "n => document.querySelectorAll('.chart svg').length === n", arg=n_charts
+        "() => document.querySelectorAll('.chart svg').length === study.charts.length"
     )
     page.evaluate(
         "for (const part of document.querySelectorAll('#report details')) part.open = true"
@@ -724,7 +742,7 @@ def test_axe_core_finds_no_violation_in_any_view_wide_and_light_or_narrow_and_da
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
     page = context.new_page()
     page.goto(whole)
-    open_everything(page, 7)
+    open_everything(page)
     found = violations(page, "first")
     for view in VIEWS:
         page.goto(f"{whole}#/{view}")

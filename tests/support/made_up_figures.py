@@ -9,6 +9,7 @@ from tests.figures.test_judge_card import card
 from tests.figures.test_likelihood_and_followup import likelihood
 from tests.support.made_up_results import LABELS, save
 from userturn.figures.accuracy_and_followup import accuracy_and_followup
+from userturn.figures.answer_signals import answer_signals
 from userturn.figures.confusion import confusion_figure
 from userturn.figures.failure_profiles import failure_profiles
 from userturn.figures.grid_overview import grid_overview
@@ -19,6 +20,7 @@ from userturn.figures.theme import save as write_chart
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.storage.key_columns import CELL_KEYS, TURN_KEYS
 from userturn.study.grid import Grid
+from userturn.tables.answer_signals import AREA, CHANGE, RANDOM
 from userturn.tables.families import families_table
 
 PAIR = ("generic", "prompt_restate")  # labels by people and judge that the confusion shows
@@ -32,6 +34,14 @@ def write_labels(grid: Grid, cell: str, n: int, path: Path) -> None:
     rows = turns.select(*TURN_KEYS, "key", *(pl.lit(v).alias(k) for k, v in said.items()))
     rows = rows.with_columns(genuine=pl.lit(False))
     save(rows.select(*ANNOTATIONS_SCHEMA), path)
+
+
+def _signals() -> pl.DataFrame:
+    """Return a signal with a long name by both measures, of one dataset."""
+    row = {"dataset": "open", "signal": "satisfaction over correction", "n_mixed": 5, "n_items": 9}
+    row |= {"estimate": 0.2, "lower": 0.1, "upper": 0.3}
+    measures = [{"measure": AREA, "baseline": ""}, {"measure": CHANGE, "baseline": RANDOM}]
+    return pl.DataFrame([{"model": "m", **row, **measure} for measure in measures])
 
 
 def draw_every_figure(grid: Grid, folder: Path) -> list[str]:
@@ -82,6 +92,7 @@ def draw_every_figure(grid: Grid, folder: Path) -> list[str]:
             rates, rates.clear(), scores, families, judge
         ),
         "confusion": confusion_figure(confusion, LABELS),
+        "answer_signals": answer_signals(in_grid(_signals(), "model"), families, judge),
     }
     folder.mkdir(exist_ok=True)
     for name, chart in charts.items():

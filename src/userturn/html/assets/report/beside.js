@@ -17,10 +17,9 @@ function sameElsewhere(turn, query) {
 async function rowBeside(turn, text, cell, query) {
   const other = cell === turn.cell ? turn : await findTurn(cell, turn.item, turn.sample);
   if (!other) return make("tr", null, make("th", { scope: "row" }, text), make("td", { colspan: "2" }, "not in this cell"));
-  const written = cell.isPrivate ? NOT_SHOWN : other.error ?? (other.text || "(no text)");
   return make("tr", { "aria-current": cell === turn.cell ? "true" : null }, make("th", { scope: "row" }, make("a", { href: turnAddress(other, query) }, text)),
     make("td", { class: "badges" }, other.verdicts.map((verdict, i) => badge(verdict.label, { title: study.judges[i] }))),
-    make("td", { class: "text", dir: "auto" }, shortened(written, 600)));
+    make("td", { class: other.text && !cell.isPrivate ? "text" : "text soft", dir: "auto" }, shortened(shownAs(other), 600)));
 }
 
 async function tableBeside(turn, name, places, query) {

@@ -48,7 +48,10 @@ function besideEachOther({ vconcat, hconcat, ...chart }, width) {
 function laidOut(chart, width) {
   delete chart.title;
   Object.assign(chart, { background: null, padding: 0 });
-  if (panelsOf(chart).length > 1) return [besideEachOther(chart, width), 1];
+  if (panelsOf(chart).length > 1) {
+    const beside = besideEachOther(chart, width);
+    return [beside, beside.columns];
+  }
   const column = chart.facet?.column;
   if (!column) return [chart, 1];
   const nPanels = valuesIn(rowsOf(chart), column.field).length;
@@ -57,9 +60,10 @@ function laidOut(chart, width) {
 
 // Panels that are too wide are drawn again: a view grows by its signals, but does not shrink.
 function narrowed(chart, missing) {
-  const panel = chart.spec ?? chart;
-  if (typeof panel.width === "number") panel.width = Math.max(60, panel.width + missing);
-  else if (panel.width?.step) panel.width.step = Math.max(16, panel.width.step + missing / valuesIn(rowsOf(chart), "temperature").length);
+  for (const panel of chart.concat ?? [chart.spec ?? chart]) {
+    if (typeof panel.width === "number") panel.width = Math.max(60, panel.width + missing);
+    else if (panel.width?.step) panel.width.step = Math.max(16, panel.width.step + missing / valuesIn(rowsOf(chart), "temperature").length);
+  }
   return chart;
 }
 
@@ -158,7 +162,7 @@ async function drawChart(figure, name) {
   const wanted = asChosen(original);
   const rows = rowsOf(wanted);
   const held = (wanted.params ?? []).map(({ name, value }) => `${name} ${words(value)}`);
-  const judge = !wanted.title || wanted.facet?.column?.field === "judge" ? [] : [`judge ${judgeShown()}`];
+  const judge = [wanted.title?.subtitle].flat().some((line) => line?.startsWith("judge: ")) ? [`judge ${judgeShown()}`] : [];
   figure.querySelector("h3").replaceChildren(wanted.title?.text ?? titled(name), " ", make("small", null, [...judge, ...held].join(", ")));
   if (!wanted.title || !rows.length) { // a sentence instead of a figure
     place.replaceChildren(make("p", { class: "soft" }, rows[0]?.note ?? "Nothing in this figure fits the filter."));

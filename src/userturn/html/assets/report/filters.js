@@ -123,9 +123,15 @@ function marked(text, sought) {
 
 const NOT_SHOWN = "not shown: private dataset";
 
+// What stands for a turn in a list: an error is no text of the model, and says so.
+function shownAs({ cell, error, text }) {
+  if (cell.isPrivate) return NOT_SHOWN;
+  return error === null ? text || "(no text)" : `error: ${error}`;
+}
+
 function turnRow(turn, query, sought, withCell) {
   const judge = wantedBy(query).judge;
-  const text = turn.cell.isPrivate ? NOT_SHOWN : turn.error ?? (turn.text || "(no text)");
+  const text = shownAs(turn);
   const start = sought ? Math.max(0, text.toLowerCase().indexOf(sought) - 60) : 0;
   const excerpt = (start ? "…" : "") + text.slice(start, start + 240);
   const where = withCell ? `${turn.cell.model} · ${turn.cell.dataset} · t ${turn.cell.temperature} · ${words(turn.cell.perturbation)}` : null;
