@@ -34,7 +34,8 @@ def format_pooled(pooled: pl.DataFrame, floors: pl.DataFrame) -> str:
     floor_of = {tuple(row[k] for k in JUDGED_CELL_KEYS): row for row in floors.to_dicts()}
     lines = [
         "genuine follow-ups of each model over all datasets, share of scored turns with 95% "
-        "interval;\nfloor: the same turns judged after another item's answer; above it: points"
+        "interval;\nfloor: of turns judged again after another item's answer; above it: "
+        "points from it to their own rate"
     ]
     over = pooled.filter(pl.col("scope") == "model", pl.col("average") == "micro")
     plain = over.filter(pl.col("perturbation") == PLAIN).drop_nulls("temperature")

@@ -11,7 +11,7 @@ from userturn.tables.make_tables import Tables
 from userturn.workflow.controls import HUMAN
 
 RATE_SHOWN = [*LIMITS, "n_scored", "n_turns"]
-FLOOR = ["floor", "floor_lower", "floor_upper", "difference", "lower", "upper"]
+FLOOR = ["rate", "floor", "floor_lower", "floor_upper", "difference", "lower", "upper"]
 COUNTS = ["n_turns", "n_ok", "n_empty", "n_error", "n_scored", "n_unscored"]
 
 
@@ -29,8 +29,8 @@ def rates_of_models(
     Returns:
         `model`; `rates`: by rising temperature, `temperature` and the columns of a rate;
         `accuracy` and, over the same items, `followup` at the lowest temperature: the means over
-        the graded datasets with their limits, or None, also under a perturbation. Empty without
-        pooled rates.
+        the graded datasets with their limits and the number of answers or turns, or None, also
+        under a perturbation. Empty without pooled rates.
     """
     pooled = _of_judge(tables, "pooled_rates", judge)
     if pooled.is_empty():
@@ -49,8 +49,10 @@ def rates_of_models(
         of_model = rates.filter(pl.col("model") == model).select("temperature", *RATE_SHOWN)
         right = graded.filter(pl.col("model") == model) if graded.height else graded
         beside = {
-            measure: [right[f"{measure}_{name}"][0] for name in LIMITS] if right.height else None
-            for measure in ("accuracy", "followup")
+            measure: [right[name][0] for name in (*(f"{measure}_{one}" for one in LIMITS), n)]
+            if right.height
+            else None
+            for measure, n in (("accuracy", "n_graded"), ("followup", "n_scored"))
         }
         rows.append({"model": model, "rates": of_model.to_dicts(), **beside})
     return rows
@@ -81,7 +83,7 @@ def floors_of_models(
     """Return each model's chance floors of turns over all datasets, by temperature.
 
     Returns:
-        `model`, `temperature`, `n_scored`, and `floor` and `difference` with their limits.
+        `model`, `temperature`, `n_scored`, `rate`, and `floor` and `difference` with their limits.
     """
     floors = _of_judge(tables, "chance_floor", judge)
     if floors.is_empty():

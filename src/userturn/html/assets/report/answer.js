@@ -6,7 +6,9 @@ const turnsOf = ({ model, dataset }) => `${model}'s turns${dataset ? ` in ${data
 
 const range = (rows, text, by) => {
   const sorted = [...rows].sort((a, b) => by(a) - by(b));
-  return sorted.length === 1 ? text(sorted[0]) : `from ${text(sorted[0])} to ${text(sorted.at(-1))}`;
+  if (sorted.length === 1) return text(sorted[0]);
+  if (by(sorted[0]) === by(sorted.at(-1))) return `${text(sorted[0])} (the same estimate for all ${whole(sorted.length)})`;
+  return `from ${text(sorted[0])} to ${text(sorted.at(-1))}`;
 };
 
 function ratesSentence(measured) {
@@ -26,7 +28,8 @@ function ratesSentence(measured) {
 function valueOf(rows, [name, lower, upper] = ["estimate", "lower", "upper"]) {
   const sorted = [...rows].sort((a, b) => a[name] - b[name]);
   const [low, high] = [sorted[0], sorted.at(-1)].map((row) => percent(row[name]));
-  return sorted.length === 1 ? `${low} ${interval(sorted[0][lower], sorted[0][upper])}` : `${low} to ${high}`;
+  if (sorted.length === 1) return `${low} ${interval(sorted[0][lower], sorted[0][upper])}`;
+  return low === high ? `${low} each` : `${low} to ${high}`;
 }
 
 // What a reader holds the rates against: name, values by what they are, sentence.
@@ -64,7 +67,7 @@ function floorBearing(measured, temperature) {
   const several = floors.length > 1;
   const floor = (row) => `${percent(row.floor)} ${interval(row.floor_lower, row.floor_upper)}`;
   const above = (row) => `${pointsAbove(row)}${several ? ` (${row.model})` : ""}`;
-  return ["Chance", [["by chance", valueOf(floors, ["floor", "floor_lower", "floor_upper"])]], `After the answer to another question, which they cannot react to, ${range(floors, floor, (row) => row.floor)} of the same turns are still called genuine. The rate less this floor is ${range(floors, above, (row) => row.difference)}${aboveChance(floors)}.`];
+  return ["Chance", [["by chance", valueOf(floors, ["floor", "floor_lower", "floor_upper"])]], `Judged again after the answer to another question, which they cannot react to, ${range(floors, floor, (row) => row.floor)} of turns are still called genuine. The rate of the turns judged twice, less this floor, is ${range(floors, above, (row) => row.difference)}${aboveChance(floors)}.`];
 }
 
 function likelihoodBearing(measured) {
@@ -74,13 +77,15 @@ function likelihoodBearing(measured) {
   return ["Without a judge", [["follow-ups identified", valueOf(rows)]], `Of reference follow-ups, the turns that a dataset has after its own answers, ${range(rows, text, (row) => row.estimate)} are likelier to the model after their own answer than after others.`];
 }
 
+const noRate = () => (isFiltered() ? "No chosen cell has a rate." : "No unperturbed turn has a verdict, so there is no rate.");
+
 function showSentence() {
   const rated = modelsShown().filter((row) => row.rates.some((rate) => rate.estimate !== null));
   const usual = rated.filter((row) => isUsual(row.model));
   const measured = usual.length ? usual : rated;
   for (const part of ["values", "bearings"]) at(part).replaceChildren();
   if (!measured.length) {
-    at("sentence").textContent = headline.models.length ? "No chosen cell has a rate." : "The table of pooled rates is missing, so there is no headline rate; the explorer shows every cell.";
+    at("sentence").textContent = headline.models.length ? noRate() : "The table of pooled rates is missing, so there is no headline rate; the explorer shows every cell.";
     return;
   }
   const [temperature, rates] = ratesSentence(measured);

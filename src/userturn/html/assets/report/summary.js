@@ -56,7 +56,9 @@ function floorText({ model, dataset }, rate) {
   const floor = rate && !dataset && floorOf(model, rate.temperature);
   if (!floor) return [];
   const change = `${signed(100 * floor.difference, 1)} ${interval(floor.lower, floor.upper)}`;
-  return [`floor ${percent(floor.floor)} ${interval(floor.floor_lower, floor.floor_upper)}`, `above it ${change}`].map((text) => make("small", null, text));
+  // Not all turns may be judged twice, and all turns of an item count as one: what the floor is taken from may be another rate.
+  const twice = percent(floor.rate) === percent(rate.estimate) ? [] : [`judged twice ${percent(floor.rate)}, ${plural(floor.n_scored, "turn")}`];
+  return [...twice, `floor ${percent(floor.floor)} ${interval(floor.floor_lower, floor.floor_upper)}`, `above it ${change}`].map((text) => make("small", null, text));
 }
 
 const onScale = (share, top) => `${(100 * share / top).toFixed(2)}%`;
@@ -84,7 +86,7 @@ function showModels() {
   const rows = modelsShown();
   at("models").replaceChildren();
   if (!rows.length) {
-    at("rates-about").textContent = headline.models.length ? "No chosen cell has a rate." : "The table of pooled rates is missing.";
+    at("rates-about").textContent = headline.models.length ? noRate() : "The table of pooled rates is missing.";
     return;
   }
   const all = rows.flatMap((row) => row.rates.map((rate) => rate.upper ?? 0));
@@ -95,14 +97,14 @@ function showModels() {
   const graded = rows.some((row) => row.accuracy);
   const what = changedBy() ? `Turns after an answer changed by “${words(perturbationShown())}”` : "Unperturbed turns";
   at("rates-about").textContent = `${what} ${chosen.dataset.length ? "of each chosen dataset" : "over all datasets"}, by ${judgeShown()}, with 95% intervals. `
-    + (headline.floors.length && !chosen.dataset.length ? "Floor: the share of the same turns that is called genuine after the answer to another question. " : "")
+    + (headline.floors.length && !chosen.dataset.length ? "Floor: of turns judged a second time, after the answer to another question, the share that is called genuine; above it: their rate less the floor, both means over items. " : "")
     + (several ? `Filled: temperature ${ends[0]}; open: temperature ${ends[1]}.` : `Temperature ${ends[0]}.`)
     + (headline.identified.length ? " Reference follow-ups: of the turns that a dataset has after its own answers, the share that the model finds likelier after their own answer than after others; this needs no judge." : "")
     + (graded ? ` Last two columns: accuracy and, on the same items, genuine follow-ups at temperature ${ends[0]}, both as the mean over the graded datasets.` : "");
   const head = make("tr", null, ["model", `t = ${ends[0]}`, several ? `t = ${ends[1]}` : null, null, longest.length > 2 ? "scored, all t" : "scored", headline.identified.length ? "reference follow-ups" : null, graded ? "accuracy" : null, graded ? "genuine, same items" : null].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
   const body = rows.map((row) => {
     const [low, high] = ends.map((end) => row.rates.find((rate) => rate.temperature === end));
-    const limits = (found) => make("td", { class: "number" }, found ? percent(found[0]) : DASH, make("small", null, found ? interval(found[1], found[2]) : ""));
+    const limits = (found) => make("td", { class: "number" }, found ? percent(found[0]) : DASH, make("small", null, found ? `${interval(found[1], found[2])} of ${whole(found[3])}` : ""));
     const told = (rate) => make("td", { class: "number" }, percent(rate?.estimate), make("small", null, rate ? interval(rate.lower, rate.upper) : ""), floorText(row, rate));
     const nScored = total(row.rates.map((rate) => rate.n_scored));
     const nTurns = total(row.rates.map((rate) => rate.n_turns));
