@@ -410,6 +410,17 @@ def test_prompt_is_shown_exactly_and_the_change_is_a_difference(
     tab.get_by_text("the prompt has no conversation").wait_for()
 
 
+def test_the_rest_of_a_very_long_text_is_shown_when_asked_for(tab: Any, uri: str) -> None:
+    tab.goto(f"{uri}#/turn/{CELL}/open-9/0")
+    tab.wait_for_selector("#turn-text")
+    text = "longText({ id: 'long' }, 'x'.repeat(60000), (shown) => [shown])"
+    tab.evaluate(f"document.querySelector('.user-turn').append(...{text})")
+    assert len(tab.locator("#long").inner_text()) == 50_000
+    tab.get_by_role("button", name="Show all 60,000 characters").click()
+    assert len(tab.locator("#long").inner_text()) == 60_000
+    assert tab.get_by_role("button", name="Show all").count() == 0
+
+
 def test_every_judge_is_shown_with_label_and_rationale(tab: Any, grid: Grid, uri: str) -> None:
     tables = [rows_of(grid, CELL, judge) for judge in ("heuristic", "second")]
     both = [i for i in range(60) if tables[0]["label"][i] and tables[1]["label"][i]]

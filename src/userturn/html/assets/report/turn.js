@@ -15,10 +15,20 @@ function withTokens(text, sought, isTemplate) {
   return parts;
 }
 
+const SHOWN_AT_ONCE = 50_000; // characters: a browser takes seconds to lay out a million
+
+// A text, of which a long one is shown in full when a reader asks for it.
+function longText(attributes, text, nodesOf) {
+  const node = make("div", { class: "text", dir: "auto", ...attributes }, nodesOf(text.slice(0, SHOWN_AT_ONCE)));
+  if (text.length <= SHOWN_AT_ONCE) return [node];
+  const more = make("button", { type: "button", click: () => { node.replaceChildren(...nodesOf(text)); more.remove(); } }, `Show all ${whole(text.length)} characters`);
+  return [node, more];
+}
+
 function promptNode(parts, sought) {
   return make("div", { class: "prompt" }, parts.map(({ writer, text }) => (writer === "template"
     ? make("div", { class: "template" }, withTokens(text, sought, true))
-    : make("div", { class: `said ${writer}` }, make("span", { class: "writer", "aria-hidden": "true" }, writer), make("div", { class: "text", dir: "auto" }, marked(text, sought))))));
+    : make("div", { class: `said ${writer}` }, make("span", { class: "writer", "aria-hidden": "true" }, writer), longText({}, text, (shown) => marked(shown, sought))))));
 }
 
 const CHANGES = { same: "span", removed: "del", added: "ins" };
@@ -64,7 +74,7 @@ async function turnParts(turn, query) {
   const prompt = turn.cell.isPrivate ? null : await readPrompt(turn);
   const written = turn.cell.isPrivate ? make("p", { class: "soft" }, NOT_SHOWN)
     : turn.error !== null ? make("p", null, `error: ${turn.error}`)
-      : turn.text ? make("div", { class: "text", dir: "auto", id: "turn-text" }, withTokens(turn.text, sought, false)) : make("p", { class: "soft" }, "The model wrote no text.");
+      : turn.text ? longText({ id: "turn-text" }, turn.text, (shown) => withTokens(shown, sought, false)) : make("p", { class: "soft" }, "The model wrote no text.");
   const graded = prompt ? { true: "right", false: "wrong", null: "not graded" }[String(prompt.correct)] : null;
   const facts = [["outcome", study.outcomes[turn.outcome] + (turn.isCut ? ", cut at the length limit" : "")], ["sample", String(turn.sample)], ...(turn.gain === null ? [] : [["gain from the answer", `${signed(turn.gain)} nats a token`]]), ...(graded ? [["the answer is", graded]] : [])];
   return [
