@@ -5,10 +5,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from userturn.cli.format_rates import format_likelihood, format_pooled
+from userturn.cli.format_rates import format_judges, format_likelihood, format_pooled
 from userturn.cli.rates import fitted, only, show_rates
 from userturn.errors import UserError
 from userturn.tables.chance_floor import SCHEMA as FLOORS
+from userturn.tables.judges import SCHEMA as JUDGES
 from userturn.tables.likelihood import SCHEMA
 from userturn.tables.pooled_rates import SCHEMA as POOLED
 
@@ -49,6 +50,12 @@ def test_pooled_rate_is_shown_above_its_floor_without_perturbations() -> None:
         *("25.0%", "[", "10.0%,", "50.0%]", "floor", "20.0%,"),
         *("above", "it", "+5.0", "[-10.0,", "+20.0]"),
     ]
+
+
+def test_a_study_without_floors_or_injections_has_no_heading_of_them() -> None:
+    assert "floor" not in format_pooled(pl.DataFrame(schema=POOLED), pl.DataFrame(schema=FLOORS))
+    told = format_judges(pl.DataFrame(schema=JUDGES))
+    assert told == "no judge has a verdict on a planted injection"
 
 
 def test_rows_over_all_stay_beside_a_chosen_model() -> None:

@@ -32,10 +32,13 @@ def format_pooled(pooled: pl.DataFrame, floors: pl.DataFrame) -> str:
     Beside each stands its chance floor.
     """
     floor_of = {tuple(row[k] for k in JUDGED_CELL_KEYS): row for row in floors.to_dicts()}
+    about_floors = (
+        ";\nfloor: of turns judged again after another item's answer; above it: points from it to "
+        "their own rate"
+    )
     lines = [
         "genuine follow-ups of each model over all datasets, share of scored turns with 95% "
-        "interval;\nfloor: of turns judged again after another item's answer; above it: "
-        "points from it to their own rate"
+        f"interval{about_floors if floors.height else ''}"
     ]
     over = pooled.filter(pl.col("scope") == "model", pl.col("average") == "micro")
     plain = over.filter(pl.col("perturbation") == PLAIN).drop_nulls("temperature")
@@ -103,8 +106,11 @@ def format_controls(controls: pl.DataFrame) -> str:
 def format_judges(judges: pl.DataFrame) -> str:
     """Return the injection rate and cost of each judge as lines of text."""
     lines = ["injection rate (planted injections called genuine) with 95% interval; cost and time"]
-    for row in judges.filter(pl.col("n_injected") > 0).to_dicts():
-        share = f"{row['injection_rate']:6.1%} [{row['lower']:6.1%}, {row['upper']:6.1%}]"
+    injected = judges.filter(pl.col("n_injected") > 0)
+    if injected.is_empty():
+        return "no judge has a verdict on a planted injection"
+    for row in injected.to_dicts():
+        share = limits(row, "injection_rate", "lower", "upper")
         seconds = row["seconds_per_1000"]
         cost = "no price" if row["cost_per_1000"] is None else f"{row['cost_per_1000']:.2f}"
         spent = "free" if seconds is None else f"{cost}, {seconds:.0f} s per 1,000 verdicts"
