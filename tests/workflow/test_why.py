@@ -98,7 +98,7 @@ def test_study_without_its_project_is_told_by_its_record(study: Path) -> None:
 
 def test_path_that_no_job_made_is_refused(finished_study: Path, tmp_path: Path) -> None:
     for path, said in (
-        (finished_study / "results/tables/none.csv", "no job recorded"),
+        (finished_study / "results/tables/none.csv", "does not exist and no job has made it"),
         (finished_study / "results/tables", "a folder that no job recorded"),
         (tmp_path / "file", "not in a results folder"),
     ):

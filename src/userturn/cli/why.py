@@ -95,6 +95,11 @@ def find_artifact(path: Path) -> Artifact:
     records = Files(results, {}).readable
     makers = [record for _, record in records if name in _made(record)]
     if not makers:
+        if not whole.exists():
+            raise UserError(
+                f"'{path}' does not exist and no job has made it; expected a file of the study: "
+                "`userturn status` has what is still to be done"
+            )
         kind = "a folder" if whole.is_dir() else "a file"
         raise UserError(
             f"'{path}' is {kind} that no job recorded in '{results}/provenance'; expected a file "
