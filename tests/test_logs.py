@@ -32,7 +32,7 @@ def test_a_file_where_a_folder_should_be_is_named(tmp_path: Path) -> None:
     ("number", "said", "is_lasting"),
     [
         (errno.EROFS, "'study/x' is on a file system that is mounted for reading only", True),
-        (errno.EACCES, "'study/x' cannot be written", True),
+        (errno.EACCES, "'study/x' may not be read or written by you", True),
         (errno.EMFILE, "too many files are open", False),
     ],
 )

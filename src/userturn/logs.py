@@ -55,7 +55,10 @@ def sentence(error: BaseException) -> str | None:
             "only: have it mounted for writing, or work in a copy of the project elsewhere"
         )
     if isinstance(error, PermissionError):
-        return f"'{error.filename}' cannot be written: change its owner or mode and run again"
+        return (
+            f"'{error.filename}' may not be read or written by you: change its owner or mode and "
+            "run again"
+        )
     if isinstance(error, NotADirectoryError | IsADirectoryError | FileExistsError):
         return f"'{error.filename}' is in the way ({error.strerror}): move it and run again"
     if str(error).startswith("parquet: "):  # of polars, which does not name the file
