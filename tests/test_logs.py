@@ -50,3 +50,8 @@ def test_a_damaged_parquet_file_is_one_sentence(tmp_path: Path) -> None:
         with pytest.raises(Exception) as error:
             pl.read_parquet(tmp_path / "rates.parquet")
         assert "a Parquet file is damaged" in str(sentence(error.value))
+
+
+def test_a_file_that_polars_may_not_read_is_named() -> None:
+    said = sentence(PermissionError("Permission denied (os error 13): results/a.parquet"))
+    assert said is not None and said.startswith("'results/a.parquet' may not be read")

@@ -51,12 +51,12 @@ def sentence(error: BaseException) -> str | None:
         )
     if _is_read_only(error):
         return (
-            f"'{getattr(error, 'filename', None)}' is on a file system that is mounted for reading "
+            f"'{_named(error)}' is on a file system that is mounted for reading "
             "only: have it mounted for writing, or work in a copy of the project elsewhere"
         )
     if isinstance(error, PermissionError):
         return (
-            f"'{error.filename}' may not be read or written by you: change its owner or mode and "
+            f"'{_named(error)}' may not be read or written by you: change its owner or mode and "
             "run again"
         )
     if isinstance(error, NotADirectoryError | IsADirectoryError | FileExistsError):
@@ -67,6 +67,11 @@ def sentence(error: BaseException) -> str | None:
             "and the command that makes it again"
         )
     return None
+
+
+def _named(error: BaseException) -> str:
+    """Return the file of an error; Polars has it at the end of what it says."""
+    return getattr(error, "filename", None) or str(error).rpartition(": ")[2]
 
 
 def stays(error: BaseException) -> bool:

@@ -26,6 +26,7 @@ from userturn.provenance.job_record import PROVENANCE, JobRecord
 from userturn.provenance.study_files import Files, is_hidden
 from userturn.storage.atomic_files import written_whole
 from userturn.storage.hashing import file_sha256
+from userturn.storage.listed_paths import paths_below
 from userturn.study.record import read_study_record
 
 METADATA = "ro-crate-metadata.json"
@@ -131,10 +132,14 @@ def read_records(results: Path) -> dict[str, JobRecord]:
 
 
 def results_files(results: Path) -> dict[str, Path]:
-    """Return the files of a results folder by their names in an archive, except hidden ones."""
+    """Return the files of a results folder by their names in an archive, except hidden ones.
+
+    Raises:
+        OSError: a folder may not be read, so that files would be missing.
+    """
     return {
         f"results/{path.relative_to(results).as_posix()}": path
-        for path in sorted(results.rglob("*"))
+        for path in paths_below(results)
         if path.is_file() and not is_hidden(path.relative_to(results))
     }
 
