@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from userturn.disk_space import full_folders, is_full_disk
-from userturn.errors import UserError
+from userturn.errors import NoRoomError, UserError
 from userturn.unseen import show_unseen
 
 terminal = 2
@@ -36,10 +36,11 @@ def say(line: str) -> None:
 
 def sentence(error: BaseException) -> str | None:
     """Return an error that the user can fix as one sentence, or None for any other."""
-    if isinstance(error, UserError):
+    if isinstance(error, UserError | NoRoomError):
         return str(error)
     if is_full_disk(error):
-        where = full_folders() or NOWHERE
+        name = getattr(error, "filename", None)
+        where = full_folders() or (f"'{Path(name).parent}'" if name else NOWHERE)
         return (
             f"the disk is full ({error}) in {where}: free some space and run the same "
             "command again; finished requests are kept in the journal"

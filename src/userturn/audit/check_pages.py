@@ -17,7 +17,7 @@ from userturn.config.installation import INSTALLATION
 from userturn.humans.pair_page import build_pair_page
 from userturn.humans.task_page import build_annotation
 from userturn.provenance.study_files import FAULTS, Files
-from userturn.remake.make_again import REPORT, REPORT_PAGE, Remaking
+from userturn.remake.make_again import REPORT, REPORT_PAGE, Remaking, there_is_room
 from userturn.study.inputs import LABELLED_TURNS
 from userturn.study.record import StudyRecord
 from userturn.workflow.study import Study
@@ -40,13 +40,13 @@ def check_pages(
     yield from _readme(files)
     with TemporaryDirectory(prefix="userturn-") as folder:
         here = Remaking(files, record, study, Path(folder), from_made=False)
-        yield from _written(files, REPORT_PAGE, partial(_write_report, here, broken))
+        yield from _written(here, REPORT_PAGE, partial(_write_report, here, broken))
         for name in study.humans.rounds:
             page = f"results/humans/{name}/{TASK[0]}"
-            yield from _written(files, page, partial(_write_task, here, name, broken))
+            yield from _written(here, page, partial(_write_task, here, name, broken))
         for name in study.pairs.rounds:
             page = f"results/pairs/{name}/{TASK[0]}"
-            yield from _written(files, page, partial(_write_pairs, here, name, broken))
+            yield from _written(here, page, partial(_write_pairs, here, name, broken))
         for made in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
             path = made.relative_to(folder).as_posix()
             there = files.at(path)
@@ -56,14 +56,15 @@ def check_pages(
                 yield Finding("pages", path, "a page of what it shows", "another", remake(path))
 
 
-def _written(files: Files, page: str, write: Callable[[], None]) -> Iterator[Finding | Note]:
+def _written(here: Remaking, page: str, write: Callable[[], None]) -> Iterator[Finding | Note]:
     """Write a page again, or yield that it cannot be: what it shows was altered, hashes too."""
-    if not _is_ours(files, page):
-        if page in files.makers:
+    if not _is_ours(here.files, page):
+        if page in here.files.makers:
             yield Note("pages", page, "not written again: another version made it")
         return
     try:
-        write()
+        with there_is_room(here.folder):
+            write()
     except FAULTS as error:
         yield Finding("pages", page, "a page of what it shows", type(error).__name__, remake(page))
 
