@@ -192,6 +192,8 @@ def _of_no_use(name: str, with_journals: bool) -> str | None:
     parts = PurePosixPath(name).parts
     if parts[:2] == ("results", "leases"):
         return "says which job was at work"
+    if parts[:2] == ("results", "checkpoints"):
+        return "a step of a training, whose last one is the trained model"
     if parts[:2] == ("results", "journal") and parts[-1] != "rejudged.json" and not with_journals:
         return "journals were not requested (`--with-journals`)"
     return None
