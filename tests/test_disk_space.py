@@ -29,6 +29,28 @@ def test_folder_on_a_full_disk_is_named_with_what_moves_it(
     assert "HF_HOME" not in said
 
 
+def test_a_full_disk_inside_the_results_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = tmp_path / "results" / "journal" / "tiny"
+    inside.parent.mkdir(parents=True)
+    inside.symlink_to("/dev")  # another disk than that of files, on every system
+    monkeypatch.setattr(
+        disk_space.shutil, "disk_usage", lambda path: Usage(0 if path == inside else 10**12)
+    )
+    assert disk_space.full_folders(tmp_path / "results") == (
+        f"'{inside}' (a disk of its own; put a larger one there)"
+    )
+
+
+def test_the_folder_of_a_file_that_no_run_writes_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(disk_space.shutil, "disk_usage", lambda path: Usage(10**12))
+    said = sentence(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/other/results.zip"))
+    assert said is not None and "in '/other': free some space" in said
+
+
 def test_a_library_s_own_words_for_a_full_disk_are_known() -> None:
     error = RuntimeError(
         "Error while serializing: I/O error: No space left on device (os error 28)"

@@ -32,7 +32,7 @@ def test_a_file_where_a_folder_should_be_is_named(tmp_path: Path) -> None:
     ("number", "said", "is_lasting"),
     [
         (errno.EROFS, "'study/x' is on a file system that is mounted for reading only", True),
-        (errno.EACCES, "'study/x' cannot be written", True),
+        (errno.EACCES, "'study/x' may not be read or written by you", True),
         (errno.EMFILE, "too many files are open", False),
     ],
 )
@@ -50,3 +50,8 @@ def test_a_damaged_parquet_file_is_one_sentence(tmp_path: Path) -> None:
         with pytest.raises(Exception) as error:
             pl.read_parquet(tmp_path / "rates.parquet")
         assert "a Parquet file is damaged" in str(sentence(error.value))
+
+
+def test_a_file_that_polars_may_not_read_is_named() -> None:
+    said = sentence(PermissionError("Permission denied (os error 13): results/a.parquet"))
+    assert said is not None and said.startswith("'results/a.parquet' may not be read")

@@ -4,6 +4,8 @@ import errno
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 ENOUGH = 50_000_000  # bytes free, above which a disk is not called full
@@ -31,6 +33,15 @@ def _is_full(folder: Path, enough: float) -> bool:
     return shutil.disk_usage(there).free < enough
 
 
+def _disks_inside(folder: Path) -> Iterator[Path]:
+    """Yield the folders inside one that are on another disk: mounted there, or links to it."""
+    for here, inside, _ in os.walk(folder):
+        for path in (Path(here, name) for name in sorted(inside)):
+            with suppress(OSError):
+                if path.stat().st_dev != path.parent.stat().st_dev:
+                    yield path
+
+
 def full_folders(results: Path = Path("results"), enough: float = ENOUGH) -> str | None:
     """Return the folders that a run fills and that have too few bytes left, with what moves each.
 
@@ -38,6 +49,7 @@ def full_folders(results: Path = Path("results"), enough: float = ENOUGH) -> str
     """
     candidates = {
         results: "the study's own; link it to a larger disk",
+        **dict.fromkeys(_disks_inside(results), "a disk of its own; put a larger one there"),
         cache_folder(): "USERTURN_CACHE moves it",
         _hub_cache(): "HF_HOME moves it",
         Path(tempfile.gettempdir()): "TMPDIR moves it",

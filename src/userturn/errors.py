@@ -9,3 +9,7 @@ class UserError(Exception):
     """
 
     stays: bool = False
+
+
+class NoRoomError(Exception):
+    """Where a command writes is full or read-only: nothing is wrong with what it reads."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from userturn.disk_space import full_folders, is_full_disk
-from userturn.errors import UserError
+from userturn.errors import NoRoomError, UserError
 from userturn.unseen import show_unseen
 
 terminal = 2
@@ -36,10 +36,11 @@ def say(line: str) -> None:
 
 def sentence(error: BaseException) -> str | None:
     """Return an error that the user can fix as one sentence, or None for any other."""
-    if isinstance(error, UserError):
+    if isinstance(error, UserError | NoRoomError):
         return str(error)
     if is_full_disk(error):
-        where = full_folders() or NOWHERE
+        name = getattr(error, "filename", None)
+        where = full_folders() or (f"'{Path(name).parent}'" if name else NOWHERE)
         return (
             f"the disk is full ({error}) in {where}: free some space and run the same "
             "command again; finished requests are kept in the journal"
@@ -51,11 +52,14 @@ def sentence(error: BaseException) -> str | None:
         )
     if _is_read_only(error):
         return (
-            f"'{getattr(error, 'filename', None)}' is on a file system that is mounted for reading "
+            f"'{_named(error)}' is on a file system that is mounted for reading "
             "only: have it mounted for writing, or work in a copy of the project elsewhere"
         )
     if isinstance(error, PermissionError):
-        return f"'{error.filename}' cannot be written: change its owner or mode and run again"
+        return (
+            f"'{_named(error)}' may not be read or written by you: change its owner or mode and "
+            "run again"
+        )
     if isinstance(error, NotADirectoryError | IsADirectoryError | FileExistsError):
         return f"'{error.filename}' is in the way ({error.strerror}): move it and run again"
     if str(error).startswith("parquet: "):  # of polars, which does not name the file
@@ -64,6 +68,11 @@ def sentence(error: BaseException) -> str | None:
             "and the command that makes it again"
         )
     return None
+
+
+def _named(error: BaseException) -> str:
+    """Return the file of an error; Polars has it at the end of what it says."""
+    return getattr(error, "filename", None) or str(error).rpartition(": ")[2]
 
 
 def stays(error: BaseException) -> bool:

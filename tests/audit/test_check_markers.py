@@ -82,11 +82,26 @@ def test_edit_of_a_marker_or_note_is_found(
 def test_a_sweep_of_new_cells_also_counts_the_answers_before_their_turns(results: Path) -> None:
     plan = results / "requests" / "m" / "d" / "cc" / "1of1.parquet"
     plan.parent.mkdir()
-    pl.DataFrame({"key": ["q", "r"]}).write_parquet(plan)
+    pl.DataFrame({"item": ["i", "j"], "key": ["q", "r"]}).write_parquet(plan)
     content = json.loads((results / MARKER).read_text())
     for n_found, said in ((1, []), (3, []), (2, ["4 requests, though 3 were planned"])):
         (results / MARKER).write_text(json.dumps(content | {"n_found": n_found}))
         assert found(results) == said
+
+
+def test_a_shard_also_counts_the_answers_of_others_that_its_turns_are_shown(results: Path) -> None:
+    for identity, keys in (("aa", "ax"), ("cc", "cx")):
+        for shard, item in (("1of2", "i"), ("2of2", "j")):
+            plan = results / "requests" / "m" / "d" / identity / f"{shard}.parquet"
+            plan.parent.mkdir(exist_ok=True)
+            pl.DataFrame({"item": [item], "key": [keys + item]}).write_parquet(plan)
+    path = results / "sweeps" / "m" / "1of2.json"
+    # The turn after item i, its answer, and that to item j, which it may be shown instead.
+    for n_found, said in ((0, []), (2, []), (3, ["4 requests, though 1 were planned"])):
+        write_json({"pending": ["aa"], "n_found": n_found, "n_asked": 1}, path, fingerprint(["aa"]))
+        assert found(results) == said
+    (results / "requests" / "m" / "d" / "cc" / "2of2.parquet").unlink()
+    assert found(results) == []  # the other shard's plan is not here
 
 
 def test_marker_of_an_earlier_configuration_is_not_compared(results: Path) -> None:

@@ -91,6 +91,7 @@ def test_a_file_may_be_left_out_for_quoting_withheld_rows_and_for_no_other_reaso
         "results/cells/c.parquet": "too large",
         "results/humans/first/annotations.parquet": said.removeprefix("text of "),  # in no round
         "results/leases/m/1of1.json": "says which job was at work",
+        "results/checkpoints/m/a/adapter.safetensors": "a step of a training",
     }
     assert of_check(results, record, left_out, "left out") == [
         "note results/cells/a.parquet",

@@ -2,13 +2,15 @@
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from userturn.cli.rejudge import void_unscored
+from userturn.errors import UserError
 from userturn.judges import decisions
 from userturn.judges.decisions import Decisions, only_writer
-from userturn.storage.journal import Writer
+from userturn.storage.journal import Writer, encode_line
 from userturn.storage.locks import alone
 
 KEY = "a" * 64
@@ -95,3 +97,15 @@ def test_job_that_waits_for_another_says_so(
         assert is_waiting.wait(30)
     other.join()
     assert said == ["judge j: waiting for another job that asks about 'd'"]
+
+
+@pytest.mark.parametrize(
+    "edit", [{"outcome": "okay"}, {"outcome": "error"}, {"outcome": "unscored"}, {"said": None}]
+)
+def test_an_outcome_that_no_judges_job_writes_is_told_and_gives_no_verdict(
+    tmp_path: Path, edit: dict[str, Any]
+) -> None:
+    edited = {name: value for name, value in {**SAID, **edit}.items() if value is not None}
+    (tmp_path / "a.jsonl").write_bytes(encode_line(edited))
+    with pytest.raises(UserError, match="which no judge's job writes"):
+        Decisions(tmp_path, [KEY])

@@ -16,7 +16,7 @@ from userturn.provenance.job_record import STAMP, write_record
 from userturn.storage.journal import decode_line, encode_line
 from userturn.study.record import read_study_record
 
-NO_RESULTS = ("audit", "leases")  # what an audit writes, and who was at work
+NO_RESULTS = ("audit", "leases", "checkpoints")  # an audit, who was at work, steps of trainings
 LEVELS = (
     "file",
     "maker",

@@ -463,6 +463,8 @@ def test_what_another_version_made_otherwise_is_set_apart_and_not_accused(
     done = audit(results)
     assert done.findings == []
     assert {f.check for f in done.of_another_version} == {"identities"}
+    notes = [note.artifact for note in done.notes if note.check == "pages"]  # not passed over
+    assert notes == ["results/humans/first/task.html", "results/report/index.html"]
     assert main(["audit", str(results), "--to", str(tmp_path)]) == 3
     assert "of another version: content not compared" in (tmp_path / "audit.html").read_text()
 

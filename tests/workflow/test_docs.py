@@ -29,7 +29,7 @@ RUN_HERE = {
 }
 RUN_BY_CI = {"make setup", "make demo", "make test", "make check", "bash .ci/run"}
 RUN_ELSEWHERE = {
-    "userturn export results --inspect logs": "tests/export/test_inspect_logs.py",
+    "userturn export results --inspect inspect-logs": "tests/export/test_inspect_logs.py",
     "userturn export results --datasets rows": "tests/export/test_dataset_folder.py",
     "userturn new my-study": "test_new_study.py",
     "userturn new": "with a name, there",

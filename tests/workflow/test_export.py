@@ -117,8 +117,14 @@ def test_equal_studies_give_equal_archives(study: Path, archive: Path) -> None:
     assert exported(study).read_bytes() == archive.read_bytes()
 
 
-def test_journals_are_taken_where_they_are_asked_for(study: Path) -> None:
+def test_journals_are_taken_where_they_are_asked_for_and_checkpoints_never(study: Path) -> None:
+    checkpoint = study / "results/checkpoints/sft/a/adapter.safetensors"
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.write_bytes(b"weights")
     whole = exported(study, with_journals=True)
+    assert [name for name in left_out(whole) if "/checkpoints/" in name] == [
+        "results/checkpoints/sft/a/adapter.safetensors"
+    ]
     journals = [name for name in contents(whole) if name.startswith("results/journal/")]
     assert sum(name.endswith(".jsonl") for name in journals) == 2
     assert [name for name in left_out(whole) if "/journal/" in name] == []

@@ -1,12 +1,14 @@
 """Do the markers of sweeps and judging, and notes of finished requests, say what was planned?"""
 
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from userturn.audit.findings import Finding, remake
+from userturn.generation.shards import next_in_hash_order
 from userturn.provenance.study_files import FAULTS, Files, is_hidden
 from userturn.storage.atomic_files import artifact
 from userturn.storage.given_files import given_object
@@ -61,30 +63,56 @@ def _wrong_count(
 ) -> str | None:
     """Compare the number of requests found and asked with the plans, if all of them are here.
 
-    A sweep that was left cells alone also looks for the answers before their turns, unless all was
-    finished. The plans of an earlier configuration may be gone, so its markers are not compared.
+    A sweep that was left cells alone also looks for the answers before their turns, and one that
+    shows the answers to other items for those of other shards, unless all was finished. The plans
+    of an earlier configuration may be gone, so its markers are not compared.
     """
     shard, model = Path(path).stem, path.split("/")[2]
-    plans = [_plans(files, identity, shard) for identity in content["pending"]]
-    if not all(plans) or not {*content["pending"]} <= {*wanted.values()}:
+    found = [_plans(files, identity, shard) for identity in content["pending"]]
+    if not all(found) or not {*content["pending"]} <= {*wanted.values()}:
         return None
-    planned = {request for found in plans for plan in found for request in _requests(plan)}
-    answers, candidates = (
-        {
-            request
+    plans = [plan for of_identity in found for plan in of_identity]
+    planned = {request for plan in plans for request in _requests(plan)}
+    before = {
+        kind: [
+            plan
             for name, identity in wanted.items()
             if name.startswith(f"results/{kind}/{model}/") and identity is not None
             for plan in _plans(files, identity, shard)
-            if any(plan.parts[-3] == cell.parts[-3] for found in plans for cell in found)
-            for request in _requests(plan)
-        }
+            if any(plan.parts[-3] == cell.parts[-3] for cell in plans)
+        ]
         for kind in ("answers", "candidates")
-    )
+    }
+    if not all(map(_has_all_shards, before["answers"])):
+        return None
+    more = [
+        {request for plan in before["answers"] for request in _requests(plan)},
+        {request for plan in before["candidates"] for request in _requests(plan)},
+        {request for plan in before["answers"] for request in _lent(plan)},
+    ]
+    may_be = [planned.union(*some) for n in range(4) for some in combinations(more, n)]
     counted = content["n_found"] + content["n_asked"]
-    before = (planned, planned | answers, planned | candidates, planned | answers | candidates)
-    if counted in map(len, before):
+    if counted in map(len, may_be):
         return None
     return f"{counted} requests, though {len(planned)} were planned"
+
+
+def _has_all_shards(plan: Path) -> bool:
+    return len(_shards(plan)) == int(plan.stem.partition("of")[2])
+
+
+def _shards(plan: Path) -> list[Path]:
+    """Return the plans of the same requests for every shard."""
+    return sorted(plan.parent.glob(f"*of{plan.stem.partition('of')[2]}.parquet"))
+
+
+def _lent(plan: Path) -> Iterator[tuple[str, str]]:
+    """Yield dataset and key of the other shards' answers that `shuffled_answer` shows here."""
+    tables = [pl.read_parquet(path, columns=["item", "key"]) for path in _shards(plan)]
+    keys = dict(pl.concat(tables).rows())
+    own, following = {*pl.read_parquet(plan, columns=["item"])["item"]}, next_in_hash_order(keys)
+    lenders = {following[item] for item in own if item in following} - own
+    return ((plan.parts[-3], keys[item]) for item in lenders if keys[item] is not None)
 
 
 def _plans(files: Files, identity: str, shard: str) -> list[Path]:

@@ -1,7 +1,7 @@
 """Do the pages follow from what they show? The report and annotators' tasks are written again.
 
 Another version writes other pages, so only those are compared that the present code made, with the
-present version of the library that draws the report's charts.
+present version of the library that draws the report's charts. A note names each other page.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,12 +12,12 @@ from tempfile import TemporaryDirectory
 
 import vl_convert
 
-from userturn.audit.findings import Finding, remake
+from userturn.audit.findings import Finding, Note, remake
 from userturn.config.installation import INSTALLATION
 from userturn.humans.pair_page import build_pair_page
 from userturn.humans.task_page import build_annotation
 from userturn.provenance.study_files import FAULTS, Files
-from userturn.remake.make_again import REPORT, REPORT_PAGE, Remaking
+from userturn.remake.make_again import REPORT, REPORT_PAGE, Remaking, there_is_room
 from userturn.study.inputs import LABELLED_TURNS
 from userturn.study.record import StudyRecord
 from userturn.workflow.study import Study
@@ -28,8 +28,8 @@ TASK = ("task.html", "label_studio/tasks.json", "label_studio/config.xml")
 
 def check_pages(
     files: Files, record: StudyRecord, study: Study, broken: frozenset[str]
-) -> Iterator[Finding]:
-    """Yield the pages that do not follow from their inputs.
+) -> Iterator[Finding | Note]:
+    """Yield the pages that do not follow from their inputs, or were not written again.
 
     Args:
         files: the files of a results folder.
@@ -40,13 +40,13 @@ def check_pages(
     yield from _readme(files)
     with TemporaryDirectory(prefix="userturn-") as folder:
         here = Remaking(files, record, study, Path(folder), from_made=False)
-        yield from _written(REPORT_PAGE, partial(_write_report, here, broken))
+        yield from _written(here, REPORT_PAGE, partial(_write_report, here, broken))
         for name in study.humans.rounds:
             page = f"results/humans/{name}/{TASK[0]}"
-            yield from _written(page, partial(_write_task, here, name, broken))
+            yield from _written(here, page, partial(_write_task, here, name, broken))
         for name in study.pairs.rounds:
             page = f"results/pairs/{name}/{TASK[0]}"
-            yield from _written(page, partial(_write_pairs, here, name, broken))
+            yield from _written(here, page, partial(_write_pairs, here, name, broken))
         for made in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
             path = made.relative_to(folder).as_posix()
             there = files.at(path)
@@ -56,10 +56,15 @@ def check_pages(
                 yield Finding("pages", path, "a page of what it shows", "another", remake(path))
 
 
-def _written(page: str, write: Callable[[], None]) -> Iterator[Finding]:
+def _written(here: Remaking, page: str, write: Callable[[], None]) -> Iterator[Finding | Note]:
     """Write a page again, or yield that it cannot be: what it shows was altered, hashes too."""
+    if not _is_ours(here.files, page):
+        if page in here.files.makers:
+            yield Note("pages", page, "not written again: another version made it")
+        return
     try:
-        write()
+        with there_is_room(here.folder):
+            write()
     except FAULTS as error:
         yield Finding("pages", page, "a page of what it shows", type(error).__name__, remake(page))
 
@@ -76,9 +81,9 @@ def _readme(files: Files) -> Iterator[Finding]:
 
 
 def _can_be_written(here: Remaking, page: str, needed: list[str], broken: frozenset[str]) -> bool:
-    """Return whether the present code made a page, and what it shows is there and right."""
+    """Return whether what a page shows is there and right."""
     there = all(_is_the_recorded(here.files, page, path) for path in needed)
-    return _is_ours(here.files, page) and there and broken.isdisjoint(needed)
+    return there and broken.isdisjoint(needed)
 
 
 def _is_the_recorded(files: Files, page: str, path: str) -> bool:

@@ -26,7 +26,8 @@ from userturn.tables.format_columns import read_joined
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.study import Study
 
-OF_NO_USE = ("results/leases/", "results/journal/")  # what an export leaves out of any study
+# What an export leaves out of any study.
+OF_NO_USE = ("results/leases/", "results/journal/", "results/checkpoints/")
 QUOTING_TABLE = "results/tables/disagreements."  # only its rows tell of which datasets they are
 TELLING = (".parquet", ".json")  # files that say whose settings made them
 

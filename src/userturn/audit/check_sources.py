@@ -109,10 +109,12 @@ def _model(grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Finding | 
     try:
         description = given_object(place_of(grid, path))
         source = str(description.get("source"))
-        is_here = source.startswith(PACKAGE) or _is_near(local_path(source))
+        if not (source.startswith(PACKAGE) or _is_near(local_path(source))):
+            return
     except UserError:
         return  # found with the settings, or its package is not installed
-    if not is_here:
+    except PermissionError as error:
+        yield _not_read(path, error)
         return
     try:
         changed = changed_weights(source, description.get("weights_sha256", {}))
@@ -120,11 +122,18 @@ def _model(grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Finding | 
         if changed is None and then and now:
             yield from [Note("sources", path, text) for text in only_in_form(then, now)]
             changed = next(differing(then, now), None)
+    except PermissionError as error:
+        yield _not_read(path, error)
+        return
     except FAULTS as error:
         changed = "the hashes of its files", type(error).__name__
     if changed is not None:
         fix = f"put the model back, or name the changed one in the config: {name} is another now"
         yield Finding("sources", path, *changed, fix)
+
+
+def _not_read(path: str, error: PermissionError) -> Note:
+    return Note("sources", path, f"not compared with the model: you may not read {error.filename}")
 
 
 def _is_near(path: Path | None) -> bool:
@@ -138,7 +147,10 @@ def is_at_hand(file: str, digest: str) -> bool:
     """Return whether a file inside the folder around the results has the content of a digest."""
     path = Path(file)
     inside = path.resolve().is_relative_to(Path.cwd().resolve())
-    return inside and path.is_file() and file_sha256(path) == digest
+    try:
+        return inside and path.is_file() and file_sha256(path) == digest
+    except OSError:  # nobody is accused of what the auditor may not read
+        return False
 
 
 def _compare(

@@ -14,6 +14,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
 from userturn.errors import UserError
 from userturn.provenance.study_files import is_hidden
+from userturn.storage.listed_paths import paths_below
 
 LEFT_OUT = "left_out.json"
 # The exceptions that readers of archives raise for a damaged one, besides their own.
@@ -116,9 +117,10 @@ def _check_kinds(results: Path) -> None:
     Editors lock a file by a hidden link that leads nowhere; nothing reads it.
 
     Raises:
-        UserError: something in it could not be read, or would be read forever.
+        UserError: something in it would be read forever.
+        OSError: a folder in it may not be read.
     """
-    for path in sorted(results.rglob("*")):
+    for path in paths_below(results):
         is_lock = path.is_symlink() and is_hidden(path.name)
         if not (path.is_file() or path.is_dir() or is_lock):
             raise UserError(

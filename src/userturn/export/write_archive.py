@@ -26,6 +26,7 @@ from userturn.provenance.job_record import PROVENANCE, JobRecord
 from userturn.provenance.study_files import Files, is_hidden
 from userturn.storage.atomic_files import written_whole
 from userturn.storage.hashing import file_sha256
+from userturn.storage.listed_paths import paths_below
 from userturn.study.record import read_study_record
 
 METADATA = "ro-crate-metadata.json"
@@ -131,10 +132,14 @@ def read_records(results: Path) -> dict[str, JobRecord]:
 
 
 def results_files(results: Path) -> dict[str, Path]:
-    """Return the files of a results folder by their names in an archive, except hidden ones."""
+    """Return the files of a results folder by their names in an archive, except hidden ones.
+
+    Raises:
+        OSError: a folder may not be read, so that files would be missing.
+    """
     return {
         f"results/{path.relative_to(results).as_posix()}": path
-        for path in sorted(results.rglob("*"))
+        for path in paths_below(results)
         if path.is_file() and not is_hidden(path.relative_to(results))
     }
 
@@ -187,6 +192,8 @@ def _of_no_use(name: str, with_journals: bool) -> str | None:
     parts = PurePosixPath(name).parts
     if parts[:2] == ("results", "leases"):
         return "says which job was at work"
+    if parts[:2] == ("results", "checkpoints"):
+        return "a step of a training, whose last one is the trained model"
     if parts[:2] == ("results", "journal") and parts[-1] != "rejudged.json" and not with_journals:
         return "journals were not requested (`--with-journals`)"
     return None

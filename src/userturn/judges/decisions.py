@@ -10,14 +10,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, cast
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, cast, get_args
 
+from userturn.errors import UserError
 from userturn.logs import say
 from userturn.storage.journal import BODY, checksum_of, files_of_journal, read_lines, record_of
 from userturn.storage.locks import alone, is_held
 
 Said = dict[str, Any]
 Outcome = Literal["ok", "unscored", "unclear", "error", "void"]
+OUTCOMES = get_args(Outcome)
 
 
 class Record(TypedDict):
@@ -67,7 +69,18 @@ class Decision(NamedTuple):
 
 
 def decision_of(record: Record) -> Decision:
-    """Return the decision in a journal's record."""
+    """Return the decision in a journal's record.
+
+    Raises:
+        UserError: no judge's job writes such a record.
+    """
+    outcome, has_said = record["outcome"], "said" in record
+    if outcome not in OUTCOMES or has_said != (outcome == "ok"):
+        raise UserError(
+            f"a judge's journal has the outcome '{outcome}' {'with' if has_said else 'without'} a "
+            f"verdict about question {record['key'][:12]}, which no judge's job writes; restore "
+            "the journal from a copy"
+        )
     return Decision(record["outcome"], record.get("said"), record.get("reason"))
 
 

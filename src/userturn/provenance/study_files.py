@@ -13,6 +13,7 @@ from userturn.errors import UserError
 from userturn.provenance.job_record import PROVENANCE, STAMP, JobRecord, read_record
 from userturn.provenance.surroundings import code_sha256
 from userturn.storage.hashing import file_sha256, fingerprint
+from userturn.storage.listed_paths import paths_below
 
 # Kept apart from artifacts: records themselves, and what grows or goes while a study runs.
 NOT_ARTIFACTS = (
@@ -106,7 +107,7 @@ class Files:
         """The paths of all existing artifacts."""
         return [
             f"results/{path.relative_to(self.results)}"
-            for path in sorted(self.results.rglob("*"))
+            for path in paths_below(self.results)
             if path.is_file()
             and path.name != STAMP
             and path.relative_to(self.results).parts[0] not in NOT_ARTIFACTS

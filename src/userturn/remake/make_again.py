@@ -1,10 +1,14 @@
 """Make tables, figures and the report of a finished study again, in another folder."""
 
-from collections.abc import Sequence
+import errno
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from userturn.disk_space import is_full_disk
+from userturn.errors import NoRoomError
 from userturn.figures.confusion import draw_confusion
 from userturn.figures.draw import draw_figures
 from userturn.provenance.study_files import Files
@@ -20,6 +24,25 @@ REPORT = "build_report"  # the rule
 REPORT_PAGE, REPORT_DATA = "results/report/index.html", "results/report/data"
 CAPTIONS = "data/captions/"
 COUNTING = "tabulate_costs"  # its tables are counted in accounts, which lie beside the journals
+
+
+@contextmanager
+def there_is_room(folder: Path) -> Iterator[None]:
+    """Let a folder that is full or read-only end the command, and not accuse what is read.
+
+    Raises:
+        NoRoomError: a file could not be written to the folder.
+    """
+    try:
+        yield
+    except OSError as error:
+        is_denied = error.errno in (errno.EROFS, errno.EACCES) and str(folder) in str(error)
+        if is_full_disk(error) or is_denied:
+            raise NoRoomError(
+                f"nothing can be made in '{folder}' ({error.strerror}); free some space, or name "
+                "another folder, of temporary files by the variable TMPDIR"
+            ) from error
+        raise
 
 
 @dataclass(frozen=True)
@@ -81,12 +104,17 @@ class Remaking:
         if "rubric" in inputs:
             inputs["rubric"] = [self.rubric]
         made = {name: [self.to(path) for path in paths_of(name)] for name in tables_of(rule)}
-        make_tables(Material(self.study.grid, inputs), tables.identity_of(rule), made)
+        with there_is_room(self.folder):
+            make_tables(Material(self.study.grid, inputs), tables.identity_of(rule), made)
 
     def draw(self, rule: str, ending: str = "") -> None:
         """Draw the figures of a rule, in all formats or in that of one ending."""
-        identity = self.study.figures.identity_of(rule)
         made = {name: self._figure_files(name, ending) for name in figures_of(rule)}
+        with there_is_room(self.folder):
+            self._draw(rule, made)
+
+    def _draw(self, rule: str, made: dict[str, list[str]]) -> None:
+        identity = self.study.figures.identity_of(rule)
         if rule != "draw_confusion":
             inputs = self.study.figures.inputs_of(rule)
             tables = {name: str(self.at(paths[0])) for name, paths in inputs.items()}
@@ -100,6 +128,10 @@ class Remaking:
 
     def build_report(self) -> None:
         """Write the report's page and its data files."""
+        with there_is_room(self.folder):
+            self._build_report()
+
+    def _build_report(self) -> None:
         inputs = {name: self._all_at(found) for name, found in self.study.report.inputs.items()}
         build_report(
             grid=self.study.grid,

@@ -9,6 +9,7 @@ journal.py: append-only JSON lines with a checksum, one line per finished reques
 journal_table.py: journals read as tables, one row per key.
 key_columns.py: the columns that identify a row of each kind.
 leases.py: lets one job at a time work on a model's shard.
+listed_paths.py: all that is in a folder.
 locks.py: locks between processes of one host.
 parquet.py: Parquet files, byte-equal for equal content.
 """

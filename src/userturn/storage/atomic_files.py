@@ -47,7 +47,7 @@ def written_whole(path: str | Path) -> Iterator[Path]:
         note_written(target)
     except Exception as error:
         is_full = shutil.disk_usage(target.parent).free < LEFT_ON_A_FULL_DISK
-        if is_full and not isinstance(error, OSError):  # Polars says: transport error
+        if is_full and getattr(error, "errno", None) in (None, errno.ENOSPC):  # Polars has none
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target)) from error
         raise
     finally:
