@@ -178,6 +178,15 @@ def test_audit_fails_a_study_that_calls_held_out_what_was_seen(trained: Path) ->
     path.write_text(whole)
 
 
+def test_audit_finds_a_checkpoint_that_was_altered(trained: Path) -> None:
+    (adapter,) = trained.glob("results/checkpoints/tiny-sft/*/checkpoint-60/*.safetensors")
+    whole = adapter.read_bytes()
+    adapter.write_bytes(whole[:-1])
+    found = [f.artifact for f in audit(trained / "results").findings if f.check == "hashes"]
+    adapter.write_bytes(whole)
+    assert found == [str(adapter.relative_to(trained))]
+
+
 def test_a_trained_models_folder_is_pinned_wherever_the_results_are(trained: Path) -> None:
     assert [f for f in audit(trained / "results").findings if f.check == "pins"] == []
 

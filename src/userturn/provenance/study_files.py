@@ -27,7 +27,7 @@ NOT_ARTIFACTS = (
 )
 
 # What tells of one run and not of the study: who was at work, and how much a job found done.
-OF_A_RUN = ("results/leases/", "results/sweeps/", "results/judging/")
+OF_A_RUN = ("results/checkpoints/", "results/leases/", "results/sweeps/", "results/judging/")
 OF_THE_STUDY = ("schema_version", "rule", "wildcards", "identity")  # in a record, beside its files
 
 # What reading a file raises that was altered together with its hash.

@@ -22,7 +22,7 @@ from userturn.models.fetch import model_folder
 from userturn.models.whole_model import whole_model
 from userturn.prompts.load_template import load_template
 from userturn.signals import StopFlag
-from userturn.storage.atomic_files import write_json
+from userturn.storage.atomic_files import note_written, write_json
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.leases import lease
 from userturn.study.grid import Grid
@@ -184,6 +184,8 @@ def train(
             pl.read_parquet(path_to_data).to_dicts(),
         )
         checkpoint = run_to_the_end(grid, training, stop)
+        for file in sorted(checkpoint.rglob("*")):
+            note_written(file)
         _write_folder(training, checkpoint, Path(path_to_folder))
         about = {"base": entry["base"], "base_revision": base["revision"], **learnt_from}
         _write_record(training, checkpoint, about, path_to_record)
