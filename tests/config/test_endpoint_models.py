@@ -40,6 +40,7 @@ def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             "models.mine.endpoint: found 'http://host/v1 '; expected",
         ),
         ({"endpoint": "http://host:port/v1"}, "models.mine.endpoint: found 'http://host:port/v1'"),
+        ({"endpoint": "http://host:65536"}, "models.mine.endpoint: found 'http://host:65536'"),
         ({"endpoint": "http://host/v1#x"}, "models.mine.endpoint: found 'http://host/v1#x'"),
         ({"endpoint": None, "served_as": "x"}, "models.mine: found `served_as` without `endpoint`"),
         ({"endpoint": None, "price": {}}, "models.mine: found `price` without `endpoint`"),

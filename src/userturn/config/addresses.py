@@ -7,6 +7,7 @@ from typing import Any
 from userturn.config.errors import ConfigError
 
 ADDRESS = re.compile(r"https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?(/[\w./~%+-]*)?", re.ASCII)
+PORTS = range(1, 65536)
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 
 
@@ -23,7 +24,8 @@ def check_address(where: str, url: str) -> None:
             f"{where}: contains a query; expected https://host/v1, for Azure "
             "https://RESOURCE.openai.azure.com/openai/v1, which needs no api-version"
         )
-    if not ADDRESS.fullmatch(url):
+    parts = ADDRESS.fullmatch(url)
+    if parts is None or int((parts[2] or ":1")[1:]) not in PORTS:
         raise ConfigError(
             f"{where}: found {url!r}; expected a host and at most a port and a path, written out, "
             "as http://host:8000/v1"
