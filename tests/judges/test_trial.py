@@ -18,7 +18,7 @@ BROKEN = {
     "another address": (
         http(301, b"", "Location: https://host/v1"),
         1,
-        r"status 301 \(to https://host/v1, which is not followed\)",
+        "status 301: to https://host/v1, which is not followed",
     ),
     "packed by nothing": (
         http(200, b"plain", "Content-Encoding: gzip"),

@@ -224,8 +224,8 @@ class Endpoint(ABC, Generic[Asked, Replied]):
         """Raise what an error's status and body mean."""
         whole = received.decode(errors="replace")
         target = response.headers.get("Location", "")
-        led = f" (to {self.redacted(target, 200)}, which is not followed)" if target else ""
-        reason = f"status {response.status}{led}: {self.redacted(whole, 300)}"
+        led = f"to {self.redacted(target, 200)}, which is not followed; " if target else ""
+        reason = f"status {response.status}: {led}{self.redacted(whole, 300)}"
         error = error_of(response.status, whole, reason, retry_after(response.headers, whole))
         if response.status == 429 and isinstance(error, RetriableError):
             self.pace.slowed(error.retry_after)
