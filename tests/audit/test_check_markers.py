@@ -95,6 +95,7 @@ def test_a_shard_also_counts_the_answers_of_others_that_its_turns_are_shown(resu
             plan = results / "requests" / "m" / "d" / identity / f"{shard}.parquet"
             plan.parent.mkdir(exist_ok=True)
             pl.DataFrame({"item": [item], "key": [keys + item]}).write_parquet(plan)
+    (results / "requests" / "m" / "d" / "cc" / "._1of2.parquet").touch()  # as a Mac leaves it
     path = results / "sweeps" / "m" / "1of2.json"
     # The turn after item i, its answer, and that to item j, which it may be shown instead.
     for n_found, said in ((0, []), (2, []), (3, ["4 requests, though 1 were planned"])):

@@ -13,6 +13,7 @@ from userturn.provenance.study_files import FAULTS, Files, is_hidden
 from userturn.storage.atomic_files import artifact
 from userturn.storage.given_files import given_object
 from userturn.storage.hashing import fingerprint
+from userturn.study.shards import whole_splits
 from userturn.workflow.artifacts import Identities
 
 PLACES = ("results/sweeps/", "results/judging/", "results/served/")
@@ -83,7 +84,7 @@ def _wrong_count(
         ]
         for kind in ("answers", "candidates")
     }
-    if not all(map(_has_all_shards, before["answers"])):
+    if not all(map(_shards, before["answers"])):
         return None
     more = [
         {request for plan in before["answers"] for request in _requests(plan)},
@@ -97,13 +98,11 @@ def _wrong_count(
     return f"{counted} requests, though {len(planned)} were planned"
 
 
-def _has_all_shards(plan: Path) -> bool:
-    return len(_shards(plan)) == int(plan.stem.partition("of")[2])
-
-
 def _shards(plan: Path) -> list[Path]:
-    """Return the plans of the same requests for every shard."""
-    return sorted(plan.parent.glob(f"*of{plan.stem.partition('of')[2]}.parquet"))
+    """Return the plans of the same requests for every shard; none if one of them is not here."""
+    plans = {path.stem: path for path in sorted(plan.parent.glob("[1-9]*.parquet"))}
+    of_all = (names for names in whole_splits(plans) if plan.stem in names)
+    return [plans[name] for name in next(of_all, [])]
 
 
 def _lent(plan: Path) -> Iterator[tuple[str, str]]:

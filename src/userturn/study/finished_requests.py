@@ -109,8 +109,8 @@ def finished_requests(grid: Grid, model: str) -> set[str]:
     of_shard: defaultdict[str, set[str]] = defaultdict(set)
     for path in _notes(grid, model):
         of_shard[path.stem].update(_believed(grid, model, _read_note(path, described_as)))
-    splits = whole_splits(of_shard)
-    return {i for shards in splits for i in set.intersection(*map(of_shard.__getitem__, shards))}
+    by_all = [set.intersection(*(of_shard[n] for n in names)) for names in whole_splits(of_shard)]
+    return set().union(*by_all)
 
 
 def written_plans(folder: Path) -> list[Path]:

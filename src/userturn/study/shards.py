@@ -13,4 +13,5 @@ def whole_splits(shards: Iterable[str]) -> list[list[str]]:
     by_number: defaultdict[str, list[str]] = defaultdict(list)
     for shard in shards:
         by_number[shard.partition("of")[2]].append(shard)
-    return [names for number, names in by_number.items() if number == str(len(names))]
+    splits = by_number.values()
+    return [n for n in splits if {*n} == {f"{i}of{len(n)}" for i in range(1, len(n) + 1)}]

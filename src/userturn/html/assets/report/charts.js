@@ -196,7 +196,7 @@ async function tryToDraw(figure, name) {
   }
 }
 
-const begun = new Set(); // figures that came into view, or of which a part was chosen
+const begun = new Set(); // figures of which a drawing has begun
 const drawn = new Map(); // name to the last drawing, done or not
 
 // One drawing of a figure after the other: the last to begin is the last to end, and shows the choice of then.
