@@ -51,6 +51,17 @@ def test_the_folder_of_a_file_that_no_run_writes_is_named(
     assert said is not None and "in '/other': free some space" in said
 
 
+def test_a_full_disk_that_only_the_command_names_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = tmp_path / "copy"
+    monkeypatch.setattr(
+        disk_space.shutil, "disk_usage", lambda path: Usage(0 if path == tmp_path else 10**12)
+    )
+    said = sentence(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), [named])
+    assert said is not None and f"in '{named}' (named in the command; name a place on" in said
+
+
 def test_a_library_s_own_words_for_a_full_disk_are_known() -> None:
     error = RuntimeError(
         "Error while serializing: I/O error: No space left on device (os error 28)"

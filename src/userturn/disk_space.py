@@ -4,7 +4,7 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -42,12 +42,16 @@ def _disks_inside(folder: Path) -> Iterator[Path]:
                     yield path
 
 
-def full_folders(results: Path = Path("results"), enough: float = ENOUGH) -> str | None:
-    """Return the folders that a run fills and that have too few bytes left, with what moves each.
+def full_folders(
+    results: Path = Path("results"), enough: float = ENOUGH, named: Iterable[Path] = ()
+) -> str | None:
+    """Return the folders that are filled and have too few bytes left, with what moves each.
 
-    None if every disk has room, as where a quota is full.
+    Those are folders that a run fills, and what a command named. None if every disk has room, as
+    where a quota is full.
     """
     candidates = {
+        **dict.fromkeys(named, "named in the command; name a place on a larger disk"),
         results: "the study's own; link it to a larger disk",
         **dict.fromkeys(_disks_inside(results), "a disk of its own; put a larger one there"),
         cache_folder(): "USERTURN_CACHE moves it",

@@ -5,6 +5,7 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
@@ -34,13 +35,18 @@ def say(line: str) -> None:
         os.write(terminal, f"{shown}\n".encode())
 
 
-def sentence(error: BaseException) -> str | None:
-    """Return an error that the user can fix as one sentence, or None for any other."""
+def sentence(error: BaseException, named: Iterable[Path] = ()) -> str | None:
+    """Return an error that the user can fix as one sentence, or None for any other.
+
+    Args:
+        error: what was raised.
+        named: files and folders that the user's command named; one may be on a full disk.
+    """
     if isinstance(error, UserError | NoRoomError):
         return str(error)
     if is_full_disk(error):
         name = getattr(error, "filename", None)
-        where = full_folders() or (f"'{Path(name).parent}'" if name else NOWHERE)
+        where = full_folders(named=named) or (f"'{Path(name).parent}'" if name else NOWHERE)
         return (
             f"the disk is full ({error}) in {where}: free some space and run the same "
             "command again; finished requests are kept in the journal"

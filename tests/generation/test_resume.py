@@ -12,6 +12,7 @@ import pytest
 
 from userturn.config.load import load_config
 from userturn.generation.collect import collect_user_turns
+from userturn.generation.describe_model import describe_model
 from userturn.generation.resume import finished_plans, n_finished
 from userturn.generation.sweep import run_sweep
 from userturn.storage.parquet import write_table
@@ -125,6 +126,22 @@ def test_plans_are_made_again_as_they_were_and_nothing_is_asked(noted_cell: Grid
     assert {p: p.read_bytes() for p in Path("results/requests").rglob("*.parquet")} == before
     assert json.loads(Path("m.json").read_text())["n_asked"] == 0
     assert not Pending(noted_cell).lacks_plans_alone("tiny")
+
+
+def with_length(grid: Grid, length: int) -> Grid:
+    models = {"tiny": {**grid.config["models"]["tiny"], "max_model_len": length}}
+    return Grid({**grid.config, "models": models}, grid.results)
+
+
+def test_a_smaller_context_plans_again_and_a_larger_one_asks(noted_cell: Grid) -> None:
+    room = noted_cell.models["tiny"]["max_model_len"]
+    assert not Pending(with_length(noted_cell, room + 1)).lacks_plans_alone("tiny")
+    shorter = with_length(noted_cell, room - 1)
+    assert Pending(shorter).identities("tiny")
+    assert Pending(shorter).lacks_plans_alone("tiny")
+    describe_model(shorter, "tiny", shorter.results / "models" / "tiny.json")
+    plan_again(shorter)
+    assert json.loads(Path("m.json").read_text())["n_asked"] == 0
 
 
 def test_lost_plans_of_finished_cells_need_no_sweep(noted_cell: Grid) -> None:

@@ -4,13 +4,17 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 
 from tests.models.test_fetch import write_adapter
+from tests.support.tiny_families import FAMILIES, write_family
+from tests.support.tiny_grid import tiny_grid
 from tests.support.tiny_model import write_tiny_model
 from userturn.errors import UserError
 from userturn.models.engine import load_engine
 from userturn.models.fetch import model_folder
+from userturn.models.whole_model import check_weights
 
 SETTINGS = {"dtype": "float32", "max_model_len": 64}
 
@@ -38,6 +42,47 @@ def test_weights_that_a_folder_lacks_are_never_random_numbers(
         load_engine("transformers", base, SETTINGS)
     with pytest.raises(UserError, match=f"lacks 1 of the weights .* such as '{name}'"):
         model_folder(str(write_adapter(tmp_path / "second", base)))
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_weight_that_vllm_would_make_up_is_named_without_loading(
+    family: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_family(family, tmp_path)
+    capfd.readouterr()
+    check_weights(folder)
+    name = leave_out(folder / "model.safetensors", "self_attn.k_proj")
+    with pytest.raises(UserError, match=f"lacks 1 of the weights .* such as '{name}'"):
+        check_weights(folder)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_model_that_lacks_a_weight_is_refused_before_it_is_swept(tmp_path: Path) -> None:
+    leave_out(write_tiny_model(tmp_path / "model") / "model.safetensors", "0.mlp.down_proj")
+    with pytest.raises(UserError, match="lacks 1 of the weights"):
+        tiny_grid(tmp_path, 1, run={"models": ["tiny"], "datasets": ["items"]})
+
+
+def test_nothing_is_said_of_weights_that_vllm_may_know_better(tmp_path: Path) -> None:
+    folder = write_tiny_model(tmp_path)
+    leave_out(folder / "model.safetensors", "layers.0.mlp.down_proj")
+    with pytest.raises(UserError, match="lacks 1 of the weights"):
+        check_weights(folder)
+    config = json.loads((folder / "config.json").read_text())
+    others = (
+        {"quantization_config": {"quant_method": "awq"}},
+        {"text_config": {"quantization_config": {"quant_method": "mxfp4"}}},
+        {"architectures": ["OfNobodyForCausalLM"]},
+        {"architectures": None},
+        {"auto_map": {"AutoModelForCausalLM": "modeling.Mine"}},
+    )
+    for other in others:
+        (folder / "config.json").write_text(json.dumps(config | other))
+        check_weights(folder)
+    (folder / "config.json").write_text(json.dumps(config))
+    weights = load_file(folder / "model.safetensors") | {"under.another.name": torch.ones(2)}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    check_weights(folder)
 
 
 def test_adapter_whose_base_is_no_text_is_refused(tmp_path: Path) -> None:

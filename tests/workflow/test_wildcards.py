@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from userturn.errors import UserError
 from userturn.study.cells import Cell
 from userturn.workflow.wildcards import by_wildcards
 
@@ -45,7 +44,7 @@ def test_a_path_that_names_what_the_study_has_not_is_told_so() -> None:
         return {(cell._replace(model="n"), judge): "found"}[cell, judge]
 
     with pytest.raises(
-        UserError, match="nothing with all of these names: 0, d, j, m, none; correct"
+        SystemExit, match=r"^error: .* all of these names: 0, d, j, m, none; correct"
     ):
         by_wildcards(identity)(JOB)
 

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 
 from userturn.logs import sentence
 from userturn.unseen import show_unseen
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
-        message = sentence(error)
+        message = sentence(error, [at for at in vars(chosen).values() if isinstance(at, Path)])
         if message is None:
             raise
         print(f"error: {show_unseen(message)}", file=sys.stderr)

@@ -13,6 +13,7 @@ from userturn.models.model_files import files_of_folder
 from userturn.models.revision import pinned_revision, resolved_revision
 from userturn.models.weight_files import check_weight_files
 from userturn.models.weights import weights_sha256
+from userturn.models.whole_model import check_weights
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.format_checks import prove_format
@@ -38,6 +39,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     folder = model_folder(entry["source"], revision, is_loaded)
     if is_loaded:
         check_weight_files(folder)
+        check_weights(folder)
     template, aliases = load_template(folder, entry, grid.config["today"]), Aliases(grid.results)
     source = source_identity(entry["source"], revision, aliases.of_folder)
     description = {

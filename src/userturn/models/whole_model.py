@@ -1,14 +1,20 @@
 """Load a language model, or an adapter on one, only with all of its weights.
 
 transformers and peft fill in weights that a file lacks, with random numbers or with an adapter that
-changes nothing, and only print that they did.
+changes nothing, and only print that they did. vLLM does not tell.
 """
 
 import warnings
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from userturn.models.weight_files import AGAIN, BrokenWeightsError
+from userturn.storage.given_files import given_object
+
+# What transformers raises for folders that it does not understand, though vLLM may.
+NOT_UNDERSTOOD = (OSError, ValueError, RuntimeError, LookupError, ImportError, AttributeError)
 
 
 def whole_model(folder: str | Path, **settings: Any) -> Any:
@@ -22,13 +28,65 @@ def whole_model(folder: str | Path, **settings: Any) -> Any:
     model, about = AutoModelForCausalLM.from_pretrained(
         folder, **settings, output_loading_info=True
     )
-    missing = sorted(about["missing_keys"])
+    _refuse(folder, about["missing_keys"])
+    return model
+
+
+def check_weights(folder: Path) -> None:
+    """Refuse a folder that lacks weights, as far as transformers can tell from their names.
+
+    Nothing is said of a model that transformers does not know or would run code of, of quantised
+    weights, and of weights under names that the architecture does not have: vLLM may know better.
+
+    Raises:
+        BrokenWeightsError: the folder lacks weights of the architecture that its config.json names.
+    """
+    config = given_object(folder / "config.json")
+    if _is_quantised(folder, config) or "auto_map" in config:
+        return
+    import transformers
+
+    architecture = next(iter(config.get("architectures") or []), "")
+    model: Any = getattr(transformers, str(architecture), None)
+    if not hasattr(model, "from_pretrained"):
+        return
+    try:
+        with _silence():
+            _, about = model.from_pretrained(folder, device_map="meta", output_loading_info=True)
+    except NOT_UNDERSTOOD:
+        return
+    if not about["unexpected_keys"]:
+        _refuse(folder, about["missing_keys"])
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keep transformers from printing a report and the progress of loading."""
+    from transformers.utils import logging
+
+    verbosity, shows_progress = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity(logging.CRITICAL)
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if shows_progress:
+            logging.enable_progress_bar()
+
+
+def _is_quantised(folder: Path, config: Mapping[str, Any]) -> bool:
+    configs = (config, config.get("text_config") or {})
+    named = any("quantization_config" in one or "compression_config" in one for one in configs)
+    return named or (folder / "hf_quant_config.json").is_file()
+
+
+def _refuse(folder: str | Path, missing: Collection[str]) -> None:
     if missing:
         raise BrokenWeightsError(
             f"model folder '{folder}' lacks {len(missing)} of the weights that its architecture "
-            f"has, such as '{missing[0]}', which would be random numbers; {AGAIN}"
+            f"has, such as '{min(missing)}', which would be random numbers; {AGAIN}"
         )
-    return model
 
 
 def adapted(model: Any, adapter: Path) -> Any:

@@ -46,12 +46,17 @@ def _sizes(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_size for path in sorted(folder.glob("[!.]*.jsonl"))}
 
 
-def _read_note(path: Path, described_as: str) -> dict[str, Any]:
-    """Return the content of a note; an empty one if it is not there or of another model."""
+def _read_note(path: Path, described_as: str | None) -> dict[str, Any]:
+    """Return the content of a note; an empty one if it is not there or of another model.
+
+    Args:
+        path: of the note.
+        described_as: what the model has to be described as; None for any.
+    """
     try:
         note: dict[str, Any] = json.loads(path.read_text())
         is_whole = note["finished"].keys() <= note["journals"].keys()
-        if is_whole and note["described_as"] == described_as:
+        if is_whole and described_as in (None, note["described_as"]):
             return note
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         pass  # not there, or damaged: the sweep looks in the journal
@@ -72,13 +77,15 @@ def note_finished(
     """
     path = _notes_folder(grid, model) / f"{shard}.json"
     note = _read_note(path, described_as)
+    lengths = {*_lengths(note), grid.models[model]["max_model_len"]}
     for dataset, identities in finished.items():
         place = grid.places.of_dataset(dataset)
         note["finished"][place] = sorted({*note["finished"].get(place, ()), *identities})
         note["journals"][place] = _sizes(grid.journal_folder(model, dataset))
     if grid.places.of_model(model) != model:
         note["place"] = grid.places.of_model(model)
-    write_json({**note, "described_as": described_as}, path, described_as)
+    said = {"described_as": described_as, "max_model_len": sorted(lengths)}
+    write_json(note | said, path, described_as)
 
 
 def _believed(grid: Grid, model: str, note: Mapping[str, Any]) -> Iterator[str]:
@@ -93,6 +100,18 @@ def _notes(grid: Grid, model: str) -> Iterator[Path]:
     """Yield the paths of a model's notes, also under its earlier name and of other shards."""
     for name in sorted({model, grid.places.of_model(model)}):
         yield from sorted(_notes_folder(grid, name).glob("[1-9]*of[1-9]*.json"))
+
+
+def _lengths(note: Mapping[str, Any]) -> set[int]:
+    """Return the values of `max_model_len` under which requests of a note finished."""
+    found = note.get("max_model_len")
+    return {length for length in found if type(length) is int} if isinstance(found, list) else set()
+
+
+def noted_lengths(grid: Grid, model: str) -> set[int]:
+    """Return the values of `max_model_len` under which a model's sweeps finished requests."""
+    contents = [_read_note(path, None) for path in _notes(grid, model)]
+    return set().union(*map(_lengths, contents))
 
 
 def finished_requests(grid: Grid, model: str) -> set[str]:

@@ -2,7 +2,8 @@
 
 A cell needs no sweep if its file carries the identity that the config asks for, or if a note says
 that its requests have all finished and their plan is there. A sweep also makes lost plans of
-finished cells again, since further requests may follow from these. Nothing of a dataset that could
+finished cells again, since further requests may follow from these. With a smaller `max_model_len` a
+sweep would ask nothing that it did not ask before: it only plans. Nothing of a dataset that could
 not be prepared is swept, so that the others need not wait for it.
 """
 
@@ -10,11 +11,12 @@ from collections import defaultdict
 from functools import cached_property
 from pathlib import Path
 
+from userturn.config.formats import model_of
 from userturn.datasets.unusable import is_unusable
 from userturn.storage.atomic_files import read_identity
 from userturn.study.candidates import CandidateTable, candidate_tables, candidates_identity
 from userturn.study.cells import Cell
-from userturn.study.finished_requests import finished_requests
+from userturn.study.finished_requests import finished_requests, noted_lengths
 from userturn.study.grid import Grid
 from userturn.study.scored_turns import ScoredTurns, scored_turns, scores_identity
 from userturn.study.self_play import FILES, Depth, depth_identity, depths
@@ -138,9 +140,23 @@ class Pending:
         return {identity for identity, _ in self._planless[model]}
 
     def lacks_plans_alone(self, model: str) -> bool:
-        """Return whether a model has lost plans, but no request of what has to be produced."""
-        planned = self._to_ask(model) | self._planless[model]
-        return bool(planned) and self._finished(model).issuperset(i for i, _ in planned)
+        """Return whether a model lacks plans, but no request of what has to be produced."""
+        asked = {identity for identity, _ in self._to_ask(model)}
+        lost = self.without_plans(model)
+        if not asked | lost or not lost <= self._finished(model):
+            return False
+        return asked <= self._finished(model) or self._had_more_room(model)
+
+    def _had_more_room(self, model: str) -> bool:
+        """Return whether all that is to be asked was finished under a larger `max_model_len`."""
+        room = self.grid.models[model]["max_model_len"]
+        longer = sorted(length for length in noted_lengths(self.grid, model) if length > room)
+        return any(self._finished_under(model, length) for length in longer)
+
+    def _finished_under(self, model: str, length: int) -> bool:
+        grid = _with_length(self.grid, model, length)
+        asked = {identity for identity, _ in self._identities(grid, model)}
+        return asked <= finished_requests(grid, model)
 
     def _to_plan(self, model: str) -> set[tuple[str, str]]:
         """Return identity and dataset of all that a model's sweep has to plan, if it has to ask."""
@@ -149,7 +165,10 @@ class Pending:
 
     def _to_ask(self, model: str) -> set[tuple[str, str]]:
         """Return identity and dataset of all that a model's sweep has to ask for."""
-        grid = self.grid
+        return self._identities(self.grid, model)
+
+    def _identities(self, grid: Grid, model: str) -> set[tuple[str, str]]:
+        """Return identity, in a grid, and dataset of all that a model's sweep has to ask for."""
         pairs = {(grid.answers_identity(model, name), name) for name in self.answers[model]}
         pairs |= {(grid.cell_identity(cell), cell.dataset) for cell in self.cells[model]}
         played = [at for at in self.depths if at.model == model]
@@ -158,3 +177,11 @@ class Pending:
         pairs |= {(candidates_identity(grid, table), table.dataset) for table in tables}
         scores = [scored for scored in self.scores if scored.model == model]
         return pairs | {(scores_identity(grid, scored), scored.dataset) for scored in scores}
+
+
+def _with_length(grid: Grid, model: str, length: int) -> Grid:
+    """Return the same grid, in which a model has another `max_model_len`."""
+    models, name = grid.config["models"], model_of(model)
+    given = models[name] if isinstance(models[name], dict) else {"source": models[name]}
+    changed = {**models, name: {**given, "max_model_len": length}}
+    return Grid({**grid.config, "models": changed}, grid.results)

@@ -1,10 +1,10 @@
 """Unpack Snakemake's wildcards, so that all other code takes cells and names."""
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from userturn.errors import UserError
 from userturn.study.cells import Cell
 from userturn.study.self_play import Depth
 
@@ -26,8 +26,8 @@ def by_wildcards(method: Callable[..., T]) -> Callable[[Any], T]:
     """Return a function of a job's wildcards that calls `method`.
 
     The parameter `cell` is the cell that they name, `round_name` is the wildcard `round`, and every
-    other parameter is the wildcard of its name. The function raises a UserError if the study has
-    nothing of the names in a path that somebody asked for.
+    other parameter is the wildcard of its name. The function ends the program with one sentence if
+    the study has nothing of the names in a path that somebody asked for.
     """
     names = [name.removesuffix("_name") for name in inspect.signature(method).parameters]
 
@@ -40,10 +40,11 @@ def by_wildcards(method: Callable[..., T]) -> Callable[[Any], T]:
                 raise
             asked = sorted(_texts(error.args))
             what = "of that name" if len(asked) == 1 else "with all of these names"
-            raise UserError(
-                f"this study has nothing {what}: {', '.join(asked)}; correct the path that you "
-                "asked for, or define and select what it names"
-            ) from error
+            # No UserError: Snakemake would put its own words and a traceback around it.
+            sys.exit(
+                f"error: this study has nothing {what}: {', '.join(asked)}; correct the path that "
+                "you asked for, or define and select what it names"
+            )
 
     return of_job
 
