@@ -560,3 +560,24 @@ def test_phone_shows_the_page_without_scrolling_sideways(browser: Any, tmp_path:
     end, labels = (phone.locator(part).bounding_box() for part in ("main .turn", "main fieldset"))
     assert end["y"] + end["height"] <= labels["y"], "the whole turn is above the labels"
     phone.context.close()
+
+
+def test_a_turn_of_a_million_characters_is_shown_in_full_when_asked_for(
+    tab: Any, tmp_path: Path
+) -> None:
+    """Laid out at once, it took 5 to 16 seconds to open, and as long to come back to."""
+    long = "so " * 350_000
+    begin(tab, write_page(tmp_path, [long, "short"]))
+    shown = (
+        "() => [...document.querySelectorAll('.text')].map(({ textContent: { length } }) => length)"
+    )
+    assert tab.evaluate(f"({shown})().filter(Boolean)") == [50_000] * 3
+    more = tab.locator("article.turn .more")
+    assert more.inner_text() == "Show all 1,050,000 characters"
+    more.click()
+    assert tab.locator("#turn").evaluate("part => part.textContent.length") == len(long)
+    assert more.count() == 0
+    tab.keyboard.press("2")
+    assert tab.inner_text("#turn") == "short"
+    assert tab.locator(".more").count() == 0
+    assert tab.noted[1:] == []

@@ -65,7 +65,8 @@ def test_charts_are_data_files_and_their_library_is_written_once_with_equal_byte
     for folder in folders:
         folder.mkdir()
         pictures = [str(tmp_path / f"{name}.svg") for name in ("one", "two")]
-        assert write_charts(pictures, folder) == ["one", "two"]
+        titles = {"one": "</script>", "two": "</script>"}
+        assert write_charts(pictures, folder) == {"charts": ["one", "two"], "titles": titles}
     files = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
     assert files[0] == files[1]
     assert set(files[0]) == {"charts.js", "figure-one.js", "figure-two.js"}

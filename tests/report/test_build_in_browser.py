@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import polars as pl
@@ -16,8 +17,11 @@ from tests.support.browser import ARABIC, needs_chromium, reads, violations
 from tests.support.made_up_figures import PAIR, draw_every_figure, write_labels
 from tests.support.made_up_results import build, draw_rates, made_up_config, write_results
 from tests.support.made_up_scores import GAIN, write_scores
+from userturn.figures.confusion import confusion_figure
+from userturn.figures.theme import save
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
+from userturn.tables.confusion import SCHEMA as CONFUSION
 from userturn.unseen import show_codes
 
 pytestmark = [pytest.mark.slow, needs_chromium]
@@ -332,6 +336,7 @@ def test_paper_and_a_page_without_javascript_have_the_picture(
     chart = draw_chart(tab, uri)
     tab.emulate_media(media="print")
     assert not chart.is_visible()
+    assert tab.locator("#figure-rates_by_temperature h3").is_hidden(), "the picture has its title"
     picture = tab.locator("#figure-rates_by_temperature img")
     assert picture.is_visible()
     tab.set_viewport_size({"width": 718, "height": 1000})  # A4
@@ -885,6 +890,8 @@ def test_phone_shows_every_view_without_scrolling_sideways(
         phone.wait_for_selector("#turn-text" if route.startswith("turn") else "h1:visible")
         assert phone.evaluate("document.documentElement.scrollWidth") <= 360, route
     phone.goto(f"{whole}#/?dataset=open")
+    made = phone.locator("#made .scroll")
+    assert made.evaluate("place => place.scrollWidth <= place.clientWidth"), "details are read"
     name = phone.locator("#models tbody th").first
     assert name.evaluate("th => th.clientWidth") >= 100, "a model's name is not one letter wide"
     phone.locator("#figure-confusion").scroll_into_view_if_needed()
@@ -894,3 +901,86 @@ def test_phone_shows_every_view_without_scrolling_sideways(
     widths = phone.locator("#figure-confusion .mark-rect path").evaluate_all(squares)
     assert min(widths) >= 20, "numbers have room in their squares"
     phone.context.close()
+
+
+def test_figure_without_data_is_headed_by_its_title(
+    tab: Any, grid: Grid, uri: str, tmp_path: Path
+) -> None:
+    empty = confusion_figure(pl.DataFrame(schema=CONFUSION), [])
+    save(
+        empty, "made by a test", [str(tmp_path / f"confusion{end}") for end in (".vl.json", ".svg")]
+    )
+    page = build(grid, "empty", paths_to_figures=[str(tmp_path / "confusion.svg")])
+    tab.goto(page.as_uri())
+    heading = tab.locator("#figure-confusion h3")
+    assert heading.inner_text().strip() == "Labels of people and of judges"
+    heading.scroll_into_view_if_needed()
+    tab.get_by_text("no annotations yet: see docs/annotation.md").wait_for()
+    assert heading.inner_text().strip() == "Labels of people and of judges"
+    assert tab.noted == []
+
+
+def test_numbers_of_a_table_have_the_decimals_of_their_limits_and_kappa_is_no_share(
+    tab: Any, uri: str
+) -> None:
+    tab.goto(uri)
+    told = tab.evaluate(
+        """() => [["number", -0.000331, -0.06, 0.05], ["number", 0.32, 0.28, 0.35],
+        ["number", 0.00114, -0.002, 0.004], ["number", -0.5, null, null],
+        ["interval", -0.1, -0.2, 0.004], ["share or kappa", 0.755, 0.676, 0.814, "kappa"],
+        ["share or kappa", 0.755, 0.676, 0.814, "sensitivity"]].map(([kind, ...values]) =>
+          make("td", null, KINDS[kind](values)).innerText)"""
+    )
+    assert told == [
+        "0.00[−0.06, 0.05]",
+        "0.32[0.28, 0.35]",
+        "0.0011[−0.0020, 0.0040]",  # 0.006 wide: 1 + 2.2, so four decimals
+        "−0.5",
+        "[−0.20, 0.00]estimate −0.10",
+        "0.76[0.68, 0.81]",
+        "75.5%[67.6, 81.4]",
+    ]
+
+
+def test_first_sentence_names_the_models_in_another_format_that_it_leaves_out(
+    tab: Any, uri: str
+) -> None:
+    tab.goto(uri)
+    tab.wait_for_selector(".example")
+    assert "another prompt format" not in tab.inner_text("#sentence")
+    tab.evaluate(
+        """() => { const row = { model: "a-1b", accuracy: null, followup: null,
+            rates: [{ temperature: 0, estimate: 0.1, lower: 0, upper: 0.2 }] };
+          study.models = ["a-1b", "a-1b+no_system"];
+          headline.models = [row, { ...row, model: "a-1b+no_system" }]; showSentence(); }"""
+    )
+    said = tab.inner_text("#sentence")
+    assert "10.0% [0.0, 20.0] of a-1b's turns" in said
+    assert said.endswith("In the table alone: a-1b+no_system, in another prompt format.")
+
+
+SHOWN = """() => [...document.querySelectorAll("#sentence, #counts, #models, #tables tbody")]
+  .map((part) => part.innerText).concat([...document.querySelectorAll(".chart [role=link]")]
+  .map((mark) => mark.getAttribute("aria-label")))"""
+
+
+def test_page_is_the_same_after_a_choice_in_any_order_and_after_detours(tab: Any, uri: str) -> None:
+    clicks = [("model", "b-7b"), ("dataset", "open"), ("temperature", "1"), ("judge", "second")]
+    shown = []
+    for seed in range(4):
+        order = Random(seed).sample(clicks, len(clicks))
+        detour = Random(seed).choice(order)
+        draw_chart(tab, uri)
+        tab.evaluate("document.querySelector('#table-rates').open = true")
+        for _, name in [*order, detour, detour]:
+            tab.evaluate(
+                "(value) => document.querySelector(value).click()", f"#filter [value='{name}']"
+            )
+        wanted = "#/?model=b-7b&dataset=open&temperature=1&judge=second"
+        tab.wait_for_function("(wanted) => location.hash === wanted", arg=wanted)
+        tab.get_by_text("3 of 3 rows that match, of 48").wait_for()
+        tab.evaluate("Promise.all(drawn.values())")
+        tab.wait_for_function("() => document.querySelectorAll('.chart [role=link]').length === 3")
+        shown.append(tab.evaluate(SHOWN))
+    assert shown[1:] == shown[:1] * 3
+    assert "of b-7b's turns in open" in shown[0][0]

@@ -10,6 +10,7 @@ from userturn.figures.rows import held, is_ordered, over_size, plain_cells, temp
 from userturn.figures.theme import families_in, note, titled, told_apart
 from userturn.study.cells import PLAIN
 
+TITLE = "Task accuracy and genuine follow-ups"
 MEASURES = ["task accuracy", "genuine follow-up"]
 SHOWN = ["model", "dataset", "temperature", "perturbation", "measure", "estimate", "lower", "upper"]
 
@@ -62,7 +63,7 @@ def accuracy_and_followup(
     table = _measures(rates, accuracy, families)
     seen = table.drop_nulls("estimate")
     if seen.is_empty() or (plain_cells(rates).is_empty() and accuracy.is_empty()):
-        return note("nothing was graded or scored")
+        return note(TITLE, "nothing was graded or scored")
     chart = _layers(table, families).facet(
         row=alt.Row("measure:N", title=None, sort=MEASURES),
         column=alt.Column("dataset:N", title=None),
@@ -73,5 +74,5 @@ def accuracy_and_followup(
     chart = chart.transform_joinaggregate(highest="max(upper)", groupby=["measure"])
     chart = chart.transform_calculate(top=f"{accurate} ? 1 : datum.highest")
     more = f"; unperturbed{temperature_row(rates)}; 95% intervals; a scale for each measure"
-    title = titled("Task accuracy and genuine follow-ups", judge, more)
+    title = titled(TITLE, judge, more)
     return chart.resolve_scale(y="independent").properties(title=title)

@@ -10,6 +10,8 @@ from userturn.figures.rows import SPACED
 from userturn.figures.theme import INK, models_in, note, told_apart
 from userturn.tables.answer_signals import AREA, CHANGE, RANDOM
 
+TITLE = "What tells the right answers of an item"
+
 
 class Measure(NamedTuple):
     """One column of panels.
@@ -40,7 +42,7 @@ def answer_signals(signals: pl.DataFrame, families: pl.DataFrame, judge: str) ->
         (pl.col("measure") == AREA) | (pl.col("baseline") == RANDOM),
     )
     if drawn.is_empty():
-        return note("no item has a right and a wrong answer")
+        return note(TITLE, "no item has a right and a wrong answer")
     named = drawn.with_columns(
         value=pl.format("{} [{}, {}]", *(pl.col(name).round(3) for name in INTERVAL)),
         mixed=pl.format("{} of {} items have right and wrong answers", "n_mixed", "n_items"),
@@ -52,7 +54,7 @@ def answer_signals(signals: pl.DataFrame, families: pl.DataFrame, judge: str) ->
         for part in named.partition_by("dataset", maintain_order=True)
     ]
     more = "several answers an item; 95% intervals by item; dashed: a signal that tells nothing"
-    title = alt.Title("What tells the right answers of an item", subtitle=more)
+    title = alt.Title(TITLE, subtitle=more)
     return alt.vconcat(*rows, spacing=SPACED).properties(title=title)
 
 

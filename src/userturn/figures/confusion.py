@@ -23,7 +23,7 @@ def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
     """
     table = confusion.filter(pl.col("comparison") == "judge-human", pl.col("first") == PEOPLE)
     if table.is_empty():
-        return note("no annotations yet: see docs/annotation.md")
+        return note(TITLE, "no annotations yet: see docs/annotation.md")
     named = table.with_columns(
         judge=pl.col("second"),
         people=pl.col("label_first"),

@@ -18,6 +18,7 @@ from userturn.figures.theme import (
 from userturn.judges.verdict import GENUINE
 from userturn.study.cells import ALL, PLAIN
 
+TITLE = "What the user turns are"
 SHOWN = ("label", "model", "dataset", "temperature", "perturbation", "share", "of")
 
 
@@ -45,7 +46,7 @@ def failure_profiles(profiles: pl.DataFrame, families: pl.DataFrame, judge: str)
     """
     rows = profiles.filter(pl.col("model") != ALL).drop_nulls("estimate")
     if plain_cells(rows.filter(pl.col("scope") == "model")).is_empty():
-        return note(NOTHING)
+        return note(TITLE, NOTHING)
     told = {"share": in_percent(), "of": out_of("n_positive", "n_scored", "scored turns")}
     table = rows.with_columns(pl.col("dataset").replace(ALL, ALL_DATASETS), **told)
     table = table.select(*SHOWN, "family", "estimate", "lower", "upper")
@@ -57,4 +58,4 @@ def failure_profiles(profiles: pl.DataFrame, families: pl.DataFrame, judge: str)
     lowest: Any = table["temperature"].min()
     chart = held(chart, dataset=ALL_DATASETS, temperature=lowest, perturbation=PLAIN)
     more = f"; unperturbed, temperature {lowest:g}, all datasets; 95% intervals"
-    return chart.properties(title=titled("What the user turns are", judge, more))
+    return chart.properties(title=titled(TITLE, judge, more))

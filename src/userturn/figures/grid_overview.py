@@ -9,6 +9,7 @@ from userturn.figures.hover import hover, in_percent, out_of
 from userturn.figures.theme import IN_WORDS, INK, PALE_TO_BLUE, conditions_in, models_in, note
 from userturn.storage.key_columns import CELL_KEYS
 
+TITLE = "Every cell of the grid"
 OVER = 0.05  # share of a cell's turns from which its trouble is marked
 MARKS = {
     "E": "share_empty",
@@ -69,7 +70,7 @@ def grid_overview(
 ) -> Any:
     """Draw the rate of every cell with its 95% interval as a line, and mark its troubles."""
     if health.is_empty():
-        return note("the grid has no cell")
+        return note(TITLE, "the grid has no cell")
     table = _cells(rates, health)
     chart = _squares(table, families).facet(
         row=alt.Row("perturbation:N", title=None, sort=conditions_in(table, "perturbation")).header(
@@ -81,4 +82,4 @@ def grid_overview(
         f"judge: {judge}; percent of turns; line: 95% interval, a square is as wide as the highest",
         f"over {OVER:.0%} of turns: E empty, T cut at the limit, R refused, U unscored, X error",
     ]
-    return chart.properties(title=alt.Title("Every cell of the grid", subtitle=more))
+    return chart.properties(title=alt.Title(TITLE, subtitle=more))

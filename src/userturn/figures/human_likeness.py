@@ -10,6 +10,7 @@ from userturn.figures.rows import ALL_DATASETS, SMALL, lines_with_limits, over_t
 from userturn.figures.theme import INK, models_in, note, told_apart
 from userturn.study.cells import ALL
 
+TITLE = "Model's turns taken for the person's"
 CHANCE = 0.5
 APART = 0.02  # of a temperature, between the marks of datasets
 
@@ -18,7 +19,7 @@ def human_likeness(table: pl.DataFrame, families: pl.DataFrame, judge: str) -> A
     """Draw the share over temperature: a panel a model, a line a dataset; no judge has a part."""
     named = _named(table)
     if named["estimate"].count() == 0:
-        return note("nobody has labelled a pair yet: see docs/annotation.md")
+        return note(TITLE, "nobody has labelled a pair yet: see docs/annotation.md")
     models = models_in(families, named)
     width, height = (300, 180) if len(models) <= SMALL else (200, 62)
     header = alt.Header(labelAngle=0, labelAlign="left", labelBaseline="middle")
@@ -26,7 +27,7 @@ def human_likeness(table: pl.DataFrame, families: pl.DataFrame, judge: str) -> A
         row=alt.Row("model:N", title=None, sort=models, header=header)
     )
     more = "share of labels; 95% intervals by pair; dashed: the two cannot be told apart"
-    return chart.properties(title=alt.Title("Model's turns taken for the person's", subtitle=more))
+    return chart.properties(title=alt.Title(TITLE, subtitle=more))
 
 
 def _named(table: pl.DataFrame) -> pl.DataFrame:

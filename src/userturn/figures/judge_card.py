@@ -12,6 +12,7 @@ from userturn.study.cells import ALL
 from userturn.workflow.controls import HUMAN
 from userturn.workflow.labelled import LABELLED
 
+TITLE = "How far the judge can be believed"
 SHOWN = {
     HUMAN: "human follow-ups",
     LABELLED: "labelled turns",
@@ -31,7 +32,7 @@ def judge_card(card: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
         scored=out_of("n_scored", "n_turns", "turns"),
     )
     if table.is_empty():
-        return note("no turn of a known kind has a verdict")
+        return note(TITLE, "no turn of a known kind has a verdict")
     sources = [name for name in SHOWN.values() if name in set(table["source"])]
     told = told_apart("source", sources)
     y = alt.Y("measure:N", title=None, sort=MEASURES).axis(grid=True)
@@ -48,6 +49,4 @@ def judge_card(card: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     )
     one = alt.Chart().mark_rule(color=INK, strokeDash=[2, 2]).encode(x=alt.datum(1))
     chart = alt.layer(one, bars, points, data=table)
-    return chart.properties(
-        title=titled("How far the judge can be believed", judge, "; 95% intervals")
-    )
+    return chart.properties(title=titled(TITLE, judge, "; 95% intervals"))

@@ -18,6 +18,7 @@ from userturn.figures.rows import (
 from userturn.figures.theme import INK, families_in, note, titled, told_apart
 from userturn.tables.likelihood import CHARACTER
 
+TITLE = "Writing follow-ups, and expecting a dataset's"
 LIMITS = ["estimate", "lower", "upper"]
 
 
@@ -57,14 +58,13 @@ def likelihood_and_followup(
     study has it in its grid, else of all its datasets together. The rule is what chance gives.
     """
     if likelihood["estimate"].count() == 0:
-        return note("no reference follow-up was scored")
+        return note(TITLE, "no reference follow-up was scored")
     rows = [
         alt.hconcat(*_panels(name, rates, pooled, likelihood, families), spacing=30)
         for name in likelihood["dataset"].unique().sort()
     ]
     more = f"; unperturbed{temperature_row(rates)}; 95% intervals; dashed: by chance"
-    text = "Writing follow-ups, and expecting a dataset's"
-    return alt.vconcat(*rows, spacing=30).properties(title=titled(text, judge, more))
+    return alt.vconcat(*rows, spacing=30).properties(title=titled(TITLE, judge, more))
 
 
 def _panels(
@@ -109,7 +109,7 @@ def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataF
         "model", "chance", *LIMITS, value=value, scored=pl.format("{} turns", "n_scored")
     ).join(families, on="model", maintain_order="left")
     if named.is_empty():
-        return note("nothing was scored").properties(width=PANEL, height=180)
+        return note(measure.title, "nothing was scored").properties(width=PANEL, height=180)
     chance = 0.0 if measure.unit == CHARACTER else named["chance"].mean()
     told = told_apart("family", families_in(families, families))  # one legend for all panels
     x, width = over_size(named, families)

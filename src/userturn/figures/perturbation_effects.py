@@ -17,6 +17,7 @@ from userturn.figures.theme import (
 )
 from userturn.study.cells import ALL
 
+TITLE = "Change by perturbations, same items"
 SHOWN = ("model", "dataset", "temperature", "perturbation", "change", "items", "adjusted_p")
 CHANGE = ("difference", "lower", "upper")
 
@@ -36,13 +37,13 @@ def perturbation_effects(contrasts: pl.DataFrame, families: pl.DataFrame, judge:
     """
     table, datasets = _datasets(_changes(contrasts))
     if table.is_empty():
-        return note("no perturbation shares an item with the plain answer")
+        return note(TITLE, "no perturbation shares an item with the plain answer")
     chart = _layers(table, families).facet(
         column=alt.Column("dataset:N", title=None, sort=datasets), spacing=SPACED
     )
     chart = held(chart, temperature=table["temperature"].min())
     more = f"{temperature_row(table)}; 95% intervals; filled: adjusted p < 0.05"
-    return chart.properties(title=titled("Change by perturbations, same items", judge, more))
+    return chart.properties(title=titled(TITLE, judge, more))
 
 
 def _changes(contrasts: pl.DataFrame) -> pl.DataFrame:

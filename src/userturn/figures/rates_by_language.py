@@ -9,6 +9,7 @@ from userturn.figures.hover import hover, in_percent
 from userturn.figures.rows import NOTHING, plain_cells, temperature_row
 from userturn.figures.theme import models_in, note, titled, told_apart
 
+TITLE = "By the language of the prompt"
 MEASURES = {  # by the columns of the table, what the figure calls them
     "estimate": "genuine follow-ups",
     "accuracy": "right answers",
@@ -23,7 +24,7 @@ def rates_by_language(languages: pl.DataFrame, families: pl.DataFrame, judge: st
     """Draw each measure of each language with its interval: a row a model, a panel a dataset."""
     table = _measures(plain_cells(languages))
     if table["value"].count() == 0:
-        return note(NOTHING)
+        return note(TITLE, NOTHING)
     models = models_in(families, table)
     told = told_apart("measure", [m for m in MEASURES.values() if m in set(table["measure"])])
     y = alt.Y("language:N", title=None, sort=table["language"].unique().sort().to_list())
@@ -43,7 +44,7 @@ def rates_by_language(languages: pl.DataFrame, families: pl.DataFrame, judge: st
         column=alt.Column("dataset:N", title=None),
     )
     subtitle = f"{temperature_row(languages)}; 95% intervals{_left_out(languages)}"
-    return chart.properties(title=titled("By the language of the prompt", judge, subtitle))
+    return chart.properties(title=titled(TITLE, judge, subtitle))
 
 
 def _measures(rows: pl.DataFrame) -> pl.DataFrame:

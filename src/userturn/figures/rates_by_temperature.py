@@ -10,6 +10,7 @@ from userturn.figures.rows import NOTHING, SMALL, lines_with_limits, over_temper
 from userturn.figures.theme import conditions_in, models_in, note, titled, told_apart
 from userturn.storage.key_columns import CELL_KEYS
 
+TITLE = "Genuine follow-ups over temperature, share of turns"
 FLOOR = ("floor", "floor_lower", "floor_upper")
 
 
@@ -59,7 +60,7 @@ def rates_by_temperature(
 ) -> Any:
     """Draw follow-up rates and chance floors over temperature: a row a model, a panel a dataset."""
     if rates["estimate"].count() == 0:
-        return note(NOTHING)
+        return note(TITLE, NOTHING)
     # With the cells that have no rate: without any row a panel would be missing, and others move.
     table = _beside_each_other(_with_floors(rates, floors))
     models = models_in(families, table)
@@ -69,5 +70,5 @@ def rates_by_temperature(
         row=alt.Row("model:N", title=None, sort=models, header=header),
         column=alt.Column("dataset:N", title=None),
     )
-    title = titled("Genuine follow-ups over temperature, share of turns", judge, _subtitle(table))
+    title = titled(TITLE, judge, _subtitle(table))
     return chart.properties(title=title)

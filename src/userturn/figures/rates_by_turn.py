@@ -11,6 +11,7 @@ from userturn.figures.theme import models_in, note, titled, told_apart
 from userturn.storage.key_columns import CELL_KEYS
 from userturn.study.cells import PLAIN
 
+TITLE = "Genuine follow-ups after each turn of conversations, share of turns"
 LIMITS = "; 95% intervals by conversation"
 
 
@@ -18,9 +19,8 @@ def rates_by_turn(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> An
     """Draw unperturbed rates: a row a model, a panel a dataset, a line a temperature."""
     table = rates.filter(pl.col("perturbation") == PLAIN).drop_nulls("turn")
     if table["estimate"].count() == 0:
-        return note(NOTHING)
-    title = "Genuine follow-ups after each turn of conversations, share of turns"
-    return _over_turns(table, families).properties(title=titled(title, judge, LIMITS))
+        return note(TITLE, NOTHING)
+    return _over_turns(table, families).properties(title=titled(TITLE, judge, LIMITS))
 
 
 def _over_turns(table: pl.DataFrame, families: pl.DataFrame) -> Any:

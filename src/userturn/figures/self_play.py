@@ -17,6 +17,7 @@ from userturn.figures.rows import (
 )
 from userturn.figures.theme import models_in, note, titled, told_apart
 
+TITLE = "Self-play over depth, shares of turns and of word triples"
 MEASURES = {  # by the table's column, in the order of the panels
     "estimate": "genuine",
     "assistant_speech": "speaks as the assistant",
@@ -48,7 +49,7 @@ def _long(table: pl.DataFrame) -> pl.DataFrame:
 def self_play(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     """Draw four measures over depth: a row a model, a panel a measure, a line a dataset."""
     if rates["estimate"].count() == 0:
-        return note(NOTHING)
+        return note(TITLE, NOTHING)
     table = _long(rates)
     chart = _layers(table, families).facet(
         row=alt.Row("model:N", title=None, sort=models_in(families, table)),
@@ -56,7 +57,7 @@ def self_play(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     )
     chart = held(chart, temperature=table["temperature"].min())
     more = f"{temperature_row(table)}; 95% intervals by conversation"
-    title = titled("Self-play over depth, shares of turns and of word triples", judge, more)
+    title = titled(TITLE, judge, more)
     return chart.properties(title=title)
 
 

@@ -69,9 +69,10 @@ def warned(chart: Any, said: str | None) -> Any:
     return chart
 
 
-def note(text: str) -> Any:
-    """Draw one sentence instead of an empty figure."""
-    return alt.Chart(pl.DataFrame({"note": [text]})).mark_text(fontSize=14).encode(text="note:N")
+def note(title: str, text: str) -> Any:
+    """Draw one sentence under the title of a figure that would be empty."""
+    chart = alt.Chart(pl.DataFrame({"note": [text]}), title=title)
+    return chart.mark_text(fontSize=14).encode(text="note:N")
 
 
 def models_in(families: pl.DataFrame, table: pl.DataFrame) -> list[str]:

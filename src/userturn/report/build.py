@@ -199,5 +199,5 @@ def build_report(
     study |= write_likelihood(grid, paths_to_scores, folder)
     study["tables"] = write_tables(tables, captions, judge, folder)
     study["made"] = how_made(grid, {name: descriptions[name] for name in study["models"]})
-    study["charts"] = write_charts(paths_to_figures, folder)
+    study |= write_charts(paths_to_figures, folder)
     write_text(assembled(study, (picture(p, captions) for p in paths_to_figures)), path_to_report)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from vl_convert import javascript_bundle
 
@@ -39,11 +40,11 @@ def picture(path: str | Path, captions: Mapping[str, str]) -> str:
     )
 
 
-def write_charts(paths_to_figures: Sequence[str], folder: Path) -> list[str]:
+def write_charts(paths_to_figures: Sequence[str], folder: Path) -> dict[str, Any]:
     """Write each figure's chart as a data file, and once the library that draws them.
 
     Returns:
-        The names of the charts: their Vega-Lite files are beside the SVG files.
+        `charts`, their names, and `titles` by name: their Vega-Lite files are beside the SVG files.
     """
     names = [Path(path).stem for path in paths_to_figures]
     for name, path in zip(names, paths_to_figures, strict=True):
@@ -51,7 +52,14 @@ def write_charts(paths_to_figures: Sequence[str], folder: Path) -> list[str]:
         write_script(folder, f"figure-{name}", json.loads(chart))
     if names:
         write_text(library(), folder / "charts.js")
-    return names
+    return {"charts": names, "titles": titles_of(paths_to_figures)}
+
+
+def titles_of(paths_to_figures: Sequence[str]) -> dict[str, str]:
+    """Return the title of each figure, by its name."""
+    charts = {Path(path).stem: Path(path).with_suffix(".vl.json") for path in paths_to_figures}
+    titles = {name: json.loads(path.read_text("utf-8"))["title"] for name, path in charts.items()}
+    return {n: title if isinstance(title, str) else title["text"] for n, title in titles.items()}
 
 
 @cache

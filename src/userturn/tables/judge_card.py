@@ -227,7 +227,7 @@ REPORTED = Shown(
     {"by": ALL},
     (
         *texts("judge", "source", "measure"),
-        column("estimate", "share", "estimate", *INTERVAL),
+        column("estimate", "share or kappa", "estimate", *INTERVAL, "measure"),
         column("of turns scored", "of", "n_scored", "n_turns"),
         column("conversations", "count", "n_conversations"),
         *texts("reason"),

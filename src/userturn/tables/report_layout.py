@@ -14,6 +14,7 @@ class Column(NamedTuple):
     Attributes:
         heading: its heading.
         kind: text; count; number; p; share or change, with its limits if there are three columns;
+            share or kappa: a number with its limits, and the name of the measure that it is;
             bounds: two shares; points: two limits of a change, in points;
             interval: a number after its limits; of: a number out of another.
         columns: the table's columns that it shows.

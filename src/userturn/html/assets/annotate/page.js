@@ -14,8 +14,8 @@ function build() {
     paragraph.textContent = text;
     return paragraph;
   }));
-  at("rules").textContent = data.rules;
-  at("ours").textContent = data.ours;
+  at("rules").textContent = words(data.rules);
+  at("ours").textContent = words(data.ours);
   at("undo").addEventListener("click", undo);
   at("back").addEventListener("click", () => go(state.position - 1));
   at("forward").addEventListener("click", () => go(state.position + 1));

@@ -6,12 +6,22 @@ const Unit = data.unit[0].toUpperCase() + data.unit.slice(1);
 const turnsOf = (item) => item.turns || [item.turn];
 const say = (text) => { at("spoken").textContent = text; };
 
-function textBlock(text, empty) {
-  const block = document.createElement("div");
-  block.className = text ? "text" : "text nothing";
-  block.dir = "auto";
-  block.textContent = text || empty;
-  return block;
+const SHOWN_AT_ONCE = 50_000; // characters: a browser takes seconds to lay out a million
+const asked = new Set(); // long texts that somebody asked to see in full
+
+// A text, of which a long one is shown in full when it is asked for.
+function putText(block, text, empty) {
+  const isCut = text.length > SHOWN_AT_ONCE && !asked.has(text);
+  block.textContent = (isCut ? text.slice(0, SHOWN_AT_ONCE) : text) || empty;
+  block.classList.toggle("nothing", !text);
+  if (block.nextElementSibling?.className === "more") block.nextElementSibling.remove();
+  if (!isCut) return;
+  const more = document.createElement("button");
+  more.type = "button";
+  more.className = "more";
+  more.textContent = `Show all ${text.length.toLocaleString("en")} characters`;
+  more.addEventListener("click", () => { asked.add(text); putText(block, text, empty); });
+  block.after(more);
 }
 
 function messageNode(message) {
@@ -19,7 +29,11 @@ function messageNode(message) {
   part.className = "message";
   const heading = document.createElement("h2");
   heading.textContent = { user: "User", assistant: "Assistant", system: "System" }[message.role] || message.role;
-  part.append(heading, textBlock(message.text, "(empty)"));
+  const block = document.createElement("div");
+  block.className = "text";
+  block.dir = "auto";
+  part.append(heading, block);
+  putText(block, message.text, "(empty)");
   return part;
 }
 
@@ -44,9 +58,7 @@ function show(moved) {
   const item = data.items[state.position];
   at("conversation").replaceChildren(...(item ? item.conversation : []).map(messageNode));
   document.querySelectorAll(".shown").forEach((part, place) => {
-    const text = item ? turnsOf(item)[place] : "";
-    part.textContent = item ? text || "(the turn is empty)" : `This round has no ${data.unit}s.`;
-    part.classList.toggle("nothing", !text);
+    putText(part, item ? turnsOf(item)[place] : "", item ? "(the turn is empty)" : `This round has no ${data.unit}s.`);
   });
   const chosen = state.labels[current()];
   for (const button of at("labels").children) {

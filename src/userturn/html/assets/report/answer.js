@@ -11,6 +11,12 @@ const range = (rows, text, by) => {
   return `from ${text(sorted[0])} to ${text(sorted.at(-1))}`;
 };
 
+// Rows of models in other prompt formats, which the sentence would count as models: it names them instead.
+function leftOut(rated, measured) {
+  const names = [...new Set(rated.filter((row) => !measured.includes(row)).map(({ model }) => model))];
+  return names.length ? ` In the table alone: ${names.join(", ")}, in another prompt format.` : "";
+}
+
 function ratesSentence(measured) {
   const rateAt = (row, end) => row.rates.filter((rate) => rate.estimate !== null).at(end);
   const told = [0, -1].map((end) => {
@@ -89,7 +95,7 @@ function showSentence() {
     return;
   }
   const [temperature, rates] = ratesSentence(measured);
-  at("sentence").textContent = rates;
+  at("sentence").textContent = rates + leftOut(rated, measured);
   const told = [correctedBearing(temperature), floorBearing(measured, temperature), ceilingBearing(), likelihoodBearing(measured)].filter(Boolean);
   at("values").append(...told.flatMap(([, values]) => values).map(([name, value]) => make("div", null, make("dt", null, name), make("dd", null, value))));
   at("bearings").append(...told.flatMap(([name, , text]) => [make("dt", null, name), make("dd", null, text)]));

@@ -5,7 +5,6 @@ const NARROW = 600; // pixels of a card, below which names in a legend are below
 const LETTER = 7; // pixels of a letter on an axis
 const WIDEST_SQUARE = 96; // pixels
 
-const titled = (name) => words(name[0].toUpperCase() + name.slice(1));
 const rowsOf = (chart) => Object.values(chart.datasets).flat();
 const valuesIn = (rows, field) => [...new Set(rows.map((row) => row[field]))];
 
@@ -163,8 +162,8 @@ async function drawChart(figure, name) {
   const rows = rowsOf(wanted);
   const held = (wanted.params ?? []).map(({ name, value }) => `${name} ${words(value)}`);
   const judge = [wanted.title?.subtitle].flat().some((line) => line?.startsWith("judge: ")) ? [`judge ${judgeShown()}`] : [];
-  figure.querySelector("h3").replaceChildren(wanted.title?.text ?? titled(name), " ", make("small", null, [...judge, ...held].join(", ")));
-  if (!wanted.title || !rows.length) { // a sentence instead of a figure
+  figure.querySelector("h3").replaceChildren(study.titles[name], " ", make("small", null, [...judge, ...held].join(", ")));
+  if (rows.every((row) => "note" in row)) { // a sentence instead of a figure
     place.replaceChildren(make("p", { class: "soft" }, rows[0]?.note ?? "Nothing in this figure fits the filter."));
     return;
   }
@@ -221,7 +220,7 @@ function showFigures() {
   }, { rootMargin: "400px" });
   for (const name of study.charts) {
     const figure = at(`figure-${name}`);
-    figure.prepend(make("h3", null, titled(name)), make("div", { class: "chart", hidden: true }));
+    figure.prepend(make("h3", null, study.titles[name]), make("div", { class: "chart", hidden: true }));
     seen.observe(figure);
   }
 }

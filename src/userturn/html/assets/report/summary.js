@@ -152,7 +152,7 @@ function showWorth() {
 function showLabels() {
   const told = study.labels.map((label, number) => make("div", null, make("dt", null, badge(number)), make("dd", null, study.criteria[label] ?? "Not a label of the rubric.")));
   at("labels").append(...told);
-  at("rules").append(...[study.rules, study.ours].filter(Boolean).map((text) => make("p", { class: "soft" }, text)));
+  at("rules").append(...[study.rules, study.ours].filter(Boolean).map((text) => make("p", { class: "soft" }, words(text))));
 }
 
 function showMade() {

@@ -1,11 +1,28 @@
 // Tables: each one's rows are a data file, read when it is opened; sorting and filtering take all rows.
 const ROWS_AT_ONCE = 400;
 
+// A number and its limits with as many decimals as each other: two, or more where the limits would be equal.
+function alike([value, lower, upper]) {
+  const width = upper - lower;
+  const digits = width > 0 && width < 0.02 ? Math.min(5, Math.ceil(1 - Math.log10(width))) : 2;
+  return [value, lower, upper].map((number) => number.toFixed(digits).replace(/^-(?=.*[1-9])/, "−").replace("-", ""));
+}
+
 const KINDS = {
   text: ([value]) => value === null ? "" : words(value),
   count: ([value]) => whole(value),
-  number: ([value, lower, upper]) => value === null ? DASH : [String(Number(value.toPrecision(3))), lower === undefined || lower === null ? null : make("small", null, `[${lower.toFixed(2)}, ${upper.toFixed(2)}]`)],
-  interval: ([value, lower, upper]) => value === null ? DASH : [lower === null ? "no interval" : `[${lower.toFixed(2)}, ${upper.toFixed(2)}]`, make("small", null, `estimate ${value.toFixed(2)}`)],
+  number: ([value, lower, upper]) => {
+    if (value === null) return DASH;
+    if (lower === undefined || lower === null) return String(Number(value.toPrecision(3))).replace("-", "−");
+    const [told, ...limits] = alike([value, lower, upper]);
+    return [told, make("small", null, `[${limits.join(", ")}]`)];
+  },
+  interval: ([value, lower, upper]) => {
+    if (value === null) return DASH;
+    const [told, ...limits] = alike([value, lower ?? value, upper ?? value]);
+    return [lower === null ? "no interval" : `[${limits.join(", ")}]`, make("small", null, `estimate ${told}`)];
+  },
+  "share or kappa": ([value, lower, upper, measure]) => KINDS[measure === "kappa" ? "number" : "share"]([value, lower, upper]),
   p: ([value]) => value === null ? DASH : value < 0.001 ? "<0.001" : value.toFixed(3),
   of: ([some, all]) => [whole(some), make("small", null, `of ${whole(all)}`)],
   share: ([value, lower, upper]) => [percent(value), make("small", null, interval(lower, upper))],
