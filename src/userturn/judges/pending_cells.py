@@ -6,6 +6,8 @@ The verdicts go into the judge's journal, where the jobs of the cells then find 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import polars as pl
+
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
@@ -33,11 +35,16 @@ def judge_pending_cells(
         path_to_marker: the file to write at the end.
     """
     cells = []
-    for path in paths_to_user_turns:
+    for path in filter(_has_turns, paths_to_user_turns):
         own = Path(path).with_name("conversations.parquet")  # of a depth of self-play
         dataset = CellToJudge(path, "").dataset
         items = own if own.is_file() else f"{folder_of_items}/{dataset}.parquet"
         cells.append(CellToJudge(path, str(items)))
     n_asked = fill(judge, cells)
-    marker = {"pending": sorted(pending), "n_cells": len(cells), "n_asked": n_asked}
+    marker = {"pending": sorted(pending), "n_cells": len(paths_to_user_turns), "n_asked": n_asked}
     write_json(marker, path_to_marker, fingerprint(marker["pending"]))
+
+
+def _has_turns(path: str) -> bool:
+    """Return whether there is anything to judge: a table without a turn names no dataset."""
+    return bool(pl.scan_parquet(path).select(pl.len()).collect().item())
