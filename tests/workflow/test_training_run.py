@@ -19,7 +19,7 @@ from tests.support.tiny_model import write_tiny_model
 from tests.support.train_once import DRAWS, N_STEPS
 from tests.workflow.test_rerun import N_FINISHED
 from userturn.audit.run import audit
-from userturn.training.job import last_checkpoint
+from userturn.training.checkpoint import last_checkpoint
 
 pytestmark = pytest.mark.slow
 

@@ -100,6 +100,10 @@ CHECKS = {
         "what a sweep or a judge's job notes as planned, found and asked does not follow from "
         "plans and records"
     ),
+    "training": Check(
+        "the record of a training differs from recipe, data, base or last checkpoint",
+        r"training/.*/training\.json",
+    ),
     "left out": Check(
         "a file was left out of the copy although the configuration does not withhold it"
     ),

@@ -35,6 +35,7 @@ from userturn.audit.check_settings import check_settings
 from userturn.audit.check_signature import check_signature
 from userturn.audit.check_sources import check_sources
 from userturn.audit.check_tables import check_tables
+from userturn.audit.check_training import check_training
 from userturn.audit.check_verdicts import check_grades, check_verdicts
 from userturn.audit.checks import looked_at, with_asked
 from userturn.audit.findings import Finding, Note, with_present_sweeps
@@ -77,6 +78,7 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
     found += check_settings(files, record, study, wanted)
     found += [item for item in check_markers(files, wanted) if item.artifact not in broken]
     found += [*check_records(files, wanted), *check_aliases(files, study.grid)]
+    found += [item for item in check_training(files, study.grid) if item.artifact not in broken]
     found += _content(results, study, broken, samples)
     grid = study.grid
     sweeps = {grid.places.of_model(m): study.generation.markers(m) for m in grid.models}

@@ -9,8 +9,6 @@ from userturn.config.entries import ModelEntry
 from userturn.config.recipes import Recipe
 from userturn.prompts.chat_template import Template
 
-STATE = "trainer_state.json"  # what the trainer writes last of a checkpoint
-
 
 @dataclass(frozen=True)
 class Training:
@@ -66,15 +64,6 @@ class TrainerParts:
             **self.others,
             **own,
         )
-
-
-def last_checkpoint(folder: Path) -> tuple[int, Path | None]:
-    """Return the step and folder of the last complete checkpoint; 0 and None if there is none."""
-    found = {
-        int(path.parent.name.rpartition("-")[2]): path.parent
-        for path in folder.glob(f"checkpoint-*/{STATE}")
-    }
-    return max(found.items()) if found else (0, None)
 
 
 def trainer_arguments(training: Training, has_gpu: bool) -> dict[str, Any]:

@@ -26,9 +26,9 @@ from userturn.storage.atomic_files import note_written, write_json
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.leases import lease
 from userturn.study.grid import Grid
-from userturn.training.job import STATE, TrainerParts, Training, last_checkpoint, trainer_arguments
+from userturn.training.checkpoint import last_checkpoint, log_of
+from userturn.training.job import TrainerParts, Training, trainer_arguments
 
-LOGGED = ("step", "loss", "grad_norm", "mean_token_accuracy", "entropy", "kl", "reward")
 QUIET = {  # otherwise TRL reports each run to its makers
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
@@ -133,16 +133,6 @@ def _checkpoint_named(training: Training) -> Iterator[None]:
         ) from error
 
 
-def _log(checkpoint: Path) -> list[dict[str, Any]]:
-    """Return loss and rewards by step, without what differs from run to run."""
-    history = json.loads((checkpoint / STATE).read_text())["log_history"]
-    return [
-        {key: value for key, value in entry.items() if key in LOGGED or key.startswith("rewards/")}
-        for entry in history
-        if "loss" in entry
-    ]
-
-
 def _write_folder(training: Training, checkpoint: Path, folder: Path) -> None:
     half = folder.with_name(f".{folder.name}.{os.getpid()}")
     shutil.rmtree(half, ignore_errors=True)
@@ -199,6 +189,6 @@ def _write_record(
         "recipe": training.recipe,
         "version": TRAINING_VERSION,
         "n_conversations": len(training.rows),
-        "log": _log(checkpoint),
+        "log": log_of(checkpoint),
     }
     write_json(record, path, record["training"])
