@@ -1,7 +1,6 @@
 """The record of a training is what its recipe, data, base and last checkpoint say."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ def record_of(path: str, content: dict[str, Any]) -> str:
 def trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Files, Grid]:
     """A model of two conversations and one step, with its description, checkpoint and record."""
     monkeypatch.chdir(tmp_path)
-    os.symlink(ROOT / "data", tmp_path / "data")
+    (tmp_path / "data").symlink_to(ROOT / "data")
     config = load_config([ROOT / "config.yaml"])
     config["models"] = {"plain": "made/up", "tuned": {"base": "plain", "recipe": "demo-sft"}}
     config["run"]["models"] = ["plain", "tuned"]

@@ -28,6 +28,7 @@ check_settings.py: were artifacts made with the settings of the configuration?
 check_signature.py: was an archive signed by someone whom the auditor trusts?
 check_sources.py: do datasets and people's labels follow from their source files?
 check_tables.py: does every table follow from its inputs, and every printed form from it?
+check_training.py: does the record of a training say what its checkpoint, data and recipe say?
 check_verdicts.py: does every verdict, grade and count match its source?
 checks.py: what each check finds, and how many files of its kind there are.
 findings.py: one finding: artifact, expected, found, and how to fix it.

@@ -1,8 +1,9 @@
 """Post-train a base model by a recipe.
 
+checkpoint.py: the last checkpoint of a training, and what it says of each step.
 data.py: conversations to train on, from our own files or CollabLLM's.
 grpo.py: reinforcement learning with TRL's GRPO trainer.
-job.py: one training: inputs, trainer arguments, checkpoints.
+job.py: one training: inputs and trainer arguments.
 reward_endpoints.py: the endpoints that a recipe asks while it trains.
 rewards.py: accuracy, interactivity, length, and a judge's verdict on the probe.
 rollout_prompts.py: the places in conversations where a turn is drawn, with their prompts.
