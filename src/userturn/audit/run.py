@@ -1,7 +1,4 @@
-"""Audit a results folder: this needs only the folder, no GPU, no network and no project.
-
-docs/audit.md says what each check guarantees.
-"""
+"""Audit a results folder: it needs no more than that. docs/audit.md says what each check finds."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -76,9 +73,9 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
     altered = {item.artifact for item in found if isinstance(item, Finding)}
     broken = frozenset(altered | files.left_out.keys() | drawn_from_before(files, study))
     found += check_settings(files, record, study, wanted)
-    found += [item for item in check_markers(files, wanted) if item.artifact not in broken]
+    of_jobs = [*check_markers(files, wanted), *check_training(files, study.grid)]
+    found += [item for item in of_jobs if item.artifact not in broken]
     found += [*check_records(files, wanted), *check_aliases(files, study.grid)]
-    found += [item for item in check_training(files, study.grid) if item.artifact not in broken]
     found += _content(results, study, broken, samples)
     grid = study.grid
     sweeps = {grid.places.of_model(m): study.generation.markers(m) for m in grid.models}
