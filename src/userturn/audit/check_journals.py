@@ -71,7 +71,7 @@ def _unrecorded_lines(files: Files) -> Iterator[Finding]:
                     name,
                     f"{n_recorded} bytes, as its jobs recorded",
                     f"{place.stat().st_size} bytes; if a job was killed, the next `snakemake` "
-                    "records its lines",
+                    "that asks for what it asked for records its lines",
                     _without_the_rest(name, n_recorded),
                 )
 
