@@ -3,12 +3,13 @@
 import json
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from userturn.audit.check_aliases import check_aliases
 from userturn.provenance.study_files import Files
+from userturn.provenance.surroundings import code_sha256
 from userturn.study.places import Places
 
 KEPT: dict[str, Any] = {
@@ -39,6 +40,23 @@ def found(results: Path, content: object) -> list[str]:
 def test_aliases_of_a_study_have_no_finding_and_none_are_needed(tmp_path: Path) -> None:
     assert list(check_aliases(Files(tmp_path, {}), GRID)) == []
     assert found(tmp_path, KEPT) == []
+
+
+def test_aliases_that_a_study_of_this_version_lost_are_missed(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    journal = results / "journal" / "new" / "d"
+    journal.mkdir(parents=True)
+    (journal / "one.jsonl").write_text("{}")
+    record = {"made": {"code_sha256": code_sha256()}}
+
+    def missed(record: Any, left_out: Any) -> list[str]:
+        files = SimpleNamespace(results=results, left_out=left_out, readable=[("of a job", record)])
+        files.at = tmp_path.joinpath
+        return [finding.artifact for finding in check_aliases(cast("Files", files), GRID)]
+
+    assert missed(record, {}) == ["results/journal/aliases.json"]
+    assert missed(record, {"results/journal/aliases.json": "journals"}) == []
+    assert missed({"made": {"code_sha256": "of another version"}}, {}) == []
 
 
 @pytest.mark.parametrize(

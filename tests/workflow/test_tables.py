@@ -41,3 +41,16 @@ def test_every_rule_that_makes_tables_has_inputs_and_an_identity() -> None:
     rules = {table.rule for table in TABLES.values()}
     assert rules == INPUTS.keys()
     assert rules <= IDENTITIES.keys()
+
+
+def test_costs_are_counted_after_every_reply_that_costs() -> None:
+    tables = tables_of([])
+    tables.grid = SimpleNamespace(human_datasets=["talks"])  # type: ignore[assignment]
+    tables.controls = SimpleNamespace(verdicts=["of planted turns"])  # type: ignore[assignment]
+    tables.labelled = SimpleNamespace(verdicts=["of labelled turns"])  # type: ignore[assignment]
+    paths = {path for given in tables.inputs_of("tabulate_costs").values() for path in given}
+    made = ("rates", "accuracy", "chance_floor", "likelihood", "self_play", "answer_signals")
+    assert paths == {
+        *(f"results/tables/{name}.parquet" for name in made),
+        *("of planted turns", "of labelled turns", "results/datasets/talks.parquet"),
+    }

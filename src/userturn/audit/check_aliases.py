@@ -6,8 +6,9 @@ Nothing in a finished study follows from them; what a later run asks again does.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from userturn.audit.findings import Finding
+from userturn.audit.findings import SNAKEMAKE, Finding
 from userturn.provenance.study_files import FAULTS, Files
+from userturn.provenance.surroundings import code_sha256
 from userturn.storage.atomic_files import read_artifact
 from userturn.storage.given_files import given_object
 from userturn.study.aliases import NOTHING, STORED, read_object
@@ -21,6 +22,8 @@ def check_aliases(files: Files, grid: Grid) -> Iterator[Finding]:
     """Yield what the aliases of a study say that its configuration and descriptions do not."""
     place = files.at(PATH)
     if not place.is_file():
+        if _are_missing(files):
+            yield Finding("journals", PATH, "names of the study's journals", "no file", SNAKEMAKE)
         return
     try:
         wrong = _wrong(files, grid, given_object(place))
@@ -28,6 +31,16 @@ def check_aliases(files: Files, grid: Grid) -> Iterator[Finding]:
         wrong = "not aliases"
     if wrong is not None:
         yield Finding("journals", PATH, "the names and content that the study has", wrong, FIX)
+
+
+def _are_missing(files: Files) -> bool:
+    """Return whether a study with journals, made by this version, lost its aliases.
+
+    Versions before them wrote none, and a copy may be without.
+    """
+    if PATH in files.left_out or not any(files.results.glob("journal/*/*/*.jsonl")):
+        return False
+    return any(record["made"]["code_sha256"] == code_sha256() for _, record in files.readable)
 
 
 def _wrong(files: Files, grid: Grid, content: dict[str, Any]) -> str | None:

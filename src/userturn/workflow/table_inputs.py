@@ -17,6 +17,8 @@ COMPARED_WITH_PAPER = (
     "contrasts",
     "post_training",
 )
+# Made of all replies that cost anything, so that costs are counted after the last of them.
+MADE_OF_REPLIES = ("rates", "accuracy", "chance_floor", "likelihood", "self_play", "answer_signals")
 Inputs = dict[str, list[str]]  # files of each input, by the name that scripts and audit use
 
 
@@ -105,7 +107,9 @@ INPUTS: dict[str, Callable[["TableGrid"], Inputs]] = {
     "tabulate_pairs": lambda tables: tables.pairs.inputs,
     "measure_signals": lambda tables: tables.candidates.inputs,
     "tabulate_costs": lambda tables: (
-        files_of_tables("rates", "chance_floor") | _of_controls(tables)
+        files_of_tables(*(name for name in MADE_OF_REPLIES if name in tables.names))
+        | {"labelled_verdicts": tables.labelled.verdicts}
+        | _of_controls(tables)
     ),
     "compare_with_paper": lambda _: files_of_tables(*COMPARED_WITH_PAPER, "judge_card"),
     "compare_with_people": _of_people,
