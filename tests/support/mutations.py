@@ -110,7 +110,7 @@ def _mutate(path: Path, rng: np.random.Generator) -> None:
             mutate_table(path, rng)
         case ".json":
             mutate_json(path, rng)
-        case ".png" | ".account":
+        case ".png" | ".account" | ".pt" | ".bin" | ".safetensors":
             path.write_bytes(byte_mutated(path.read_bytes(), rng))
         case _:
             mutate_text(path, rng)
