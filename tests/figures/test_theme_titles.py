@@ -13,10 +13,16 @@ from tests.support.made_up_results import made_up_config, write_results
 from userturn.figures.confusion import confusion_figure
 from userturn.figures.judge_card import judge_card
 from userturn.figures.theme import save
-from userturn.report.charts import titles_of
+from userturn.report.charts import title_of
 from userturn.study.grid import Grid
 from userturn.tables.confusion import SCHEMA as CONFUSION
 from userturn.workflow.registry import FIGURES
+
+
+def titles_of(paths_to_figures: list[str]) -> dict[str, str]:
+    """Return the title of each figure, by its name."""
+    charts = {Path(path).stem: Path(path).with_suffix(".vl.json") for path in paths_to_figures}
+    return {name: title_of(json.loads(path.read_text("utf-8"))) for name, path in charts.items()}
 
 
 def test_every_drawn_figure_has_the_title_of_its_module(tmp_path: Path) -> None:

@@ -46,20 +46,20 @@ def write_charts(paths_to_figures: Sequence[str], folder: Path) -> dict[str, Any
     Returns:
         `charts`, their names, and `titles` by name: their Vega-Lite files are beside the SVG files.
     """
-    names = [Path(path).stem for path in paths_to_figures]
-    for name, path in zip(names, paths_to_figures, strict=True):
-        chart = Path(path).with_suffix(".vl.json").read_text("utf-8")
-        write_script(folder, f"figure-{name}", json.loads(chart))
-    if names:
+    titles = {}
+    for path in map(Path, paths_to_figures):
+        chart = json.loads(path.with_suffix(".vl.json").read_text("utf-8"))
+        write_script(folder, f"figure-{path.stem}", chart)
+        titles[path.stem] = title_of(chart)
+    if titles:
         write_text(library(), folder / "charts.js")
-    return {"charts": names, "titles": titles_of(paths_to_figures)}
+    return {"charts": list(titles), "titles": titles}
 
 
-def titles_of(paths_to_figures: Sequence[str]) -> dict[str, str]:
-    """Return the title of each figure, by its name."""
-    charts = {Path(path).stem: Path(path).with_suffix(".vl.json") for path in paths_to_figures}
-    titles = {name: json.loads(path.read_text("utf-8"))["title"] for name, path in charts.items()}
-    return {n: title if isinstance(title, str) else title["text"] for n, title in titles.items()}
+def title_of(chart: Mapping[str, Any]) -> str:
+    """Return the title of a figure, given as Vega-Lite."""
+    title = chart["title"]
+    return str(title if isinstance(title, str) else title["text"])
 
 
 @cache

@@ -142,7 +142,7 @@ class Pending:
     def lacks_plans_alone(self, model: str) -> bool:
         """Return whether a model lacks plans, but no request of what has to be produced."""
         asked = {identity for identity, _ in self._to_ask(model)}
-        lost = self.without_plans(model)
+        lost = {identity for identity, _ in self._planless[model]}
         if not asked | lost or not lost <= self._finished(model):
             return False
         return asked <= self._finished(model) or self._had_more_room(model)
