@@ -150,12 +150,19 @@ def test_a_turn_in_arabic_is_read_from_the_right_beside_english_labels(tab: Any,
 def test_back_leads_to_the_place_in_the_list_that_was_left(tab: Any, uri: str) -> None:
     tab.goto(f"{uri}#/cell/{CELL}")
     listed(tab, 60)
-    tab.evaluate("window.scrollTo(0, 1500)")
-    tab.wait_for_timeout(400)
-    tab.evaluate("document.querySelectorAll('.turn-row')[40].click()")
+    tab.evaluate(
+        "{ window.scrollTo(0, 1500); document.querySelectorAll('.turn-row')[40].click(); }"
+    )
     tab.wait_for_selector("#turn-text")
     tab.go_back()
     tab.wait_for_function("() => window.scrollY === 1500")
+
+
+def test_report_that_is_loaded_again_stays_where_it_was(tab: Any, uri: str) -> None:
+    tab.goto(uri)
+    tab.evaluate("window.scrollTo(0, 700)")
+    tab.reload()
+    tab.wait_for_function("() => window.scrollY === 700")
 
 
 def test_turn_leads_to_the_same_item_at_another_temperature_and_of_another_model(

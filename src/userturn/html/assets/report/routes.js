@@ -1,6 +1,7 @@
 // The address decides what is shown: every view can be linked, and the browser's own back works.
 let shown = { key: null };
 const scrolled = new Map(); // address to the place where a reader left it
+let latest = location.hash; // the address that is shown
 
 function later(act) {
   let timer;
@@ -84,6 +85,11 @@ document.addEventListener("keydown", (event) => {
   const link = document.querySelector(`#view [data-key="${CSS.escape(event.key)}"]`);
   if (link) link.click();
 });
-window.addEventListener("scroll", later(() => scrolled.set(location.hash, window.scrollY)), { passive: true });
-window.addEventListener("hashchange", route);
+history.scrollRestoration = "manual"; // within the report the browser would scroll before a view has its rows
+window.addEventListener("pagehide", () => { history.scrollRestoration = "auto"; }); // it knows best after a reload
+window.addEventListener("hashchange", () => {
+  scrolled.set(latest, window.scrollY);
+  latest = location.hash;
+  route();
+});
 route();
