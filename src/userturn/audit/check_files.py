@@ -12,6 +12,7 @@ from shlex import quote
 from userturn.audit.check_journals import check_journals
 from userturn.audit.check_rounds import check_drawn
 from userturn.audit.findings import SNAKEMAKE, Finding, Note, remake
+from userturn.plural import number_of
 from userturn.provenance.job_record import SWEEPS, JobRecord
 from userturn.provenance.study_files import FAULTS, Files, is_hidden
 from userturn.storage.hashing import short_hash
@@ -162,7 +163,7 @@ def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
             yield Finding("orphans", artifact, "a file that a job made", "no job's", fix)
     if others:
         some = ", ".join(sorted(others)[:3])
-        text = f"{len(others)} files of no job ({some}); nothing reads them, no digest counts them"
+        text = f"{number_of(len(others), 'file')} of no job ({some}), which nothing reads or counts"
         yield Note("orphans", "results", text)
 
 
@@ -216,7 +217,7 @@ def _not_asked_for(files: Files, wanted: Identities) -> Iterator[Note]:
     ]
     if others:
         text = (
-            f"{len(others)} artifacts that the study does not need: of cells that its "
+            f"{number_of(len(others), 'artifact')} that the study does not need: of cells that its "
             "configuration leaves out, or samples of a round that was drawn before verdicts changed"
         )
         yield Note("completeness", others[0], text)
@@ -225,7 +226,7 @@ def _not_asked_for(files: Files, wanted: Identities) -> Iterator[Note]:
 def _left_out(files: Files, wanted: Identities) -> Iterator[Note]:
     if files.left_out:
         text = (
-            f"{len(files.left_out)} files were left out of this copy; the records have their "
-            "hashes, and what was made from them was not made again"
+            f"{number_of(len(files.left_out), 'file')} left out of this copy; the records have "
+            "their hashes, and what was made from them was not made again"
         )
         yield Note("completeness", "left_out.json", text)

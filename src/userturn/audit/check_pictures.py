@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from userturn.audit.check_figures import ENDING, is_of_this_altair
 from userturn.audit.findings import Finding, Note, remake
 from userturn.export.read_archive import read_left_out
+from userturn.plural import number_of
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.remake.make_again import Remaking
 from userturn.study.record import read_study_record
@@ -48,7 +49,8 @@ def _of_a_kind(files: Files, drawn: list[Path], broken: frozenset[str]) -> Itera
     there = {path: made for path, made in paths.items() if path not in broken}
     others = [path for path, made in there.items() if not _is_equal(files, made)]
     if 2 * len(others) > len(there):
-        text = f"{len(others)} pictures are drawn otherwise here, by other fonts; not compared"
+        pictures = number_of(len(others), "picture")
+        text = f"{pictures} drawn otherwise here, by other fonts; not compared"
         yield Note("figures", others[0], text)
         return
     for path in others:

@@ -15,6 +15,7 @@ from userturn.errors import UserError
 from userturn.export.read_archive import reasons_left_out
 from userturn.export.withheld import Withholding, text_of
 from userturn.models.fetch import COMMIT, local_path
+from userturn.plural import number_of
 from userturn.prompts.perturbations import NO_REFERENCE, needs_reference
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.storage.atomic_files import SCHEMA_VERSION, read_artifact
@@ -211,7 +212,8 @@ def _left_out(files: Files, record: StudyRecord) -> Iterator[Finding | Note]:
     reasons = sorted(reasons_left_out(files.results).items())
     quotes = [path for path, reason in reasons if reason in quoting]
     if quotes:
-        text = f"{len(quotes)} files are said to quote rows of a withheld dataset; not checked"
+        files_that_quote = number_of(len(quotes), "file")
+        text = f"{files_that_quote} said to quote rows of a withheld dataset; not checked"
         yield Note("left out", quotes[0], text)
     for path in sorted(files.left_out.keys() - quotes):
         may_quote = bool(withholding.datasets) and path.startswith(QUOTING_TABLE)

@@ -13,6 +13,7 @@ from userturn.errors import UserError
 from userturn.export.file_texts import texts_of
 from userturn.export.secrets import Secret, key_values, secrets_in
 from userturn.export.withheld import Withholding
+from userturn.plural import number_of
 from userturn.workflow.new_study import check_is_new
 
 
@@ -59,7 +60,7 @@ def refuse(secrets: Iterable[Secret]) -> None:
     found = list(secrets)
     if found:
         raise UserError(
-            f"{len(found)} places look like a secret; the first is '{found[0].path}', "
+            f"{number_of(len(found), 'likely secret')}; the first is in '{found[0].path}', "
             f"{found[0].place} ({found[0].kind}); nothing was written: revoke that key and remove "
             "it from the file, or mark its dataset `export: false`"
         )
