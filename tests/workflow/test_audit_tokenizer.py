@@ -42,11 +42,16 @@ def test_a_prompt_that_the_template_does_not_render_is_found(study: Path) -> Non
     assert isinstance(found, Finding) and found.expected.startswith("prompt_text of")
 
 
-def test_a_description_that_says_another_header_is_found(study: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "other"), [("user_header", "<|user|>"), ("proofs", ["a token ends a user turn"])]
+)
+def test_a_description_that_says_another_header_or_proof_is_found(
+    study: Path, name: str, other: object
+) -> None:
     path = study / "results/models/tiny.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"user_header": "<|user|>"}))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: other}))
     (found,) = check_prompts(study / "results")
-    assert isinstance(found, Finding) and found.expected.startswith("user_header as")
+    assert isinstance(found, Finding) and found.expected.startswith(f"{name} as")
 
 
 def append_to_template(model: Path, text: str) -> None:

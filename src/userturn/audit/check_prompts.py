@@ -24,7 +24,11 @@ from userturn.config.trust import check_code_may_run
 from userturn.errors import UserError
 from userturn.generation.ask_engine import to_record
 from userturn.generation.candidates import answers_plan, turns_plan
-from userturn.generation.describe_model import prompts_of, tokenizer_identity
+from userturn.generation.describe_model import (
+    default_template,
+    prompts_of,
+    tokenizer_identity,
+)
 from userturn.generation.plan_files import Plan, read_whole_plan
 from userturn.generation.planner import Planner
 from userturn.generation.score_plans import turns_to_score
@@ -66,7 +70,7 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
         path = f"results/models/{model}.json"
         try:
             description = read_description(grid, model)
-            template = _template(grid, model, description)
+            template, default = _templates(grid, model, description)
         except FAULTS as error:
             yield Note("prompts", path, f"not rendered again: {error}")
             continue
@@ -78,7 +82,8 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
             expected = f"the tokenizer and chat template of {source}"
             yield Finding("prompts", path, expected, "others", remake(path))
             continue
-        if (name := _described_otherwise(files, path, description, template)) is not None:
+        prompts = json.loads(json.dumps(prompts_of(template, default)))
+        if (name := _described_otherwise(files, path, description, prompts)) is not None:
             expected = f"{name} as tokenizer and chat template give it"
             yield Finding("prompts", path, expected, "another", remake(path))
         identity = request_identity(grid, model, description)
@@ -93,17 +98,20 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
 
 
 def _described_otherwise(
-    files: Files, path: str, description: Mapping[str, Any], template: Template
+    files: Files, path: str, description: Mapping[str, Any], prompts: Mapping[str, Any]
 ) -> str | None:
     """Return what a description of this version says otherwise than the template, if anything."""
     if files.other_code(path) is not None:
         return None
-    given = json.loads(json.dumps(prompts_of(template)))
-    return next((name for name in sorted(given) if description.get(name) != given[name]), None)
+    return next((name for name in sorted(prompts) if description.get(name) != prompts[name]), None)
 
 
-def _template(grid: Grid, model: str, description: Mapping[str, Any]) -> Template:
-    """Return the template of a model whose tokenizer is on this machine; weights are not needed.
+def _templates(
+    grid: Grid, model: str, description: Mapping[str, Any]
+) -> tuple[Template, Template | None]:
+    """Return the template of a model whose tokenizer is on this machine, and without its format.
+
+    Weights are not needed.
 
     Raises:
         UserError: it is not on this machine, or it would run code that is not trusted here.
@@ -114,7 +122,8 @@ def _template(grid: Grid, model: str, description: Mapping[str, Any]) -> Templat
         with chdir(place):
             folder = folder_at_hand(entry["source"], description["revision"] or "main")
             if folder is not None:
-                return load_template(folder, entry, grid.config["today"])
+                template = load_template(folder, entry, grid.config["today"])
+                return template, default_template(grid, model, folder)
     raise UserError(f"the tokenizer of '{entry['source']}' is not on this machine")
 
 

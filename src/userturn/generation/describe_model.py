@@ -54,8 +54,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
         "forms": aliases.forms,
         "files": files_of_folder(entry["source"]),
         "weights_sha256": weights_sha256(entry["source"]) if is_loaded else {},
-        **prompts_of(template),
-        "proofs": [*prove(template), *_proof_of_format(grid, model, folder, template)],
+        **prompts_of(template, default_template(grid, model, folder)),
     }
     pin = {"source": entry["source"], "asked_for": entry["revision"], "revision": revision}
     identity = grid.model_fingerprint(model)
@@ -68,16 +67,11 @@ def _path_to_pin(grid: Grid, model: str) -> Path:
     return grid.results / "revisions" / f"{model_of(model)}.json"
 
 
-def _proof_of_format(grid: Grid, model: str, folder: Path, template: Template) -> list[str]:
-    """Return the sentence on a model's format; nothing for the default one.
-
-    Raises:
-        TemplateError: the format changes no prompt of the model.
-    """
+def default_template(grid: Grid, model: str, folder: Path) -> Template | None:
+    """Return a model's template without its format, if it has one."""
     if format_of(model) == DEFAULT:
-        return []
-    default = load_template(folder, grid.entries[model_of(model)], grid.config["today"])
-    return [prove_format(template, default)]
+        return None
+    return load_template(folder, grid.entries[model_of(model)], grid.config["today"])
 
 
 def tokenizer_identity(template: Template, known_as: Callable[[str, str], str]) -> dict[str, str]:
@@ -94,8 +88,17 @@ def tokenizer_identity(template: Template, known_as: Callable[[str, str], str]) 
     }
 
 
-def prompts_of(template: Template) -> dict[str, Any]:
-    """Return the part of the description that shows what a model's prompts look like."""
+def prompts_of(template: Template, default: Template | None) -> dict[str, Any]:
+    """Return the part of the description that shows what a model's prompts look like.
+
+    Args:
+        template: the model's.
+        default: without its format, if it has one.
+
+    Raises:
+        TemplateError: the prompts fail a check.
+    """
+    of_format = [] if default is None else [prove_format(template, default)]
     names = template.tokenizer.convert_ids_to_tokens
     return {
         "user_header": template.user_header_text,
@@ -111,6 +114,7 @@ def prompts_of(template: Template) -> dict[str, Any]:
         "template_options": dict(template.options),
         **({} if template.system is None else {"system": template.system}),
         "example_prompt": template.probe_prompt(EXAMPLE[:1], EXAMPLE[1]["content"]).text,
+        "proofs": [*prove(template), *of_format],
     }
 
 
