@@ -34,6 +34,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyRecord:
         "revision_asked_for": entry["revision"],
         "revision": COMMIT,
         "trust_remote_code": False,
+        "template_options": {"enable_thinking": False},
         "proofs": ["whole"],
     }
     pin = {"source": entry["source"], "asked_for": entry["revision"], "revision": COMMIT}
@@ -132,6 +133,7 @@ def test_a_description_its_entry_and_its_pin_that_agree_have_no_finding(
         ({"source": "another/model"}, "source"),
         ({"revision_asked_for": "v2"}, "revision_asked_for"),
         ({"trust_remote_code": True}, "trust_remote_code"),
+        ({"template_options": {"enable_thinking": True}}, "template_options"),
     ],
 )
 def test_a_description_of_another_model_than_its_entry_is_found(

@@ -376,6 +376,15 @@ def test_a_model_without_proofs_is_found(results: Path) -> None:
     assert [f.check for f in named(results, "models/tiny.json")] == ["proofs"]
 
 
+def test_a_user_header_that_no_prompt_ends_in_is_found(results: Path) -> None:
+    path = results / "models" / "tiny.json"
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content | {"user_header": "<|im_start|>User\n"}, indent=1))
+    forge(results, "models/tiny.json", everywhere=True)
+    expected = [f.expected for f in audit(results).findings if f.check == "probes"]
+    assert expected and all("to end in the user header" in text for text in expected)
+
+
 def test_a_model_that_runs_its_own_code_is_noted(results: Path) -> None:
     path = results / "study.json"
     content = json.loads(path.read_text())

@@ -6,6 +6,7 @@ check_aliases.py: do the names that journals are kept under agree with the study
 check_candidates.py: are several answers of an item, and what follows them, what was asked?
 check_chance_floor.py: are the turns of the chance floor those of the cells, after drawn answers?
 check_controls.py: are controls what planting them again gives?
+check_descriptions.py: does a model's description say what its entry and its pin say?
 check_figures.py: does every figure show what its tables hold?
 check_files.py: does every file exist, unchanged, and made from the present inputs?
 check_held_out.py: is every dataset that a model was trained on marked as seen?

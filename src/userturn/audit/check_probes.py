@@ -1,7 +1,8 @@
 """Does every probe show the answer that its perturbation says, changed exactly so?
 
-No tokenizer is needed: if an operator counts tokens, the plan's counts are taken as the
-tokenizer's, and everything that follows from them is compared.
+And does it end in the user header of its model's description? No tokenizer is needed: if an
+operator counts tokens, the plan's counts are taken as the tokenizer's, and everything that follows
+from them is compared.
 """
 
 import json
@@ -73,6 +74,31 @@ def check_probes(pair: Pair, cell: Cell) -> Iterator[Finding]:
     if wrong is not None:
         expected = f"the answer to {wrong}, changed as {cell.perturbation} says"
         yield Finding("probes", path, expected, "another answer or change", remake(path))
+
+
+def check_headers(pair: Pair, path: str, identity: str) -> Iterator[Finding]:
+    """Yield a plan of user turns with a prompt that does not end in the model's user header.
+
+    Args:
+        pair: model and dataset of the audited study.
+        path: path of the table of these turns, from its rule.
+        identity: of the plan.
+    """
+    folder = f"results/requests/{pair.grid.places.of_pair(pair.model, pair.dataset)}/{identity}"
+    try:
+        header = pair.description["user_header"]
+        for file in sorted(pair.whole(folder).glob("[!.]*.parquet")):
+            prompts = pl.scan_parquet(file).select("item", "prompt_text").drop_nulls()
+            others = prompts.filter(~pl.col("prompt_text").str.ends_with(header))
+            for item in others.head(1).collect()["item"]:
+                expected = f"the prompt of {item} to end in the user header {header!r}"
+                plan = f"{folder}/{file.name}"
+                yield Finding("probes", plan, expected, "another end", remake(plan))
+    except BrokenError:
+        return  # reported elsewhere
+    except FAULTS as error:
+        expected = "prompts that end in the user header of the model's description"
+        yield Finding("probes", path, expected, type(error).__name__, remake(path))
 
 
 def _wrong_probe(pair: Pair, cell: Cell, turns: pl.DataFrame) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from userturn.audit.check_probes import check_headers
 from userturn.audit.findings import Finding, remake
 from userturn.audit.pair import BrokenError, Pair
 from userturn.audit.table_diff import Wrong
@@ -102,6 +103,8 @@ def check_asked(
         keys: columns that identify a row.
     """
     yield from _plan(pair, asked)
+    if asked.role == "user":
+        yield from check_headers(pair, asked.path, asked.identity)
     yield from _requests(pair, asked)
     if made is not None:
         yield from pair.held("rows", asked.path, lambda: pl.concat(made), keys)

@@ -7,19 +7,17 @@ from typing import Any
 
 import polars as pl
 
+from userturn.audit.check_descriptions import check_descriptions
 from userturn.audit.check_held_out import held_out_findings
 from userturn.audit.check_rows import AGAIN
 from userturn.audit.findings import Finding, Note, remake
-from userturn.config.formats import model_of
-from userturn.errors import UserError
 from userturn.export.read_archive import reasons_left_out
 from userturn.export.withheld import Withholding, text_of
-from userturn.models.fetch import COMMIT, local_path
+from userturn.models.fetch import COMMIT
 from userturn.plural import number_of
 from userturn.prompts.perturbations import NO_REFERENCE, needs_reference
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.storage.atomic_files import SCHEMA_VERSION, read_artifact
-from userturn.storage.given_files import given_object
 from userturn.storage.hashing import short_hash
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
@@ -40,7 +38,7 @@ def check_settings(
     grid = study.grid
     return [
         *_identities(files, asked_for),
-        *_models(files, grid),
+        *check_descriptions(files, grid),
         *_datasets(grid),
         *_rubrics(record),
         *_limits(files, grid),
@@ -65,60 +63,6 @@ def _identities(files: Files, asked_for: Identities) -> Iterator[Finding]:
                     f"{what} {short_hash(None if found is None else str(found))}",
                     remake(path),
                 )
-
-
-def _models(files: Files, grid: Grid) -> Iterator[Finding | Note]:
-    for name, line in grid.models.items():
-        path = f"results/models/{name}.json"
-        if not files.at(path).is_file():
-            continue
-        try:
-            description = given_object(files.at(path))
-        except UserError as error:
-            yield Finding("pins", path, "the description of a model", str(error), remake(path))
-            continue
-        pinned = line["source"] if local_path(line["source"]) else description.get("revision")
-        if local_path(line["source"]) is None and not COMMIT.fullmatch(str(pinned)):
-            yield Finding("pins", path, "the commit of a hub model", str(pinned), remake(path))
-        # The folder of a model that was trained here moves with the results.
-        if "recipe" not in line:
-            yield from _not_as_asked(path, description, line)
-        yield from _pin(files, model_of(name), description)
-        if not description.get("proofs"):
-            yield Finding("proofs", path, "proofs of its prompts", "none", remake(path))
-        if line["trust_remote_code"]:
-            yield Note("trust_remote_code", path, f"{name} runs code from its repository")
-
-
-def _not_as_asked(
-    path: str, description: Mapping[str, Any], entry: Mapping[str, Any]
-) -> Iterator[Finding]:
-    """Yield what a model's description and its entry in the configuration do not agree on."""
-    asked = {
-        "source": entry["source"],
-        "revision_asked_for": entry["revision"],
-        "trust_remote_code": entry["trust_remote_code"],
-    }
-    for name, expected in asked.items():
-        found = description.get(name)
-        if found != expected:
-            yield Finding("pins", path, f"{name} {expected}", str(found), remake(path))
-
-
-def _pin(files: Files, model: str, description: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield a pinned revision that differs from the model's description."""
-    path = f"results/revisions/{model}.json"
-    if not files.at(path).is_file():
-        return  # found missing
-    try:
-        pin = given_object(files.at(path))
-    except UserError as error:
-        yield Finding("pins", path, "the pin of a model", str(error), remake(path))
-        return
-    there = [pin.get(name) for name in ("source", "asked_for", "revision")]
-    if there != [description.get(n) for n in ("source", "revision_asked_for", "revision")]:
-        expected = f"the revision that results/models/{model}.json describes"
-        yield Finding("pins", path, expected, str(pin.get("revision")), remake(path))
 
 
 def _datasets(grid: Grid) -> Iterator[Finding | Note]:

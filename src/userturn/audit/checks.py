@@ -49,7 +49,8 @@ CHECKS = {
         rf"(requests|answers|candidates|likelihood|self_play)/|{USER_TURNS}",
     ),
     "probes": Check(
-        "the answer before a turn is not the model's own, changed as its perturbation says",
+        "the answer before a turn is not the model's own, changed as its perturbation says, or a "
+        "probe does not end in the user header",
         USER_TURNS,
     ),
     "sources": Check(

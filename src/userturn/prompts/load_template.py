@@ -36,7 +36,7 @@ def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
     template = Template(
         tokenizer,
         date.fromisoformat(today),
-        {"enable_thinking": entry["enable_thinking"], **entry.get("template_options", {})},
+        options_of(entry),
         entry.get("user_header"),
         tuple(entry.get("stop", ())),
         _end_of_sequence(folder),
@@ -44,6 +44,11 @@ def load_template(folder: Path, entry: ModelEntry, today: str) -> Template:
         system=_system(entry),
     )
     return with_bare_header(template) if entry.get("header") == "bare" else template
+
+
+def options_of(entry: ModelEntry) -> dict[str, Any]:
+    """Return the keyword arguments that a model's entry gives its chat template."""
+    return {"enable_thinking": entry["enable_thinking"], **entry.get("template_options", {})}
 
 
 def _tokenizer(folder: Path, entry: ModelEntry) -> Any:
