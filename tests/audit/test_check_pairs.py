@@ -96,6 +96,8 @@ def test_a_round_stays_right_where_the_config_asks_for_more_since(pairs: PairGri
         (KEY, lambda t: t[1:], "rows"),
         (ITEMS, lambda t: t.with_columns(turns=pl.col("turns").list.reverse()), "turns of"),
         (ITEMS, lambda t: t.with_columns(conversation=pl.col("conversation").list.head(1)), "conv"),
+        (KEY, lambda t: t.with_columns(seen=pl.lit("yes")), "columns"),
+        (ITEMS, lambda t: t.select(reversed(t.columns)), "columns"),
     ],
 )
 def test_an_edit_of_a_round_and_of_its_copy_is_found(

@@ -96,6 +96,8 @@ def test_a_round_that_follows_from_its_samples_has_no_finding(humans: HumanGrid)
         (KEY, lambda t: t.filter(pl.col("stratum") != "generic"), "rows"),
         (ITEMS, lambda t: t.with_columns(turn=pl.lit("And then?")), "turn of"),
         (ITEMS, lambda t: t.with_columns(conversation=pl.col("conversation").list.head(1)), "conv"),
+        (KEY, lambda t: t.with_columns(seen=pl.lit("yes")), "columns"),
+        (ITEMS, lambda t: t.select(reversed(t.columns)), "columns"),
     ],
 )
 def test_an_edit_of_a_round_and_of_its_copy_is_found(

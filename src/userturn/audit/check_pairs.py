@@ -5,10 +5,10 @@ from functools import partial
 
 import polars as pl
 
-from userturn.audit.check_rounds import drawn_again, inputs_of, read_inputs
+from userturn.audit.check_rounds import drawn_again, inputs_of
 from userturn.audit.findings import Finding, Note
 from userturn.audit.table_diff import Wrong, difference
-from userturn.humans.pairs import PAIR_ITEMS_SCHEMA, PAIR_KEY_SCHEMA, PER_CELL, round_of_pairs
+from userturn.humans.pairs import PER_CELL, round_of_pairs
 from userturn.provenance.study_files import Files
 from userturn.workflow.pairs import PairGrid
 
@@ -50,11 +50,8 @@ def _wrong(
             )
         ),
     )
-    key = read_inputs(files, [f"{folder}/key.parquet"], "", PAIR_KEY_SCHEMA)
-    if kind == "key":
-        return difference(made.key, key, ["id"])
-    items = read_inputs(files, [f"{folder}/items.parquet"], "", PAIR_ITEMS_SCHEMA)
-    return difference(made.items, items, ["id"])
+    drawn = made.key if kind == "key" else made.items
+    return difference(drawn, pl.read_parquet(files.at(f"{folder}/{kind}.parquet")), ["id"])
 
 
 def _is_of(path: str, place: str) -> bool:

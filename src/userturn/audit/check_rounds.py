@@ -17,7 +17,6 @@ from userturn.audit.table_diff import Wrong, difference
 from userturn.humans.allocation import BY_SETTINGS
 from userturn.humans.blinding import special_tokens
 from userturn.humans.rounds import (
-    ITEMS_SCHEMA,
     KEY_SCHEMA,
     SAMPLE_SCHEMA,
     TURNS_SCHEMA,
@@ -146,7 +145,7 @@ def _is_as_noted(files: Files, path: str, noted: str) -> bool:
     return files.hashes.get(path) == noted and files.at(path).is_file()
 
 
-def read_inputs(files: Files, paths: Sequence[str], ending: str, schema: Schema) -> pl.DataFrame:
+def _read(files: Files, paths: Sequence[str], ending: str, schema: Schema) -> pl.DataFrame:
     """Return the columns of a schema from those of some files whose paths have an ending."""
     return read_tables([str(files.at(path)) for path in paths if path.endswith(ending)], schema)
 
@@ -159,9 +158,9 @@ def _wrong_key(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]
     """
     path = f"results/humans/{name}/key.parquet"
     shares = pl.read_parquet_metadata(files.at(path)).get("allocation") != BY_SETTINGS
-    key = read_inputs(files, [path], "", KEY_SCHEMA)
-    frame = read_inputs(files, inputs, "/human_sample.parquet", SAMPLE_SCHEMA)
-    before = read_inputs(files, inputs, "/key.parquet", KEY_SCHEMA)["key"].to_list()
+    key = pl.read_parquet(files.at(path))
+    frame = _read(files, inputs, "/human_sample.parquet", SAMPLE_SCHEMA)
+    before = _read(files, inputs, "/key.parquet", KEY_SCHEMA)["key"].to_list()
     n_drawn = key.group_by(STRATUM_KEYS).agg(n=pl.col("n_drawn").max())
     families = dict(key.select("model", "family").iter_rows())
     least = pl.lit(0) if shares else pl.col("n_drawn")
@@ -177,9 +176,9 @@ def _wrong_key(files: Files, humans: HumanGrid, name: str, inputs: Sequence[str]
 def _wrong_items(files: Files, name: str, inputs: Sequence[str]) -> Wrong | None:
     """Compare what annotators saw with the conversations and turns of the key."""
     key, items = (f"results/humans/{name}/{kind}.parquet" for kind in ("key", "items"))
-    of_round = read_inputs(files, [key], "", KEY_SCHEMA)
-    turns = read_inputs(files, inputs, "/user_turns.parquet", TURNS_SCHEMA)
+    of_round = _read(files, [key], "", KEY_SCHEMA)
+    turns = _read(files, inputs, "/user_turns.parquet", TURNS_SCHEMA)
     folders = {kind: [p for p in inputs if p.startswith(f"results/{kind}/")] for kind in KINDS}
     datasets, models = ([str(files.at(p)) for p in folders[kind]] for kind in KINDS)
     made = shown(of_round, turns, conversations(datasets), special_tokens(models))
-    return difference(made, read_inputs(files, [items], "", ITEMS_SCHEMA), ["id"])
+    return difference(made, pl.read_parquet(files.at(items)), ["id"])
