@@ -2,18 +2,9 @@
 
 from userturn.workflow.empty_logs import remove_empty_logs
 from userturn.workflow.registry import paths_of, paths_of_figure, tables_of
+from userturn.workflow.startup import call_around_jobs
 
-
-onstart:
-    study.begin()
-
-
-onsuccess:
-    remove_empty_logs()
-
-
-onerror:
-    remove_empty_logs()
+call_around_jobs(workflow, before=study.begin, after=remove_empty_logs)
 
 
 def table_files(rule):

@@ -78,8 +78,12 @@ def test_results_of_the_clone_are_those_of_a_folder_of_its_own(
     shutil.copytree(finished_study / "results", folder / "results", dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)  # not the study's folder
     assert "Nothing to be done" in snakemake(folder, "--dry-run")
+    aliases = folder / "results" / "journal" / "aliases.json"
+    aliases.unlink()  # written before the first job of a run
     (folder / "results" / "tables" / "controls.csv").unlink()
     snakemake(folder, "--until", "tabulate_controls")
+    assert aliases.is_file()
+    assert [log for log in (folder / "logs").glob("*.log") if not log.stat().st_size] == []
     record = read_record(folder / "results" / "provenance" / "tabulate_controls.json")
     command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
     commit = subprocess.run(command, capture_output=True, text=True).stdout.strip()

@@ -5,9 +5,11 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile, gettempdir
+from typing import Any
 
 from platformdirs import user_cache_path
 
@@ -118,6 +120,21 @@ def begin(configfiles: Iterable[str | Path], is_driver: bool) -> None:
     else:
         let_early_warning_pass()
     _check_config_files(configfiles)
+
+
+def call_around_jobs(workflow: Any, before: Callable[[], None], after: Callable[[], None]) -> None:
+    """Have Snakemake call functions before its first job, and after its last.
+
+    Of a workflow that a study's own Snakefile takes as a module, Snakemake leaves out `onstart`,
+    `onsuccess` and `onerror`. So these functions are put before the handlers that it has by now.
+    """
+    for name, act in (("_onstart", before), ("_onsuccess", after), ("_onerror", after)):
+        setattr(workflow, name, partial(_call_both, act, getattr(workflow, name)))
+
+
+def _call_both(act: Callable[[], None], handler: Callable[[Any], None], log: Any) -> None:
+    act()
+    handler(log)
 
 
 def check_results(results: Path) -> None:
