@@ -14,7 +14,7 @@ import pytest
 from tests.audit.test_audit_page import PAGE as AUDIT_PAGE
 from tests.report.test_comparison_page import PAGE as COMPARISON_PAGE
 from tests.support.browser import ARABIC, needs_chromium, reads, violations
-from tests.support.made_up_figures import PAIR, draw_every_figure, write_labels
+from tests.support.made_up_figures import PAIR, SIGNALS_OF, draw_every_figure, write_labels
 from tests.support.made_up_results import build, draw_rates, made_up_config, write_results
 from tests.support.made_up_scores import GAIN, write_scores
 from userturn.figures.confusion import confusion_figure
@@ -200,7 +200,11 @@ def test_chart_is_drawn_under_the_policy_and_fills_its_card(tab: Any, uri: str) 
     assert tab.noted == []
 
 
-def test_chart_whose_legend_is_wider_than_its_panel_fills_its_card(tab: Any, whole: str) -> None:
+@pytest.mark.parametrize("width", [1280, 820])
+def test_chart_whose_legend_is_wider_than_its_panel_fills_its_card(
+    tab: Any, whole: str, width: int
+) -> None:
+    tab.set_viewport_size({"width": width, "height": 900})
     tab.goto(whole)
     tab.locator("#figure-judge_card").scroll_into_view_if_needed()
     card = tab.locator("#figure-judge_card .chart")
@@ -222,6 +226,21 @@ def test_panels_with_long_names_fit_their_card_and_name_no_judge_that_has_no_par
     width, scrolled = card.evaluate("place => [place.clientWidth, place.scrollWidth]")
     assert scrolled <= width
     assert figure.locator("h3").inner_text().strip() == "What tells the right answers of an item"
+    datasets = figure.locator(".role-title-subtitle text").all_text_contents()
+    assert datasets == [name for name in SIGNALS_OF for _ in ("area", "change")]
+
+
+def test_charts_fit_a_phone_with_the_whole_names_of_their_panels(browser: Any, whole: str) -> None:
+    phone = browser.new_context(viewport={"width": 390, "height": 844}, is_mobile=True).new_page()
+    phone.goto(whole)
+    open_everything(phone)
+    phone.evaluate("Promise.all(drawn.values())")
+    for card in phone.locator("#figures .chart").all():
+        width, scrolled = card.evaluate("place => [place.clientWidth, place.scrollWidth]")
+        name = card.evaluate("place => place.closest('figure').id")
+        assert scrolled <= width, name
+        assert not [text for text in card.locator("text").all_text_contents() if "…" in text], name
+    phone.context.close()
 
 
 COUNT_DRAWINGS = """window.drawings = 0;

@@ -87,7 +87,7 @@ def families_in(families: pl.DataFrame, table: pl.DataFrame) -> list[str]:
     return seen["family"].unique(maintain_order=True).to_list()
 
 
-def told_apart(field: str, names: Sequence[str]) -> dict[str, Any]:
+def told_apart(field: str, names: Sequence[str | float]) -> dict[str, Any]:
     """Return encodings of one field by colour and shape, with one legend."""
     legend = alt.Legend(labelExpr=IN_WORDS)
     return {
