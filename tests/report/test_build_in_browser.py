@@ -726,6 +726,21 @@ HELD_AGAINST = """() => {
 }"""
 
 
+# Texts that hold an interval, of which a part is on another line.
+BROKEN = """places => places.flatMap((place) => {
+  const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (texts.nextNode()) for (const { index, 0: text } of texts.currentNode.data.matchAll(
+    /([^ ]+ )?\\[[^ ]+, [^ ]+\\]/g)) {
+    const range = document.createRange();
+    range.setStart(texts.currentNode, index);
+    range.setEnd(texts.currentNode, index + text.length);
+    if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) found.push(text);
+  }
+  return found;
+})"""
+
+
 def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: str) -> None:
     tab.goto(uri)
     tab.wait_for_selector(".example >> nth=1")
@@ -749,6 +764,10 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
         parts = tab.locator(".example, #warning, #sentence, #values dd").all()
         ends = [(box := part.bounding_box())["y"] + box["height"] for part in parts]
         assert len(ends) == 9 and max(ends) <= height, "rates and both turns are on the screen"
+    tab.evaluate("showWorth()")
+    parts = "#sentence, #values, #bearings, #worth, #models"
+    broken = tab.locator(parts).evaluate_all(BROKEN)
+    assert broken == [], "an interval stays with its estimate"
     tab.locator(".example .turn").evaluate_all(
         "turns => { for (const turn of turns) turn.textContent = 'so '.repeat(99); }"
     )
