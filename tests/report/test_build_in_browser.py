@@ -369,6 +369,12 @@ def test_paper_and_a_page_without_javascript_have_the_picture(
     tall = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='600' height='3000'/>"
     picture.evaluate("(img, src) => { img.src = src; return img.decode(); }", tall)
     assert picture.bounding_box()["height"] < 900, "a figure of many models is on one page"
+    headings = tab.locator("#report :is(h2, h3, dt, summary)")
+    breaks = headings.evaluate_all("parts => parts.map(part => getComputedStyle(part).breakAfter)")
+    assert set(breaks) == {"avoid"}, "no heading is the last line of a page"
+    shown_as = "parts => parts.map(part => getComputedStyle(part).display)"
+    grids = tab.locator("#report, .lead, .bearings, #figures, #tables").evaluate_all(shown_as)
+    assert set(grids) == {"block"}, "Chromium breaks after a heading that is a row of a grid"
     tab.wait_for_selector("#table-rates, #table-pooled_rates", state="attached")
     wider = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wider <= 0, "tables are no wider than the paper"
