@@ -939,6 +939,9 @@ def test_phone_shows_every_view_without_scrolling_sideways(
     for route in views:
         phone.goto(f"{uri}#/{route}")
         phone.wait_for_selector("#turn-text" if route.startswith("turn") else "h1:visible")
+        phone.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
+        if route.startswith("likelihood"):
+            phone.wait_for_selector(".follow-ups .numbers")
         assert phone.evaluate("document.documentElement.scrollWidth") <= 360, route
     phone.goto(f"{whole}#/?dataset=open")
     made = phone.locator("#made .scroll")
@@ -952,6 +955,35 @@ def test_phone_shows_every_view_without_scrolling_sideways(
     widths = phone.locator("#figure-confusion .mark-rect path").evaluate_all(squares)
     assert min(widths) >= 20, "numbers have room in their squares"
     phone.context.close()
+
+
+@pytest.mark.parametrize("width", [390, 820])
+def test_what_is_chosen_in_a_list_of_choices_is_read_whole(tab: Any, uri: str, width: int) -> None:
+    tab.set_viewport_size({"width": width, "height": 900})
+    for route in ("grid", "search", "differ", f"cell/{CELL}"):
+        tab.goto(f"{uri}#/{route}")
+        tab.wait_for_selector("h1:visible")
+        assert tab.locator("select:visible").evaluate_all(CUT) == [], route
+
+
+CUT = """choices => {
+  const pen = document.createElement("canvas").getContext("2d");
+  return choices.filter((choice) => {
+    const { font, paddingLeft, paddingRight } = getComputedStyle(choice);
+    pen.font = font;
+    const room = choice.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+    return pen.measureText(choice.selectedOptions[0].text).width > room;
+  }).map((choice) => choice.selectedOptions[0].text);
+}"""
+
+
+def test_page_of_two_studies_is_no_wider_than_paper(tab: Any) -> None:
+    tab.set_viewport_size({"width": 718, "height": 1000})  # A4
+    tab.emulate_media(media="print")
+    tab.set_content(COMPARISON_PAGE)
+    assert tab.locator("table").evaluate_all("tables => tables.map(t => t.clientWidth > 718)") == [
+        False
+    ], "the last columns are on the paper"
 
 
 def test_figure_without_data_is_headed_by_its_title(
