@@ -32,6 +32,12 @@ def test_each_measure_has_a_panel_and_a_point_at_each_depth_with_its_interval() 
     )
 
 
+def test_lines_are_told_apart_without_their_colours() -> None:
+    chart = self_play(depths("m"), families_table({"m": {}}, {}), "j").to_dict()
+    encoding = chart["spec"]["layer"][0]["encoding"]
+    assert encoding["strokeDash"]["field"] == encoding["color"]["field"] == "dataset"
+
+
 def test_names_of_many_models_lie_beside_their_low_panels() -> None:
     """Upright they would be longer than a panel is high, and overlap."""
     names = [f"a-model-with-a-long-name-{size}b" for size in range(1, 6)]
