@@ -308,3 +308,5 @@ def test_rates_by_turn_draw_each_turn_with_its_interval() -> None:
     assert shown == [(1, 0.4, 0.2, 0.7), (2, 0.2, 0.1, 0.6)]
     bars = chart["spec"]["layer"][1]["encoding"]
     assert (bars["y"]["field"], bars["y2"]["field"]) == ("lower", "upper")
+    lines = chart["spec"]["layer"][0]["encoding"]
+    assert (lines["color"]["field"], lines["color"]["scale"]) == ("temperature", {"domain": [0]})

@@ -113,6 +113,27 @@ def test_a_turn_in_arabic_is_read_from_the_right_beside_english_labels(
     assert reads(tab, "#turn") == "ltr"
 
 
+def test_phone_says_that_a_turn_goes_on_below_the_labels_until_all_of_it_was_scrolled_to(
+    browser: Any, tmp_path: Path
+) -> None:
+    uri = write_page(tmp_path, ["short", "a long turn " * 300])
+    phone = browser.new_context(viewport={"width": 390, "height": 844}, is_mobile=True).new_page()
+    begin(phone, uri)
+    assert phone.is_hidden("#covered")
+    phone.click("#forward")
+    assert phone.is_visible("#covered")
+    bottoms = "document.querySelector('#turn').scrollIntoView({ block: 'end' })"
+    phone.evaluate(bottoms)
+    phone.mouse.wheel(0, 5000)
+    phone.locator("#covered").wait_for(state="hidden")
+    ends = [phone.locator(part).bounding_box() for part in (".turn >> nth=0", "fieldset >> nth=0")]
+    assert ends[0]["y"] + ends[0]["height"] <= ends[1]["y"], "nothing is below the labels"
+    phone.set_viewport_size({"width": 844, "height": 390})
+    sticks = "part => getComputedStyle(part).position"
+    assert phone.locator("fieldset >> nth=0").evaluate(sticks) == "static", "a low screen has room"
+    phone.context.close()
+
+
 def test_injected_script_would_be_refused_by_the_policy(tab: Any, tmp_path: Path) -> None:
     begin(tab, write_page(tmp_path, ["turn"]))
     tab.evaluate(

@@ -14,7 +14,7 @@ import pytest
 from tests.audit.test_audit_page import PAGE as AUDIT_PAGE
 from tests.report.test_comparison_page import PAGE as COMPARISON_PAGE
 from tests.support.browser import ARABIC, needs_chromium, reads, violations
-from tests.support.made_up_figures import PAIR, draw_every_figure, write_labels
+from tests.support.made_up_figures import PAIR, SIGNALS_OF, draw_every_figure, write_labels
 from tests.support.made_up_results import build, draw_rates, made_up_config, write_results
 from tests.support.made_up_scores import GAIN, write_scores
 from userturn.figures.confusion import confusion_figure
@@ -200,7 +200,11 @@ def test_chart_is_drawn_under_the_policy_and_fills_its_card(tab: Any, uri: str) 
     assert tab.noted == []
 
 
-def test_chart_whose_legend_is_wider_than_its_panel_fills_its_card(tab: Any, whole: str) -> None:
+@pytest.mark.parametrize("width", [1280, 820])
+def test_chart_whose_legend_is_wider_than_its_panel_fills_its_card(
+    tab: Any, whole: str, width: int
+) -> None:
+    tab.set_viewport_size({"width": width, "height": 900})
     tab.goto(whole)
     tab.locator("#figure-judge_card").scroll_into_view_if_needed()
     card = tab.locator("#figure-judge_card .chart")
@@ -222,6 +226,21 @@ def test_panels_with_long_names_fit_their_card_and_name_no_judge_that_has_no_par
     width, scrolled = card.evaluate("place => [place.clientWidth, place.scrollWidth]")
     assert scrolled <= width
     assert figure.locator("h3").inner_text().strip() == "What tells the right answers of an item"
+    datasets = figure.locator(".role-title-subtitle text").all_text_contents()
+    assert datasets == [name for name in SIGNALS_OF for _ in ("area", "change")]
+
+
+def test_charts_fit_a_phone_with_the_whole_names_of_their_panels(browser: Any, whole: str) -> None:
+    phone = browser.new_context(viewport={"width": 390, "height": 844}, is_mobile=True).new_page()
+    phone.goto(whole)
+    open_everything(phone)
+    phone.evaluate("Promise.all(drawn.values())")
+    for card in phone.locator("#figures .chart").all():
+        width, scrolled = card.evaluate("place => [place.clientWidth, place.scrollWidth]")
+        name = card.evaluate("place => place.closest('figure').id")
+        assert scrolled <= width, name
+        assert not [text for text in card.locator("text").all_text_contents() if "…" in text], name
+    phone.context.close()
 
 
 COUNT_DRAWINGS = """window.drawings = 0;
@@ -350,6 +369,12 @@ def test_paper_and_a_page_without_javascript_have_the_picture(
     tall = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='600' height='3000'/>"
     picture.evaluate("(img, src) => { img.src = src; return img.decode(); }", tall)
     assert picture.bounding_box()["height"] < 900, "a figure of many models is on one page"
+    headings = tab.locator("#report :is(h2, h3, dt, summary)")
+    breaks = headings.evaluate_all("parts => parts.map(part => getComputedStyle(part).breakAfter)")
+    assert set(breaks) == {"avoid"}, "no heading is the last line of a page"
+    shown_as = "parts => parts.map(part => getComputedStyle(part).display)"
+    grids = tab.locator("#report, .lead, .bearings, #figures, #tables").evaluate_all(shown_as)
+    assert set(grids) == {"block"}, "Chromium breaks after a heading that is a row of a grid"
     tab.wait_for_selector("#table-rates, #table-pooled_rates", state="attached")
     wider = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wider <= 0, "tables are no wider than the paper"
@@ -707,6 +732,21 @@ HELD_AGAINST = """() => {
 }"""
 
 
+# Texts that hold an interval, of which a part is on another line.
+BROKEN = """places => places.flatMap((place) => {
+  const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (texts.nextNode()) for (const { index, 0: text } of texts.currentNode.data.matchAll(
+    /([^ ]+ )?\\[[^ ]+, [^ ]+\\]/g)) {
+    const range = document.createRange();
+    range.setStart(texts.currentNode, index);
+    range.setEnd(texts.currentNode, index + text.length);
+    if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) found.push(text);
+  }
+  return found;
+})"""
+
+
 def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: str) -> None:
     tab.goto(uri)
     tab.wait_for_selector(".example >> nth=1")
@@ -730,6 +770,10 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
         parts = tab.locator(".example, #warning, #sentence, #values dd").all()
         ends = [(box := part.bounding_box())["y"] + box["height"] for part in parts]
         assert len(ends) == 9 and max(ends) <= height, "rates and both turns are on the screen"
+    tab.evaluate("showWorth()")
+    parts = "#sentence, #values, #bearings, #worth, #models"
+    broken = tab.locator(parts).evaluate_all(BROKEN)
+    assert broken == [], "an interval stays with its estimate"
     tab.locator(".example .turn").evaluate_all(
         "turns => { for (const turn of turns) turn.textContent = 'so '.repeat(99); }"
     )
@@ -895,6 +939,9 @@ def test_phone_shows_every_view_without_scrolling_sideways(
     for route in views:
         phone.goto(f"{uri}#/{route}")
         phone.wait_for_selector("#turn-text" if route.startswith("turn") else "h1:visible")
+        phone.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
+        if route.startswith("likelihood"):
+            phone.wait_for_selector(".follow-ups .numbers")
         assert phone.evaluate("document.documentElement.scrollWidth") <= 360, route
     phone.goto(f"{whole}#/?dataset=open")
     made = phone.locator("#made .scroll")
@@ -908,6 +955,35 @@ def test_phone_shows_every_view_without_scrolling_sideways(
     widths = phone.locator("#figure-confusion .mark-rect path").evaluate_all(squares)
     assert min(widths) >= 20, "numbers have room in their squares"
     phone.context.close()
+
+
+@pytest.mark.parametrize("width", [390, 820])
+def test_what_is_chosen_in_a_list_of_choices_is_read_whole(tab: Any, uri: str, width: int) -> None:
+    tab.set_viewport_size({"width": width, "height": 900})
+    for route in ("grid", "search", "differ", f"cell/{CELL}"):
+        tab.goto(f"{uri}#/{route}")
+        tab.wait_for_selector("h1:visible")
+        assert tab.locator("select:visible").evaluate_all(CUT) == [], route
+
+
+CUT = """choices => {
+  const pen = document.createElement("canvas").getContext("2d");
+  return choices.filter((choice) => {
+    const { font, paddingLeft, paddingRight } = getComputedStyle(choice);
+    pen.font = font;
+    const room = choice.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+    return pen.measureText(choice.selectedOptions[0].text).width > room;
+  }).map((choice) => choice.selectedOptions[0].text);
+}"""
+
+
+def test_page_of_two_studies_is_no_wider_than_paper(tab: Any) -> None:
+    tab.set_viewport_size({"width": 718, "height": 1000})  # A4
+    tab.emulate_media(media="print")
+    tab.set_content(COMPARISON_PAGE)
+    assert tab.locator("table").evaluate_all("tables => tables.map(t => t.clientWidth > 718)") == [
+        False
+    ], "the last columns are on the paper"
 
 
 def test_figure_without_data_is_headed_by_its_title(

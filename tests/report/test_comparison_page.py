@@ -1,9 +1,11 @@
 """The page of two studies: no script, no network, hostile texts as text."""
 
 import re
+from html import escape
 
 import polars as pl
 
+from userturn.cli.compare import formatted
 from userturn.report.comparison_page import NOT_SHOWN, Comparison, comparison_page
 from userturn.report.flips import Flip, Side
 
@@ -38,9 +40,19 @@ def test_hostile_texts_are_shown_as_they_are() -> None:
 
 
 def test_rates_are_printed_with_interval_and_items() -> None:
-    for text in ("25.0%", "50.0%", "+25.0 [-10.0, +60.0]", "0.400", "1,200", "t 0.7"[2:]):
+    for text in ("25.0%", "50.0%", "+25.0 [−10.0, +60.0]", "0.400", "1,200", "t 0.7"[2:]):
         assert f"<td>{text}</td>" in PAGE
     assert "in B and not in A: 3 turns; in A and not in B: 4 turns. Below are 2 of them" in PAGE
+
+
+def test_perturbations_are_words_and_a_small_p_is_no_zero() -> None:
+    changed = CELLS.with_columns(perturbation=pl.lit("generic_question"), p_adjusted=pl.lit(1e-9))
+    page = comparison_page(FOUND._replace(cells=changed), [], (0, 0))
+    assert "<td>generic question</td>" in page
+    assert f"<td>{escape('<0.001')}</td>" in page
+    assert "m d t=0.7 generic question j (1,200 items)" in formatted(
+        FOUND._replace(cells=changed.with_columns(dataset=pl.lit("d")))
+    )
 
 
 def test_private_turn_has_its_labels_and_no_text() -> None:

@@ -7,22 +7,30 @@ import polars as pl
 from tests.figures.test_draw import accuracy, contrast, health, profile
 from tests.figures.test_judge_card import card
 from tests.figures.test_likelihood_and_followup import likelihood
+from tests.figures.test_rates_by_language import TABLE as LANGUAGES
+from tests.figures.test_self_play import depths
 from tests.support.made_up_results import LABELS, save
 from userturn.figures.accuracy_and_followup import accuracy_and_followup
 from userturn.figures.answer_signals import answer_signals
 from userturn.figures.confusion import confusion_figure
 from userturn.figures.failure_profiles import failure_profiles
 from userturn.figures.grid_overview import grid_overview
+from userturn.figures.human_likeness import human_likeness
 from userturn.figures.judge_card import judge_card
 from userturn.figures.likelihood_and_followup import likelihood_and_followup
 from userturn.figures.perturbation_effects import perturbation_effects
+from userturn.figures.rates_by_language import rates_by_language
+from userturn.figures.rates_by_turn import rates_by_turn
+from userturn.figures.self_play import self_play
 from userturn.figures.theme import save as write_chart
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.storage.key_columns import CELL_KEYS, TURN_KEYS
+from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
 from userturn.tables.answer_signals import AREA, CHANGE, RANDOM
 from userturn.tables.families import families_table
 
+SIGNALS_OF = ("healthbench", "open")
 PAIR = ("generic", "prompt_restate")  # labels by people and judge that the confusion shows
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100"></svg>'
 
@@ -37,11 +45,23 @@ def write_labels(grid: Grid, cell: str, n: int, path: Path) -> None:
 
 
 def _signals() -> pl.DataFrame:
-    """Return a signal with a long name by both measures, of one dataset."""
-    row = {"dataset": "open", "signal": "satisfaction over correction", "n_mixed": 5, "n_items": 9}
+    """Return a signal with a long name by both measures, of two datasets."""
+    row = {"signal": "satisfaction over correction", "n_mixed": 5, "n_items": 9}
     row |= {"estimate": 0.2, "lower": 0.1, "upper": 0.3}
     measures = [{"measure": AREA, "baseline": ""}, {"measure": CHANGE, "baseline": RANDOM}]
-    return pl.DataFrame([{"model": "m", **row, **measure} for measure in measures])
+    rows = [row | {"dataset": name} | one for name in SIGNALS_OF for one in measures]
+    return pl.DataFrame([{"model": "m", **one} for one in rows])
+
+
+def _by_turn(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return the rates of a study after its first and its second turn."""
+    return pl.concat([rates.with_columns(turn=pl.lit(turn)) for turn in (1, 2)])
+
+
+def _of_pairs(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return shares of pairs: the rates of the unperturbed cells."""
+    plain = rates.filter(pl.col("perturbation") == PLAIN)
+    return plain.with_columns(scope=pl.lit("cell"), n_labelled="n_scored", n_pairs="n_turns")
 
 
 def draw_every_figure(grid: Grid, folder: Path) -> list[str]:
@@ -93,6 +113,12 @@ def draw_every_figure(grid: Grid, folder: Path) -> list[str]:
         ),
         "confusion": confusion_figure(confusion, LABELS),
         "answer_signals": answer_signals(in_grid(_signals(), "model"), families, judge),
+        "rates_by_turn": rates_by_turn(_by_turn(rates), families, judge),
+        "rates_by_language": rates_by_language(
+            in_grid(LANGUAGES, "model", "dataset"), families, judge
+        ),
+        "self_play": self_play(in_grid(depths("m"), "model", "dataset"), families, judge),
+        "human_likeness": human_likeness(_of_pairs(rates), families, judge),
     }
     folder.mkdir(exist_ok=True)
     for name, chart in charts.items():

@@ -1,6 +1,7 @@
 """`userturn compare`: two studies side by side, item by item, on the cells that both have."""
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,14 +101,22 @@ def _compared(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame
     return table.with_columns(p_adjusted=holm(table["p"].to_numpy()))
 
 
+def _place(row: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """Return the name of a cell or of a model's dataset, with a perturbation in words."""
+    words = {key: str(row[key]) for key in keys}
+    if "temperature" in words:
+        words["temperature"] = f"t={row['temperature']:g}"
+        words["perturbation"] = words["perturbation"].replace("_", " ")
+    return " ".join(words.values())
+
+
 def _lines(table: pl.DataFrame, keys: list[str], nothing: str) -> list[str]:
     if table.is_empty():
         return [f"  {nothing}"]
     lines = []
     for row in table.iter_rows(named=True):
-        place = " ".join(f"t={row[k]:g}" if k == "temperature" else str(row[k]) for k in keys)
         change, low, high = (100 * row[name] for name in ("difference", "lower", "upper"))
-        lines.append(f"  {place} ({number_of(row['n_items'], 'item')})")
+        lines.append(f"  {_place(row, keys)} ({number_of(row['n_items'], 'item')})")
         lines.append(
             f"    {row['rate_baseline']:6.1%} → {row['rate_condition']:6.1%}  "
             f"{change:+5.1f} [{low:+5.1f}, {high:+5.1f}]  "
@@ -124,7 +133,7 @@ def _only(a: pl.DataFrame, b: pl.DataFrame) -> list[str]:
         .join(b.select(JUDGED_CELL_KEYS).unique(), on=JUDGED_CELL_KEYS, how="anti")
         .sort(JUDGED_CELL_KEYS)
     )
-    return [" ".join(f"{value}" for value in row) for row in lost.rows()]
+    return [_place(row, JUDGED_CELL_KEYS) for row in lost.rows(named=True)]
 
 
 def _settings(a: Path, b: Path) -> str:

@@ -18,20 +18,22 @@ class Measure(NamedTuple):
 
     Attributes:
         name: in the table.
-        title: what the axis says.
+        title: of the panel.
         chance: the value of a signal that tells nothing.
-        format: of the axis's numbers.
+        numbers: what the axis writes, as an expression of Vega.
     """
 
     name: str
     title: str
     chance: float
-    format: str
+    numbers: str
 
 
 MEASURES = (
-    Measure(AREA, "right answer scores higher", 0.5, "%"),
-    Measure(CHANGE, "best answer less a random one", 0.0, "+%"),
+    Measure(AREA, "right answer scores higher", 0.5, "format(datum.value, '.0%')"),
+    Measure(
+        CHANGE, "best answer less a random one, points", 0.0, "format(100 * datum.value, '.0f')"
+    ),
 )
 
 
@@ -48,9 +50,7 @@ def answer_signals(signals: pl.DataFrame, families: pl.DataFrame, judge: str) ->
         mixed=pl.format("{} of {} items have right and wrong answers", "n_mixed", "n_items"),
     )
     rows = [
-        alt.hconcat(*(_panel(part, m, families) for m in MEASURES), spacing=SPACED).properties(
-            title=alt.Title(str(part["dataset"][0]), fontSize=12)
-        )
+        alt.hconcat(*(_panel(part, m, families) for m in MEASURES), spacing=SPACED)
         for part in named.partition_by("dataset", maintain_order=True)
     ]
     more = "several answers an item; 95% intervals by item; dashed: a signal that tells nothing"
@@ -71,12 +71,16 @@ def _panel(table: pl.DataFrame, measure: Measure, families: pl.DataFrame) -> Any
         tooltip=hover("model", "signal", "value", "mixed"),
     )
     scale = alt.Scale(zero=False)
-    x = alt.X("estimate:Q", title=measure.title, scale=scale).axis(format=measure.format)
+    x = alt.X("estimate:Q", title=None, scale=scale)
     bars = base.mark_rule(strokeWidth=1.6).encode(x="lower:Q", x2="upper:Q", color=told["color"])
     points = base.mark_point(filled=True, size=40, opacity=1).encode(
-        x=x.axis(format=measure.format, tickCount=5), color=told["color"], shape=told["shape"]
+        x=x.axis(tickCount=5, labelFlush=False, labelExpr=measure.numbers),
+        color=told["color"],
+        shape=told["shape"],
     )
     none = alt.Chart(pl.DataFrame({"chance": [measure.chance]})).mark_rule(
         color=INK, strokeDash=[2, 2]
     )
-    return alt.layer(none.encode(x="chance:Q"), bars, points)
+    # Each panel names its dataset: the page puts panels below each other where it is narrow.
+    title = alt.Title(measure.title, subtitle=str(table["dataset"][0]), fontSize=12, offset=6)
+    return alt.layer(none.encode(x="chance:Q"), bars, points, title=title)

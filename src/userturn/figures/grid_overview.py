@@ -56,10 +56,10 @@ def _squares(table: pl.DataFrame, families: pl.DataFrame) -> Any:
         color=colour,
         tooltip=hover(*CELL_KEYS, "genuine", "scored", "troubles"),
     )
-    numbers = base.mark_text(fontSize=10, dy=-1, color=INK).encode(text="number:N")
-    troubles = base.mark_text(fontSize=7, dy=-11, color=INK).encode(text="troubles:N")
+    numbers = base.mark_text(fontSize=10, dy=1, color=INK).encode(text="number:N")
+    troubles = base.mark_text(fontSize=9, dy=-10, color=INK).encode(text="troubles:N")
     interval = base.transform_fold(["lower", "upper"], as_=["end", "limit"]).mark_line(
-        strokeWidth=2.5, yOffset=10, color=INK
+        strokeWidth=2.5, yOffset=11, color=INK
     )
     offset = alt.XOffset("limit:Q", scale=alt.Scale(zero=True, nice=False))
     return squares + numbers + troubles + interval.encode(xOffset=offset, detail=[*CELL_KEYS])

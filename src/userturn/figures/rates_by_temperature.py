@@ -41,18 +41,15 @@ def _subtitle(table: pl.DataFrame) -> str:
 
 def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
     """Return the lines, intervals, points and floors of one panel."""
-    names = conditions_in(table, "perturbation")
-    told = told_apart("perturbation", names)
+    told = told_apart("perturbation", conditions_in(table, "perturbation"))
     shown = hover(*CELL_KEYS, "genuine", "scored", "chance_floor")
     base = alt.Chart(table, width=width, height=height).encode(
         x=over_temperatures(table), color=told["color"]
     )
-    # Not quite the domain of the colours, or their legends merge, with dashes around its symbols.
-    dash = alt.StrokeDash("perturbation:N", legend=None).scale(domain=[*names, ""])
     floor = base.mark_tick(thickness=2.5, width=11, opacity=0.45, orient="horizontal").encode(
         y="floor:Q"
     )
-    return lines_with_limits(base, told, shown, strokeDash=dash) + floor
+    return lines_with_limits(base, told, shown) + floor
 
 
 def rates_by_temperature(

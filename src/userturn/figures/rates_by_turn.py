@@ -26,14 +26,13 @@ def rates_by_turn(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> An
 def _over_turns(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     """Draw rates over the number of the turn, from the rows of one judge."""
     named = table.with_columns(
-        at=pl.format("temperature {}", pl.col("temperature").cast(pl.String)),
         genuine=in_percent(),
         scored=out_of("n_scored", "n_turns", "turns"),
         place=pl.col("turn") + SHIFT * (pl.col("temperature").rank("dense") - 1),
     )
     models = models_in(families, named)
     width, height = (240, 170) if len(models) <= SMALL else (130, 62)
-    told = told_apart("at", named.sort("temperature")["at"].unique(maintain_order=True).to_list())
+    told = told_apart("temperature", named["temperature"].unique().sort().to_list())
     x = over_counts(named, "turn")
     shown = hover(*CELL_KEYS, "turn", "genuine", "scored")
     base = alt.Chart(named, width=width, height=height).encode(x=x, color=told["color"])

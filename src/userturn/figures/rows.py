@@ -59,17 +59,16 @@ def over_size(table: pl.DataFrame, families: pl.DataFrame) -> tuple[alt.X, int]:
     return x.scale(type="log", nice=False, padding=12), PANEL
 
 
-def lines_with_limits(base: Any, told: Any, shown: Any, **of_lines: Any) -> Any:
+def lines_with_limits(base: Any, told: Any, shown: Any) -> Any:
     """Return lines through rates, their limits and points, over the x axis of a chart.
 
     Args:
         base: the chart, with x and the colour of its lines.
         told: how its lines are told apart (`theme.told_apart`).
         shown: what a mark tells that is pointed at.
-        of_lines: further encodings of the lines alone.
     """
     y = alt.Y("estimate:Q", title=None).axis(format="%", tickCount=3)
-    lines = base.mark_line(strokeWidth=1.2, invalid="filter").encode(y=y, **of_lines)
+    lines = base.mark_line(strokeWidth=1.2, invalid="filter").encode(y=y, strokeDash=told["dash"])
     bars = base.mark_rule(strokeWidth=1.2).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
     points = base.mark_point(filled=True, size=30, opacity=1).encode(
         y="estimate:Q", shape=told["shape"], tooltip=shown

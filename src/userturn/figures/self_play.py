@@ -51,8 +51,9 @@ def self_play(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     if rates["estimate"].count() == 0:
         return note(TITLE, NOTHING)
     table = _long(rates)
+    header = alt.Header(labelAngle=0, labelAlign="left", labelBaseline="middle")
     chart = _layers(table, families).facet(
-        row=alt.Row("model:N", title=None, sort=models_in(families, table)),
+        row=alt.Row("model:N", title=None, sort=models_in(families, table), header=header),
         column=alt.Column("measure:N", title=None, sort=list(MEASURES.values())),
     )
     chart = held(chart, temperature=table["temperature"].min())

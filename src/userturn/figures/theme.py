@@ -87,13 +87,15 @@ def families_in(families: pl.DataFrame, table: pl.DataFrame) -> list[str]:
     return seen["family"].unique(maintain_order=True).to_list()
 
 
-def told_apart(field: str, names: Sequence[str]) -> dict[str, Any]:
-    """Return encodings of one field by colour and shape, with one legend."""
+def told_apart(field: str, names: Sequence[str | float]) -> dict[str, Any]:
+    """Return encodings of one field by colour, shape and dashes, with one legend."""
     legend = alt.Legend(labelExpr=IN_WORDS)
     return {
         # Legends with equal domains are merged; those with only equal orders are not.
         "color": alt.Color(f"{field}:N", legend=legend).scale(domain=list(names)),
         "shape": alt.Shape(f"{field}:N", legend=legend).scale(domain=list(names)),
+        # Not quite the domain of the colours, or their legends merge, with dashes around symbols.
+        "dash": alt.StrokeDash(f"{field}:N", legend=None).scale(domain=[*names, ""]),
     }
 
 

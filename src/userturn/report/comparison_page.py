@@ -81,16 +81,25 @@ def _rates(table: pl.DataFrame, keys: Sequence[str]) -> str:
 
 
 def _rate(row: Mapping[str, Any], keys: Sequence[str]) -> str:
-    limits = [f"{100 * row[name]:+.1f}" for name in ("difference", "lower", "upper")]
+    limits = [
+        f"{100 * row[name]:+.1f}".replace("-", "−") for name in ("difference", "lower", "upper")
+    ]
     values = [
-        *(f"{row[key]:g}" if key == "temperature" else str(row[key]) for key in keys),
+        *(_value(key, row[key]) for key in keys),
         f"{row['rate_baseline']:.1%}",
         f"{row['rate_condition']:.1%}",
         f"{limits[0]} [{limits[1]}, {limits[2]}]",
-        f"{row['p_adjusted']:.3f}",
+        "<0.001" if row["p_adjusted"] < 0.001 else f"{row['p_adjusted']:.3f}",
         f"{row['n_items']:,}",
     ]
     return "".join(f"<td>{_text(value)}</td>" for value in values)
+
+
+def _value(key: str, value: Any) -> str:
+    """Return a part of a cell's name as the report writes it."""
+    if key == "temperature":
+        return f"{value:g}"
+    return str(value).replace("_", " ") if key == "perturbation" else str(value)
 
 
 def _only(name: str, cells: Sequence[str]) -> str:

@@ -37,6 +37,13 @@ function messageNode(message) {
   return part;
 }
 
+// Whether a part of what is to be labelled is still below the labels, where these stay in view.
+function tellCovered() {
+  const ends = [...document.querySelectorAll("main .turn")].map((part) => part.getBoundingClientRect().bottom);
+  const top = at("labels").closest("fieldset").getBoundingClientRect().top;
+  at("covered").classList.toggle("seen", Math.max(...ends) <= top + 1);
+}
+
 function labelButton(label, index, act) {
   const button = document.createElement("button");
   button.type = "button";
@@ -84,6 +91,7 @@ function show(moved) {
     at("turn-heading").focus({ preventScroll: true });
     document.querySelector(".pair, .turn").scrollIntoView({ block: "nearest" });
   }
+  tellCovered();
 }
 
 function go(position) {

@@ -95,8 +95,8 @@ function showSentence() {
     return;
   }
   const [temperature, rates] = ratesSentence(measured);
-  at("sentence").textContent = rates + leftOut(rated, measured);
+  at("sentence").replaceChildren(...unbroken(rates + leftOut(rated, measured)));
   const told = [correctedBearing(temperature), floorBearing(measured, temperature), ceilingBearing(), likelihoodBearing(measured)].filter(Boolean);
-  at("values").append(...told.flatMap(([, values]) => values).map(([name, value]) => make("div", null, make("dt", null, name), make("dd", null, value))));
-  at("bearings").append(...told.flatMap(([name, , text]) => [make("dt", null, name), make("dd", null, text)]));
+  at("values").append(...told.flatMap(([, values]) => values).map(([name, value]) => make("div", null, make("dt", null, name), make("dd", null, unbroken(value)))));
+  at("bearings").append(...told.flatMap(([name, , text]) => [make("dt", null, name), make("dd", null, unbroken(text))]));
 }

@@ -16,7 +16,7 @@ function labelBars(cell, chooseLabel) {
     const bar = make("div", { class: "bar-of-labels", "aria-hidden": "true" }, parts.map(([n, label]) => patterned(label, { "--part": n })));
     const buttons = parts.map(([n, label]) => make("button", { type: "button", class: "count", click: () => chooseLabel(label === null ? "unscored" : study.labels[label], judge) }, patterned(label, { "aria-hidden": "true" }), badge(label), make("span", null, whole(n))));
     const told = rate && rate[0] !== null ? `${percent(rate[0])} ${interval(rate[1], rate[2])} genuine, ${whole(nScored)} of ${whole(cell.n)} scored` : `${whole(nScored)} of ${whole(cell.n)} scored`;
-    return make("div", { class: "of-judge" }, make("p", null, make("strong", null, judge), ` ${told}`), bar, make("p", { class: "badges" }, buttons));
+    return make("div", { class: "of-judge" }, make("p", null, make("strong", null, judge), unbroken(` ${told}`)), bar, make("p", { class: "badges" }, buttons));
   });
 }
 

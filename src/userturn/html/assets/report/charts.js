@@ -15,6 +15,14 @@ function fitting(chart, width) {
   return Math.max(1, Math.floor((width - LETTER * beside) / (LEAST_PANEL + BETWEEN)));
 }
 
+// A name as lines of at most so many letters, where it has spaces.
+function inLines(name, letters) {
+  return String(name).split(" ").reduce((lines, word) => {
+    const longer = `${lines.at(-1)} ${word}`;
+    return lines.length && longer.length <= letters ? [...lines.slice(0, -1), longer] : [...lines, word];
+  }, []);
+}
+
 // Panels in rows and columns that do not fit become panels in reading order, each with both names.
 function wrapped(chart, width) {
   const { row, column } = chart.facet;
@@ -22,8 +30,8 @@ function wrapped(chart, width) {
   if (row) {
     const place = (names, value) => (names?.includes(value) ? names.indexOf(value) : 1e6);
     const inOrder = [...rows].sort((a, b) => place(row.sort, a[row.field]) - place(row.sort, b[row.field]));
-    const named = (one, { field }) => (field === "perturbation" ? words(one[field]) : one[field]);
-    for (const one of rows) one.panel = `${named(one, row)} · ${named(one, column)}`;
+    const named = (one, { field }) => inLines(field === "perturbation" ? words(one[field]) : one[field], LEAST_PANEL / LETTER);
+    for (const one of rows) one.panel = [...named(one, row), ...named(one, column)].join(" · ");
     chart.facet = { field: "panel", type: "nominal", title: null, sort: valuesIn(inOrder, "panel"), header: { labelExpr: "split(datum.label, ' · ')", labelLimit: LEAST_PANEL + BETWEEN } };
     chart.columns = Math.max(1, Math.floor(width / (LEAST_PANEL + BETWEEN + 20)));
   } else {
@@ -175,7 +183,7 @@ async function drawChart(figure, name) {
   const { view } = await embed(place, structuredClone(chart), options);
   const missing = () => Math.floor((width - place.querySelector("svg").width.baseVal.value) / nPanels);
   if (missing() < 0) await embed(place, narrowed(chart, missing()), options);
-  else for (const _ of ["past the legend", "to the end"]) await fill(view, missing()); // a legend may be wider than panels
+  else for (let tries = 0; tries < 6 && missing() > 0; tries += 1) await fill(view, missing()); // past a legend that is wider than the panels
   place.onclick = ({ target }) => {
     const { datum, mark } = target.__data__ ?? {};
     if (mark?.role?.startsWith("legend")) chooseByLegend(datum.value, rowsOf(original));

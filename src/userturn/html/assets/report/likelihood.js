@@ -24,7 +24,7 @@ function helpLegend() {
 function tokenTable(tokens) {
   const head = ["token", "own answer", "others", "difference"].map((name, i) => make("th", { scope: "col", class: i ? "number" : null }, name));
   const row = ({ text, own, others }) => make("tr", null, make("td", { class: "text" }, JSON.stringify(text).slice(1, -1)), [own, others, own - others].map((value) => make("td", { class: "number" }, signed(value))));
-  return make("div", { class: "scroll tall" }, make("table", { class: "numbers" }, make("thead", null, make("tr", null, head)), make("tbody", null, tokens.map(row))));
+  return make("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Log-likelihood of each token" }, make("table", { class: "numbers" }, make("thead", null, make("tr", null, head)), make("tbody", null, tokens.map(row))));
 }
 
 // Content is made when it is opened: a page has many tables of tokens.

@@ -32,6 +32,11 @@ function interval(lower, upper) {
   return lower === null || lower === undefined ? "" : `[${inPoints(lower)}, ${inPoints(upper)}]`;
 }
 
+// A text whose estimates stay on one line with their intervals: 0.76 [0.68, 0.81].
+function unbroken(text) {
+  return text.split(/((?:[^\s[]+ )?\[[^\s[\]]+, [^\s[\]]+\])/).map((part, i) => (i % 2 ? make("span", { class: "interval" }, part) : part));
+}
+
 // The address of a view: path and query behind the hash, so that links can be shared.
 function address(path, query = {}) {
   const kept = Object.entries(query).filter(([, value]) => value !== "" && value !== null && value !== undefined && value !== false);

@@ -58,7 +58,7 @@ function floorText({ model, dataset }, rate) {
   const change = `${signed(100 * floor.difference, 1)} ${interval(floor.lower, floor.upper)}`;
   // Not all turns may be judged twice, and all turns of an item count as one: what the floor is taken from may be another rate.
   const twice = percent(floor.rate) === percent(rate.estimate) ? [] : [`judged twice ${percent(floor.rate)}, ${plural(floor.n_scored, "turn")}`];
-  return [...twice, `floor ${percent(floor.floor)} ${interval(floor.floor_lower, floor.floor_upper)}`, `above it ${change}`].map((text) => make("small", null, text));
+  return [...twice, `floor ${percent(floor.floor)} ${interval(floor.floor_lower, floor.floor_upper)}`, `above it ${change}`].map((text) => make("small", null, unbroken(text)));
 }
 
 const onScale = (share, top) => `${(100 * share / top).toFixed(2)}%`;
@@ -79,7 +79,7 @@ function severalIdentified(rows) {
 function identifiedBy({ model, dataset }) {
   const rows = headline.identified.filter((row) => row.model === model && (!dataset || row.dataset === dataset));
   if (rows.length > 1) return severalIdentified(rows);
-  return rows.map((row) => [percent(row.estimate), make("small", null, `${interval(row.lower, row.upper)} of ${whole(row.n_scored)}`), make("small", null, `${row.dataset}, chance ${percent(row.chance, 0)}`)]).flat();
+  return rows.map((row) => [percent(row.estimate), make("small", null, unbroken(`${interval(row.lower, row.upper)} of ${whole(row.n_scored)}`)), make("small", null, `${row.dataset}, chance ${percent(row.chance, 0)}`)]).flat();
 }
 
 function showModels() {
@@ -104,8 +104,8 @@ function showModels() {
   const head = make("tr", null, ["model", `t = ${ends[0]}`, several ? `t = ${ends[1]}` : null, null, longest.length > 2 ? "scored, all t" : "scored", headline.identified.length ? "reference follow-ups" : null, graded ? "accuracy" : null, graded ? "genuine, same items" : null].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
   const body = rows.map((row) => {
     const [low, high] = ends.map((end) => row.rates.find((rate) => rate.temperature === end));
-    const limits = (found) => make("td", { class: "number" }, found ? percent(found[0]) : DASH, make("small", null, found ? `${interval(found[1], found[2])} of ${whole(found[3])}` : ""));
-    const told = (rate) => make("td", { class: "number" }, percent(rate?.estimate), make("small", null, rate ? interval(rate.lower, rate.upper) : ""), floorText(row, rate));
+    const limits = (found) => make("td", { class: "number" }, found ? percent(found[0]) : DASH, make("small", null, found ? unbroken(`${interval(found[1], found[2])} of ${whole(found[3])}`) : ""));
+    const told = (rate) => make("td", { class: "number" }, percent(rate?.estimate), make("small", { class: "interval" }, rate ? interval(rate.lower, rate.upper) : ""), floorText(row, rate));
     const nScored = total(row.rates.map((rate) => rate.n_scored));
     const nTurns = total(row.rates.map((rate) => rate.n_turns));
     return make("tr", null, make("th", { scope: "row" }, make("a", { href: address(["grid"], { model: row.model, dataset: row.dataset }) }, row.name)), told(low), several ? told(high) : null,
@@ -146,7 +146,7 @@ function showWorth() {
   const texts = Object.keys(SOURCES).map(ofCard).filter((text) => text);
   if (weakest) texts.push(`The planted failure that it misses most is “${words(weakest.control)}”: it catches ${percent(weakest.estimate)} ${interval(weakest.lower, weakest.upper)} of ${whole(weakest.n_scored)}.`);
   if (!texts.length) texts.push("No turn of a known kind has a verdict, so the judge has not been tested.");
-  at("worth").replaceChildren(...texts.map((text) => make("p", null, text)));
+  at("worth").replaceChildren(...texts.map((text) => make("p", null, unbroken(text))));
 }
 
 function showLabels() {

@@ -9,7 +9,7 @@ function alike([value, lower, upper]) {
 }
 
 const KINDS = {
-  text: ([value]) => value === null ? "" : words(value),
+  text: ([value]) => value === null ? "" : unbroken(words(value)),
   count: ([value]) => whole(value),
   number: ([value, lower, upper]) => {
     if (value === null) return DASH;

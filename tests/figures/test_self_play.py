@@ -1,0 +1,47 @@
+"""The figure of self-play has each measure over depth, beside the names of its models."""
+
+from typing import Any
+
+import polars as pl
+
+from userturn.figures.self_play import MEASURES, self_play
+from userturn.tables.families import families_table
+from userturn.tables.self_play import SCHEMA
+
+
+def depths(*models: str) -> pl.DataFrame:
+    """Return two depths of each model, whose measures rise."""
+    return pl.DataFrame([_depth(model, k) for model in models for k in (1, 2)], schema=SCHEMA)
+
+
+def _depth(model: str, depth: int) -> dict[str, Any]:
+    row = {"model": model, "dataset": "d", "temperature": 1.0, "judge": "j", "depth": depth}
+    row |= {"n_scored": 9, "n_turns": 10, "lower": 0.1, "upper": 0.9}
+    for name in MEASURES:
+        ends = {} if name == "estimate" else {f"{name}_lower": 0.1, f"{name}_upper": 0.9}
+        row |= {name: depth / 4, **ends}
+    return row
+
+
+def test_each_measure_has_a_panel_and_a_point_at_each_depth_with_its_interval() -> None:
+    chart = self_play(depths("m"), families_table({"m": {}}, {}), "j").to_dict()
+    (rows,) = chart["datasets"].values()
+    drawn = [(r["measure"], r["depth"], r["estimate"], r["lower"], r["upper"]) for r in rows]
+    assert sorted(drawn) == sorted(
+        (measure, depth, depth / 4, 0.1, 0.9) for measure in MEASURES.values() for depth in (1, 2)
+    )
+
+
+def test_lines_are_told_apart_without_their_colours() -> None:
+    chart = self_play(depths("m"), families_table({"m": {}}, {}), "j").to_dict()
+    encoding = chart["spec"]["layer"][0]["encoding"]
+    assert encoding["strokeDash"]["field"] == encoding["color"]["field"] == "dataset"
+
+
+def test_names_of_many_models_lie_beside_their_low_panels() -> None:
+    """Upright they would be longer than a panel is high, and overlap."""
+    names = [f"a-model-with-a-long-name-{size}b" for size in range(1, 6)]
+    chart = self_play(
+        depths(*names), families_table({name: {} for name in names}, {}), "j"
+    ).to_dict()
+    assert chart["facet"]["row"]["header"]["labelAngle"] == 0
