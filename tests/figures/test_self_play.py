@@ -45,3 +45,10 @@ def test_names_of_many_models_lie_beside_their_low_panels() -> None:
         depths(*names), families_table({name: {} for name in names}, {}), "j"
     ).to_dict()
     assert chart["facet"]["row"]["header"]["labelAngle"] == 0
+
+
+def test_headings_of_panels_do_not_overlap() -> None:
+    """A letter of a heading, bold and 12 pixels high, is not wider than 7 pixels on average."""
+    names = [f"m{size}" for size in range(1, 6)]
+    chart = self_play(depths(*names), families_table({n: {} for n in names}, {}), "j").to_dict()
+    assert 7 * max(map(len, MEASURES.values())) <= chart["spec"]["width"]

@@ -61,7 +61,7 @@ def _squares(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     interval = base.transform_fold(["lower", "upper"], as_=["end", "limit"]).mark_line(
         strokeWidth=2.5, yOffset=11, color=INK
     )
-    offset = alt.XOffset("limit:Q", scale=alt.Scale(zero=True, nice=False))
+    offset = alt.XOffset("limit:Q", scale=alt.Scale(zero=True, nice=False, padding=2))
     return squares + numbers + troubles + interval.encode(xOffset=offset, detail=[*CELL_KEYS])
 
 

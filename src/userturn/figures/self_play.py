@@ -24,6 +24,7 @@ MEASURES = {  # by the table's column, in the order of the panels
     "repeats_prompt": "repeats the prompt",
     "repeats_turns": "repeats its turns",
 }
+WIDTH = 170  # of a panel, which is wider than the longest heading
 NAMED = ["model", "dataset", "temperature", "depth"]
 
 
@@ -64,9 +65,9 @@ def self_play(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
 
 def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     """Return the lines, intervals and points of one panel."""
-    width, height = (150, 150) if len(models_in(families, table)) <= SMALL else (110, 62)
+    height = 150 if len(models_in(families, table)) <= SMALL else 62
     told = told_apart("dataset", table["dataset"].unique().sort().to_list())
     shown = hover(*NAMED, "measure", "share", "scored")
     x = over_counts(table, "depth")
-    base = alt.Chart(table, width=width, height=height).encode(x=x, color=told["color"])
+    base = alt.Chart(table, width=WIDTH, height=height).encode(x=x, color=told["color"])
     return lines_with_limits(base, told, shown)
