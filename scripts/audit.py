@@ -2,8 +2,8 @@
 
 import sys
 
+from userturn.audit.audit_command import run_audit
 from userturn.audit.check_reruns import Samples, fresh_nonce
-from userturn.audit.run import run_audit
 from userturn.logs import log_to
 
 if __name__ == "__main__":

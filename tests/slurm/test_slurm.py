@@ -80,7 +80,8 @@ def test_demo_grid_is_swept_and_then_judged_by_one_job_each_with_the_gpus_of_its
     folder = copy_project(tmp_path / "demo")
     (folder / "slurm").symlink_to("profiles/slurm")
     study = yaml.safe_load((ROOT / "profiles" / "demo" / "study.yaml").read_text())
-    study["models"]["smollm2-135m"] |= {"gpus": 2, "gpu_model": "h100", "mem_mb": 8000}
+    # Scores take 12 GB for a moment, which SLURM, looking every two seconds, often does not see.
+    study["models"]["smollm2-135m"] |= {"gpus": 2, "gpu_model": "h100", "mem_mb": 15000}
     study["controls"] |= {"planted": 1, "chance_floor": 0, "labelled": False}
     for dataset in study["datasets"].values():
         dataset["limit"] = 3

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from tests.support.crate_contexts import Fetched
+from tests.support.timestamp_authority import serving
 from tests.workflow.test_rerun_samples import CELL, change_row
 from userturn.audit.run import audit
 from userturn.cli.main import main
@@ -385,6 +386,21 @@ def test_a_signed_archive_names_its_signer_and_a_changed_one_is_found(
     assert main(["export", str(study / "results"), "--sign", str(key)]) in (0, None)
     assert main(asked) == 0
     assert "signed by ada@example.org" in capsys.readouterr().out
+    with ZipFile(archive, "a") as made:
+        made.writestr("more.txt", "more")
+    assert main(asked) == 1
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_a_dated_archive_has_its_date_and_a_changed_one_is_found(
+    study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive, certificates = study / "results.zip", tmp_path / "authority" / "certificate.pem"
+    asked = ["audit", str(archive), "--authorities", str(certificates), "--to", str(tmp_path)]
+    with serving(tmp_path / "authority") as url:
+        assert main(["export", str(study / "results"), "--timestamp", url]) in (0, None)
+    assert main(asked) == 0
+    assert f"by an authority in {certificates}" in capsys.readouterr().out
     with ZipFile(archive, "a") as made:
         made.writestr("more.txt", "more")
     assert main(asked) == 1

@@ -1,6 +1,7 @@
 """Check a finished study from its folder alone.
 
 audit.py: the result of an audit: what was checked and what was found.
+audit_command.py: makes every check and what is asked for besides, and writes the result.
 audit_page.py: writes the result as an HTML page.
 check_aliases.py: do the names that journals are kept under agree with the study?
 check_candidates.py: are several answers of an item, and what follows them, what was asked?
@@ -29,6 +30,7 @@ check_settings.py: were artifacts made with the settings of the configuration?
 check_signature.py: was an archive signed by someone whom the auditor trusts?
 check_sources.py: do datasets and people's labels follow from their source files?
 check_tables.py: does every table follow from its inputs, and every printed form from it?
+check_timestamp.py: was an archive dated by somebody whom the auditor trusts?
 check_training.py: does the record of a training say what its checkpoint, data and recipe say?
 check_verdicts.py: does every verdict, grade and count match its source?
 checks.py: what each check finds, and how many files of its kind there are.
@@ -38,7 +40,7 @@ rerun_judges.py: asks judges again about user turns that they have labelled.
 rerun_requests.py: runs requests of a finished study again.
 rerun_scores.py: scores turns of a finished study again, on this machine.
 rerun_sample.py: draws the rows to run again and counts equal results.
-run.py: runs every check on a results folder or an archive.
+run.py: runs every check on a results folder.
 table_diff.py: describes how two tables differ without quoting a dataset.
 wanted.py: which artifacts a finished study must have.
 write_audit.py: writes an audit as text, JSON and a page.

@@ -125,6 +125,10 @@ CHECKS = {
         "a signature beside an archive signs other bytes, is missing or by an unknown key",
         needs="an archive",
     ),
+    "timestamp": Check(
+        "a timestamp beside an archive dates other bytes, is missing or by an unknown authority",
+        needs="an archive",
+    ),
     "regenerate": Check(
         "a request that is run again gives another result", needs="--regenerate"
     ),
@@ -148,6 +152,7 @@ def with_asked(
     """Return the counts with those of the checks that an audit makes where it is asked to."""
     made = {
         "signature": not path.is_dir(),
+        "timestamp": not path.is_dir(),
         "regenerate": samples.n_regenerated,
         "rejudge": samples.n_rejudged,
         "prompts": counts["probes"] if with_tokenizers else 0,

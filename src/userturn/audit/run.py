@@ -20,27 +20,23 @@ from userturn.audit.check_likelihood import check_likelihood
 from userturn.audit.check_markers import check_markers
 from userturn.audit.check_pages import check_pages
 from userturn.audit.check_pairs import check_pairs
-from userturn.audit.check_pictures import check_pictures
 from userturn.audit.check_probes import check_probes
 from userturn.audit.check_records import check_records
-from userturn.audit.check_reruns import Samples, rerun
+from userturn.audit.check_reruns import Samples
 from userturn.audit.check_rounds import check_rounds
 from userturn.audit.check_rows import check_answers, check_user_turns
 from userturn.audit.check_secrets import check_secrets
 from userturn.audit.check_self_play import check_self_play
 from userturn.audit.check_settings import check_settings
-from userturn.audit.check_signature import check_signature
 from userturn.audit.check_sources import check_sources
 from userturn.audit.check_tables import check_tables
 from userturn.audit.check_training import check_training
 from userturn.audit.check_verdicts import check_grades, check_verdicts
-from userturn.audit.checks import looked_at, with_asked
+from userturn.audit.checks import looked_at
 from userturn.audit.findings import Finding, Note, with_present_sweeps
 from userturn.audit.pair import Pair
 from userturn.audit.wanted import drawn_from_before, wanted_of
-from userturn.audit.write_audit import format_audit, with_config_in, write_audit
-from userturn.export.read_archive import opened, read_left_out
-from userturn.logs import say
+from userturn.export.read_archive import read_left_out
 from userturn.provenance.study_files import (
     FAULTS,
     Files,
@@ -191,59 +187,3 @@ def _rows(
     candidates = check_candidates(pair, samples.rng("candidates", model, dataset))
     found += [*check_self_play(pair), *check_chance_floor(pair)]
     return [*found, *check_languages(pair), *candidates]
-
-
-def run_audit(
-    path: str | Path,
-    folder: str | Path,
-    samples: Samples,
-    with_tokenizers: bool = False,
-    signers: Path | None = None,
-) -> int:
-    """Audit a results folder or an archive of one; print and write the result.
-
-    Args:
-        path: path of the folder or archive.
-        folder: output folder of audit.json, audit.html and config.yaml.
-        samples: the samples of requests and verdicts to repeat, and their seed.
-        with_tokenizers: also render all prompts and decode all texts again.
-        signers: a file of allowed signers, one of whom must have signed the archive.
-
-    Returns:
-        The exit code: 0; 1 with findings; 3 if the only differences are artifacts of another
-        version.
-    """
-    with opened(Path(path)) as results:
-        config = read_study_record(results).config
-        found = _audit_whole(results, Path(path), samples, with_tokenizers, signers)
-    whole = with_config_in(found, Path(folder))
-    say(format_audit(whole))
-    write_audit(whole, config, Path(folder))
-    if whole.findings:
-        return 1
-    return 3 if whole.of_another_version else 0
-
-
-def _audit_whole(
-    results: Path, path: Path, samples: Samples, with_tokenizers: bool, signers: Path | None
-) -> Audit:
-    """Check the results of a folder or archive, repeat the samples, and check the signature."""
-    found = audit(results, samples)
-    more: list[Finding | Note] = [_how_drawn(samples), *rerun(results, samples)]
-    more += check_signature(path, signers)
-    more += check_pictures(results, frozenset(finding.artifact for finding in found.findings))
-    if with_tokenizers:
-        from userturn.audit.check_prompts import check_prompts  # transformers
-
-        more += check_prompts(results)
-    return replace(
-        found,
-        n_looked_at=with_asked(found.n_looked_at, path, samples, with_tokenizers),
-        findings=sorted([*found.findings, *(m for m in more if isinstance(m, Finding))]),
-        notes=sorted([*found.notes, *(m for m in more if isinstance(m, Note))]),
-    )
-
-
-def _how_drawn(samples: Samples) -> Note:
-    text = f"random rows were drawn with `--nonce {samples.nonce}`; it draws the same rows again"
-    return Note("samples", "results", text)

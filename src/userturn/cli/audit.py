@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
+from userturn.audit.audit_command import Trusted, run_audit
 from userturn.audit.check_reruns import Samples, fresh_nonce
-from userturn.audit.run import run_audit
 from userturn.cli.arguments import take_results
 
 HELP = "check every file of a study"
@@ -30,6 +30,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--signers", type=Path, metavar="FILE", help="SSH keys, one of which must have signed"
     )
+    command.add_argument(
+        "--authorities",
+        type=Path,
+        metavar="FILE",
+        help="certificates of timestamp authorities, one of which must have dated",
+    )
     command.add_argument("--to", type=Path, metavar="FOLDER", help="where to write the results")
     command.set_defaults(code_of_errors=2)
 
@@ -50,4 +56,5 @@ def run(arguments: argparse.Namespace) -> int:
     path: Path = arguments.results
     folder = arguments.to or (path / "audit" if path.is_dir() else Path("audit"))
     samples = Samples(arguments.regenerate, arguments.rejudge, arguments.nonce or fresh_nonce())
-    return run_audit(path, folder, samples, arguments.tokenizer, arguments.signers)
+    trusted = Trusted(arguments.signers, arguments.authorities)
+    return run_audit(path, folder, samples, arguments.tokenizer, trusted)

@@ -8,6 +8,7 @@ from userturn.cli.arguments import take_results
 from userturn.export.dataset_folder import write_dataset_folder
 from userturn.export.inspect_logs import write_inspect_logs
 from userturn.export.signature import sign
+from userturn.export.timestamp import stamp
 from userturn.export.write_archive import archive_of, export
 from userturn.remake.claims import SHEET, claims_sheet
 
@@ -20,6 +21,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--to", type=Path, metavar="FILE.zip")
     command.add_argument("--with-journals", action="store_true")
     command.add_argument("--sign", type=Path, metavar="KEY", help="SSH key that signs the archive")
+    command.add_argument("--timestamp", metavar="URL", help="timestamp authority that dates it")
     other = "instead of an archive, a new folder of "
     command.add_argument(
         "--inspect", type=Path, metavar="FOLDER", help=f"{other}Inspect's logs, one for each cell"
@@ -35,10 +37,12 @@ def run(arguments: argparse.Namespace) -> str:
         return "\n".join(_folders(arguments))
     more = {SHEET: claims_sheet(arguments.results)}
     said = export(arguments.results, arguments.to, arguments.with_journals, more)
-    if arguments.sign is None:
-        return said
     archive = archive_of(arguments.results, arguments.to)
-    return f"{said}\nsigned: {sign(archive, arguments.sign)}"
+    if arguments.sign is not None:
+        said += f"\nsigned: {sign(archive, arguments.sign)}"
+    if arguments.timestamp is not None:
+        said += f"\ndated: {stamp(archive, arguments.timestamp)}"
+    return said
 
 
 def _folders(arguments: argparse.Namespace) -> Iterator[str]:

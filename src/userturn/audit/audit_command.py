@@ -1,0 +1,89 @@
+"""What `userturn audit` does: every check, what is asked for besides, and the written result."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from userturn.audit.audit import Audit
+from userturn.audit.check_pictures import check_pictures
+from userturn.audit.check_reruns import Samples, rerun
+from userturn.audit.check_signature import check_signature
+from userturn.audit.check_timestamp import check_timestamp
+from userturn.audit.checks import with_asked
+from userturn.audit.findings import Finding, Note
+from userturn.audit.run import audit
+from userturn.audit.write_audit import format_audit, with_config_in, write_audit
+from userturn.export.read_archive import opened
+from userturn.logs import say
+from userturn.study.record import read_study_record
+
+
+class Trusted(NamedTuple):
+    """Whom the auditor trusts, in files; None for nobody in particular.
+
+    Attributes:
+        signers: allowed signers, one of whom must have signed an archive.
+        authorities: certificates of timestamp authorities, one of which must have dated it.
+    """
+
+    signers: Path | None = None
+    authorities: Path | None = None
+
+
+NOBODY = Trusted()
+
+
+def run_audit(
+    path: str | Path,
+    folder: str | Path,
+    samples: Samples,
+    with_tokenizers: bool = False,
+    trusted: Trusted = NOBODY,
+) -> int:
+    """Audit a results folder or an archive of one; print and write the result.
+
+    Args:
+        path: path of the folder or archive.
+        folder: output folder of audit.json, audit.html and config.yaml.
+        samples: the samples of requests and verdicts to repeat, and their seed.
+        with_tokenizers: also render all prompts and decode all texts again.
+        trusted: who must have signed and dated the archive.
+
+    Returns:
+        The exit code: 0; 1 with findings; 3 if the only differences are artifacts of another
+        version.
+    """
+    with opened(Path(path)) as results:
+        config = read_study_record(results).config
+        found = _audit_whole(results, Path(path), samples, with_tokenizers, trusted)
+    whole = with_config_in(found, Path(folder))
+    say(format_audit(whole))
+    write_audit(whole, config, Path(folder))
+    if whole.findings:
+        return 1
+    return 3 if whole.of_another_version else 0
+
+
+def _audit_whole(
+    results: Path, path: Path, samples: Samples, with_tokenizers: bool, trusted: Trusted
+) -> Audit:
+    """Check the results of a folder or archive, repeat the samples, and check who vouches."""
+    found = audit(results, samples)
+    more: list[Finding | Note] = [_how_drawn(samples), *rerun(results, samples)]
+    more += [*check_signature(path, trusted.signers), *check_timestamp(path, trusted.authorities)]
+    more += check_pictures(results, frozenset(finding.artifact for finding in found.findings))
+    if with_tokenizers:
+        from userturn.audit.check_prompts import check_prompts  # transformers
+
+        more += check_prompts(results)
+    return replace(
+        found,
+        n_looked_at=with_asked(found.n_looked_at, path, samples, with_tokenizers),
+        findings=sorted([*found.findings, *(m for m in more if isinstance(m, Finding))]),
+        notes=sorted([*found.notes, *(m for m in more if isinstance(m, Note))]),
+    )
+
+
+def _how_drawn(samples: Samples) -> Note:
+    text = f"random rows were drawn with `--nonce {samples.nonce}`; it draws the same rows again"
+    return Note("samples", "results", text)
