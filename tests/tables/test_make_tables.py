@@ -376,7 +376,7 @@ def test_two_studies_are_compared_item_by_item(results: Path, tmp_path: Path) ->
         tmp_path, ["glm-4.7"], {"gsm8k": 60}, (0.0,), ("none", "truncate"), ("heuristic",), seed=9
     )
     text = formatted(compare_studies(results, tmp_path))
-    name = "  glm-4.7 gsm8k t=0 truncate"
+    name = "  glm-4.7 gsm8k t=0 truncate heuristic"
     pairs = zip(text.splitlines(), text.splitlines()[1:], strict=False)
     lines = [f"{line}{more}" for line, more in pairs if line.startswith(name)]
     a, b = (
