@@ -86,6 +86,6 @@ def test_private_rows_are_in_no_log(study: Path, tmp_path: Path) -> None:
 
 def test_a_secret_is_refused_and_nothing_is_written(study: Path, tmp_path: Path) -> None:
     change_row(study / CELL / "user_turns.parquet", 0, text=f"my key is {KEY}")
-    with pytest.raises(UserError, match="likely secrets?; the first is in "):
+    with pytest.raises(UserError, match="5 likely secrets; the first is in "):
         write_inspect_logs(study / "results", tmp_path / "logs")
     assert list(tmp_path.glob("logs*")) == []

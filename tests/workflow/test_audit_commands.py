@@ -74,6 +74,7 @@ FAULTS: dict[str, Callable[[Path], object]] = {
     "an edited record": lambda results: edited(results / "provenance" / "tabulate.json"),
     "a stray table": stray,
     "a line that no job recorded": unread_line,
+    "lost aliases": lambda results: (results / "journal" / "aliases.json").unlink(),
     "edited verdicts": edit_verdicts,
     "edited answers": edit_answers,
     "an edited printed table": edit_printed_table,
@@ -122,7 +123,12 @@ def test_commands_pasted_as_they_are_printed_mend_what_was_found(
     monkeypatch.setenv("PATH", f"{PROGRAM.parent}:/usr/bin:/bin")
     rewrite(study / "results" / VERDICTS, first_row(label="genuine_followup", genuine=True))
     forge(study / "results", VERDICTS)
-    for fault in ("a stray table", "a line that no job recorded", "an altered plan"):
+    for fault in (
+        "a stray table",
+        "a line that no job recorded",
+        "an altered plan",
+        "lost aliases",
+    ):
         FAULTS[fault](study / "results")
     capsys.readouterr()
     main(["audit", "results"])
