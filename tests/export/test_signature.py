@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from userturn.audit.check_signature import check_signature
+from userturn.audit.check_signatures import Trusted, check_signatures
 from userturn.audit.findings import Finding, Note
 from userturn.errors import UserError
 from userturn.export.signature import sign, signature_of, signer_of
@@ -42,14 +42,14 @@ def archive(tmp_path: Path, key: Path) -> Path:
 
 
 def checks(archive: Path, signers: Path | None) -> list[Finding | Note]:
-    return list(check_signature(archive, signers))
+    return list(check_signatures(archive, Trusted(signers=signers)))
 
 
 def test_a_signer_who_is_allowed_is_named(archive: Path, key: Path) -> None:
     signers = allow(key, "ada@example.org")
     assert signer_of(archive, signers) == "ada@example.org"
     (note,) = checks(archive, signers)
-    assert isinstance(note, Note) and note.text.startswith("signed by ada@example.org with the key")
+    assert isinstance(note, Note) and note.text.endswith(" of ada@example.org")
 
 
 def test_a_signature_is_noted_with_its_key_where_no_signer_is_named(archive: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_key_that_nobody_allowed_is_found(archive: Path, tmp_path: Path) -> No
     signers = allow(new_key(tmp_path / "other"), "eve")
     assert signer_of(archive, signers) is None
     (finding,) = checks(archive, signers)
-    assert isinstance(finding, Finding) and finding.found.startswith("the key SHA256:")
+    assert isinstance(finding, Finding) and finding.found.startswith("signed with the key SHA256:")
 
 
 def test_a_signature_for_another_purpose_does_not_count(archive: Path, key: Path) -> None:

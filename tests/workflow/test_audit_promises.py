@@ -14,7 +14,7 @@ from tests.support.forgery import first_row, flip, forge, forge_journal, rewrite
 from tests.support.snakemake_runs import ROOT, run
 from userturn.audit.audit import Audit
 from userturn.audit.check_reruns import Samples, rerun
-from userturn.audit.check_signature import check_signature
+from userturn.audit.check_signatures import Trusted, check_signatures
 from userturn.audit.findings import Finding
 from userturn.audit.run import audit
 from userturn.errors import UserError
@@ -111,7 +111,7 @@ def by_signature(study: Path, honest: Path) -> bool:
     beside = Path(mkdtemp(dir=study.parent))
     shutil.copy(archive, beside)
     shutil.copy(signature, signature_of(beside / archive.name))
-    found = check_signature(beside / archive.name, signers)
+    found = check_signatures(beside / archive.name, Trusted(signers=signers))
     return any(isinstance(item, Finding) for item in found)
 
 

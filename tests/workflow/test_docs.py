@@ -49,6 +49,10 @@ RUN_ELSEWHERE = {
     "userturn audit results.zip --regenerate 20 --rejudge 20": "test_rerun_samples.py",
     "userturn export results --sign ~/.ssh/id_ed25519": "test_export.py, with a new key",
     "userturn audit results.zip --signers signers.txt": "test_export.py",
+    "userturn export results --sign sigstore": "tests/export/test_sigstore.py, by a stand-in",
+    "userturn audit results.zip --identity ada@example.org --issuer https://accounts.google.com": (
+        "test_export.py"
+    ),
     "userturn export results --timestamp https://freetsa.org/tsr": "test_export.py, here",
     "userturn audit results.zip --authorities certificates.pem": "test_export.py",
     "userturn audit results.zip --tokenizer": "test_audit_tokenizer.py",

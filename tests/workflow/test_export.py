@@ -385,10 +385,21 @@ def test_a_signed_archive_names_its_signer_and_a_changed_one_is_found(
     asked = ["audit", str(archive), "--signers", str(signers), "--to", str(tmp_path)]
     assert main(["export", str(study / "results"), "--sign", str(key)]) in (0, None)
     assert main(asked) == 0
-    assert "signed by ada@example.org" in capsys.readouterr().out
+    assert " of ada@example.org" in capsys.readouterr().out
     with ZipFile(archive, "a") as made:
         made.writestr("more.txt", "more")
     assert main(asked) == 1
+
+
+def test_an_archive_without_the_signature_that_is_asked_for_is_found(
+    study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export(study / "results")
+    who = ["--identity", "ada@example.org", "--issuer", "https://accounts.google.com"]
+    assert main(["audit", str(study / "results.zip"), *who, "--to", str(tmp_path)]) == 1
+    assert (
+        "a signature by ada@example.org of https://accounts.google.com" in capsys.readouterr().out
+    )
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")

@@ -2,13 +2,11 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from userturn.audit.audit import Audit
 from userturn.audit.check_pictures import check_pictures
 from userturn.audit.check_reruns import Samples, rerun
-from userturn.audit.check_signature import check_signature
-from userturn.audit.check_timestamp import check_timestamp
+from userturn.audit.check_signatures import NOBODY, Trusted, check_signatures
 from userturn.audit.checks import with_asked
 from userturn.audit.findings import Finding, Note
 from userturn.audit.run import audit
@@ -16,21 +14,6 @@ from userturn.audit.write_audit import format_audit, with_config_in, write_audit
 from userturn.export.read_archive import opened
 from userturn.logs import say
 from userturn.study.record import read_study_record
-
-
-class Trusted(NamedTuple):
-    """Whom the auditor trusts, in files; None for nobody in particular.
-
-    Attributes:
-        signers: allowed signers, one of whom must have signed an archive.
-        authorities: certificates of timestamp authorities, one of which must have dated it.
-    """
-
-    signers: Path | None = None
-    authorities: Path | None = None
-
-
-NOBODY = Trusted()
 
 
 def run_audit(
@@ -70,7 +53,7 @@ def _audit_whole(
     """Check the results of a folder or archive, repeat the samples, and check who vouches."""
     found = audit(results, samples)
     more: list[Finding | Note] = [_how_drawn(samples), *rerun(results, samples)]
-    more += [*check_signature(path, trusted.signers), *check_timestamp(path, trusted.authorities)]
+    more += check_signatures(path, trusted)
     more += check_pictures(results, frozenset(finding.artifact for finding in found.findings))
     if with_tokenizers:
         from userturn.audit.check_prompts import check_prompts  # transformers
