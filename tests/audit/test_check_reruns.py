@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from userturn.audit.check_reruns import Samples, fresh_nonce, unequal
+from userturn.audit.check_reruns import Samples, fresh_nonce, notes_of, unequal
 from userturn.audit.rerun_sample import RERUN_SCHEMA, Reruns
 
 
@@ -48,3 +48,15 @@ def test_a_nonce_draws_the_same_again_and_two_audits_have_two() -> None:
     assert samples.rng("x").random() == samples.rng("x").random()
     assert samples.rng("x").random() != Samples(nonce="abd").rng("x").random()
     assert fresh_nonce() != fresh_nonce()
+
+
+def test_an_audit_states_its_chance_to_find_a_forgery() -> None:
+    # 1 - 0.99^20, 1 - 0.95^20 and 1 - 0.8^20; the row that was not run tells nothing.
+    not_run = pl.DataFrame([{"key": "k", "reason": "no model"}], schema=RERUN_SCHEMA)
+    made = Reruns(pl.concat([reruns(*[EQUAL] * 20).table, not_run]))
+    said = [note.text for note in notes_of("regenerate", made, "texts")]
+    assert said[1:] == [
+        "chance that 20 random texts hold a forged one: 18% if 1% are, 64% if 5% are, 99% if 20% "
+        "are forged",
+        "1 not run again: no model",
+    ]

@@ -54,21 +54,21 @@ def rerun(results: Path, samples: Samples) -> Iterator[Finding | Note]:
 
         made = regenerate(results, samples.n_regenerated, samples.rng("regenerate"))
         is_exact = read_study_record(results).config.get("determinism") == "exact"
-        yield from _notes("regenerate", made)
+        yield from notes_of("regenerate", made, "texts")
         yield from unequal(made, is_exact)
         scored = rescore(results, samples.n_regenerated, samples.rng("rescore"))
         if scored.table.height:
-            yield from _notes("regenerate", scored)
+            yield from notes_of("regenerate", scored, "scores")
             yield from other_scores(scored)
     if samples.n_rejudged:
         from userturn.audit.rerun_judges import rejudge_sample
 
         judged = rejudge_sample(results, samples.n_rejudged, samples.rng("rejudge"))
-        yield from _notes("rejudge", judged)
+        yield from notes_of("rejudge", judged, "verdicts")
 
 
-def _notes(what: str, reruns: Reruns) -> Iterator[Note]:
-    """Yield how many results are equal, which were not run, and the chance to find a forgery."""
+def notes_of(what: str, reruns: Reruns, rows: str) -> Iterator[Note]:
+    """Yield how many rows are equal, which were not run, and the chance to find a forged one."""
     shares = [
         f"{row['measure'].replace('_', ' ')} {row['n_equal']} of {row['n']}, "
         f"{row['estimate']:.1%} [{row['lower']:.1%}, {row['upper']:.1%}]"
@@ -78,7 +78,9 @@ def _notes(what: str, reruns: Reruns) -> Iterator[Note]:
     yield Note(what, "results", f"{'; '.join(shares) or 'nothing compared'}{cost}")
     n = reruns.table.height - reruns.n_not_run
     chances = ", ".join(f"{1 - (1 - share) ** n:.0%} if {share:.0%} are" for share in FORGED)
-    yield Note(what, "results", f"chance that {n} random rows hold a forged one: {chances} forged")
+    yield Note(
+        what, "results", f"chance that {n} random {rows} hold a forged one: {chances} forged"
+    )
     for row in reruns.table.filter(UNEQUAL).to_dicts():
         measures = " and ".join(m.removeprefix("equal_") for m in MEASURES if row[m] is False)
         yield Note(what, row["artifact"], f"row {row['row']}: other {measures}")
