@@ -770,6 +770,8 @@ def test_first_screen_asks_answers_and_shows_a_turn_of_each_kind(tab: Any, uri: 
         parts = tab.locator(".example, #warning, #sentence, #values dd").all()
         ends = [(box := part.bounding_box())["y"] + box["height"] for part in parts]
         assert len(ends) == 9 and max(ends) <= height, "rates and both turns are on the screen"
+        wide = tab.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, "the first screen ends at the edge of the window"
     tab.evaluate("showWorth()")
     parts = "#sentence, #values, #bearings, #worth, #models"
     broken = tab.locator(parts).evaluate_all(BROKEN)
