@@ -175,3 +175,13 @@ def test_a_description_or_pin_that_is_no_object_is_found_though_its_hash_was_for
 ) -> None:
     (tmp_path / path).write_text(text)
     assert [(f.check, f.artifact) for f in found(tmp_path, record)] == [("pins", f"results/{path}")]
+
+
+def test_a_model_of_a_package_that_the_auditor_lacks_is_no_fault_of_the_study(
+    tmp_path: Path, record: StudyRecord
+) -> None:
+    source = "package:a_package_that_nobody_has/model.gguf"
+    record.config["models"][MODEL] = {"source": source}
+    edit(tmp_path / DESCRIPTION, source=source, revision=None)
+    edit(tmp_path / PIN, source=source, revision=None)
+    assert found(tmp_path, record) == []

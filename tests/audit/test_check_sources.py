@@ -14,6 +14,7 @@ from userturn.audit.findings import Finding, Note
 from userturn.config.load import load_config
 from userturn.datasets.fetch import complete
 from userturn.datasets.prepare import prepare_dataset
+from userturn.models.model_files import files_of_folder
 from userturn.study.inputs import FileContents
 from userturn.study.record import StudyRecord, study_record
 
@@ -90,3 +91,60 @@ def test_a_file_with_another_content_is_not_the_studys_and_accuses_nobody(
 def test_a_dataset_that_was_already_found_altered_is_not_prepared(record: StudyRecord) -> None:
     edit(reference_answer=pl.lit("42"))
     assert found(record, frozenset({str(PATH)})) == []
+
+
+MODEL = Path("results/models/smollm2-135m.json")
+
+
+def of_model(record: StudyRecord, **described: Any) -> list[Finding | Note]:
+    """Return what is said of a model that was described so."""
+    MODEL.parent.mkdir(exist_ok=True)
+    MODEL.write_text(json.dumps(described))
+    listed = check_sources(Path("results"), record, frozenset())
+    return [item for item in listed if item.artifact == str(MODEL)]
+
+
+def folder_of_model(folder: Path) -> dict[str, Any]:
+    """Write a model's folder and return its description."""
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text('{"hidden_size": 8}')
+    return {"files": files_of_folder(str(folder.absolute()))}
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("package:a_package_that_nobody_has/model.gguf", "its package is not installed"),
+        ("./models/mine", "it is not beside the results"),
+        ("~/models/mine", "it is not beside the results"),
+    ],
+)
+def test_a_model_that_is_not_here_is_a_note(record: StudyRecord, source: str, reason: str) -> None:
+    (note,) = of_model(record, source=source, files={"config.json": {"sha256": "0", "form": "0"}})
+    assert isinstance(note, Note)
+    assert note.text == f"not compared with the model: {reason}"
+
+
+def test_a_model_of_the_hub_has_no_file_to_compare(record: StudyRecord) -> None:
+    assert of_model(record, source="org/model") == []
+
+
+def test_a_model_beside_the_results_that_was_changed_since_is_found(record: StudyRecord) -> None:
+    described = folder_of_model(Path("./mine")) | {"source": "./mine"}
+    assert of_model(record, **described) == []
+    Path("mine/config.json").write_text('{"hidden_size": 16}')
+    (finding,) = of_model(record, **described)
+    assert isinstance(finding, Finding) and finding.expected.startswith("config.json ")
+
+
+def test_a_package_of_another_version_accuses_nobody(
+    record: StudyRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "a_package_with_a_model"
+    described = folder_of_model(package / "model") | {"source": f"package:{package.name}/model"}
+    (package / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert of_model(record, **described) == []
+    (package / "model" / "config.json").write_text('{"hidden_size": 16}')
+    (note,) = of_model(record, **described)
+    assert isinstance(note, Note) and "the package here holds another model" in note.text

@@ -580,9 +580,10 @@ def test_an_answer_that_the_model_was_not_shown_is_found_though_plan_and_turns_a
 
 
 @pytest.fixture
-def project(results: Path, tmp_path: Path) -> Path:
+def project(results: Path, finished_study: Path, tmp_path: Path) -> Path:
     """A copy of the study with its project around it."""
     folder = copy_project(tmp_path / "project")
+    shutil.copytree(finished_study / "models", folder / "models")
     shutil.copytree(results, folder / "results")
     return folder / "results"
 

@@ -89,6 +89,13 @@ def test_without_configuration_files_the_study_s_own_record_is_believed(study: P
     assert "no, by the configuration that the study was run with" in why(str(study / TURNS))
 
 
+def test_a_record_whose_model_is_not_here_is_no_reason_to_make_a_file_again(study: Path) -> None:
+    (study / "models").rename(study / "elsewhere")
+    (_, said) = why(str(study / TURNS)).split("made again  ")
+    assert said.startswith("not known, by the configuration that the study was run with (model ")
+    assert len(said.splitlines()) == 1
+
+
 def test_study_without_its_project_is_told_by_its_record(study: Path) -> None:
     (study / "Snakefile").unlink()
     text = told(study, TURNS)

@@ -7,7 +7,7 @@ from userturn.audit.findings import Finding, Note, remake
 from userturn.config.entries import ModelEntry
 from userturn.config.formats import model_of
 from userturn.errors import UserError
-from userturn.models.fetch import COMMIT, local_path
+from userturn.models.fetch import COMMIT, is_local
 from userturn.prompts.load_template import options_of
 from userturn.provenance.study_files import Files
 from userturn.storage.given_files import given_object
@@ -25,9 +25,9 @@ def check_descriptions(files: Files, grid: Grid) -> Iterator[Finding | Note]:
         except UserError as error:
             yield Finding("pins", path, "the description of a model", str(error), remake(path))
             continue
-        pinned = line["source"] if local_path(line["source"]) else description.get("revision")
-        if local_path(line["source"]) is None and not COMMIT.fullmatch(str(pinned)):
-            yield Finding("pins", path, "the commit of a hub model", str(pinned), remake(path))
+        pinned = str(description.get("revision"))
+        if not is_local(line["source"]) and not COMMIT.fullmatch(pinned):
+            yield Finding("pins", path, "the commit of a hub model", pinned, remake(path))
         # The folder of a model that was trained here moves with the results.
         if "recipe" not in line:
             yield from _not_as_asked(path, description, line)

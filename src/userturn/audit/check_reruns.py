@@ -75,18 +75,21 @@ def notes_of(what: str, reruns: Reruns, rows: str) -> Iterator[Note]:
         for row in reruns.shares.filter(pl.col("n") > 0).to_dicts()
     ]
     cost = "" if reruns.cost is None else f"; cost {reruns.cost:.4f}"
-    yield Note(what, "results", f"{'; '.join(shares) or 'nothing compared'}{cost}")
-    n = reruns.table.height - reruns.n_not_run
-    chances = ", ".join(f"{1 - (1 - share) ** n:.0%} if {share:.0%} are" for share in FORGED)
-    yield Note(
-        what, "results", f"chance that {n} random {rows} hold a forged one: {chances} forged"
-    )
+    yield Note(what, "results", f"{'; '.join(shares) or f'no {rows} compared'}{cost}")
+    if n := reruns.table.height - reruns.n_not_run:
+        yield _chance(what, n, rows)
     for row in reruns.table.filter(UNEQUAL).to_dicts():
         measures = " and ".join(m.removeprefix("equal_") for m in MEASURES if row[m] is False)
         yield Note(what, row["artifact"], f"row {row['row']}: other {measures}")
     reasons = reruns.table["reason"].drop_nulls().value_counts()
     for reason, k in reasons.sort("count", "reason", descending=[True, False]).iter_rows():
         yield Note(what, "results", f"{k} not run again: {reason}")
+
+
+def _chance(what: str, n: int, rows: str) -> Note:
+    chances = ", ".join(f"{1 - (1 - share) ** n:.0%} if {share:.0%} are" for share in FORGED)
+    text = f"chance that {n} random {rows} hold a forged one: {chances} forged"
+    return Note(what, "results", text)
 
 
 def unequal(reruns: Reruns, is_exact: bool) -> Iterator[Finding]:

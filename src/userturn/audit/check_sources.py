@@ -21,7 +21,7 @@ from userturn.datasets.prepare import files_at_hand, items_table
 from userturn.errors import UserError
 from userturn.humans.import_labels import annotations_table, of_turns, read_annotations
 from userturn.humans.import_pairs import PAIRS, pair_labels
-from userturn.models.fetch import PACKAGE, local_path
+from userturn.models.fetch import PACKAGE, is_local, local_path
 from userturn.models.model_files import differing, files_of_folder, only_in_form
 from userturn.models.weights import changed_weights
 from userturn.provenance.study_files import FAULTS
@@ -109,31 +109,52 @@ def _model(grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Finding | 
     try:
         description = given_object(place_of(grid, path))
         source = str(description.get("source"))
-        if not (source.startswith(PACKAGE) or _is_near(local_path(source))):
-            return
+        away = _why_away(source) if is_local(source) else None
+        if away is not None:
+            yield Note("sources", path, f"not compared with the model: {away}")
+        elif is_local(source):
+            yield from _changed_model(path, name, source, description)
     except UserError:
-        return  # found with the settings, or its package is not installed
+        return  # found with the settings
     except PermissionError as error:
-        yield _not_read(path, error)
-        return
+        text = f"not compared with the model: you may not read {error.filename}"
+        yield Note("sources", path, text)
+
+
+def _why_away(source: str) -> str | None:
+    """Return why a local model is not here, or None if it is.
+
+    One that is neither beside the results nor in a package might be anybody's of the same name.
+    """
+    try:
+        place = local_path(source)
+    except UserError:
+        return "its package is not installed"
+    is_here = source.startswith(PACKAGE) or _is_near(place)
+    return None if is_here else "it is not beside the results"
+
+
+def _changed_model(
+    path: str, name: str, source: str, description: Mapping[str, Any]
+) -> Iterator[Finding | Note]:
     try:
         changed = changed_weights(source, description.get("weights_sha256", {}))
         then, now = description.get("files", {}), files_of_folder(source)
         if changed is None and then and now:
             yield from [Note("sources", path, text) for text in only_in_form(then, now)]
             changed = next(differing(then, now), None)
-    except PermissionError as error:
-        yield _not_read(path, error)
-        return
+    except PermissionError:
+        raise
     except FAULTS as error:
         changed = "the hashes of its files", type(error).__name__
-    if changed is not None:
-        fix = f"put the model back, or name the changed one in the config: {name} is another now"
-        yield Finding("sources", path, *changed, fix)
-
-
-def _not_read(path: str, error: PermissionError) -> Note:
-    return Note("sources", path, f"not compared with the model: you may not read {error.filename}")
+    if changed is None:
+        return
+    if source.startswith(PACKAGE):  # of another version, perhaps: no fault of the study
+        text = "the package here holds another model: {} then, {} now".format(*changed)
+        yield Note("sources", path, text)
+        return
+    fix = f"put the model back, or name the changed one in the config: {name} is another now"
+    yield Finding("sources", path, *changed, fix)
 
 
 def _is_near(path: Path | None) -> bool:

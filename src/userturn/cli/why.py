@@ -193,10 +193,10 @@ def _reasons_by_config(artifact: Artifact, configfiles: Sequence[str]) -> Iterat
     wanted = next((asked[name] for name in record["outputs"] if asked.get(name)), None)
     if wanted == record["identity"]:
         return
-    if not configfiles and _is_asked_by_record(artifact):
+    if not configfiles and (answer := _by_record(artifact)) is not None:
         yield (
-            "no, by the configuration that the study was run with; by config.yaml alone it would "
-            "be: name the study's other files with `--configfile`"
+            f"{answer}; by config.yaml alone it would be: name the study's other files with "
+            "`--configfile`"
         )
         return
     if wanted is None:
@@ -210,12 +210,17 @@ def _reasons_by_config(artifact: Artifact, configfiles: Sequence[str]) -> Iterat
         yield from found or ["none of the settings above differ"]
 
 
-def _is_asked_by_record(artifact: Artifact) -> bool:
-    """Return whether the recorded configuration still asks for this file, by its files of today."""
+def _by_record(artifact: Artifact) -> str | None:
+    """Return what the recorded configuration, by its files of today, says if it asks for this file.
+
+    None if it asks for another.
+    """
     if not (artifact.results / RECORD).is_file():
-        return False
+        return None
     try:
         asked = asked_for(checked_study(read_study_record(artifact.results).config))
-    except UserError:
-        return False
-    return artifact.record["identity"] in [asked.get(name) for name in artifact.record["outputs"]]
+    except UserError as error:
+        return f"not known, by the configuration that the study was run with ({error})"
+    wanted = [asked.get(name) for name in artifact.record["outputs"]]
+    is_asked = artifact.record["identity"] in wanted
+    return "no, by the configuration that the study was run with" if is_asked else None

@@ -41,13 +41,20 @@ def _path_in_package(source: str) -> Path:
     return Path(spec.submodule_search_locations[0]) / name
 
 
+def is_local(source: str) -> bool:
+    """Return whether a source names a local file or folder, here or on another machine."""
+    return source.startswith((PACKAGE, ".", "/", "~")) or source.endswith(".gguf")
+
+
 def local_path(source: str) -> Path | None:
-    """Return the local file or folder that a source names, or None for a hub id."""
+    """Return the local file or folder that a source names, or None for a hub id.
+
+    Raises:
+        UserError: it is in a Python package that is not installed.
+    """
     if source.startswith(PACKAGE):
         return _path_in_package(source)
-    if source.startswith((".", "/", "~")) or source.endswith(".gguf"):
-        return Path(source).expanduser()
-    return None
+    return Path(source).expanduser() if is_local(source) else None
 
 
 def check_source(source: str) -> Path | None:
