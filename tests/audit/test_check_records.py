@@ -6,13 +6,15 @@ from typing import Any
 import pytest
 
 from userturn.audit.check_records import check_records
-from userturn.provenance.job_record import write_record
+from userturn.provenance.job_record import read_record, write_record
 from userturn.provenance.study_files import Files
 from userturn.storage.atomic_files import SCHEMA_VERSION
 
 MADE = "results/cells/m/d/t0.7/none/verdicts/j.parquet"
 DEPTH = "results/self_play/m/d/t0.7/depth-2"
 PLAYED = {f"{DEPTH}/answers.parquet": "of answers", f"{DEPTH}/user_turns.parquet": "of turns"}
+FILE = "data/annotations/first/ada.csv"
+LABELS = {"first": {FILE: "1" * 64}}
 WANTED = {MADE: "aa", **PLAYED}
 RECORD: dict[str, Any] = {
     "schema_version": SCHEMA_VERSION,
@@ -29,7 +31,7 @@ RECORD: dict[str, Any] = {
 
 def found(results: Path, path: str = "judge/m/d/t0.7/j.json", **changes: Any) -> list[str]:
     write_record(results / "provenance" / path, RECORD | changes)
-    return [finding.check for finding in check_records(Files(results, {}), WANTED)]
+    return [finding.check for finding in check_records(Files(results, {}), WANTED, LABELS)]
 
 
 def test_record_of_its_job_has_no_finding(tmp_path: Path) -> None:
@@ -88,3 +90,24 @@ def test_record_of_a_depth_names_it_and_has_the_identity_of_its_answers_or_turns
         "outputs": dict.fromkeys(PLAYED, "0" * 64),
     }
     assert found(tmp_path, "collect_self_play/m/d/t0.7/depth-2.json", **changes) == checks
+
+
+@pytest.mark.parametrize(("digest", "checks"), [("1" * 64, []), ("2" * 64, ["records"])])
+def test_a_record_of_other_labels_than_the_study_names_is_found(
+    tmp_path: Path, digest: str, checks: list[str]
+) -> None:
+    changes = {
+        "rule": "import_annotations",
+        "wildcards": {"round": "first"},
+        "inputs": {FILE: digest},
+    }
+    assert found(tmp_path, "import_annotations/first.json", **changes) == checks
+
+
+@pytest.mark.parametrize(
+    ("commit", "is_one"),
+    [("a" * 40, True), ("a" * 64, True), ("a" * 40 + "?", False), ("main", False), (7, False)],
+)
+def test_a_record_of_no_commit_is_none(tmp_path: Path, commit: Any, is_one: bool) -> None:
+    write_record(tmp_path / "record.json", RECORD | {"made": RECORD["made"] | {"commit": commit}})
+    assert (read_record(tmp_path / "record.json") is not None) == is_one

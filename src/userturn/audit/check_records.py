@@ -1,6 +1,6 @@
 """Does every record say the rule, wildcards and identity of the job that its path names?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 
@@ -16,12 +16,15 @@ SET_BACK = timedelta(hours=-1)
 IN_PATHS = {"temperature": "t", "depth": NAMED}  # what stands before these wildcards
 
 
-def check_records(files: Files, wanted: Identities) -> Iterator[Finding]:
-    """Yield the records of other jobs, and those with other settings than their artifacts have.
+def check_records(
+    files: Files, wanted: Identities, labels: Mapping[str, Mapping[str, str]]
+) -> Iterator[Finding]:
+    """Yield the records of other jobs, and those of other settings or people's files.
 
     Args:
         files: the files of a results folder.
         wanted: the artifacts of the configuration, with their identities.
+        labels: the sha256 of people's files, by round and path, as the study's record has them.
     """
     for path, record in files.readable:
         made = min(record["outputs"], key=lambda name: (name not in wanted, name))
@@ -34,6 +37,11 @@ def check_records(files: Files, wanted: Identities) -> Iterator[Finding]:
         if not _is_in_turn(began, ended):
             expected = f"a job that began before {ended}"
             yield Finding("records", path, expected, f"one that began {began}", remake(made))
+        for name, digest in labels.get(record["wildcards"].get("round", ""), {}).items():
+            noted = record["inputs"].get(name, digest)
+            if noted != digest:
+                expected = f"{name} with sha256 {short_hash(digest)}, as in results/study.json"
+                yield Finding("records", path, expected, short_hash(noted), remake(made))
         others = {wanted.get(name) for name in record["outputs"]}
         own = {"identity": wanted.get(made), "schema_version": SCHEMA_VERSION}
         for what, asked in own.items():

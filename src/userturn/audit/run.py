@@ -71,7 +71,10 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
     found += check_settings(files, record, study, wanted)
     of_jobs = [*check_markers(files, wanted), *check_training(files, study.grid)]
     found += [item for item in of_jobs if item.artifact not in broken]
-    found += [*check_records(files, wanted), *check_aliases(files, study.grid)]
+    found += [
+        *check_records(files, wanted, record.contents.annotations),
+        *check_aliases(files, study.grid),
+    ]
     found += _content(results, study, broken, samples)
     grid = study.grid
     sweeps = {grid.places.of_model(m): study.generation.markers(m) for m in grid.models}

@@ -29,6 +29,9 @@ JOURNALS = RESULTS / "journal"
 SWEEPS = ("sweep", "sweep_served", "plan_again")  # rules that plan, and journal what they ask
 JOURNAL = ".jsonl"
 SHA256 = re.compile("[0-9a-f]{64}")
+COMMIT = re.compile(
+    "[0-9a-f]{40}|[0-9a-f]{64}"
+)  # of a repository whose hashes are SHA-1 or SHA-256
 STAMP = ".snakemake_timestamp"  # Snakemake's own, in an output folder
 
 
@@ -97,7 +100,7 @@ def _is_record(content: JobRecord) -> bool:
         and all(isinstance(size, int) for size in sizes)
         and isinstance(content["identity"], str | None)
         and isinstance(content["made"]["code_sha256"], str)
-        and isinstance(content["made"]["commit"], str | None)
+        and (content["made"]["commit"] is None or bool(COMMIT.fullmatch(content["made"]["commit"])))
         and all(_is_inside(Path(name)) and _is_a_name(name) for name in named)
         and bool(content["outputs"])
     )
