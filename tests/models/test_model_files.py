@@ -100,6 +100,13 @@ def test_a_change_in_content_makes_another_folder(
     assert list(differing(then, files_of_folder(str(folder))))
 
 
+def test_a_hidden_file_is_none_of_a_models_even_beside_code(folder: Path) -> None:
+    added("modeling.py")(folder)
+    then = files_of_folder(str(folder))
+    added(".snakemake_timestamp")(folder)
+    assert files_of_folder(str(folder)) == then
+
+
 def test_with_code_in_the_folder_every_file_counts(folder: Path) -> None:
     added("modeling.py")(folder)
     form = folder_form(folder)

@@ -68,7 +68,7 @@ def _planted(pair: Pair, controls: ControlGrid) -> Iterator[Finding | Note]:
     path = f"results/controls/{pair.model}/{pair.dataset}/user_turns.parquet"
     instruction = _instruction(pair)
     if instruction is None:
-        yield Note("controls", path, NO_TEXTS)
+        yield Note("controls", path, f"planted turns {NO_TEXTS}")
         return
     texts = None
     if is_at_hand(HARD_FAILURES, pair.study.contents.hard_failures):

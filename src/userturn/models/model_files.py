@@ -39,12 +39,13 @@ def folder_form(folder: Path) -> str:
 def files_of_folder(source: str) -> dict[str, dict[str, str]]:
     """Return the sha256 and the form of each file of a local model folder, by name.
 
-    A file that is not read has no form. There are none for a hub model or a GGUF file.
+    A file that is not read has no form. There are none for a hub model or a GGUF file. Hidden files
+    are left out: Snakemake stamps the folder of a model that it trained.
     """
     folder = local_path(source)
     if folder is None or not folder.is_dir():
         return {}
-    files = {path.name: path for path in sorted(folder.iterdir()) if path.is_file()}
+    files = {path.name: path for path in sorted(folder.glob("[!.]*")) if path.is_file()}
     return {
         name: {"sha256": sampled_sha256(path)}
         | ({"form": file_form(path)} if is_read(name, files) else {})
