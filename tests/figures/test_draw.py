@@ -14,7 +14,8 @@ from userturn.figures.grid_overview import grid_overview
 from userturn.figures.perturbation_effects import perturbation_effects
 from userturn.figures.rates_by_temperature import rates_by_temperature
 from userturn.figures.rates_by_turn import rates_by_turn
-from userturn.figures.theme import COLOURS, renumbered, save
+from userturn.figures.theme import COLOURS, save
+from userturn.html.svg import renumbered
 from userturn.tables.families import families_table
 
 FAMILIES = families_table({"m": {}, "a-7b": {}, "a-70b": {}}, {})

@@ -2,10 +2,12 @@
 
 import re
 from typing import Any
+from xml.etree import ElementTree
 
 import polars as pl
 
 from userturn.figures.likelihood_and_followup import likelihood_and_followup
+from userturn.report.paper import drawn
 from userturn.tables.families import families_table
 
 FAMILIES = families_table({"a-7b": {}, "a-70b": {}}, {})
@@ -97,3 +99,28 @@ def test_nothing_scored_is_a_sentence() -> None:
     nothing = likelihood("d").with_columns(estimate=pl.lit(None, pl.Float64))
     chart = likelihood_and_followup(rates("d", 0, 0), rates("all", 0, 0), nothing, FAMILIES, "h")
     assert chart.to_dict()["mark"]["type"] == "text"
+
+
+def heights_of_text(svg: str) -> list[tuple[str, float]]:
+    """Return each text of a picture with its distance from the top."""
+
+    def walk(node: ElementTree.Element, top: float) -> None:
+        moved = re.findall(r"translate\([-\d.]+,([-\d.]+)\)", node.get("transform") or "")
+        top += sum(map(float, moved))
+        found.extend([(node.text, top)] if node.text else [])
+        for child in node:
+            walk(child, top)
+
+    found: list[tuple[str, float]] = []
+    walk(ElementTree.fromstring(svg), 0.0)
+    return found
+
+
+def test_titles_of_panels_beside_each_other_are_on_one_line() -> None:
+    """An axis that ends above its last number would have a lower title than one that does not."""
+    chart = likelihood_and_followup(
+        rates("d", 0.3, 0.41), rates("all", 0, 0), likelihood("d"), FAMILIES, "h"
+    )
+    titles = {panel[0] for panel in panels(chart)}
+    tops = [top for text, top in heights_of_text(drawn(chart.to_dict())) if text in titles]
+    assert len(tops) == 3 and len(set(tops)) == 1

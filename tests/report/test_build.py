@@ -61,24 +61,29 @@ def test_charts_are_data_files_and_their_library_is_written_once_with_equal_byte
     paths = [tmp_path / f"{name}.vl.json" for name in ("one", "two")]
     for path in paths:
         path.write_text(json.dumps({"title": {"text": "</script>"}, "datasets": {}}))
+        (tmp_path / path.name.replace(".vl.json", ".svg")).write_text("<svg/>")
     folders = [tmp_path / "first", tmp_path / "second"]
     for folder in folders:
         folder.mkdir()
         pictures = [str(tmp_path / f"{name}.svg") for name in ("one", "two")]
         titles = {"one": "</script>", "two": "</script>"}
-        assert write_charts(pictures, folder) == {"charts": ["one", "two"], "titles": titles}
+        charts, _ = write_charts(pictures, {}, folder)
+        assert charts == {"charts": ["one", "two"], "titles": titles, "parts": {}}
     files = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
     assert files[0] == files[1]
     assert set(files[0]) == {"charts.js", "figure-one.js", "figure-two.js"}
     assert b"</script>" not in files[0]["figure-one.js"]
 
 
-def test_picture_has_its_size_and_its_caption_as_text(tmp_path: Path) -> None:
-    path = tmp_path / "a_b.svg"
-    path.write_text('<svg xmlns="x" width="20.4" height="10">')
-    html = picture(path, {"a_b": "<b>"})
+def test_picture_has_its_size_and_its_caption_as_text() -> None:
+    html = picture("a_b", ['<svg xmlns="x" width="20.4" height="10">'], {"a_b": "<b>"})
     assert 'width="20" height="10"' in html
     assert '<figure id="figure-a_b">' in html and "&lt;b&gt; <code>figures/a_b.svg" in html
+
+
+def test_parts_of_a_picture_are_numbered() -> None:
+    html = picture("a_b", ["<svg/>", "<svg/>"], {})
+    assert re.findall('alt="(.*?)"', html) == ["a b (part 1 of 2)", "a b (part 2 of 2)"]
 
 
 MESSAGES = [("system", "Be brief."), ("user", "user"), ("assistant", " An answer. ")]

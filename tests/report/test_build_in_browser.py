@@ -19,6 +19,7 @@ from tests.support.made_up_results import build, draw_rates, made_up_config, wri
 from tests.support.made_up_scores import GAIN, write_scores
 from userturn.figures.confusion import confusion_figure
 from userturn.figures.theme import save
+from userturn.report.paper import HEIGHT, LEAST_LETTER, WIDTH
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.tables.confusion import SCHEMA as CONFUSION
@@ -365,10 +366,12 @@ def test_paper_and_a_page_without_javascript_have_the_picture(
     assert tab.locator("#figure-rates_by_temperature h3").is_hidden(), "the picture has its title"
     picture = tab.locator("#figure-rates_by_temperature img")
     assert picture.is_visible()
-    tab.set_viewport_size({"width": 718, "height": 1000})  # A4
-    tall = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='600' height='3000'/>"
-    picture.evaluate("(img, src) => { img.src = src; return img.decode(); }", tall)
-    assert picture.bounding_box()["height"] < 900, "a figure of many models is on one page"
+    tab.set_viewport_size({"width": 703, "height": 1031})  # A4 within its margins
+    for size in ("width='600' height='3000'", "width='3000' height='600'"):
+        large = f"data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' {size}/>"
+        picture.evaluate("(img, src) => { img.src = src; return img.decode(); }", large)
+        box = picture.bounding_box()
+        assert (box["height"] == HEIGHT) != (box["width"] == WIDTH), "as letters are reckoned"
     headings = tab.locator("#report :is(h2, h3, dt, summary)")
     breaks = headings.evaluate_all("parts => parts.map(part => getComputedStyle(part).breakAfter)")
     assert set(breaks) == {"avoid"}, "no heading is the last line of a page"
@@ -387,6 +390,53 @@ def test_paper_and_a_page_without_javascript_have_the_picture(
     plain.goto(uri)
     assert plain.locator("#figure-rates_by_temperature img").is_visible()
     plain.context.close()
+
+
+def test_a_filtered_report_prints_what_is_shown_and_says_so(tab: Any, uri: str) -> None:
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    tab.goto(f"{uri}#/?model=b-7b&judge=second")
+    pages = tab.locator("#figure-rates_by_temperature .on-paper")
+    pages.locator("svg").wait_for(state="attached")
+    assert pages.is_hidden() and tab.locator("#shown").is_hidden(), "on the screen it is the chart"
+    tab.emulate_media(media="print")
+    tab.set_viewport_size({"width": 703, "height": 1031})
+    assert tab.locator("#shown").inner_text() == "Shown: models b-7b; judges second."
+    assert (
+        tab.locator(".picture, .chart").evaluate_all(
+            "all => all.filter(one => getComputedStyle(one).display !== 'none').length"
+        )
+        == 0
+    )
+    assert pages.locator("svg").bounding_box()["width"] <= WIDTH
+    letters = pages.locator("svg text").evaluate_all(
+        "all => all.map(one => [one.textContent, parseFloat(getComputedStyle(one).fontSize)"
+        " * one.getScreenCTM().a])"
+    )
+    assert min(height for _, height in letters) >= LEAST_LETTER
+    assert {text for text, _ in letters} & {"a-1b", "b-7b"} == {"b-7b"}
+    tab.evaluate("location.hash = '#/'")
+    pages.wait_for(state="detached")
+    assert tab.locator("#shown").is_hidden()
+
+
+def test_panels_below_each_other_have_an_axis_each(tab: Any, whole: str) -> None:
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.goto(whole)
+    for name, axis in (("self_play", "depth"), ("failure_profiles", "share")):
+        figure = tab.locator(f"#figure-{name}")
+        figure.scroll_into_view_if_needed()
+        figure.locator(".chart [tabindex='0']").wait_for(state="attached")
+        panels = figure.locator(".chart .role-title-text").count()
+        assert panels > 1
+        assert figure.locator(".chart .role-axis-title text", has_text=axis).count() == panels
+
+
+def test_panels_of_a_dataset_that_is_not_chosen_are_not_drawn(tab: Any, whole: str) -> None:
+    tab.goto(f"{whole}#/?dataset={SIGNALS_OF[1]}")
+    figure = tab.locator("#figure-answer_signals")
+    figure.locator(".chart svg").wait_for(state="attached")
+    titles = figure.locator(".chart .role-title-subtitle text").all_text_contents()
+    assert set(titles) == {SIGNALS_OF[1]}
 
 
 def test_same_item_stands_side_by_side_over_perturbations_temperatures_and_models(
@@ -954,7 +1004,7 @@ def test_phone_shows_every_view_without_scrolling_sideways(
     drawn_and_fitted = phone.locator("#figure-confusion [role=link]").first
     drawn_and_fitted.wait_for(state="attached")
     squares = "r => r.map(s => s.getBoundingClientRect().width)"
-    widths = phone.locator("#figure-confusion .mark-rect path").evaluate_all(squares)
+    widths = phone.locator("#figure-confusion .chart .mark-rect path").evaluate_all(squares)
     assert min(widths) >= 20, "numbers have room in their squares"
     phone.context.close()
 

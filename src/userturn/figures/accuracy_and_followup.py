@@ -6,7 +6,14 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.rows import held, is_ordered, over_size, plain_cells, temperature_row
+from userturn.figures.rows import (
+    held,
+    is_ordered,
+    over_size,
+    panel_width,
+    plain_cells,
+    temperature_row,
+)
 from userturn.figures.theme import families_in, note, titled, told_apart
 from userturn.study.cells import PLAIN
 
@@ -36,7 +43,7 @@ def _measures(rates: pl.DataFrame, accuracy: pl.DataFrame, families: pl.DataFram
 
 def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     """Return the lines, intervals and points of one panel, up to the top of its measure."""
-    x, width = over_size(table, families)
+    x, width = over_size(table, families, panel_width(table["dataset"].n_unique()))
     told = told_apart("family", families_in(families, table))
     shown = hover("model", "dataset", "temperature", "perturbation", "measure", "share", "of")
     base = alt.Chart(table, width=width, height=130).encode(color=told["color"], x=x)

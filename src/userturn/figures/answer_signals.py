@@ -10,6 +10,7 @@ from userturn.figures.rows import SPACED
 from userturn.figures.theme import INK, models_in, note, told_apart
 from userturn.tables.answer_signals import AREA, CHANGE, RANDOM
 
+FEW, STEP, LOW_STEP = 6, 14, 10  # models, and pixels of a mark of few and of more models
 TITLE = "What tells the right answers of an item"
 
 
@@ -65,7 +66,8 @@ def _panel(table: pl.DataFrame, measure: Measure, families: pl.DataFrame) -> Any
     models = models_in(families, table)
     told = told_apart("model", models)
     y = alt.Y("signal:N", title=None, sort=signals).axis(grid=True, labelLimit=260)
-    base = alt.Chart(shown, width=240, height=alt.Step(14)).encode(
+    step = STEP if len(models) <= FEW else LOW_STEP
+    base = alt.Chart(shown, width=240, height=alt.Step(step)).encode(
         y=y.scale(paddingInner=0.3, domain=signals),
         yOffset=alt.YOffset("model:N", sort=models),
         tooltip=hover("model", "signal", "value", "mixed"),

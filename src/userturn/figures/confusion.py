@@ -38,7 +38,7 @@ def confusion_figure(confusion: pl.DataFrame, labels: Sequence[str]) -> Any:
     )
     share = alt.Color(
         "share_of_first:Q",
-        title="share of people's label",
+        title="share",
         scale=alt.Scale(domain=[0, 1], range=PALE_TO_BLUE),
         legend=alt.Legend(format="%"),
     )

@@ -6,9 +6,8 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.rows import ALL_DATASETS, NOTHING, SPACED, held, plain_cells
+from userturn.figures.rows import ALL_DATASETS, NOTHING, SPACED, held, panel_width, plain_cells
 from userturn.figures.theme import (
-    IN_WORDS,
     families_in,
     models_in,
     note,
@@ -19,6 +18,8 @@ from userturn.judges.verdict import GENUINE
 from userturn.study.cells import ALL, PLAIN
 
 TITLE = "What the user turns are"
+# Names of labels as words, in two lines where the last word has one of its own.
+IN_LINES = "split(replace(replace(datum.label, /_(?=[^_]*$)/, '|'), /_/g, ' '), '|')"
 SHOWN = ("label", "model", "dataset", "temperature", "perturbation", "share", "of")
 
 
@@ -26,7 +27,8 @@ def _bars(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     """Return the bars, intervals and points of one label."""
     told = told_apart("family", families_in(families, table))
     y = alt.Y("model:N", title=None, sort=models_in(families, table)).axis(grid=True)
-    base = alt.Chart(table, width=105, height=alt.Step(20)).encode(
+    width = panel_width(table["label"].n_unique(), 105)
+    base = alt.Chart(table, width=width, height=alt.Step(20)).encode(
         y=y, color=told["color"], tooltip=hover(*SHOWN)
     )
     x = alt.X("estimate:Q", title="share")
@@ -51,7 +53,7 @@ def failure_profiles(profiles: pl.DataFrame, families: pl.DataFrame, judge: str)
     table = rows.with_columns(pl.col("dataset").replace(ALL, ALL_DATASETS), **told)
     table = table.select(*SHOWN, "family", "estimate", "lower", "upper")
     labels = sorted(table["label"].unique(), key=lambda label: (label != GENUINE, label))
-    header = alt.Header(labelFontSize=10, labelExpr=IN_WORDS)
+    header = alt.Header(labelExpr=IN_LINES)
     chart = _bars(table, families).facet(
         column=alt.Column("label:N", title=None, sort=labels, header=header), spacing=SPACED
     )

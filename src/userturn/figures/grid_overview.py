@@ -6,11 +6,12 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.theme import IN_WORDS, INK, PALE_TO_BLUE, conditions_in, models_in, note
+from userturn.figures.theme import INK, PALE_TO_BLUE, conditions_in, models_in, note
 from userturn.storage.key_columns import CELL_KEYS
 
 TITLE = "Every cell of the grid"
 OVER = 0.05  # share of a cell's turns from which its trouble is marked
+WORD_BY_WORD = "split(datum.label, '_')"  # one below the other
 MARKS = {
     "E": "share_empty",
     "T": "share_truncated",
@@ -18,7 +19,8 @@ MARKS = {
     "U": "share_unscored",
     "X": "share_error",
 }
-HEIGHT, LEAST_WIDTH = 32, 30  # pixels of a square
+HEIGHT, LEAST_WIDTH = 34, 26  # pixels of a square
+MOST = 3  # letters that fit beside each other in a square
 
 
 def _cells(rates: pl.DataFrame, health: pl.DataFrame) -> pl.DataFrame:
@@ -33,9 +35,20 @@ def _cells(rates: pl.DataFrame, health: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(
         number=number.fill_null("–"),
         troubles=pl.concat_str(letters),
+        marked=_fitting(pl.concat_str(letters)),
         genuine=in_percent(),
         scored=out_of("n_scored", "n_turns", "turns"),
     )
+
+
+def _fitting(letters: pl.Expr) -> pl.Expr:
+    """Return the letters of a cell as they fit into its square."""
+    cut = letters.str.head(MOST - 1) + pl.lit("+")
+    return pl.when(letters.str.len_chars() > MOST).then(cut).otherwise(letters)
+
+
+def _from_zero(numbers: pl.Series) -> list[float]:
+    return [0.0, float(str(numbers.max() or 1.0))]
 
 
 def _squares(table: pl.DataFrame, families: pl.DataFrame) -> Any:
@@ -46,7 +59,8 @@ def _squares(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     base = alt.Chart(table, width=alt.Step(width), height=alt.Step(HEIGHT)).encode(
         x=x, y=y.axis(domain=False, ticks=False)
     )
-    scale = alt.Scale(range=PALE_TO_BLUE, interpolate="rgb", zero=True)
+    # From 0 to the highest of the whole figure, so that parts of it on paper have the same scales.
+    scale = alt.Scale(range=PALE_TO_BLUE, interpolate="rgb", domain=_from_zero(table["estimate"]))
     legend = alt.Legend(format="%", gradientLength=120, titleLimit=300, tickCount=2)
     colour = alt.Color("estimate:Q", title="genuine follow-ups", scale=scale, legend=legend)
     # From edge to edge: beside marks with an offset, a rectangle would have a width of its own.
@@ -56,12 +70,13 @@ def _squares(table: pl.DataFrame, families: pl.DataFrame) -> Any:
         color=colour,
         tooltip=hover(*CELL_KEYS, "genuine", "scored", "troubles"),
     )
-    numbers = base.mark_text(fontSize=10, dy=1, color=INK).encode(text="number:N")
-    troubles = base.mark_text(fontSize=9, dy=-10, color=INK).encode(text="troubles:N")
+    numbers = base.mark_text(fontSize=11, dy=2, color=INK).encode(text="number:N")
+    troubles = base.mark_text(fontSize=11, dy=-9, color=INK).encode(text="marked:N")
     interval = base.transform_fold(["lower", "upper"], as_=["end", "limit"]).mark_line(
-        strokeWidth=2.5, yOffset=11, color=INK
+        strokeWidth=2.5, yOffset=13, color=INK
     )
-    offset = alt.XOffset("limit:Q", scale=alt.Scale(zero=True, nice=False, padding=2))
+    limits = alt.Scale(nice=False, padding=2, domain=_from_zero(table["upper"]))
+    offset = alt.XOffset("limit:Q", scale=limits)
     return squares + numbers + troubles + interval.encode(xOffset=offset, detail=[*CELL_KEYS])
 
 
@@ -74,12 +89,13 @@ def grid_overview(
     table = _cells(rates, health)
     chart = _squares(table, families).facet(
         row=alt.Row("perturbation:N", title=None, sort=conditions_in(table, "perturbation")).header(
-            labelAngle=0, labelAlign="left", labelBaseline="middle", labelExpr=IN_WORDS
+            labelAngle=0, labelAlign="left", labelBaseline="middle", labelExpr=WORD_BY_WORD
         ),
         column=alt.Column("dataset:N", title=None),
     )
     more = [
         f"judge: {judge}; percent of turns; line: 95% interval, a square is as wide as the highest",
-        f"over {OVER:.0%} of turns: E empty, T cut at the limit, R refused, U unscored, X error",
+        f"over {OVER:.0%} of turns: E empty, T cut at the limit, R refused, U unscored, X error;"
+        " +: and more",
     ]
     return chart.properties(title=alt.Title(TITLE, subtitle=more))

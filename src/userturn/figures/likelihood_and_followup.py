@@ -20,6 +20,7 @@ from userturn.tables.likelihood import CHARACTER
 
 TITLE = "Writing follow-ups, and expecting a dataset's"
 LIMITS = ["estimate", "lower", "upper"]
+TICKS = 5
 
 
 class Measure(NamedTuple):
@@ -82,7 +83,8 @@ def _panels(
         else:
             wanted = pl.col("measure") == measure.name, pl.col("unit") == measure.unit
             table, place = of_dataset.filter(*wanted), dataset
-        yield _panel(table.drop_nulls("estimate"), measure, place, families)
+        shown = table.drop_nulls("estimate").with_columns(dataset=pl.lit(dataset))
+        yield _panel(shown, measure, place, families)
 
 
 def _rates(dataset: str, rates: pl.DataFrame, pooled: pl.DataFrame) -> tuple[pl.DataFrame, str]:
@@ -106,7 +108,7 @@ def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataF
     """Return one panel: an interval a model, and the line of chance where it is known."""
     value = pl.format("{} [{}, {}]", *(pl.col(name).round(3) for name in LIMITS))
     named = table.select(
-        "model", "chance", *LIMITS, value=value, scored=pl.format("{} turns", "n_scored")
+        "model", "dataset", "chance", *LIMITS, value=value, scored=pl.format("{} turns", "n_scored")
     ).join(families, on="model", maintain_order="left")
     if named.is_empty():
         return note(measure.title, "nothing was scored").properties(width=PANEL, height=180)
@@ -116,7 +118,7 @@ def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataF
     base = alt.Chart(named, width=width, height=180).encode(x=x, color=told["color"])
     shown = hover("model", "value", "scored", "chance")
     y = alt.Y("estimate:Q", title=None, scale=_scale(measure))
-    y = y.axis(format=measure.format, tickCount=5)
+    y = y.axis(format=measure.format, tickCount=TICKS)
     lines = base.mark_line(strokeWidth=1).encode(y=y)
     bars = base.mark_rule(strokeWidth=1.5).encode(y="lower:Q", y2="upper:Q", tooltip=shown)
     points = base.mark_point(filled=True, size=45, opacity=1).encode(
@@ -134,6 +136,6 @@ def _panel_title(measure: Measure, place: str) -> Any:
 
 
 def _scale(measure: Measure) -> Any:
-    """Return the axis: from 0, and up to 1 where identification is shown beside chance."""
+    """Return the axis: from 0 to a tick, so that titles align; to 1 beside chance of a share."""
     whole = measure.unit == "share" and measure.name
-    return alt.Scale(domain=[0, 1]) if whole else alt.Scale(zero=True)
+    return alt.Scale(domain=[0, 1]) if whole else alt.Scale(zero=True, nice=TICKS)

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover, in_percent
-from userturn.figures.rows import ALL_DATASETS, SPACED, held, temperature_row
+from userturn.figures.rows import ALL_DATASETS, SPACED, held, panel_width, temperature_row
 from userturn.figures.theme import (
     INK,
     conditions_in,
@@ -62,7 +62,8 @@ def _layers(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     """Return the zero line, intervals and points of one dataset."""
     told = told_apart("condition", conditions_in(table, "condition"))
     y = alt.Y("model:N", title=None, sort=models_in(families, table)).axis(grid=True)
-    base = alt.Chart(table, width=125, height=alt.Step(12)).encode(
+    width = panel_width(table["dataset"].n_unique(), 125)
+    base = alt.Chart(table, width=width, height=alt.Step(12)).encode(
         y=y.scale(paddingInner=0.25), yOffset="condition:N", color=told["color"]
     )
     shown = hover(*SHOWN)

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover, in_percent
-from userturn.figures.rows import NOTHING, plain_cells, temperature_row
+from userturn.figures.rows import NOTHING, panel_width, plain_cells, temperature_row
 from userturn.figures.theme import models_in, note, titled, told_apart
 
 TITLE = "By the language of the prompt"
@@ -18,6 +18,7 @@ MEASURES = {  # by the columns of the table, what the figure calls them
 }
 ENDS = ("_lower", "_upper")
 UNKNOWN = "unknown"  # the prompt's language
+FEW, STEP, LOW_STEP = 4, 9, 7  # languages, and pixels of a mark of few and of more languages
 
 
 def rates_by_language(languages: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
@@ -28,8 +29,10 @@ def rates_by_language(languages: pl.DataFrame, families: pl.DataFrame, judge: st
     models = models_in(families, table)
     told = told_apart("measure", [m for m in MEASURES.values() if m in set(table["measure"])])
     y = alt.Y("language:N", title=None, sort=table["language"].unique().sort().to_list())
-    base = alt.Chart(table, width=240, height=alt.Step(9)).encode(
-        y=y.axis(grid=True).scale(paddingInner=0.4),
+    width = panel_width(table["dataset"].n_unique(), 240)
+    step = STEP if table["language"].n_unique() <= FEW else LOW_STEP
+    base = alt.Chart(table, width=width, height=alt.Step(step)).encode(
+        y=y.axis(grid=True).scale(paddingInner=0.25),
         yOffset=alt.YOffset("measure:N", sort=list(MEASURES.values())),
         tooltip=hover("model", "dataset", "language", "measure", "share"),
     )

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.rows import NOTHING, SMALL, lines_with_limits, over_temperatures
+from userturn.figures.rows import NOTHING, SMALL, lines_with_limits, over_temperatures, panel_width
 from userturn.figures.theme import conditions_in, models_in, note, titled, told_apart
 from userturn.storage.key_columns import CELL_KEYS
 
@@ -61,7 +61,8 @@ def rates_by_temperature(
     # With the cells that have no rate: without any row a panel would be missing, and others move.
     table = _beside_each_other(_with_floors(rates, floors))
     models = models_in(families, table)
-    width, height = (260, 180) if len(models) <= SMALL else (130, 62)
+    widest, height = (260, 180) if len(models) <= SMALL else (130, 62)
+    width = panel_width(table["dataset"].n_unique(), widest)
     header = alt.Header(labelAngle=0, labelAlign="left", labelBaseline="middle")
     chart = _layers(table, width, height).facet(
         row=alt.Row("model:N", title=None, sort=models, header=header),

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.hover import hover, in_percent, out_of
-from userturn.figures.rows import NOTHING, SHIFT, SMALL, lines_with_limits, over_counts
+from userturn.figures.rows import NOTHING, SHIFT, SMALL, lines_with_limits, over_counts, panel_width
 from userturn.figures.theme import models_in, note, titled, told_apart
 from userturn.storage.key_columns import CELL_KEYS
 from userturn.study.cells import PLAIN
@@ -31,7 +31,8 @@ def _over_turns(table: pl.DataFrame, families: pl.DataFrame) -> Any:
         place=pl.col("turn") + SHIFT * (pl.col("temperature").rank("dense") - 1),
     )
     models = models_in(families, named)
-    width, height = (240, 170) if len(models) <= SMALL else (130, 62)
+    widest, height = (240, 170) if len(models) <= SMALL else (130, 62)
+    width = panel_width(named["dataset"].n_unique(), widest)
     told = told_apart("temperature", named["temperature"].unique().sort().to_list())
     x = over_counts(named, "turn")
     shown = hover(*CELL_KEYS, "turn", "genuine", "scored")

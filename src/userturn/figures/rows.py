@@ -14,7 +14,8 @@ SPACED = 26  # pixels between panels whose first and last labels would touch
 SHIFT = 0.06  # of a turn or depth, between marks beside each other
 MARGIN = 0.06  # of temperature, before the first and after the last mark
 SMALL = 3  # with more models than this, panels are small
-PANEL, OF_MODEL = 160, 16  # pixels of a panel, and at least of a model in it
+PANEL, OF_MODEL = 160, 12  # pixels of a panel, and at least of a model in it
+ACROSS, LEAST = 660, 84  # pixels of panels beside each other, and at least of one
 
 
 def plain_cells(table: pl.DataFrame) -> pl.DataFrame:
@@ -45,18 +46,21 @@ def is_ordered(table: pl.DataFrame) -> bool:
     return sizes.len() > 1 and sizes.null_count() == 0 and sizes.is_unique().all()
 
 
-def over_size(table: pl.DataFrame, families: pl.DataFrame) -> tuple[alt.X, int]:
+def panel_width(n: int, widest: int = PANEL) -> int:
+    """Return the width of each of `n` panels beside each other, which fit on a page of paper."""
+    return max(LEAST, min(widest, ACROSS // n))
+
+
+def over_size(table: pl.DataFrame, families: pl.DataFrame, width: int = PANEL) -> tuple[alt.X, int]:
     """Return the axis of models and its width: by size, with a tick at each, or by name."""
     if not is_ordered(table):
         names = models_in(families, table)
-        axis = alt.Axis(labelAngle=-90)
-        return alt.X("model:N", title=None, sort=names, axis=axis), max(
-            PANEL, OF_MODEL * len(names)
-        )
+        x = alt.X("model:N", title=None, sort=names, axis=alt.Axis(labelAngle=-90))
+        return x, max(width, OF_MODEL * len(names))
     sizes = table["size"].unique().sort().to_list()
     axis = alt.Axis(format="~g", values=sizes, labelOverlap="greedy", grid=False)
     x = alt.X("size:Q", title="parameters, billions", axis=axis)
-    return x.scale(type="log", nice=False, padding=12), PANEL
+    return x.scale(type="log", nice=False, padding=12), width
 
 
 def lines_with_limits(base: Any, told: Any, shown: Any) -> Any:

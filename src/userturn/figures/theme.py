@@ -1,6 +1,5 @@
 """The one look of all figures, and how they are saved."""
 
-import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from userturn.html.svg import renumbered
 from userturn.storage.atomic_files import artifact, written_whole
 from userturn.study.cells import PLAIN
 
@@ -21,11 +21,11 @@ INK, PALE = "#222222", "#E5E5E5"
 PALE_TO_BLUE = ["#F3F7FB", "#6FB2DC"]  # ink keeps a contrast of at least 6.5 on all of them
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
 SUBTITLE = 90  # characters of a subtitle's line
+LEGEND, LETTER, SYMBOL = 620, 7, 30  # pixels: of a legend's line, a letter, a symbol and its gaps
 IN_WORDS = "join(split(datum.label, '_'), ' ')"  # names of labels and perturbations, as in the page
 # A figure has rows of every cell: 5,940 with the shipped grid, where Altair stops at 5,000.
 alt.data_transformers.enable("default", max_rows=None)
 PIXELS = 2  # pixels of the PNG for each pixel on the screen
-DEFINED = re.compile(r"\b(gradient_|clip)(\d+)\b")  # what a picture defines and refers to
 FORMATS: dict[str, dict[str, Any]] = {
     ".json": {"format": "json"},
     ".svg": {"format": "svg"},
@@ -45,7 +45,7 @@ def theme() -> Any:
             "font": FONT,
             "padding": 8,
             "view": {"stroke": None},
-            "axis": axis | {"labelLimit": 240},
+            "axis": axis | {"labelLimit": 240, "labelSeparation": 5},
             "facet": {"spacing": 14},
             "header": text | {"titleFontWeight": "bold", "labelFontWeight": "bold"},
             "legend": text | {"orient": "bottom", "titleFontWeight": "normal", "labelLimit": 300},
@@ -89,7 +89,11 @@ def families_in(families: pl.DataFrame, table: pl.DataFrame) -> list[str]:
 
 def told_apart(field: str, names: Sequence[str | float]) -> dict[str, Any]:
     """Return encodings of one field by colour, shape and dashes, with one legend."""
+    longest = max((len(str(name)) for name in names), default=0)
+    fitting = max(1, LEGEND // (SYMBOL + LETTER * longest))
     legend = alt.Legend(labelExpr=IN_WORDS)
+    if len(names) > fitting:
+        legend.columns = fitting
     return {
         # Legends with equal domains are merged; those with only equal orders are not.
         "color": alt.Color(f"{field}:N", legend=legend).scale(domain=list(names)),
@@ -118,17 +122,3 @@ def save(
             chart.save(str(temporary), **FORMATS[path.suffix])
             if path.suffix == ".svg":
                 temporary.write_text(renumbered(temporary.read_text("utf-8")), "utf-8")
-
-
-def renumbered(svg: str) -> str:
-    """Return a picture with its gradients and clips numbered from 0.
-
-    Vega numbers them through all pictures of a process, so that bytes would depend on the others.
-    """
-    numbers: dict[str, dict[str, int]] = {}
-
-    def numbered(found: re.Match[str]) -> str:
-        known = numbers.setdefault(found[1], {})
-        return f"{found[1]}{known.setdefault(found[2], len(known))}"
-
-    return DEFINED.sub(numbered, svg)

@@ -15,7 +15,7 @@ from userturn.html.page import CSV_SCRIPT, FOLDER, embedded, policy, read_page
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.judges.kinds import about
 from userturn.judges.rubric import Rubric, note_on_ours, read_rubric
-from userturn.report.charts import picture, write_charts
+from userturn.report.charts import write_charts
 from userturn.report.explorer import OUTCOMES, people_without_names, write_explorer
 from userturn.report.explorer_prompts import ROWS_PER_FILE, WRITERS, write_script
 from userturn.report.headline import headline
@@ -33,9 +33,9 @@ from userturn.tables.make_tables import Tables
 
 # In this order: each uses definitions of those before it.
 SCRIPTS = [
-    "page", "data", "difference", "answer", "summary", "charts", "tables", "choice", "grid",
-    "filters", "pairs", "reading", "cell", "likelihood", "turn", "beside", "examples", "search",
-    "routes",
+    "page", "data", "difference", "answer", "summary", "layout", "charts", "paper", "tables",
+    "choice", "grid", "filters", "pairs", "reading", "cell", "likelihood", "turn", "beside",
+    "examples", "search", "routes",
 ]  # fmt: skip
 STYLES = ["report.css", "lead.css", "labels.css", "reading.css", "print.css"]
 
@@ -199,5 +199,5 @@ def build_report(
     study |= write_likelihood(grid, paths_to_scores, folder)
     study["tables"] = write_tables(tables, captions, judge, folder)
     study["made"] = how_made(grid, {name: descriptions[name] for name in study["models"]})
-    study |= write_charts(paths_to_figures, folder)
-    write_text(assembled(study, (picture(p, captions) for p in paths_to_figures)), path_to_report)
+    charts, pictures = write_charts(paths_to_figures, captions, folder)
+    write_text(assembled(study | charts, pictures), path_to_report)

@@ -6,7 +6,6 @@ which is in the bundle, interprets them where it is asked to (`ast`).
 
 import base64
 import json
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
@@ -15,45 +14,60 @@ from typing import Any
 
 from vl_convert import javascript_bundle
 
+from userturn.html.svg import size_of
 from userturn.report.explorer_prompts import write_script
+from userturn.report.paper import pictures_of
 from userturn.storage.atomic_files import write_text
 
-SIZE = re.compile(rb'<svg[^>]*? width="([\d.]+)"[^>]*? height="([\d.]+)"')
 NOTICE = "/* Vega, Vega-Lite, Vega-Embed: BSD-3-Clause, github.com/vega; D3: ISC, github.com/d3 */"
 TAKE = 'userturn.take("charts", (place, chart, options) => vegaEmbed(place, chart, options));'
 
 
-def picture(path: str | Path, captions: Mapping[str, str]) -> str:
-    """Return a static figure as HTML, with its size, so that the layout does not jump."""
-    name = Path(path).stem
-    content = Path(path).read_bytes()
-    found = SIZE.search(content)
-    width, height = (round(float(number)) for number in found.groups()) if found else (0, 0)
-    size = f' width="{width}" height="{height}"' if found else ""
-    source = f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}"
+def picture(name: str, parts: Sequence[str], captions: Mapping[str, str]) -> str:
+    """Return a static figure as HTML, whole or in parts that a page of paper has room for."""
     words, caption = escape(name.replace("_", " ")), escape(captions.get(name, ""))
+    images = []
+    for number, svg in enumerate(parts, 1):
+        which = f" (part {number} of {len(parts)})" if len(parts) > 1 else ""
+        images.append(_image(svg, f"{caption or words}{which}"))
+    kind = ' class="parts"' if len(parts) > 1 else ""
     return (
-        f'<figure id="figure-{escape(name)}">'
+        f'<figure id="figure-{escape(name)}"{kind}>'
         f'<div class="scroll picture" tabindex="0" role="region" aria-label="{words}">'
-        f'<img src="{source}" alt="{caption or words}"{size} decoding="async"></div>'
+        f"{''.join(images)}</div>"
         f"<figcaption>{caption} <code>figures/{escape(name)}.svg</code></figcaption></figure>"
     )
 
 
-def write_charts(paths_to_figures: Sequence[str], folder: Path) -> dict[str, Any]:
+def _image(svg: str, alt: str) -> str:
+    """Return a picture as HTML, with its size, so that the layout does not jump."""
+    found = size_of(svg)
+    size = f' width="{round(found[0])}" height="{round(found[1])}"' if found else ""
+    source = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+    return f'<img src="{source}" alt="{alt}"{size} decoding="async">'
+
+
+def write_charts(
+    paths_to_figures: Sequence[str], captions: Mapping[str, str], folder: Path
+) -> tuple[dict[str, Any], list[str]]:
     """Write each figure's chart as a data file, and once the library that draws them.
 
     Returns:
-        `charts`, their names, and `titles` by name: their Vega-Lite files are beside the SVG files.
+        `charts`, their names, `titles` by name, and `parts` by name (`paper.Part`) of the figures
+        that have any; and the static figures as HTML. Vega-Lite files are beside the SVG files.
     """
-    titles = {}
+    titles, cut, pictures = {}, {}, []
     for path in map(Path, paths_to_figures):
-        chart = json.loads(path.with_suffix(".vl.json").read_text("utf-8"))
-        write_script(folder, f"figure-{path.stem}", chart)
-        titles[path.stem] = title_of(chart)
+        name, chart = path.stem, json.loads(path.with_suffix(".vl.json").read_text("utf-8"))
+        write_script(folder, f"figure-{name}", chart)
+        titles[name] = title_of(chart)
+        parts, shown = pictures_of(chart, path.read_text("utf-8"))
+        pictures.append(picture(name, shown, captions))
+        if parts:
+            cut[name] = parts
     if titles:
         write_text(library(), folder / "charts.js")
-    return {"charts": list(titles), "titles": titles}
+    return {"charts": list(titles), "titles": titles, "parts": cut}, pictures
 
 
 def title_of(chart: Mapping[str, Any]) -> str:

@@ -1,89 +1,4 @@
 // Charts: Vega-Lite draws the figures without eval. The picture of each is for paper, and for a page without JavaScript.
-const LEAST_PANEL = 110; // pixels; panels that would be narrower are put below each other
-const BETWEEN = 30; // pixels between panels, with the numbers of an axis
-const NARROW = 600; // pixels of a card, below which names in a legend are below each other
-const LETTER = 7; // pixels of a letter on an axis
-const WIDEST_SQUARE = 96; // pixels
-
-const rowsOf = (chart) => Object.values(chart.datasets).flat();
-const valuesIn = (rows, field) => [...new Set(rows.map((row) => row[field]))];
-
-// How many panels of a chart fit beside each other.
-function fitting(chart, width) {
-  const labels = [chart.facet.row?.field, "people", "model"].filter(Boolean).map((field) => Math.max(0, ...valuesIn(rowsOf(chart), field).map((name) => String(name ?? "").length)));
-  const beside = chart.facet.row && chart.facet.row.field !== "model" ? total(labels) : Math.max(...labels);
-  return Math.max(1, Math.floor((width - LETTER * beside) / (LEAST_PANEL + BETWEEN)));
-}
-
-// A name as lines of at most so many letters, where it has spaces.
-function inLines(name, letters) {
-  return String(name).split(" ").reduce((lines, word) => {
-    const longer = `${lines.at(-1)} ${word}`;
-    return lines.length && longer.length <= letters ? [...lines.slice(0, -1), longer] : [...lines, word];
-  }, []);
-}
-
-// Panels in rows and columns that do not fit become panels in reading order, each with both names.
-function wrapped(chart, width) {
-  const { row, column } = chart.facet;
-  const rows = rowsOf(chart);
-  if (row) {
-    const place = (names, value) => (names?.includes(value) ? names.indexOf(value) : 1e6);
-    const inOrder = [...rows].sort((a, b) => place(row.sort, a[row.field]) - place(row.sort, b[row.field]));
-    const named = (one, { field }) => inLines(field === "perturbation" ? words(one[field]) : one[field], LEAST_PANEL / LETTER);
-    for (const one of rows) one.panel = [...named(one, row), ...named(one, column)].join(" · ");
-    chart.facet = { field: "panel", type: "nominal", title: null, sort: valuesIn(inOrder, "panel"), header: { labelExpr: "split(datum.label, ' · ')", labelLimit: LEAST_PANEL + BETWEEN } };
-    chart.columns = Math.max(1, Math.floor(width / (LEAST_PANEL + BETWEEN + 20)));
-  } else {
-    chart.facet = { ...column };
-    chart.columns = fitting({ ...chart, facet: {} }, width);
-  }
-  return chart.columns;
-}
-
-const panelsOf = (chart) => (chart.vconcat ?? chart.hconcat ?? []).flatMap((part) => (part.vconcat || part.hconcat ? panelsOf(part) : [part]));
-
-// Panels of different measures: as many beside each other as fit, all of one width.
-function besideEachOther({ vconcat, hconcat, ...chart }, width) {
-  const panels = panelsOf({ vconcat, hconcat });
-  const columns = Math.min(vconcat?.[0].hconcat?.length ?? panels.length, Math.max(1, Math.floor(width / (1.5 * LEAST_PANEL))));
-  for (const panel of panels) panel.width = Math.floor(width / columns) - 2 * BETWEEN;
-  return { ...chart, concat: panels, columns };
-}
-
-// The chart as the page shows it: without a title, and with as many panels beside each other as fit.
-function laidOut(chart, width) {
-  delete chart.title;
-  Object.assign(chart, { background: null, padding: 0 });
-  if (panelsOf(chart).length > 1) {
-    const beside = besideEachOther(chart, width);
-    return [beside, beside.columns];
-  }
-  const column = chart.facet?.column;
-  if (!column) return [chart, 1];
-  const nPanels = valuesIn(rowsOf(chart), column.field).length;
-  return [chart, fitting(chart, width) >= nPanels ? nPanels : Math.min(nPanels, wrapped(chart, width))];
-}
-
-// Panels that are too wide are drawn again: a view grows by its signals, but does not shrink.
-function narrowed(chart, missing) {
-  for (const panel of chart.concat ?? [chart.spec ?? chart]) {
-    if (typeof panel.width === "number") panel.width = Math.max(60, panel.width + missing);
-    else if (panel.width?.step) panel.width.step = Math.max(16, panel.width.step + missing / valuesIn(rowsOf(chart), "temperature").length);
-  }
-  return chart;
-}
-
-// Makes the panels as wide as the card has room for.
-async function fill(view, missing) {
-  const { signals } = view.getState({ signals: (name) => ["x_step", "child_width", "width"].includes(name), data: () => false });
-  const panel = signals.child_width ?? signals.width;
-  if (panel === undefined) return;
-  if ("x_step" in signals) view.signal("x_step", Math.min(WIDEST_SQUARE, signals.x_step * Math.max(0.5, 1 + missing / panel)));
-  else view.signal("child_width" in signals ? "child_width" : "width", Math.max(60, panel + missing));
-  await view.resize().runAsync();
-}
-
 // The chart of what is chosen: by the judge, with held values that are chosen, and the rows that fit.
 function asChosen(original) {
   const chart = structuredClone(original.usermeta?.judges?.[judgeShown()] ?? original);
@@ -161,9 +76,20 @@ function open(datum) {
 
 const OPTIONS = { ast: true, actions: false, renderer: "svg", defaultStyle: false, logLevel: 1, config: { axis: { labelFontSize: 12 }, header: { labelFontSize: 12 }, legend: { labelFontSize: 12 } } };
 
+// Draws a chart into a place, as wide as it is.
+async function drawInto(place, wanted, width) {
+  const embed = await readFile("charts");
+  const [chart, nPanels] = laidOut(width < NARROW ? inOneColumn(wanted) : structuredClone(wanted), width);
+  const options = { ...OPTIONS, tooltip: (handler, event, item, told) => showHover(told || null, event.clientX, event.clientY) };
+  const { view } = await embed(place, structuredClone(chart), options);
+  const missing = () => Math.floor((width - place.querySelector("svg").width.baseVal.value) / nPanels);
+  if (missing() > 0) for (let tries = 0; tries < 6 && missing() > 0; tries += 1) await fill(view, missing()); // past a legend that is wider than the panels
+  else for (let tries = 0; tries < 6 && missing() < 0; tries += 1) await embed(place, structuredClone(narrowed(chart, missing())), options); // past names on an axis that need more room then
+}
+
 async function drawChart(figure, name) {
   const place = figure.querySelector(".chart");
-  const [embed, original] = await Promise.all([readFile("charts"), readFile(`figure-${name}`)]);
+  const original = await readFile(`figure-${name}`);
   figure.classList.add("drawn");
   place.hidden = false;
   const wanted = asChosen(original);
@@ -173,17 +99,11 @@ async function drawChart(figure, name) {
   figure.querySelector("h3").replaceChildren(study.titles[name], " ", make("small", null, [...judge, ...held].join(", ")));
   if (rows.every((row) => "note" in row)) { // a sentence instead of a figure
     place.replaceChildren(make("p", { class: "soft" }, rows[0]?.note ?? "Nothing in this figure fits the filter."));
+    onPaper(figure, place.firstChild.cloneNode(true));
     return;
   }
   const style = getComputedStyle(place);
-  const width = place.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
-  const [chart, nPanels] = laidOut(wanted, width);
-  const legend = width < NARROW ? { ...OPTIONS.config.legend, columns: 1 } : OPTIONS.config.legend;
-  const options = { ...OPTIONS, config: { ...OPTIONS.config, legend }, tooltip: (handler, event, item, told) => showHover(told || null, event.clientX, event.clientY) };
-  const { view } = await embed(place, structuredClone(chart), options);
-  const missing = () => Math.floor((width - place.querySelector("svg").width.baseVal.value) / nPanels);
-  if (missing() < 0) await embed(place, narrowed(chart, missing()), options);
-  else for (let tries = 0; tries < 6 && missing() > 0; tries += 1) await fill(view, missing()); // past a legend that is wider than the panels
+  await drawInto(place, wanted, place.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight));
   place.onclick = ({ target }) => {
     const { datum, mark } = target.__data__ ?? {};
     if (mark?.role?.startsWith("legend")) chooseByLegend(datum.value, rowsOf(original));
@@ -191,6 +111,7 @@ async function drawChart(figure, name) {
   };
   place.querySelector("svg").setAttribute("aria-label", figure.querySelector("h3").textContent);
   walkable(place);
+  await drawOnPaper(figure, name, wanted);
 }
 
 async function tryToDraw(figure, name) {

@@ -43,8 +43,11 @@ function showBar() {
     for (const box of details.querySelectorAll("input")) box.checked = chosen[field].includes(box.value);
   }
   at("clear").hidden = !isFiltered();
+  at("shown").textContent = isFiltered() ? `${choiceInWords()}.` : "";
   document.body.classList.toggle("filtered", isFiltered());
 }
+
+const choiceInWords = () => `Shown: ${Object.entries(chosen).filter(([, names]) => names.length).map(([field, names]) => `${FIELDS[field][0]} ${names.map(words).join(", ")}`).join("; ")}`;
 
 let choiceShown = null; // the address of what is shown
 
@@ -58,7 +61,7 @@ function showChoice(query) {
   showHeadline();
   for (const show of redrawn) show();
   redrawCharts();
-  if (!first) spoken(isFiltered() ? `Shown: ${Object.entries(chosen).filter(([, names]) => names.length).map(([field, names]) => `${FIELDS[field][0]} ${names.map(words).join(", ")}`).join("; ")}` : "Everything is shown.");
+  if (!first) spoken(isFiltered() ? choiceInWords() : "Everything is shown.");
 }
 
 function closePickers(except) {
