@@ -191,6 +191,11 @@ def test_hovering_tells_the_interval_and_the_denominator() -> None:
     assert (row["genuine"], row["scored"]) == ("20.0% [10.0, 60.0]", "9 of 10 turns")
 
 
+def test_a_negative_number_that_is_hovered_over_has_the_minus_of_the_axes() -> None:
+    (row,) = drawn(perturbation_effects(contrast(0.04), FAMILIES, "h"))
+    assert row["change"] == "10.0 points [−10.0, 30.0]"
+
+
 def test_ticks_are_at_the_temperatures() -> None:
     table = rates((0.0, "none", 0.2), (0.3, "none", 0.4), (1.0, "none", 0.4))
     chart = rates_by_temperature(table, floors(), FAMILIES, "h").to_dict()

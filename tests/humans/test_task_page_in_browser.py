@@ -134,6 +134,26 @@ def test_phone_says_that_a_turn_goes_on_below_the_labels_until_all_of_it_was_scr
     phone.context.close()
 
 
+def test_phone_says_that_a_practice_turn_goes_on_below_the_labels_until_it_was_scrolled_to(
+    browser: Any, tmp_path: Path
+) -> None:
+    practice = practice_turns(ROOT / "data/labelled/turns.jsonl", LABELS)
+    phone = browser.new_context(viewport={"width": 390, "height": 844}, is_mobile=True).new_page()
+    begin(phone, write_page(tmp_path, ["one", "two"], practice))
+    phone.wait_for_selector("#practice", state="visible")
+    assert phone.is_visible("#practice-covered"), "the first turn has the introduction above it"
+    assert "scroll to read all of it, or end practice" in phone.inner_text("#practice-covered")
+    phone.evaluate("document.getElementById('practice').scrollTo(0, 9999)")
+    phone.locator("#practice-covered").wait_for(state="hidden")
+    turn, labels = (
+        phone.locator(f"#practice {part}").bounding_box() for part in (".turn", "fieldset")
+    )
+    assert turn["y"] + turn["height"] <= labels["y"] + 1
+    phone.set_viewport_size({"width": 1280, "height": 900})
+    assert phone.is_hidden("#practice-covered"), "nothing is covered where labels do not stick"
+    phone.context.close()
+
+
 def test_injected_script_would_be_refused_by_the_policy(tab: Any, tmp_path: Path) -> None:
     begin(tab, write_page(tmp_path, ["turn"]))
     tab.evaluate(

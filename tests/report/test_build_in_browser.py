@@ -439,6 +439,70 @@ def test_panels_of_a_dataset_that_is_not_chosen_are_not_drawn(tab: Any, whole: s
     assert set(titles) == {SIGNALS_OF[1]}
 
 
+FULL_ROWS = """
+() => {
+  const [lower, upper, n_scored, n_turns] = [0.101, 0.278, 1174, 1185];
+  const rates = study.temperatures.map(temperature => ({ temperature, estimate: 0.197, lower, upper, n_scored, n_turns }));
+  const told = { floor: 0.114, floor_lower: 0.106, floor_upper: 0.185, rate: 0.184, difference: -0.123, lower: -0.163, upper: -0.023, n_scored };
+  const models = ["qwen3.5-397b-a17b", "gpt-oss-120b"];
+  Object.assign(headline, {
+    models: models.map(model => ({ model, rates, accuracy: [0.827, 0.737, 0.891, 85], followup: [0.081, 0.038, 0.163, 85] })),
+    floors: models.flatMap(model => study.temperatures.map(temperature => ({ model, temperature: Number(temperature), ...told }))),
+    identified: models.map(model => ({ model, dataset: "healthbench", estimate: 0.512, lower, upper, n_scored, chance: 0.25 })),
+  });
+  study.models = models;
+  for (const rate of rates) rate.temperature = Number(rate.temperature);
+  showModels();
+}
+"""  # noqa: E501
+
+
+def test_the_table_of_models_fits_a_tablet_and_no_interval_is_broken_there_or_on_paper(
+    tab: Any, uri: str
+) -> None:
+    tab.set_viewport_size({"width": 820, "height": 1180})
+    tab.goto(uri)
+    tab.evaluate(FULL_ROWS)
+    widths = tab.locator("#models .scroll").evaluate("one => [one.scrollWidth, one.clientWidth]")
+    assert widths[0] <= widths[1]
+    lines = "all => all.filter(one => one.getClientRects().length > 1).map(one => one.textContent)"
+    intervals = tab.locator("#models .interval")
+    assert intervals.count() > 10 and intervals.evaluate_all(lines) == []
+    tab.evaluate("document.getElementById('table-rates').open = true")
+    shown = tab.locator("#table-rates .interval")
+    shown.first.wait_for(state="attached")
+    tab.emulate_media(media="print")
+    tab.set_viewport_size({"width": 703, "height": 1031})
+    assert intervals.evaluate_all(lines) + shown.evaluate_all(lines) == []
+
+
+def test_a_negative_kappa_has_a_minus_and_one_without_limits_has_none(tab: Any, uri: str) -> None:
+    tab.goto(uri)
+    told = "row => kappaText(row)"
+    assert tab.evaluate(told, {"estimate": -0.12, "lower": -0.3, "upper": 0.1}) == (
+        "−0.12 [−0.30, 0.10]"
+    )
+    assert tab.evaluate(told, {"estimate": -0.001, "lower": None, "upper": None}) == "0.00"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_an_option_in_the_checklist_of_an_audit_is_not_broken(
+    tab: Any, tmp_path: Path, width: int
+) -> None:
+    (tmp_path / "audit.html").write_text(AUDIT_PAGE, "utf-8")
+    tab.set_viewport_size({"width": width, "height": 900})
+    tab.goto((tmp_path / "audit.html").as_uri())
+    needed = tab.locator(".checks td", has_text="needs --tokenizer")
+    lines = """cell => {
+      const range = document.createRange();
+      range.selectNodeContents(cell);
+      return new Set([...range.getClientRects()].map(({ top }) => top)).size;
+    }"""
+    assert needed.evaluate(lines) == 1
+    table = tab.locator(".checks").evaluate("one => [one.scrollWidth, one.clientWidth]")
+    assert table[0] <= table[1]
+
+
 def test_same_item_stands_side_by_side_over_perturbations_temperatures_and_models(
     tab: Any, grid: Grid, uri: str
 ) -> None:

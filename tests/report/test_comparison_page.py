@@ -45,12 +45,12 @@ def test_rates_are_printed_with_interval_and_items() -> None:
     assert "in B and not in A: 3 turns; in A and not in B: 4 turns. Below are 2 of them" in PAGE
 
 
-def test_perturbations_are_words_and_a_small_p_is_no_zero() -> None:
+def test_perturbations_have_their_names_and_a_small_p_is_no_zero() -> None:
     changed = CELLS.with_columns(perturbation=pl.lit("generic_question"), p_adjusted=pl.lit(1e-9))
     page = comparison_page(FOUND._replace(cells=changed), [], (0, 0))
-    assert "<td>generic question</td>" in page
+    assert "<td>generic_question</td>" in page
     assert f"<td>{escape('<0.001')}</td>" in page
-    assert "m d t=0.7 generic question j (1,200 items)" in formatted(
+    assert "m d t=0.7 generic_question j (1,200 items)" in formatted(
         FOUND._replace(cells=changed.with_columns(dataset=pl.lit("d")))
     )
 

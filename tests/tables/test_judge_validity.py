@@ -128,3 +128,8 @@ def test_what_a_validated_judge_says_of_its_own_family_is_no_finding_withheld() 
     assert warning(passed, study) == (
         "The judge j is of the family of gpt-oss-120b, which it judges."
     )
+
+
+def test_a_negative_kappa_is_told_with_a_minus() -> None:
+    told = shortfalls(card(labelled=GOOD | {"kappa": -0.12}), "j", ENDPOINT, LIMITS)
+    assert told == ["kappa −0.12 on the project's labelled turns, 0.6 needed"]

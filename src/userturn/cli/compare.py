@@ -102,11 +102,10 @@ def _compared(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame
 
 
 def _place(row: Mapping[str, Any], keys: Sequence[str]) -> str:
-    """Return the name of a cell or of a model's dataset, with a perturbation in words."""
+    """Return the name of a cell or of a model's dataset, of the names in the configuration."""
     words = {key: str(row[key]) for key in keys}
     if "temperature" in words:
         words["temperature"] = f"t={row['temperature']:g}"
-        words["perturbation"] = words["perturbation"].replace("_", " ")
     return " ".join(words.values())
 
 

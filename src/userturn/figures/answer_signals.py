@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import polars as pl
 
-from userturn.figures.hover import INTERVAL, hover
+from userturn.figures.hover import hover, with_limits
 from userturn.figures.rows import SPACED
 from userturn.figures.theme import INK, models_in, note, told_apart
 from userturn.tables.answer_signals import AREA, CHANGE, RANDOM
@@ -47,7 +47,7 @@ def answer_signals(signals: pl.DataFrame, families: pl.DataFrame, judge: str) ->
     if drawn.is_empty():
         return note(TITLE, "no item has a right and a wrong answer")
     named = drawn.with_columns(
-        value=pl.format("{} [{}, {}]", *(pl.col(name).round(3) for name in INTERVAL)),
+        value=with_limits(),
         mixed=pl.format("{} of {} items have right and wrong answers", "n_mixed", "n_items"),
     )
     rows = [

@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.figures.hover import INTERVAL, hover, out_of
+from userturn.figures.hover import hover, out_of, with_limits
 from userturn.figures.theme import INK, note, titled, told_apart
 from userturn.humans.labels import PEOPLE
 from userturn.study.cells import ALL
@@ -28,7 +28,7 @@ def judge_card(card: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     over_all = pl.col("by") == ALL
     table = card.filter(over_all, pl.col("estimate").is_not_null()).with_columns(
         pl.col("source").replace(SHOWN),
-        value=pl.format("{} [{}, {}]", *(pl.col(name).round(3) for name in INTERVAL)),
+        value=with_limits(),
         scored=out_of("n_scored", "n_turns", "turns"),
     )
     if table.is_empty():

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import polars as pl
 
-from userturn.figures.hover import hover
+from userturn.figures.hover import hover, with_limits
 from userturn.figures.rows import (
     ALL_DATASETS,
     PANEL,
@@ -106,9 +106,10 @@ def _without_chance(table: pl.DataFrame) -> pl.DataFrame:
 
 def _panel(table: pl.DataFrame, measure: Measure, place: str, families: pl.DataFrame) -> Any:
     """Return one panel: an interval a model, and the line of chance where it is known."""
-    value = pl.format("{} [{}, {}]", *(pl.col(name).round(3) for name in LIMITS))
     named = table.select(
-        "model", "dataset", "chance", *LIMITS, value=value, scored=pl.format("{} turns", "n_scored")
+        *("model", "dataset", "chance", *LIMITS),
+        value=with_limits(),
+        scored=pl.format("{} turns", "n_scored"),
     ).join(families, on="model", maintain_order="left")
     if named.is_empty():
         return note(measure.title, "nothing was scored").properties(width=PANEL, height=180)

@@ -96,10 +96,8 @@ def _rate(row: Mapping[str, Any], keys: Sequence[str]) -> str:
 
 
 def _value(key: str, value: Any) -> str:
-    """Return a part of a cell's name as the report writes it."""
-    if key == "temperature":
-        return f"{value:g}"
-    return str(value).replace("_", " ") if key == "perturbation" else str(value)
+    """Return a part of a cell's name as the configuration has it."""
+    return f"{value:g}" if key == "temperature" else str(value)
 
 
 def _only(name: str, cells: Sequence[str]) -> str:

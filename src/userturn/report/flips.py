@@ -76,8 +76,7 @@ def with_texts(flips: pl.DataFrame, a: Path, b: Path, private: set[str]) -> Iter
         JUDGED_CELL_KEYS, maintain_order=True
     ):
         folder = f"cells/{model}/{dataset}/t{temperature:g}/{perturbation}"
-        kind = perturbation.replace("_", " ")
-        name = f"{model} · {dataset} · t {temperature:g} · {kind} · by {judge}"
+        name = f"{model} · {dataset} · t {temperature:g} · {perturbation} · by {judge}"
         is_shown = dataset not in private
         texts = [_texts(s / folder / "user_turns.parquet") if is_shown else {} for s in (a, b)]
         asked = _questions(a / f"datasets/{dataset}.parquet") if is_shown else {}

@@ -67,7 +67,7 @@ def _too_low(card: pl.DataFrame, limits: Mapping[str, float]) -> Iterator[str]:
     for row in card.sort("source", "measure").to_dicts():
         least = limits.get(LEAST.get(row["measure"], ""), None)
         if least is not None and row["estimate"] < least:
-            found = f"{row['measure']} {row['estimate']:.2f}"
+            found = f"{row['measure']} {row['estimate']:.2f}".replace("-", "−")
             yield f"{found} on {NAMES[row['source']]}, {least:g} needed"
 
 

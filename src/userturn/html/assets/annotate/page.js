@@ -33,7 +33,7 @@ function build() {
   at("begin").addEventListener("submit", () => beginAs(at("annotator").value.trim()));
   at("unsure").addEventListener("change", () => markUnsure(at("unsure").checked));
   document.addEventListener("visibilitychange", tick);
-  for (const moves of ["scroll", "resize"]) window.addEventListener(moves, tellCovered, { passive: true });
+  for (const moves of ["scroll", "resize"]) window.addEventListener(moves, () => tellCovered(), { passive: true });
   window.addEventListener("beforeunload", (event) => { if (unsaved) event.preventDefault(); });
   for (const dialog of document.querySelectorAll("dialog")) dialog.addEventListener("close", tick);
   window.addEventListener("storage", () => { if (catchUp()) remember(); show(false); });

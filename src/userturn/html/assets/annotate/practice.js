@@ -6,8 +6,8 @@ function openPractice() {
   offeredTo = state.annotator;
   tried = { position: 0, nRight: 0 };
   at("help").close();
-  showPractice();
   cover("practice");
+  showPractice();
 }
 
 function showPractice() {
@@ -21,6 +21,7 @@ function showPractice() {
   at("practice-about").hidden = tried.position > 0;
   at("practice").scrollTo(0, 0);
   at("practice-heading").focus({ preventScroll: true });
+  tellCovered(at("practice"));
 }
 
 function tryLabel(name) {
@@ -35,6 +36,7 @@ function tryLabel(name) {
   at("practice-next").textContent = isLast ? "Begin to label" : "Next";
   at("practice-next").hidden = false;
   at("practice-next").focus();
+  tellCovered(at("practice"));
 }
 
 function nextPractice() {
@@ -55,6 +57,8 @@ function buildPractice() {
   at("practice-about").textContent = about;
   at("practice-labels").append(...data.labels.map((label, index) => labelButton(label, index, tryLabel)));
   at("open-practice").addEventListener("click", openPractice);
+  at("practice").addEventListener("scroll", () => tellCovered(at("practice")), { passive: true });
+  window.addEventListener("resize", () => tellCovered(at("practice")), { passive: true });
   at("practice-next").addEventListener("click", nextPractice);
   at("practice-end").addEventListener("click", () => at("practice").close());
   at("help").addEventListener("close", () => { if (nDone() === 0 && offeredTo !== state.annotator) openPractice(); });

@@ -38,10 +38,10 @@ function messageNode(message) {
 }
 
 // Whether a part of what is to be labelled is still below the labels, where these stay in view.
-function tellCovered() {
-  const ends = [...document.querySelectorAll("main .turn")].map((part) => part.getBoundingClientRect().bottom);
-  const top = at("labels").closest("fieldset").getBoundingClientRect().top;
-  at("covered").classList.toggle("seen", Math.max(...ends) <= top + 1);
+function tellCovered(place = document.querySelector("main")) {
+  const ends = [...place.querySelectorAll(".turn")].map((part) => part.getBoundingClientRect().bottom);
+  const top = place.querySelector("fieldset").getBoundingClientRect().top;
+  place.querySelector(".covered").classList.toggle("seen", Math.max(...ends) <= top + 1);
 }
 
 function labelButton(label, index, act) {

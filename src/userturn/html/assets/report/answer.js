@@ -57,7 +57,7 @@ function ceilingBearing() {
   return ["Ceiling", values, `The judge accepts ${percent(found.estimate)} ${interval(found.lower, found.upper)} of ${CEILINGS[found.source]}. A model whose turns are all genuine would score about that.${agreed}`];
 }
 
-const kappaText = ({ estimate, lower, upper }) => `${estimate.toFixed(2)} [${lower?.toFixed(2)}, ${upper?.toFixed(2)}]`;
+const kappaText = ({ estimate, lower, upper }) => `${decimal(estimate)}${lower === null || lower === undefined ? "" : ` [${decimal(lower)}, ${decimal(upper)}]`}`;
 const pointsAbove = ({ difference, lower, upper }) => `${signed(100 * difference, 1)} ${interval(lower, upper)} points`;
 
 // What the intervals of the differences say: a rate is clearly above chance if its interval is above zero.

@@ -12,7 +12,7 @@ function helpClass(help) {
 function tokensText(tokens) {
   const shown = (text, help) => [helpClass(help), /^\n+$/.test(text) ? "line-end" : null].filter(Boolean).join(" ");
   return make("div", { class: "text tokens", dir: "auto" }, tokens.map(({ text, own, others }) => make("span", {
-    class: shown(text, own - others) || null, title: `${signed(own - others)} nats: ${own.toFixed(2)} after its own answer, ${others.toFixed(2)} after others`,
+    class: shown(text, own - others) || null, title: `${signed(own - others)} nats: ${decimal(own)} after its own answer, ${decimal(others)} after others`,
   }, text)));
 }
 

@@ -18,6 +18,7 @@ const DASH = "–";
 const words = (name) => String(name).replaceAll("_", " ");
 const whole = (n) => (n === null || n === undefined ? DASH : n.toLocaleString("en"));
 const plural = (n, one, many) => `${whole(n)} ${n === 1 ? one : many ?? `${one}s`}`;
+const decimal = (value, digits = 2) => value.toFixed(digits).replace(/^-(?=.*[1-9])/, "−").replace("-", ""); // no minus zero
 const signed = (value, digits = 2) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
 const spoken = (text) => { at("spoken").textContent = text; };
 const isGenuine = (label) => study.labels[label] === "genuine_followup";
@@ -26,7 +27,7 @@ function percent(share, digits = 1) {
   return share === null || share === undefined ? DASH : `${(100 * share).toFixed(digits)}%`;
 }
 
-const inPoints = (share) => (100 * share).toFixed(1).replace("-", "−");
+const inPoints = (share) => decimal(100 * share, 1);
 
 function interval(lower, upper) {
   return lower === null || lower === undefined ? "" : `[${inPoints(lower)}, ${inPoints(upper)}]`;

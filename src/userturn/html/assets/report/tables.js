@@ -5,8 +5,11 @@ const ROWS_AT_ONCE = 400;
 function alike([value, lower, upper]) {
   const width = upper - lower;
   const digits = width > 0 && width < 0.02 ? Math.min(5, Math.ceil(1 - Math.log10(width))) : 2;
-  return [value, lower, upper].map((number) => number.toFixed(digits).replace(/^-(?=.*[1-9])/, "−").replace("-", ""));
+  return [value, lower, upper].map((number) => decimal(number, digits));
 }
+
+const inOneLine = (text) => make("span", { class: "interval" }, text);
+const limits = (text) => make("small", { class: "interval" }, text);
 
 const KINDS = {
   text: ([value]) => value === null ? "" : unbroken(words(value)),
@@ -14,21 +17,21 @@ const KINDS = {
   number: ([value, lower, upper]) => {
     if (value === null) return DASH;
     if (lower === undefined || lower === null) return String(Number(value.toPrecision(3))).replace("-", "−");
-    const [told, ...limits] = alike([value, lower, upper]);
-    return [told, make("small", null, `[${limits.join(", ")}]`)];
+    const [told, ...ends] = alike([value, lower, upper]);
+    return [told, limits(`[${ends.join(", ")}]`)];
   },
   interval: ([value, lower, upper]) => {
     if (value === null) return DASH;
-    const [told, ...limits] = alike([value, lower ?? value, upper ?? value]);
-    return [lower === null ? "no interval" : `[${limits.join(", ")}]`, make("small", null, `estimate ${told}`)];
+    const [told, ...ends] = alike([value, lower ?? value, upper ?? value]);
+    return [lower === null ? "no interval" : inOneLine(`[${ends.join(", ")}]`), make("small", null, `estimate ${told}`)];
   },
   "share or kappa": ([value, lower, upper, measure]) => KINDS[measure === "kappa" ? "number" : "share"]([value, lower, upper]),
   p: ([value]) => value === null ? DASH : value < 0.001 ? "<0.001" : value.toFixed(3),
   of: ([some, all]) => [whole(some), make("small", null, `of ${whole(all)}`)],
-  share: ([value, lower, upper]) => [percent(value), make("small", null, interval(lower, upper))],
-  bounds: ([low, high]) => low === null ? DASH : `${percent(low)}, ${percent(high)}`,
-  points: ([low, high]) => low === null ? DASH : interval(low, high),
-  change: ([value, lower, upper]) => value === null ? DASH : [signed(100 * value, 1), make("small", null, interval(lower, upper))],
+  share: ([value, lower, upper]) => [percent(value), limits(interval(lower, upper))],
+  bounds: ([low, high]) => low === null ? DASH : inOneLine(`${percent(low)}, ${percent(high)}`),
+  points: ([low, high]) => low === null ? DASH : inOneLine(interval(low, high)),
+  change: ([value, lower, upper]) => value === null ? DASH : [signed(100 * value, 1), limits(interval(lower, upper))],
 };
 
 function inOrder(rows, column, falls) {
