@@ -503,6 +503,68 @@ def test_an_option_in_the_checklist_of_an_audit_is_not_broken(
     assert table[0] <= table[1]
 
 
+def test_a_printed_list_and_table_say_what_they_are_filtered_by(tab: Any, uri: str) -> None:
+    tab.goto(f"{uri}#/cell/{CELL}?label=generic&outcome=ok")
+    tab.wait_for_selector(".turn-row")
+    tab.emulate_media(media="print")
+    shown = tab.locator("#view .controls > :visible")
+    told = {
+        one.locator("span").inner_text(): one.locator("select").input_value() for one in shown.all()
+    }
+    assert told.items() >= {"label": "generic", "outcome": "ok"}.items()
+    assert not {"text", "in", "pair of labels"} & set(told), "a choice that leaves out nothing"
+    assert tab.locator("#view .controls button:visible, .check:visible").count() == 0
+    tab.goto(f"{uri}#/")
+    tab.evaluate("document.getElementById('table-rates').open = true")
+    sought = tab.locator("#table-rates input")
+    sought.wait_for(state="attached")
+    assert sought.is_hidden()
+    sought.evaluate("one => { one.value = 'b-7b'; one.dispatchEvent(new Event('input')); }")
+    assert sought.is_visible()
+    assert "that match" in tab.locator("#table-rates [role=status]").inner_text()
+
+
+def test_the_heat_map_fits_on_paper(tab: Any, uri: str) -> None:
+    tab.goto(f"{uri}#/grid")
+    tab.wait_for_selector(".cell")
+    row = "tr => { for (let i = 0; i < 20; i += 1) tr.append(tr.lastChild.cloneNode(true)); }"
+    tab.locator(".heat tbody tr").first.evaluate(row)
+    tab.emulate_media(media="print")
+    tab.set_viewport_size({"width": 703, "height": 1031})
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 703
+
+
+def test_names_of_the_config_are_shown_as_they_are_typed_and_labels_as_words(
+    tab: Any, uri: str
+) -> None:
+    tab.goto(f"{uri}#/cell/a-1b/open/t0/header_only")
+    tab.get_by_text("a-1b · open · t 0 · header_only").first.wait_for()
+    assert tab.locator(".badge").first.inner_text() == "genuine followup"
+    tab.goto(f"{uri}#/")
+    assert "header_only" in tab.locator("[data-field=perturbation] .options").text_content()
+    tab.evaluate("document.getElementById('table-rates').open = true")
+    table = tab.locator("#table-rates")
+    for sought in ("header_only", "header only"):
+        table.locator("input").fill(sought)
+        assert set(table.locator("tbody td:nth-child(4)").all_inner_texts()) == {"header_only"}
+
+
+def test_a_table_says_its_units_and_leaves_out_columns_without_any_value(
+    tab: Any, uri: str
+) -> None:
+    tab.goto(uri)
+    columns = [["model", "text"], ["change", "change"], ["reason", "text"], ["floor", "share"]]
+    rows = [[["a-1b"], [0.1, 0.0, 0.2], [None], [None, None, None]]]
+    tab.evaluate(
+        "([columns, rows]) => document.body.append(...dataTable("
+        "{ name: 'x', title: 'Table of a test', columns }, rows).filter(Boolean))",
+        [columns, rows],
+    )
+    table = tab.get_by_role("region", name="Table of a test")
+    assert table.locator("th").all_text_contents() == ["model", "change, points"]
+    assert tab.get_by_text("No row has a value of: reason; floor.").count() == 1
+
+
 def test_same_item_stands_side_by_side_over_perturbations_temperatures_and_models(
     tab: Any, grid: Grid, uri: str
 ) -> None:

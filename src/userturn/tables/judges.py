@@ -96,8 +96,8 @@ REPORTED = Shown(
         *texts("judge"),
         SCORED,
         column("injection rate", "share", "injection_rate", *INTERVAL),
-        column("cost", "number"),
-        column("cost of 1,000", "number", "cost_per_1000"),
-        column("seconds for 1,000", "number", "seconds_per_1000"),
+        column("cost, in the currency of the prices", "number", "cost"),
+        column("cost of 1,000 verdicts", "number", "cost_per_1000"),
+        column("seconds for 1,000 verdicts", "number", "seconds_per_1000"),
     ),
 )

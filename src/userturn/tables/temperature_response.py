@@ -103,6 +103,6 @@ REPORTED = Shown(
         column("rate at the highest", "share", "rate_highest"),
         column("change", "change", "difference", *INTERVAL),
         column("p, Holm", "p", "p_holm"),
-        column("detected from", "number", "detected_from"),
+        column("detected from temperature", "number", "detected_from"),
     ),
 )

@@ -201,10 +201,8 @@ REPORTED = Shown(
         TEMPERATURE,
         *texts("judge", "component"),
         column("levels", "count", "n_levels"),
-        column("variance", "number", "variance"),
-        column("from", "number", "lower"),
-        column("to", "number", "upper"),
-        column("share", "number", "share"),
+        column("variance", "number", "variance", "lower", "upper"),
+        column("share of the variance", "share", "share"),
         *texts("includes", "reason"),
     ),
 )

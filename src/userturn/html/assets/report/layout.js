@@ -30,7 +30,7 @@ function wrapped(chart, width) {
   if (row) {
     const place = (names, value) => (names?.includes(value) ? names.indexOf(value) : 1e6);
     const inOrder = [...rows].sort((a, b) => place(row.sort, a[row.field]) - place(row.sort, b[row.field]));
-    const named = (one, { field }) => inLines(field === "perturbation" ? words(one[field]) : one[field], LEAST_PANEL / LETTER);
+    const named = (one, { field }) => inLines(field === "perturbation" ? inWords(one[field]) : one[field], LEAST_PANEL / LETTER);
     for (const one of rows) one.panel = [...named(one, row), ...named(one, column)].join(" · ");
     chart.facet = { field: "panel", type: "nominal", title: null, sort: valuesIn(inOrder, "panel"), header: { labelExpr: "split(datum.label, ' · ')", labelLimit: LEAST_PANEL + BETWEEN } };
     chart.columns = Math.max(1, Math.floor(width / (LEAST_PANEL + BETWEEN + 20)));

@@ -15,7 +15,9 @@ function make(tag, attributes, ...children) {
 }
 
 const DASH = "–";
-const words = (name) => String(name).replaceAll("_", " ");
+const configured = new Set([...study.models, ...study.datasets, ...study.perturbations, ...study.judges].map(String));
+const inWords = (name) => String(name).replaceAll("_", " ");
+const words = (name) => (configured.has(String(name)) ? String(name) : inWords(name)); // what one types is shown as one types it
 const whole = (n) => (n === null || n === undefined ? DASH : n.toLocaleString("en"));
 const plural = (n, one, many) => `${whole(n)} ${n === 1 ? one : many ?? `${one}s`}`;
 const decimal = (value, digits = 2) => value.toFixed(digits).replace(/^-(?=.*[1-9])/, "−").replace("-", ""); // no minus zero

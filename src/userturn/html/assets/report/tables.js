@@ -1,5 +1,6 @@
 // Tables: each one's rows are a data file, read when it is opened; sorting and filtering take all rows.
 const ROWS_AT_ONCE = 400;
+const MANY = 10; // columns, with more of which a table is set closer
 
 // A number and its limits with as many decimals as each other: two, or more where the limits would be equal.
 function alike([value, lower, upper]) {
@@ -50,12 +51,23 @@ function chosenRows(rows, columns, text) {
   const sought = text.toLowerCase().split(/\s+/).filter(Boolean);
   const named = columns.map(([, kind], i) => (kind === "text" ? i : -1)).filter((i) => i >= 0);
   if (!sought.length) return rows;
-  return rows.filter((row) => hasWords(sought, named.map((i) => words(row[i][0] ?? "").toLowerCase())));
+  return rows.filter((row) => hasWords(sought, named.map((i) => `${row[i][0] ?? ""} ${inWords(row[i][0] ?? "")}`.toLowerCase())));
 }
 
 const redrawn = new Set(); // what shows the rows of a table that was opened, again after another choice
 
-function dataTable({ name, title, columns }, rows) {
+// The unit of differences is in their heading.
+const headed = (heading, kind) => (["change", "points"].includes(kind) && !heading.includes("points") ? `${heading}, points` : heading);
+
+// The columns of which any row has a value, the rows with these alone, and the headings of the others.
+function filled({ columns, ...shown }, rows) {
+  const has = columns.map((_, i) => rows.some((row) => row[i].some((value) => value !== null && value !== "")));
+  const only = (values) => values.filter((_, i) => has[i]);
+  return [{ ...shown, columns: only(columns) }, rows.map(only), columns.filter((_, i) => !has[i]).map(([heading]) => heading)];
+}
+
+function dataTable(shown, all) {
+  const [{ name, title, columns }, rows, empty] = filled(shown, all);
   const state = { column: null, falls: false, sought: "", most: ROWS_AT_ONCE };
   const body = make("tbody");
   const told = make("p", { class: "soft", role: "status" });
@@ -77,12 +89,13 @@ function dataTable({ name, title, columns }, rows) {
     show();
   }
   const head = make("tr", null, columns.map(([heading], i) => make("th", { scope: "col", class: isText(i) ? "text" : "number" },
-    make("button", { type: "button", click: (event) => sortBy(i, event.currentTarget.closest("th")) }, heading))));
-  const filter = make("label", { class: "choice" }, make("span", null, "Only rows with"), make("input", { type: "search", name: `filter-${name}`, input: (event) => { state.sought = event.target.value; show(); } }));
+    make("button", { type: "button", click: (event) => sortBy(i, event.currentTarget.closest("th")) }, headed(heading, columns[i][1])))));
+  const filter = make("label", { class: "choice" }, make("span", null, "Only rows with"), make("input", { type: "search", name: `filter-${name}`, placeholder: "words or a part of one", input: (event) => { state.sought = event.target.value; show(); } }));
   show();
   redrawn.add(show);
-  return [make("div", { class: "controls" }, rows.length > 10 ? filter : null, told),
-    make("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": title }, make("table", { class: "data" }, make("thead", null, head), body)), more];
+  return [empty.length ? make("p", { class: "soft" }, `No row has a value of: ${empty.join("; ")}.`) : null,
+    make("div", { class: "controls" }, rows.length > 10 ? filter : null, told),
+    make("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": title }, make("table", { class: columns.length > MANY ? "data many" : "data" }, make("thead", null, head), body)), more];
 }
 
 async function fillTable(details, shown) {
