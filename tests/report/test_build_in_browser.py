@@ -534,6 +534,26 @@ def test_the_heat_map_fits_on_paper(tab: Any, uri: str) -> None:
     assert tab.evaluate("document.documentElement.scrollWidth") <= 703
 
 
+def test_a_table_of_many_columns_is_printed_on_pages_of_its_own_that_are_wide(
+    tab: Any, uri: str
+) -> None:
+    """On the others it would be wider than the paper, and the browser would shrink them all."""
+    tab.goto(uri)
+    tab.evaluate(
+        "() => { const columns = Array.from({ length: 14 }, (_, i) => [`column${i}`, 'share']);"
+        " const rows = [columns.map(() => [0.31415, 0.11111, 0.55555])];"
+        " at('tables').prepend(make('details', { open: true }, make('summary', null, 'Wide'),"
+        " ...dataTable({ name: 'x', title: 'Wide table', columns }, rows).filter(Boolean))); }"
+    )
+    tab.emulate_media(media="print")
+    pages = tab.locator("#tables > details").evaluate_all(
+        "all => all.map(one => getComputedStyle(one).page)"
+    )
+    assert pages[0] == "wide" and set(pages[1:]) == {"auto"}
+    tab.set_viewport_size({"width": 1031, "height": 703})  # A4 on its side
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 1031
+
+
 def test_names_of_the_config_are_shown_as_they_are_typed_and_labels_as_words(
     tab: Any, uri: str
 ) -> None:

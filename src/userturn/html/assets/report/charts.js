@@ -82,8 +82,8 @@ async function drawInto(place, wanted, width) {
   const [chart, nPanels] = laidOut(width < NARROW ? inOneColumn(wanted) : structuredClone(wanted), width);
   const options = { ...OPTIONS, tooltip: (handler, event, item, told) => showHover(told || null, event.clientX, event.clientY) };
   const { view } = await embed(place, structuredClone(chart), options);
-  const missing = () => Math.floor((width - 1 - place.querySelector("svg").width.baseVal.value) / nPanels);
-  if (missing() > 0) for (let tries = 0; tries < 6 && missing() > 0; tries += 1) await fill(view, missing()); // past a legend that is wider than the panels
+  const missing = () => Math.floor((width - place.querySelector("svg").width.baseVal.value) / nPanels);
+  if (missing() > 0) for (let tries = 0; tries < 6 && missing() > 1; tries += 1) await fill(view, missing() - 1); // past a legend that is wider than the panels
   else for (let tries = 0; tries < 6 && missing() < 0; tries += 1) await embed(place, structuredClone(narrowed(chart, missing())), options); // past names on an axis that need more room then
 }
 
