@@ -585,6 +585,15 @@ def test_a_table_says_its_units_and_leaves_out_columns_without_any_value(
     assert tab.get_by_text("No row has a value of: reason; floor.").count() == 1
 
 
+def test_a_long_heading_is_not_a_word_a_line_on_a_phone(tab: Any, uri: str) -> None:
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.goto(uri)
+    tab.evaluate("document.getElementById('table-rates').open = true")
+    heading = tab.locator("#table-rates th", has_text="bounds (unscored all negative")
+    heading.wait_for(state="attached")
+    assert heading.evaluate("one => one.clientWidth") >= 8.5 * 16, "8.5 rem"
+
+
 def test_same_item_stands_side_by_side_over_perturbations_temperatures_and_models(
     tab: Any, grid: Grid, uri: str
 ) -> None:

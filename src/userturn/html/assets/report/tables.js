@@ -1,5 +1,6 @@
 // Tables: each one's rows are a data file, read when it is opened; sorting and filtering take all rows.
 const ROWS_AT_ONCE = 400;
+const LONG = 24; // letters, from which a heading has room for more than a word a line
 const MANY = 10; // columns, with more of which a table is set closer
 
 // A number and its limits with as many decimals as each other: two, or more where the limits would be equal.
@@ -88,7 +89,7 @@ function dataTable(shown, all) {
     heading.setAttribute("aria-sort", state.falls ? "descending" : "ascending");
     show();
   }
-  const head = make("tr", null, columns.map(([heading], i) => make("th", { scope: "col", class: isText(i) ? "text" : "number" },
+  const head = make("tr", null, columns.map(([heading], i) => make("th", { scope: "col", class: `${isText(i) ? "text" : "number"}${heading.length > LONG ? " long" : ""}` },
     make("button", { type: "button", click: (event) => sortBy(i, event.currentTarget.closest("th")) }, headed(heading, columns[i][1])))));
   const filter = make("label", { class: "choice" }, make("span", null, "Only rows with"), make("input", { type: "search", name: `filter-${name}`, placeholder: "words or a part of one", input: (event) => { state.sought = event.target.value; show(); } }));
   show();
