@@ -43,6 +43,14 @@ def test_one_measure_below_its_threshold_is_named(
     assert found == [f"{measure} {value:.2f} on {name}, {LIMITS['min_' + measure]:g} needed"]
 
 
+def test_what_is_too_low_on_the_same_turns_is_told_together() -> None:
+    low = {"sensitivity": 0.1, "specificity": 0.2, "kappa": -0.3}
+    assert shortfalls(card(labelled=GOOD, people=low), "j", ENDPOINT, LIMITS) == [
+        "kappa −0.30, sensitivity 0.10 and specificity 0.20 on turns that people labelled, "
+        "0.6, 0.7 and 0.9 needed"
+    ]
+
+
 def test_a_judge_that_no_labelled_turn_or_person_tested_is_not_validated() -> None:
     assert shortfalls(card(human={"sensitivity": 1.0}), "j", ENDPOINT, LIMITS) == [
         "it was not measured on labelled turns or by people"

@@ -64,11 +64,21 @@ def shortfalls(
 
 
 def _too_low(card: pl.DataFrame, limits: Mapping[str, float]) -> Iterator[str]:
-    for row in card.sort("source", "measure").to_dicts():
-        least = limits.get(LEAST.get(row["measure"], ""), None)
-        if least is not None and row["estimate"] < least:
-            found = f"{row['measure']} {row['estimate']:.2f}".replace("-", "−")
-            yield f"{found} on {NAMES[row['source']]}, {least:g} needed"
+    """Yield what is below its threshold, one text for each source of turns."""
+    for (source,), rows in card.sort("source", "measure").group_by("source", maintain_order=True):
+        found, needed = [], []
+        for row in rows.to_dicts():
+            least = limits.get(LEAST.get(row["measure"], ""), None)
+            if least is not None and row["estimate"] < least:
+                found.append(f"{row['measure']} {row['estimate']:.2f}".replace("-", "−"))
+                needed.append(f"{least:g}")
+        if found:
+            yield f"{_listed(found)} on {NAMES[str(source)]}, {_listed(needed)} needed"
+
+
+def _listed(texts: list[str]) -> str:
+    *others, last = texts
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def judged_kin(grid: Grid, judge: str) -> list[str]:
