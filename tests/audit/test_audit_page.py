@@ -18,7 +18,8 @@ PAGE = audit_page(AUDIT)
 
 def line(check: str) -> list[str]:
     """Return the cells of a check's line in the checklist."""
-    rows = [re.findall("<td>(.*?)</td>", row) for row in PAGE.split("</tr>")]
+    page = re.sub("</?span[^>]*>", "", PAGE)
+    rows = [re.findall("<td>(.*?)</td>", row) for row in page.split("</tr>")]
     (cells,) = [row[1:] for row in rows if len(row) == 4 and row[0] == check]
     return cells
 
@@ -32,6 +33,16 @@ def test_each_check_has_what_it_looked_at_and_what_it_found() -> None:
 def test_a_check_that_was_not_made_or_had_nothing_to_look_at_is_not_called_passed() -> None:
     assert line("prompts")[1:] == ["", "not made: needs --tokenizer"]
     assert line("grades")[1:] == ["0", "nothing to look at"]
+
+
+def test_an_option_of_a_command_is_whole_and_a_dash_is_none() -> None:
+    fix = "snakemake --force 'results/a--b' && `userturn audit --tokenizer` -- then"
+    page = audit_page(replace(AUDIT, findings=[replace(FINDING, fix=fix)]))
+    assert re.findall('<span class="option">(.*?)</span>', page) == [
+        "--force",
+        "--tokenizer",
+        "--tokenizer",  # in the checklist
+    ]
 
 
 def test_nothing_that_was_found_is_markup() -> None:

@@ -14,6 +14,9 @@ from userturn.unseen import show_unseen
 
 FINDING = ("check", "artifact", "expected", "found", "fix")
 NOTE = ("check", "artifact", "text")
+OPTION = re.compile(
+    r"(?<![^\s`])--[a-z][a-z-]*"
+)  # of a command; a browser would break its dashes off
 
 
 def _table(names: Sequence[str], rows: Sequence[object]) -> str:
@@ -26,8 +29,9 @@ def _table(names: Sequence[str], rows: Sequence[object]) -> str:
 
 
 def _html(text: str) -> str:
-    """Return a sentence as HTML, with what stands between backticks as code."""
-    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(show_unseen(text)))
+    """Return a sentence as HTML, with what stands between backticks as code, options unbroken."""
+    whole = OPTION.sub(r'<span class="option">\g<0></span>', escape(show_unseen(text)))
+    return re.sub("`([^`]+)`", r"<code>\1</code>", whole)
 
 
 def audit_page(found: Audit) -> str:
