@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.paper_sized_figures import paper_sized_charts
 from userturn.html.svg import smallest_letter
-from userturn.report.paper import drawn, is_legible, part_of, parts_of, pictures_of, scale_on_paper
+from userturn.report.paper import drawn, is_legible, part_of, pictures_of, scale_on_paper
 from userturn.workflow.registry import FIGURES
 
 POINTS = 72 / 96  # of a CSS pixel
@@ -50,7 +50,7 @@ def grid_of(rows: int, columns: int, width: int = 100, height: int = 100) -> dic
 
 
 def cut(chart: dict[str, Any]) -> list[dict[str, list[Any]]]:
-    return parts_of(chart, drawn(chart))
+    return pictures_of(chart, drawn(chart))[0]
 
 
 def test_a_figure_that_fits_on_a_page_is_not_cut() -> None:

@@ -119,8 +119,9 @@ def _with_an_account(archive: Path, account: Account | None) -> Signature:
         return "signed with an account" if is_ours else None
 
     def by() -> str | None:
-        is_theirs = account is not None and is_signed_with(archive, account)
-        return f"of {account.issuer}: {account.identity}" if account and is_theirs else None
+        if account is None or not is_signed_with(archive, account):
+            return None
+        return f"of {account.issuer}: {account.identity}"
 
     option = "`--identity WHO --issuer URL` says if that is one"
     if account is None:

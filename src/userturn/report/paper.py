@@ -55,24 +55,27 @@ def is_legible(svg: str) -> bool:
     return letter is None or letter * scale_on_paper(svg) >= LEAST_LETTER
 
 
-def parts_of(chart: Mapping[str, Any], whole: str) -> list[Part]:
-    """Return the fewest parts of a chart that are legible, none if the whole one is.
+def pictures_of(chart: Mapping[str, Any], whole: str) -> tuple[list[Part], list[str]]:
+    """Return the fewest parts of a chart that are legible, and a picture of each.
 
-    Where even a single panel is not, each panel is a part.
+    If the whole chart is legible, there is no part and its picture alone. Where even a single panel
+    is not, each panel is a part.
 
     Args:
         chart: as Vega-Lite, in rows and columns of panels or in panels below each other.
         whole: its picture.
     """
     down, across = _sides(chart)
-    if is_legible(whole) or down.most * across.most == 1:
-        return []
     parts: list[Part] = []
+    pictures = [whole]
+    if is_legible(whole) or down.most * across.most == 1:
+        return parts, pictures
     for n in _numbers(down, across, whole):
         parts = [a | b for a, b in product(down.cut(n[0]), across.cut(n[1]))]
-        if all(is_legible(drawn(part_of(chart, part))) for part in parts):
+        pictures = [drawn(part_of(chart, part)) for part in parts]
+        if all(map(is_legible, pictures)):
             break
-    return parts
+    return parts, pictures
 
 
 def _numbers(down: Side, across: Side, whole: str) -> Iterator[tuple[int, int]]:
@@ -115,9 +118,3 @@ def part_of(chart: Mapping[str, Any], part: Part) -> Chart:
         for name, rows in chart["datasets"].items()
     }
     return {**chart, "datasets": kept}
-
-
-def pictures_of(chart: Mapping[str, Any], whole: str) -> tuple[list[Part], list[str]]:
-    """Return the parts of a figure and a picture of each; of a legible one, no part and itself."""
-    parts = parts_of(chart, whole)
-    return parts, [drawn(part_of(chart, part)) for part in parts] or [whole]
