@@ -137,6 +137,14 @@ def test_a_model_beside_the_results_that_was_changed_since_is_found(record: Stud
     assert isinstance(finding, Finding) and finding.expected.startswith("config.json ")
 
 
+def test_a_hidden_file_that_an_earlier_version_described_is_no_difference(
+    record: StudyRecord,
+) -> None:
+    described = folder_of_model(Path("./mine")) | {"source": "./mine"}
+    described["files"][".gitattributes"] = {"sha256": "0", "form": "0"}
+    assert of_model(record, **described) == []
+
+
 def test_a_package_of_another_version_accuses_nobody(
     record: StudyRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

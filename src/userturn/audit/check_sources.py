@@ -139,7 +139,9 @@ def _changed_model(
 ) -> Iterator[Finding | Note]:
     try:
         changed = changed_weights(source, description.get("weights_sha256", {}))
-        then, now = description.get("files", {}), files_of_folder(source)
+        described = description.get("files", {}).items()
+        then = {name: file for name, file in described if not name.startswith(".")}  # as now
+        now = files_of_folder(source)
         if changed is None and then and now:
             yield from [Note("sources", path, text) for text in only_in_form(then, now)]
             changed = next(differing(then, now), None)
