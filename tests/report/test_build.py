@@ -15,9 +15,10 @@ from userturn.report.charts import picture, write_charts
 from userturn.report.headline import FLOOR, headline
 from userturn.report.how_made import how_made
 from userturn.report.prompt_segments import prompt_parts
-from userturn.report.table_layout import shown_table
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid
+from userturn.tables import controls, judges
+from userturn.tables.layout import page_form
 
 SECRET = "zebra-of-a-private-row"
 
@@ -343,7 +344,7 @@ def test_table_shows_the_primary_judge_first_and_only_columns_that_are_there() -
             "upper": [0.2, 0.3, 0.4],
         }
     )
-    shown = shown_table("controls", table, "b")
+    shown = page_form(controls.LAYOUT, table, "b")
     assert [heading for heading, _ in shown["columns"]] == ["control", "judge", "judged correctly"]
     assert shown["rows"][0] == [("y",), ("b",), (0.2, 0.1, 0.3)]
     assert len(shown["rows"]) == 2
@@ -351,4 +352,4 @@ def test_table_shows_the_primary_judge_first_and_only_columns_that_are_there() -
 
 def test_numbers_that_json_lacks_are_shown_as_none() -> None:
     table = pl.DataFrame({"judge": ["j"], "cost": [float("inf")], "cost_per_1000": [float("nan")]})
-    assert shown_table("judges", table, "j")["rows"] == [[("j",), (None,), (None,)]]
+    assert page_form(judges.LAYOUT, table, "j")["rows"] == [[("j",), (None,), (None,)]]

@@ -3,8 +3,8 @@
 import polars as pl
 
 from userturn.storage.parquet import Schema
+from userturn.tables.layout import Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.report_layout import Shown, column, texts
 
 SCHEMA: Schema = {"judge": pl.String, "n_turns": pl.Int64, "n_scored": pl.Int64}
 
@@ -15,9 +15,4 @@ def table(material: Material) -> pl.DataFrame:
     return counts.sort("judge")
 
 
-def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the judges with their counts."""
-    return table.select("judge", scored=pl.format("{} of {}", "n_scored", "n_turns"))
-
-
-REPORTED = Shown("Coverage", {}, (*texts("judge"), column("scored", "of", "n_scored", "n_turns")))
+LAYOUT = Layout("Coverage", {}, (*texts("judge"), column("scored", "of", "n_scored", "n_turns")))

@@ -6,8 +6,9 @@ import polars as pl
 import pytest
 
 from tests.support.synthetic_study import write_study
-from userturn.tables.interactions import interactions, printed
+from userturn.tables.interactions import LAYOUT, interactions
 from userturn.tables.item_counts import count_items
+from userturn.tables.layout import printed
 
 MODELS = {"qwen3.5-2b": "qwen", "qwen3.5-4b": "qwen", "gpt-oss-20b": "gpt-oss", "glm-4.7": "glm"}
 
@@ -74,4 +75,4 @@ def test_one_turn_against_two_is_tested_on_first_samples(table: pl.DataFrame) ->
 def test_study_of_one_family_says_why_there_is_no_interaction(items: pl.DataFrame) -> None:
     table = interactions(items.filter(pl.col("family").cast(pl.String) == "qwen"), [])
     reason = "no two families under two conditions on the same items; families: qwen"
-    assert table["reason"].to_list() == printed(table)["reason"].to_list() == [reason]
+    assert table["reason"].to_list() == printed(LAYOUT, table)["reason"].to_list() == [reason]

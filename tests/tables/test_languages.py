@@ -20,7 +20,6 @@ from userturn.tables.language_contrasts import (
     without_contrast,
 )
 from userturn.tables.languages import NOT_OF_EACH, SCHEMA, languages_table
-from userturn.tables.languages import REPORTED as SHOWN
 
 CELL: dict[str, Any] = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
 CARD = pl.DataFrame(
@@ -166,10 +165,6 @@ def test_a_rate_is_corrected_only_where_each_stratum_was_drawn_in_the_language()
     other = drawn.with_columns(language=pl.Series(["de", "en"]))
     row = by_language(labels=Domain(TOLD, other, people))["de"]
     assert (row["corrected"], row["corrected_reason"]) == (None, f"{NOT_OF_EACH}: 1 without one")
-
-
-def test_the_report_names_only_columns_of_the_table() -> None:
-    assert {name for shown in SHOWN.columns for name in shown.columns} <= set(SCHEMA)
 
 
 PAIRS = told(

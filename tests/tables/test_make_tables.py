@@ -1,7 +1,6 @@
 """Tables of a whole study, recomputed by plain Python, and what becomes of degenerate cells."""
 
 from collections import defaultdict
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +16,7 @@ from userturn.tables import correlations
 from userturn.tables.accuracy import accuracy
 from userturn.tables.anchors import anchors
 from userturn.tables.file_formats import write_markdown
+from userturn.tables.layout import layouts, printed
 from userturn.tables.make_tables import Material
 from userturn.workflow.registry import TABLES, tables_of
 
@@ -269,7 +269,7 @@ def test_correlation_with_rates_at_their_floor_says_so(tmp_path: Path) -> None:
     assert row["attenuation"] < 0.9
     assert (row["lower"], row["upper"]) == (None, None)
     assert row["reason"].startswith("no interval: what sampling leaves of the correlation is about")
-    columns = correlations.printed(table).columns
+    columns = printed(correlations.LAYOUT, table).columns
     assert columns.index("interval") < columns.index("spearman")
     lines = format_correlations(table).splitlines()
     assert any("at its floor" in line for line in lines)
@@ -343,9 +343,8 @@ def test_degenerate_cells_have_reasons_and_never_a_nan(
         assert not any(floats[column].is_nan().any() for column in floats.columns), name
         if "estimate" in table.columns and "reason" in table.columns:
             assert table.filter(pl.col("estimate").is_null(), pl.col("reason").is_null()).is_empty()
-        printed = getattr(import_module(f"userturn.tables.{name}"), "printed", None)
-        if printed is not None:
-            write_markdown(printed(table), tmp_path / "printed.md")
+        if name in layouts():
+            write_markdown(printed(layouts()[name], table), tmp_path / "printed.md")
             assert "nan" not in (tmp_path / "printed.md").read_text().lower()
 
 
@@ -410,13 +409,13 @@ def test_every_printed_change_of_a_share_is_in_points_and_so_headed(
 ) -> None:
     """Every printed column whose values follow those of a change is headed in points."""
     seen = set()
+    shown = {name: layout for name, layout in layouts().items() if ".md" in TABLES[name].formats}
     for name, table in tables.items():
-        module = import_module(f"userturn.tables.{name}")
-        if not hasattr(module, "printed"):
+        if name not in shown:
             continue
-        before = module.printed(table)
+        before = printed(shown[name], table)
         for column in CHANGES & set(table.columns):
-            after = module.printed(table.with_columns(pl.col(column) + 0.1))
+            after = printed(shown[name], table.with_columns(pl.col(column) + 0.1))
             moved = [n for n in before.columns if not before[n].equals(after[n])]
             assert [n for n in moved if not n.endswith(", points")] == []
             for n in moved:
@@ -430,9 +429,8 @@ def test_every_printed_change_of_a_share_is_in_points_and_so_headed(
 def test_the_report_shows_every_change_as_one() -> None:
     kinds = {
         (shown.kind, name)
-        for table in TABLES
-        if (reported := getattr(import_module(f"userturn.tables.{table}"), "REPORTED", None))
-        for shown in reported.columns
+        for layout in layouts().values()
+        for shown in layout.columns
         for name in CHANGES & set(shown.columns)
     }
     assert {kind for kind, _ in kinds} == {"change", "points"}

@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from userturn.tables.variance_components import components_table, printed
+from userturn.tables.layout import printed
+from userturn.tables.variance_components import LAYOUT, components_table
 
 TURNS = {"dataset": "d", "perturbation": "none"}
 
@@ -121,4 +122,4 @@ def test_over_datasets_is_the_mean_of_the_datasets() -> None:
     )
     by = dict(found.select("dataset", "variance").iter_rows())
     assert by["all"] == pytest.approx((by["d"] + by["e"]) / 2)
-    assert printed(found).height == 1
+    assert printed(LAYOUT, found).height == 1

@@ -12,10 +12,10 @@ import polars as pl
 
 from userturn.provenance.job_record import SWEEPS
 from userturn.provenance.study_files import Files
-from userturn.report.table_layout import shown_tables
 from userturn.study.cells import ALL, PLAIN
 from userturn.study.grid import Grid
 from userturn.tables.judge_validity import warning
+from userturn.tables.layout import layouts
 from userturn.workflow.recorded_study import open_record
 from userturn.workflow.registry import FIGURES
 
@@ -164,7 +164,7 @@ def _lines(results: Path, number: Number) -> Iterator[str]:
 
 def _files(results: Path) -> Iterator[str]:
     """Yield a row for each table that the report shows and each figure, if it is there."""
-    titled = {f"tables/{name}.csv": shown.title for name, shown in shown_tables().items()}
+    titled = {f"tables/{name}.csv": layout.title for name, layout in layouts().items()}
     drawn = {f"figures/{name}.svg": f"figure {name.replace('_', ' ')}" for name in FIGURES}
     for path, what in {**titled, **drawn}.items():
         if (results / path).is_file():

@@ -13,5 +13,4 @@ likelihood_data.py: the data files of the explorer: which tokens an answer helpe
 paper.py: cuts a figure into parts that are legible on paper.
 pairs.py: how often two raters give a turn which pair of labels.
 prompt_segments.py: cuts a prompt into template text and messages.
-table_layout.py: rows and columns of each table in the report.
 """

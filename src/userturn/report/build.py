@@ -21,7 +21,6 @@ from userturn.report.explorer_prompts import ROWS_PER_FILE, WRITERS, write_scrip
 from userturn.report.headline import headline
 from userturn.report.how_made import how_made
 from userturn.report.likelihood_data import write_likelihood
-from userturn.report.table_layout import shown_table, shown_tables
 from userturn.storage.atomic_files import write_text
 from userturn.storage.parquet import read_tables
 from userturn.study.cells import PLAIN
@@ -29,6 +28,7 @@ from userturn.study.grid import Grid
 from userturn.tables.decoupling import LIMITS
 from userturn.tables.format_columns import read_joined
 from userturn.tables.judge_validity import warning
+from userturn.tables.layout import layouts, page_form
 from userturn.tables.make_tables import Tables
 
 # In this order: each uses definitions of those before it.
@@ -55,14 +55,14 @@ def write_tables(
 ) -> list[dict[str, Any]]:
     """Write each table's rows as a data file; return its title, and its columns if it is there."""
     listed = []
-    for name, layout in shown_tables().items():
+    for name, layout in layouts().items():
         place: dict[str, Any] = {
             "name": name,
             "title": layout.title,
             "about": captions.get(name, ""),
         }
         if name in tables:
-            shown = shown_table(name, tables[name], judge)
+            shown = page_form(layout, tables[name], judge)
             write_script(folder, f"table-{name}", shown["rows"])
             place |= {"columns": shown["columns"], "n": len(shown["rows"])}
         listed.append(place)

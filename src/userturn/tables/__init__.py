@@ -32,18 +32,17 @@ judge_languages.py: what is known of a judge in a language, by its rules and its
 judge_validity.py: whether a judge is validated, so that its rates count as findings.
 judges.py: injection rate, cost and speed of each judge.
 label_domain.py: turns judged by one judge, the sample drawn from them, and people's labels.
+layout.py: how a table is shown, in the report, Markdown and LaTeX.
 make_tables.py: reads the inputs of tables, and makes and writes the tables.
 pilot.py: a finished study's numbers for planning the next one.
 pilot_follow_ups.py: the same for reference follow-ups on which two models are compared.
 pooled_rates.py: rates over several cells.
 pooling.py: pools turns over items, datasets, models and families.
 post_training.py: a trained model against its base.
-print_layout.py: how numbers are printed in Markdown and LaTeX.
 published_results.py: the paper's published results, and where a study has the same quantity.
 rates.py: rate of each cell and judge, with interval and coverage.
 reference.py: writes results/README.md from the registry, the schemas and data/columns.yaml.
 repetition.py: how much of a text repeats others.
-report_layout.py: how a table declares its rows and columns in the report.
 temperature_response.py: lowest against highest temperature, and where a rise is detected.
 training_overlap.py: items that occur in training data, exactly or nearly.
 turn_clusters.py: rates and changes of turns that belong to one item or conversation.

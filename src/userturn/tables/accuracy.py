@@ -6,13 +6,13 @@ from userturn.datasets.clusters import clusters
 from userturn.grading.grade import mean_score
 from userturn.storage.parquet import Schema
 from userturn.tables.cut_answers import cut_answers
-from userturn.tables.make_tables import Material
-from userturn.tables.report_layout import (
+from userturn.tables.layout import (
     INTERVAL,
-    Shown,
+    Layout,
     column,
     texts,
 )
+from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import rate_over
 
 SCHEMA: Schema = {
@@ -76,7 +76,7 @@ def _interval_columns(grades: pl.DataFrame, ending: str) -> list[pl.Series]:
     ]
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "Task accuracy",
     {},
     (

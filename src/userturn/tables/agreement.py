@@ -19,13 +19,13 @@ from userturn.stats.cluster_bootstrap import Estimate, estimate_all
 from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
-from userturn.tables.make_tables import Material
-from userturn.tables.report_layout import (
+from userturn.tables.layout import (
     INTERVAL,
-    Shown,
+    Layout,
     column,
     texts,
 )
+from userturn.tables.make_tables import Material
 
 IN_SCALE: Mapping[str, Mapping[str, str]] = {"genuine": {PEOPLE: PEOPLE_GENUINE}, "label": {}}
 SCHEMA: Schema = {
@@ -117,7 +117,7 @@ def agreement(
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "Agreement of people and judges",
     {"family": ALL},
     (

@@ -5,13 +5,9 @@ import polars as pl
 from userturn.storage.parquet import Schema
 from userturn.tables.format_columns import in_default_format
 from userturn.tables.judge_validity import not_validated
+from userturn.tables.layout import Layout, column, printed_only, reported, texts
 from userturn.tables.make_tables import Material, Tables
 from userturn.tables.published_results import ANCHORS
-from userturn.tables.report_layout import (
-    Shown,
-    column,
-    texts,
-)
 from userturn.workflow.table_inputs import COMPARED_WITH_PAPER
 
 SCHEMA: Schema = dict.fromkeys(
@@ -65,26 +61,15 @@ def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFra
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
-def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the printed columns: each published result beside the study's."""
-    return table.select(
-        "quantity",
-        "published",
-        pl.col("source").alias("read in"),
-        "this_study",
-        "outcome",
-        "judge",
-        "criterion",
-        pl.col("note").fill_null(""),
-    )
-
-
-REPORTED = Shown(
+LAYOUT = Layout(
     "Beside the paper",
     {},
     (
         *texts("quantity", "published"),
         column("read in", "text", "source"),
-        *texts("this_study", "outcome", "criterion", "note", "judge"),
+        *texts("this_study", "outcome"),
+        printed_only("judge", "text"),
+        *texts("criterion", "note"),
+        *reported(*texts("judge")),
     ),
 )

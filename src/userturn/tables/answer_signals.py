@@ -21,8 +21,8 @@ from userturn.stats.within_items import (
     won_pairs,
 )
 from userturn.storage.parquet import Schema
+from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.report_layout import INTERVAL, P, Shown, column, texts
 
 SCHEMA: Schema = {
     **dict.fromkeys(("model", "dataset", "signal", "measure", "baseline"), pl.String),
@@ -214,7 +214,7 @@ def _area(scores: Array, graded: Graded) -> dict[str, Any]:
     return row | {"p": sign_flip_p(excess, np.ones(len(excess)))}
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "Several answers an item: does what the user would say tell the right ones?",
     {},
     (

@@ -15,8 +15,8 @@ from userturn.stats.paired import paired_difference
 from userturn.storage.key_columns import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS, TURN_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
+from userturn.tables.layout import INTERVAL, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.report_layout import INTERVAL, TEMPERATURE, Shown, column, texts
 from userturn.tables.turn_clusters import paired_shares
 
 SCHEMA: Schema = {
@@ -101,7 +101,7 @@ def measure(turns: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "Chance floor: the same turns after another item's answer",
     {},
     (

@@ -16,9 +16,9 @@ from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_COLUMNS, TURN_KE
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.study.scored_turns import OWN_TURNS
+from userturn.tables.layout import TEMPERATURE, Layout, column, texts
 from userturn.tables.likelihood import IDENTIFIED, identification
 from userturn.tables.make_tables import Material
-from userturn.tables.report_layout import TEMPERATURE, Shown, column, texts
 
 LIMITS = ("lower", "upper")
 SCHEMA: Schema = {
@@ -82,7 +82,7 @@ def _renamed(interval: dict[str, Any], name: str) -> Iterator[tuple[str, Any]]:
     yield from ((f"{name}_{limit}", interval[limit]) for limit in LIMITS)
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "The models' own turns: how much they depend on the answer",
     {},
     (

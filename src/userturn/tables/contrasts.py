@@ -20,16 +20,8 @@ from userturn.tables.item_pairs import (
     scoped,
     shares,
 )
+from userturn.tables.layout import IF_UNSCORED, INTERVAL, Layout, P, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.print_layout import p_value, percent, percent_range, points
-from userturn.tables.report_layout import (
-    IF_UNSCORED,
-    INTERVAL,
-    P,
-    Shown,
-    column,
-    texts,
-)
 from userturn.tables.unscored_bounds import BOUNDS, with_bounds
 
 SCHEMA: Schema = {
@@ -170,33 +162,20 @@ def contrasts(
     return adjusted(with_bounds(table, items, SCOPES, pairing), controls)
 
 
-def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the confirmatory contrasts."""
-    rows = table.filter(pl.col("correction") == "Holm")
-    return rows.select(
-        "factor",
-        "condition",
-        "baseline",
-        "model",
-        "judge",
-        items="n_items",
-        **{"difference, points": percent("difference")},
-        **{"if unscored at worst, points": percent_range("lower_if_unscored", "upper_if_unscored")},
-        p=p_value("p"),
-        **{"p (Holm)": p_value("p_adjusted")},
-        **{"detectable, points": points("detectable_difference")},
-    )
-
-
-REPORTED = Shown(
+LAYOUT = Layout(
     "Contrasts on the same items",
     {"correction": "Holm"},
     (
         *texts("factor", "condition", "baseline", "model", "judge"),
         column("items", "count", "n_items"),
-        column("change", "change", "difference", *INTERVAL),
+        column("change", "change", "difference", *INTERVAL, printed="difference, points"),
         IF_UNSCORED,
         *P,
-        column("detectable change, at Holm's first step", "change", "detectable_difference"),
+        column(
+            "detectable change, at Holm's first step",
+            "change",
+            "detectable_difference",
+            printed="detectable, points",
+        ),
     ),
 )

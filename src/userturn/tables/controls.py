@@ -13,8 +13,8 @@ from userturn.judges.verdict import GENUINE
 from userturn.storage.key_columns import ANSWER_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
+from userturn.tables.layout import INTERVAL, Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.report_layout import INTERVAL, Shown, column, texts
 from userturn.tables.turn_clusters import rate_over
 from userturn.workflow.controls import HUMAN
 
@@ -156,7 +156,7 @@ def missing(verdicts: pl.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "Judges: turns of a known kind",
     {"dataset": ALL},
     (

@@ -14,14 +14,14 @@ from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.format_columns import FORMAT, is_default
 from userturn.tables.label_domain import Domain, correlation
-from userturn.tables.make_tables import Material
-from userturn.tables.report_layout import (
+from userturn.tables.layout import (
     INTERVAL,
     TEMPERATURE,
-    Shown,
+    Layout,
     column,
     texts,
 )
+from userturn.tables.make_tables import Material
 
 COORDINATES = ["family", *CELL_KEYS]
 OVER_DATASETS = [name for name in COORDINATES if name != "dataset"]
@@ -177,7 +177,7 @@ def corrected_rates(
     return table
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "Rates corrected by people's labels",
     {},
     (

@@ -19,16 +19,18 @@ from userturn.tables.decoupling import (
     with_adjusted,
 )
 from userturn.tables.format_columns import in_default_format
-from userturn.tables.make_tables import Material
-from userturn.tables.print_layout import number, p_value
-from userturn.tables.report_layout import (
+from userturn.tables.layout import (
     INTERVAL,
     TEMPERATURE,
+    Layout,
     P,
-    Shown,
     column,
+    limits,
+    printed_only,
+    reported,
     texts,
 )
+from userturn.tables.make_tables import Material
 
 SCHEMA: Schema = {
     "x": pl.String,
@@ -177,33 +179,23 @@ def _correlations(columns: np.ndarray) -> np.ndarray:
     return np.asarray(related)
 
 
-def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the rank correlations over all graded datasets, the interval before the estimate."""
-    interval = pl.format("[{}, {}]", pl.col("lower").round(2), pl.col("upper").round(2))
-    return table.filter(pl.col("dataset") == ALL).select(
-        "x",
-        "y",
-        "family",
-        number("temperature", 1),
-        "judge",
-        models="n_models",
-        interval=interval.fill_null("–"),
-        spearman=number("estimate"),
-        p=p_value("p"),
-        note=pl.concat_str("note", "reason", separator="; ", ignore_nulls=True).fill_null(""),
-    )
-
-
-REPORTED = Shown(
+LAYOUT = Layout(
     "Correlations across models",
-    {"dataset": "all"},
+    {"dataset": ALL},
     (
         *texts("x", "y", "family"),
         TEMPERATURE,
         *texts("judge"),
         column("models", "count", "n_models"),
-        column("correlation, interval first", "interval", "estimate", *INTERVAL),
-        *P,
-        *texts("note", "reason"),
+        *reported(column("correlation, interval first", "interval", "estimate", *INTERVAL)),
+        printed_only("interval", "interval", text=limits(*INTERVAL)),
+        printed_only("spearman", "number", "estimate"),
+        P[0],
+        *reported(P[1], *texts("note", "reason")),
+        printed_only(
+            "note",
+            "text",
+            text=pl.concat_str("note", "reason", separator="; ", ignore_nulls=True),
+        ),
     ),
 )

@@ -8,16 +8,9 @@ from userturn.storage.key_columns import ANSWER_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.item_counts import count_answers
+from userturn.tables.layout import INTERVAL, LOWEST, Layout, column, printed_only, reported, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.pooling import pool
-from userturn.tables.print_layout import at_lowest_temperature, number, percent
-from userturn.tables.report_layout import (
-    INTERVAL,
-    LOWEST,
-    Shown,
-    column,
-    texts,
-)
 
 LIMITS = ("estimate", "lower", "upper")
 SCHEMA: Schema = {
@@ -100,33 +93,27 @@ def with_adjusted(table: pl.DataFrame, within: list[str]) -> pl.DataFrame:
     return pl.concat(parts) if parts else table
 
 
-def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return accuracy beside the follow-up rate at the lowest temperature."""
-    return at_lowest_temperature(table).select(
-        "family",
-        "model",
-        number("size"),
-        "dataset",
-        "judge",
-        graded="n_graded",
-        scored="n_scored",
-        **{
-            "accuracy %": percent(*(f"accuracy_{n}" for n in ("estimate", "lower", "upper"))),
-            "follow-up %": percent(*(f"followup_{n}" for n in ("estimate", "lower", "upper"))),
-        },
-    )
-
-
-REPORTED = Shown(
+LAYOUT = Layout(
     "Accuracy beside follow-ups",
     {"temperature": LOWEST},
     (
         *texts("family", "model"),
-        column("parameters, billions", "number", "size"),
+        column("parameters, billions", "number", "size", printed="size"),
         *texts("dataset", "judge"),
         column("graded", "count", "n_graded"),
-        column("accuracy", "share", *(f"accuracy_{n}" for n in ("estimate", *INTERVAL))),
-        column("genuine", "share", *(f"followup_{n}" for n in ("estimate", *INTERVAL))),
-        column("scored", "count", "n_scored"),
+        printed_only("scored", "count", "n_scored"),
+        column(
+            "accuracy",
+            "share",
+            *(f"accuracy_{n}" for n in ("estimate", *INTERVAL)),
+            printed="accuracy %",
+        ),
+        column(
+            "genuine",
+            "share",
+            *(f"followup_{n}" for n in ("estimate", *INTERVAL)),
+            printed="follow-up %",
+        ),
+        *reported(column("scored", "count", "n_scored")),
     ),
 )

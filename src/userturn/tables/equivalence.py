@@ -23,10 +23,20 @@ from userturn.tables.claims import (
     no_change,
 )
 from userturn.tables.format_columns import in_default_format, is_default
+from userturn.tables.layout import (
+    DASH,
+    INTERVAL,
+    TEMPERATURE,
+    Layout,
+    P,
+    column,
+    number,
+    printed_only,
+    reported,
+    texts,
+)
 from userturn.tables.make_tables import Material
 from userturn.tables.post_training import graded_shares
-from userturn.tables.print_layout import number_of, p_value
-from userturn.tables.report_layout import INTERVAL, TEMPERATURE, Shown, column, texts
 
 SCHEMA: Schema = {
     **dict.fromkeys(("claim", "quantity", "family", "model", "condition", "baseline"), pl.String),
@@ -86,44 +96,41 @@ def adjusted(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.concat(parts).sort("place").with_columns(holds=holds).drop("place")
 
 
-def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return every claim with its interval and margins."""
-    shown = [number_of(pl.col(name), 3) for name in ("estimate", *INTERVAL)]
-    margins = [number_of(pl.col(f"margin_{name}"), 3) for name in ("lower", "upper")]
-    return table.select(
-        "claim",
-        "quantity",
-        pl.when(pl.col("model") == ALL).then("family").otherwise("model").fill_null("").alias("of"),
-        pl.col("condition").fill_null(""),
-        number_of(pl.col("temperature"), 1).alias("temperature"),
-        pl.col("judge").fill_null(""),
-        pl.col("n").cast(pl.String).fill_null("–").alias("items or models"),
-        pl.when(pl.col("estimate").is_null())
-        .then(pl.lit("–"))
-        .otherwise(pl.format("{} [{}, {}]", *shown))
-        .alias("estimate, 90%"),
-        pl.when(pl.col("margin_lower").is_null() & pl.col("margin_upper").is_null())
-        .then(pl.lit("–"))
-        .otherwise(pl.format("{} to {}", *margins))
-        .alias("margins"),
-        p_value("p_adjusted").alias("p (Holm)"),
-        pl.col("holds").fill_null("–"),
-        pl.col("reason").fill_null(""),
-    )
-
-
-REPORTED = Shown(
+MARGINS = ("margin_lower", "margin_upper")
+LAYOUT = Layout(
     "Claims that need a margin",
     {},
     (
-        *texts("claim", "quantity", "family", "model", "condition"),
+        *texts("claim", "quantity"),
+        *reported(*texts("family", "model")),
+        printed_only(
+            "of", "text", text=pl.when(pl.col("model") == ALL).then("family").otherwise("model")
+        ),
+        *texts("condition"),
         TEMPERATURE,
         *texts("judge"),
-        column("items or models", "count", "n"),
-        column("estimate, with its 90% interval", "number", "estimate", *INTERVAL),
-        column("margin below", "number", "margin_lower"),
-        column("margin above", "number", "margin_upper"),
-        column("p, adjusted", "p", "p_adjusted"),
-        *texts("holds", "reason"),
+        column("items or models", "count", "n", text=pl.col("n").cast(pl.String).fill_null(DASH)),
+        column(
+            "estimate, with its 90% interval",
+            "number",
+            "estimate",
+            *INTERVAL,
+            printed="estimate, 90%",
+            text=number("estimate", *INTERVAL, digits=3),
+        ),
+        *reported(
+            column("margin below", "number", "margin_lower"),
+            column("margin above", "number", "margin_upper"),
+        ),
+        printed_only(
+            "margins",
+            "number",
+            text=pl.when(pl.all_horizontal(pl.col(MARGINS).is_null()))
+            .then(pl.lit(DASH))
+            .otherwise(pl.format("{} to {}", *(number(name, digits=3) for name in MARGINS))),
+        ),
+        P[1],
+        column("holds", "text", text=pl.col("holds").fill_null(DASH)),
+        *texts("reason"),
     ),
 )

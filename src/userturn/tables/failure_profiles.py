@@ -5,19 +5,19 @@ from collections.abc import Mapping
 import polars as pl
 
 from userturn.storage.parquet import Schema
-from userturn.study.cells import ALL, PLAIN
 from userturn.tables.item_counts import LABEL, labels_of
-from userturn.tables.make_tables import Material
-from userturn.tables.pooling import AVERAGES, GROUP, RATE_SCHEMA, SCOPES, pool_scopes
-from userturn.tables.print_layout import at_lowest_temperature, percent
-from userturn.tables.report_layout import (
+from userturn.tables.layout import (
     INTERVAL,
     LOWEST,
     OVER_DATASETS,
-    Shown,
+    Layout,
     column,
+    printed_only,
+    reported,
     texts,
 )
+from userturn.tables.make_tables import Material
+from userturn.tables.pooling import AVERAGES, GROUP, RATE_SCHEMA, SCOPES, pool_scopes
 
 SCHEMA: Schema = (
     dict.fromkeys([*GROUP, "label", "paper"], pl.String)
@@ -58,26 +58,15 @@ def failure_profiles(items: pl.DataFrame, paper: Mapping[str, str]) -> pl.DataFr
     return labelled.with_columns(paper=named).select(list(SCHEMA))
 
 
-def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the unperturbed shares at the lowest temperature, one column per label."""
-    if table.is_empty():
-        return table
-    rows = at_lowest_temperature(
-        table.filter(pl.col("dataset") == ALL, pl.col("perturbation") == PLAIN)
-    )
-    keys = ["family", "model", "judge", "scored"]
-    rows = rows.rename({"n_scored": "scored"})
-    shown = rows.select(*keys, label=pl.col("label") + " %", share=percent())
-    return shown.pivot("label", index=keys, values="share")
-
-
-REPORTED = Shown(
+LAYOUT = Layout(
     "What the user turns are",
     OVER_DATASETS | {"temperature": LOWEST},
     (
-        *texts("family", "model", "judge", "label"),
-        column("in the paper", "text", "paper"),
-        column("share", "share", "estimate", *INTERVAL),
-        column("turns", "of", "n_positive", "n_scored"),
+        *texts("family", "model", "judge"),
+        printed_only("scored", "count", "n_scored"),
+        *reported(*texts("label"), column("in the paper", "text", "paper")),
+        column("share", "share", "estimate", *INTERVAL, printed="{} %"),
+        *reported(column("turns", "of", "n_positive", "n_scored")),
     ),
+    spread=("label",),
 )

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from tabulate import tabulate
@@ -12,6 +11,7 @@ from userturn.storage.atomic_files import write_text
 from userturn.storage.csv_cells import csv_of
 from userturn.storage.parquet import write_table
 from userturn.tables.format_columns import join_formats
+from userturn.tables.layout import Layout, printed
 
 LATEX = re.compile(r"[%&_#$]")  # characters that LaTeX takes for commands
 
@@ -41,13 +41,13 @@ def write_all(
     table: pl.DataFrame,
     paths: Sequence[str],
     identity: str,
-    printed: Any = None,
+    layout: Layout | None = None,
     note: str | None = None,
 ) -> None:
     """Write a table in the format that each path's ending names.
 
-    Parquet and CSV have the whole table; Markdown and LaTeX have the part that `printed` returns,
-    after a note if there is one.
+    Parquet and CSV have the whole table; Markdown and LaTeX have what its layout shows, after a
+    note if there is one.
     """
     for path in map(str, paths):
         ending = path.rpartition(".")[2]
@@ -55,8 +55,8 @@ def write_all(
             write_table(table, path, identity)
         elif ending == "csv":
             write_csv(table, path)
-        else:
-            shown = printed(join_formats(table))
+        elif layout is not None:
+            shown = printed(layout, join_formats(table))
             {"md": write_markdown, "tex": write_latex}[ending](shown, path, note)
 
 

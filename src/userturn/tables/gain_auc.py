@@ -12,8 +12,8 @@ from userturn.stats.auc import clustered_auc
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.scored_turns import OWN_TURNS
+from userturn.tables.layout import INTERVAL, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.report_layout import INTERVAL, TEMPERATURE, Shown, column, texts
 
 SCHEMA: Schema = {
     "rater": pl.String,
@@ -77,7 +77,7 @@ def _row(turns: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "The models' own turns: does the gain tell the genuine ones?",
     {},
     (

@@ -26,15 +26,15 @@ from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import Schema, read_tables
 from userturn.study.cells import ALL
 from userturn.tables.agreement import ratings
-from userturn.tables.make_tables import Material
-from userturn.tables.report_layout import (
+from userturn.tables.layout import (
     INTERVAL,
     TEMPERATURE,
+    Layout,
     P,
-    Shown,
     column,
     texts,
 )
+from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import rate_over
 
 NOT_DRAWN = "no pair of it was drawn; name a new round in humans.pairs"
@@ -175,7 +175,7 @@ def _adjusted(table: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "Model's turns that people take for a person's",
     {"annotator": ALL},
     (

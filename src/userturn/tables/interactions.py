@@ -16,9 +16,8 @@ from userturn.study.cells import ALL
 from userturn.tables.contrasts import in_sets
 from userturn.tables.format_columns import in_default_format
 from userturn.tables.item_pairs import UNEQUAL, paired_items, shares
+from userturn.tables.layout import INTERVAL, TEMPERATURE, Layout, P, column, reported, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.print_layout import p_value, percent
-from userturn.tables.report_layout import INTERVAL, TEMPERATURE, P, Shown, column, texts
 
 PLACE = ["factor", "condition", "baseline", "dataset", "temperature", "perturbation", "judge"]
 ITEM = ["source", "item"]
@@ -160,36 +159,27 @@ def _adjusted(table: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
     return pl.concat(parts).select(list(SCHEMA)).sort("factor", "family", "other_family", *PLACE)
 
 
-def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the confirmatory interactions, or why there is none."""
-    rows = table.filter(pl.col("correction") == "Holm")
-    if rows.is_empty():
-        return table.select(pl.col("reason").drop_nulls())
-    return rows.select(
-        "factor",
-        "condition",
-        "family",
-        "other_family",
-        "judge",
-        items="n_items",
-        **{"its change less the other's, points": percent("difference")},
-        p=p_value("p"),
-        **{"p (Holm)": p_value("p_adjusted")},
-    )
-
-
-REPORTED = Shown(
+LAYOUT = Layout(
     "Do families change alike?",
     {"dataset": ALL},
     (
         *texts("factor", "condition", "family", "other_family"),
-        TEMPERATURE,
-        *texts("perturbation", "judge"),
+        *reported(TEMPERATURE, *texts("perturbation")),
+        *texts("judge"),
         column("items", "count", "n_items"),
-        column("its change", "change", "change"),
-        column("the other's", "change", "change_other"),
-        column("difference", "change", "difference", *INTERVAL),
+        *reported(
+            column("its change", "change", "change"),
+            column("the other's", "change", "change_other"),
+        ),
+        column(
+            "difference",
+            "change",
+            "difference",
+            *INTERVAL,
+            printed="its change less the other's, points",
+        ),
         *P,
-        *texts("reason"),
+        *reported(*texts("reason")),
     ),
+    printed={"correction": "Holm"},
 )

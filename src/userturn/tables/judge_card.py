@@ -22,8 +22,8 @@ from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.tables.controls import control_verdicts
+from userturn.tables.layout import INTERVAL, Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.report_layout import INTERVAL, Shown, column, texts
 from userturn.tables.turn_clusters import rate_over
 from userturn.workflow.controls import HUMAN
 from userturn.workflow.labelled import LABELLED
@@ -222,7 +222,7 @@ def _kappa(turns: pl.DataFrame, rng: np.random.Generator) -> dict[str, object]:
     }
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "Judges: how far each can be believed",
     {"by": ALL},
     (

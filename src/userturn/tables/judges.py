@@ -7,14 +7,14 @@ import polars as pl
 from userturn.controls.injections import PREFIX
 from userturn.storage.parquet import Schema
 from userturn.tables.controls import control_verdicts
-from userturn.tables.make_tables import Material
-from userturn.tables.report_layout import (
+from userturn.tables.layout import (
     INTERVAL,
     SCORED,
-    Shown,
+    Layout,
     column,
     texts,
 )
+from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import rate_over
 
 SCHEMA: Schema = {
@@ -89,7 +89,7 @@ def describe_judge(
     }
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "Judges: injection rate and cost",
     {},
     (

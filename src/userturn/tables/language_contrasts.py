@@ -12,16 +12,16 @@ from userturn.tables.contrasts import SCHEMA as CONTRAST_SCHEMA
 from userturn.tables.item_counts import count_answers
 from userturn.tables.item_pairs import PAIRED, pairs, shares
 from userturn.tables.judge_languages import ENGLISH, ENGLISH_ONLY, english_only
-from userturn.tables.make_tables import Material
-from userturn.tables.report_layout import (
+from userturn.tables.layout import (
     IF_UNSCORED,
     INTERVAL,
     TEMPERATURE,
+    Layout,
     P,
-    Shown,
     column,
     texts,
 )
+from userturn.tables.make_tables import Material
 from userturn.tables.unscored_bounds import with_bounds
 
 FACTOR = "language"
@@ -132,7 +132,7 @@ def without_contrast(
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "The same problems across languages",
     {"scope": "model"},
     (

@@ -28,17 +28,17 @@ from userturn.tables.judge_languages import (
     limits_of,
 )
 from userturn.tables.label_domain import Domain
-from userturn.tables.make_tables import Material
-from userturn.tables.rates import rate
-from userturn.tables.report_layout import (
+from userturn.tables.layout import (
     BOUNDS,
     GENUINE,
     SCORED,
     TEMPERATURE,
-    Shown,
+    Layout,
     column,
     texts,
 )
+from userturn.tables.make_tables import Material
+from userturn.tables.rates import rate
 from userturn.tables.turn_clusters import rate_over
 
 CHANGES = ("answered_in_another", "turned_in_another", "turned_unlike_answer")
@@ -198,7 +198,7 @@ def shown_share(heading: str, name: str) -> Any:
     return column(heading, "share", *(f"{name}{limit}" for limit in LIMITS))
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "By the language of the prompt",
     {},
     (

@@ -9,8 +9,8 @@ from userturn.likelihood.gains import turn_gains
 from userturn.stats.clustered_means import clustered_mean
 from userturn.storage.parquet import Schema
 from userturn.study.scored_turns import HUMAN_TURNS
+from userturn.tables.layout import INTERVAL, Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.report_layout import INTERVAL, Shown, column, texts
 from userturn.tables.turn_clusters import rate_over
 
 SCHEMA: Schema = {
@@ -84,7 +84,7 @@ def _row(turns: pl.DataFrame, name: str, unit: str) -> dict[str, Any]:
     }
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "Reference follow-ups: how likely each model finds them",
     {},
     (

@@ -18,9 +18,9 @@ from userturn.stats.sign_flips import sign_flip_p
 from userturn.storage.parquet import Schema
 from userturn.study.scored_turns import HUMAN_TURNS
 from userturn.tables.format_columns import FORMAT
+from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.likelihood import CHARACTER, IDENTIFIED
 from userturn.tables.make_tables import Material
-from userturn.tables.report_layout import INTERVAL, P, Shown, column, texts
 
 SCHEMA: Schema = {
     **dict.fromkeys(("factor", "condition", "baseline", "dataset", "measure", "unit"), pl.String),
@@ -177,7 +177,7 @@ def _means(seen: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
     return means.filter(pl.col("len") == len(models)).drop("len")
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "Reference follow-ups: models, sizes and families compared",
     {},
     (

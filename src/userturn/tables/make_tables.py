@@ -124,9 +124,9 @@ def make_tables(
         paths_to_tables: by the table's name, one path per format.
     """
     for name, paths in paths_to_tables.items():
-        printed = getattr(import_module(f"userturn.tables.{name}"), "printed", None)
+        layout = getattr(import_module(f"userturn.tables.{name}"), "LAYOUT", None)
         made = split_formats(material.table(name))
-        write_all(made, paths, identity, printed, material.warning)
+        write_all(made, paths, identity, layout, material.warning)
 
 
 def make_tables_of_job(job: Any) -> None:

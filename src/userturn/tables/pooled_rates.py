@@ -3,19 +3,19 @@
 import polars as pl
 
 from userturn.storage.parquet import Schema
-from userturn.study.cells import ALL, PLAIN
-from userturn.tables.make_tables import Material
-from userturn.tables.pooling import RATE_SCHEMA, pool_scopes
-from userturn.tables.print_layout import percent
-from userturn.tables.report_layout import (
+from userturn.tables.layout import (
     BOUNDS,
     GENUINE,
     OVER_DATASETS,
     SCORED,
     TEMPERATURE,
-    Shown,
+    Layout,
+    printed_only,
+    reported,
     texts,
 )
+from userturn.tables.make_tables import Material
+from userturn.tables.pooling import RATE_SCHEMA, pool_scopes
 
 SCHEMA: Schema = {
     **dict.fromkeys(("scope", "family", "model", "dataset"), pl.String),
@@ -42,35 +42,18 @@ def pooled_rates(items: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([over_all, at_each]).drop("counted").rename({"n_positive": "n_genuine"})
 
 
-def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the unperturbed rates of models and families over datasets."""
-    rows = table.filter(
-        pl.col("dataset") == ALL,
-        pl.col("perturbation") == PLAIN,
-        pl.col("temperature").is_not_null(),
-    )
-    keys = ["family", "model", "temperature", "judge"]
-    averages = [
-        rows.filter(pl.col("average") == name).select(*keys, percent().alias(f"{name} %"))
-        for name in ("micro", "macro")
-    ]
-    counts = rows.filter(pl.col("average") == "micro").select(*keys, scored="n_scored")
-    return (
-        counts.join(averages[0], on=keys, maintain_order="left")
-        .join(averages[1], on=keys, how="left", maintain_order="left")
-        .with_columns(pl.col("macro %").fill_null("–"))
-    )
-
-
-REPORTED = Shown(
+LAYOUT = Layout(
     "Follow-up rates over all datasets",
     OVER_DATASETS | {"scope": "model"},
     (
         *texts("family", "model"),
         TEMPERATURE,
-        *texts("judge", "average"),
-        GENUINE,
-        SCORED,
-        BOUNDS,
+        *texts("judge"),
+        printed_only("scored", "count", "n_scored"),
+        *reported(*texts("average")),
+        GENUINE._replace(printed="{} %"),
+        *reported(SCORED, BOUNDS),
     ),
+    printed=OVER_DATASETS,
+    spread=("average", "micro", "macro"),
 )

@@ -6,23 +6,24 @@ import polars as pl
 
 from userturn.config.families import baselines
 from userturn.storage.parquet import Schema
-from userturn.study.cells import ALL, PLAIN
 from userturn.study.grid import Grid
 from userturn.tables.contrasts import COMPARED_SCHEMA, SCOPES, adjusted, compare
 from userturn.tables.contrasts import SCHEMA as CONTRAST_SCHEMA
 from userturn.tables.held_out import SEEN, mark_seen
 from userturn.tables.item_counts import count_answers
 from userturn.tables.item_pairs import PAIRED, pairs, shares
-from userturn.tables.make_tables import Material
-from userturn.tables.print_layout import number, p_value, percent
-from userturn.tables.report_layout import (
+from userturn.tables.layout import (
     INTERVAL,
+    OVER_DATASETS,
     TEMPERATURE,
+    Layout,
     P,
-    Shown,
     column,
+    printed_only,
+    reported,
     texts,
 )
+from userturn.tables.make_tables import Material
 from userturn.tables.unscored_bounds import with_bounds
 
 SCHEMA: Schema = {
@@ -99,41 +100,25 @@ def post_training(
     return pl.DataFrame([{"reason": reason}], schema=table.schema)
 
 
-def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the changes by post-training over all datasets, or the reason why there are none."""
-    rows = table.filter(pl.col("dataset") == ALL, pl.col("perturbation") == PLAIN)
-    if rows.is_empty():
-        return table.select("reason")
-    return rows.select(
-        "measure",
-        "model",
-        "baseline",
-        "judge",
-        number("temperature", 1),
-        items="n_items",
-        **{"difference, points": percent("difference")},
-        p=p_value("p"),
-        **{
-            "a dataset was seen": _yes_or_no("seen"),
-            "trained on the metric": _yes_or_no("trains_on_the_metric"),
-        },
-    )
-
-
 def _yes_or_no(column: str) -> pl.Expr:
     yes = pl.when(column).then(pl.lit("yes")).when(~pl.col(column)).then(pl.lit("no"))
     return yes.otherwise(pl.lit("not known"))
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "What post-training changes",
     {},
     (
-        *texts("measure", "model", "baseline", "dataset", "judge"),
+        *texts("measure", "model", "baseline"),
+        *reported(*texts("dataset")),
+        *texts("judge"),
         TEMPERATURE,
         column("items", "count", "n_items"),
-        column("change", "change", "difference", *INTERVAL),
-        *P,
-        *texts("reason"),
+        column("change", "change", "difference", *INTERVAL, printed="difference, points"),
+        P[0],
+        *reported(P[1], *texts("reason")),
+        printed_only("a dataset was seen", "text", text=_yes_or_no("seen")),
+        printed_only("trained on the metric", "text", text=_yes_or_no("trains_on_the_metric")),
     ),
+    printed=OVER_DATASETS,
 )

@@ -11,12 +11,12 @@ from userturn.stats.proportions import wilson
 from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_COLUMNS
 from userturn.storage.parquet import Schema, write_table
 from userturn.tables.item_counts import RATE
-from userturn.tables.report_layout import (
+from userturn.tables.layout import (
     BOUNDS,
     GENUINE,
     SCORED,
     TEMPERATURE,
-    Shown,
+    Layout,
     texts,
 )
 from userturn.tables.turn_clusters import rate_over
@@ -120,7 +120,7 @@ def rates_of(summaries: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(summaries).sort(*CELL_KEYS, "judge")
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "Every cell",
     {},
     (

@@ -10,9 +10,9 @@ from userturn.judges.judge_cell import scan_verdicts
 from userturn.storage.key_columns import JUDGED_CELL_COLUMNS, JUDGED_CELL_KEYS
 from userturn.storage.parquet import Schema
 from userturn.tables.item_counts import RATE
+from userturn.tables.layout import BOUNDS, GENUINE, SCORED, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.rates import rate
-from userturn.tables.report_layout import BOUNDS, GENUINE, SCORED, TEMPERATURE, Shown, column, texts
 from userturn.tables.turn_clusters import change, rate_over
 
 CHANGE = ("change", "change_lower", "change_upper")
@@ -74,7 +74,7 @@ def measures_of(turns: pl.DataFrame, first: pl.DataFrame, cluster: str) -> dict[
 
 
 SHIFTED = column("change since the first", "change", *CHANGE)
-REPORTED = Shown(
+LAYOUT = Layout(
     "After each turn of real conversations",
     {},
     (

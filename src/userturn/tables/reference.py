@@ -29,8 +29,8 @@ fingerprint of the settings that made it, and `schema_version`; JSON artifacts h
 byte-equal.
 
 `.*` means Parquet and CSV, which have every row. Tables for a paper also have Markdown and LaTeX
-files with the main rows, formatted for print by `printed` in the table's module and
-`tables/print_layout.py`; the same rule writes all formats. docs/methods.md has the formulas.
+files with the main rows, as `LAYOUT` in the table's module says for them and the report; the same
+rule writes all formats. docs/methods.md has the formulas.
 In CSV, a text that begins with `=`, `+`, `-`, `@`, a tab or a line end has an apostrophe before it,
 so that no spreadsheet calculates it, and a character that a reader cannot see is written as
 `⟦U+XXXX⟧`. Parquet has every text as it is.

@@ -11,10 +11,10 @@ from userturn.stats.clustered_means import clustered_mean
 from userturn.storage.parquet import Schema
 from userturn.study.self_play import NAMED
 from userturn.tables.item_counts import RATE
+from userturn.tables.layout import BOUNDS, GENUINE, SCORED, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.rates_by_turn import CHANGE, measures_of
 from userturn.tables.repetition import share_repeated
-from userturn.tables.report_layout import BOUNDS, GENUINE, SCORED, TEMPERATURE, Shown, column, texts
 from userturn.tables.turn_clusters import rate_over
 from userturn.workflow.self_play import SelfPlayGrid
 
@@ -172,7 +172,7 @@ def _most_frequent(reasons: Sequence[str]) -> str | None:
     return ordered["reason"][0] if ordered.height else None
 
 
-REPORTED = Shown(
+LAYOUT = Layout(
     "Self-play: the model answers its own user turns",
     {},
     (

@@ -5,16 +5,8 @@ import polars as pl
 from userturn.stats.multiple_tests import holm
 from userturn.stats.proportions import CONFIDENCE
 from userturn.storage.parquet import Schema
-from userturn.study.cells import ALL, PLAIN
+from userturn.tables.layout import INTERVAL, OVER_DATASETS, Layout, column, percent, reported, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.print_layout import number, percent
-from userturn.tables.report_layout import (
-    INTERVAL,
-    OVER_DATASETS,
-    Shown,
-    column,
-    texts,
-)
 
 RESPONSE_KEYS = ["family", "model", "dataset", "perturbation", "judge"]
 SCHEMA: Schema = {
@@ -76,33 +68,28 @@ def temperature_response(contrasts: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCHEMA).sort(*RESPONSE_KEYS)
 
 
-def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return how each model's unperturbed rate over all datasets changes with temperature."""
-    rows = table.filter(pl.col("dataset") == ALL, pl.col("perturbation") == PLAIN)
-    return rows.select(
-        "family",
-        "model",
-        "judge",
-        items="n_items",
-        lowest=pl.format("{}% at {}", (pl.col("rate_lowest") * 100).round(1), "lowest_temperature"),
-        highest=pl.format(
-            "{}% at {}", (pl.col("rate_highest") * 100).round(1), "highest_temperature"
-        ),
-        **{"difference, points": percent("difference")},
-        **{"detected from": number("detected_from", 2)},
-    )
-
-
-REPORTED = Shown(
+LAYOUT = Layout(
     "What temperature does",
     OVER_DATASETS,
     (
         *texts("family", "model", "judge"),
         column("items", "count", "n_items"),
-        column("rate at the lowest", "share", "rate_lowest"),
-        column("rate at the highest", "share", "rate_highest"),
-        column("change", "change", "difference", *INTERVAL),
-        column("p, Holm", "p", "p_holm"),
-        column("detected from temperature", "number", "detected_from"),
+        column(
+            "rate at the lowest",
+            "share",
+            "rate_lowest",
+            printed="lowest",
+            text=pl.format("{}% at {}", percent("rate_lowest"), "lowest_temperature"),
+        ),
+        column(
+            "rate at the highest",
+            "share",
+            "rate_highest",
+            printed="highest",
+            text=pl.format("{}% at {}", percent("rate_highest"), "highest_temperature"),
+        ),
+        column("change", "change", "difference", *INTERVAL, printed="difference, points"),
+        *reported(column("p, Holm", "p", "p_holm")),
+        column("detected from temperature", "number", "detected_from", printed="detected from"),
     ),
 )

@@ -15,9 +15,17 @@ from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.format_columns import in_default_format
+from userturn.tables.layout import (
+    INTERVAL,
+    TEMPERATURE,
+    Layout,
+    column,
+    limits,
+    number,
+    printed_only,
+    texts,
+)
 from userturn.tables.make_tables import Material
-from userturn.tables.print_layout import number_of
-from userturn.tables.report_layout import TEMPERATURE, Shown, column, texts
 
 SCHEMA: Schema = {
     "dataset": pl.String,
@@ -70,9 +78,9 @@ def _of_judge(group: pl.DataFrame) -> Iterator[dict[str, Any]]:
     of_item = _codes(seen, "item")
     found = variance_components(Observed(_codes(seen, "model"), of_item, of_item, n, positive))
     sizes = seen["model"].n_unique(), seen["item"].n_unique(), seen.height, int(n.sum())
-    for number, (name, size) in enumerate(zip(OF_A_JUDGE, sizes, strict=True)):
+    for place, (name, size) in enumerate(zip(OF_A_JUDGE, sizes, strict=True)):
         row = {"component": name, "n_levels": size, "n_verdicts": sizes[-1]}
-        variance = Interval(None, None, None) if found is None else found[number]
+        variance = Interval(None, None, None) if found is None else found[place]
         yield row | _limited(variance) | _notes(name, sizes, found)
 
 
@@ -107,11 +115,11 @@ def _of_judges(group: pl.DataFrame) -> Iterator[dict[str, Any]]:
     seen = Observed(_codes(group, "judge"), turns, of_item, n, positive)
     found = variance_components(seen)
     sizes = group["judge"].n_unique(), len(set(turns.tolist())), 0, group.height
-    for number, (name, size) in enumerate(zip(OF_JUDGES, sizes, strict=True)):
+    for place, (name, size) in enumerate(zip(OF_JUDGES, sizes, strict=True)):
         row = {"component": name, "n_levels": size, "n_verdicts": group.height}
         if name:
             nothing = {"reason": ONE_JUDGE}
-            yield row | (nothing if found is None else _limited(found[number]))
+            yield row | (nothing if found is None else _limited(found[place]))
 
 
 def _limited(found: Interval) -> dict[str, Any]:
@@ -178,31 +186,16 @@ def components_table(items: pl.DataFrame, by_judges: pl.DataFrame) -> pl.DataFra
     return _shared([*_over_datasets(rows), *rows])
 
 
-def printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the components over all datasets."""
-    limits = [pl.col(name).round(4).cast(pl.String) for name in ("lower", "upper")]
-    return table.filter(pl.col("dataset") == ALL).select(
-        number_of(pl.col("temperature"), 1),
-        "judge",
-        "component",
-        levels="n_levels",
-        variance=number_of(pl.col("variance"), 4),
-        **{"95% limits": pl.format("[{}, {}]", *limits).fill_null("–")},
-        **{"share, %": number_of(pl.col("share") * 100, 1)},
-        includes=pl.col("includes").fill_null(""),
-        reason=pl.col("reason").fill_null(""),
-    )
-
-
-REPORTED = Shown(
+LAYOUT = Layout(
     "What makes verdicts differ",
     {"dataset": ALL},
     (
         TEMPERATURE,
         *texts("judge", "component"),
         column("levels", "count", "n_levels"),
-        column("variance", "number", "variance", "lower", "upper"),
-        column("share of the variance", "share", "share"),
+        column("variance", "number", "variance", *INTERVAL, text=number("variance", digits=4)),
+        printed_only("95% limits", "interval", text=limits(*INTERVAL, digits=4)),
+        column("share of the variance", "share", "share", printed="share, %"),
         *texts("includes", "reason"),
     ),
 )
