@@ -47,5 +47,8 @@ check: setup ## Check formatting, rules and types.
 	$(RUN) mypy src
 	$(RUN) lint-imports
 
-check-gpu: setup ## Try vLLM with the study's settings on this machine's GPUs, and print one table.
-	$(RUN) python -m userturn.models.gpu_check
+check-gpu: setup ## Try both engines on this machine's GPUs, and print a table of each.
+	@failed=0; \
+	$(RUN) python benchmarks/transformers_on_gpu.py || failed=1; \
+	$(RUN) python -m userturn.models.gpu_check || failed=1; \
+	exit $$failed
