@@ -108,15 +108,17 @@ BREAKS_OFF = b"breaks off"
 
 
 @contextmanager
-def judge_server(answer: Answer | None = None, delay: float = 0.0) -> Iterator[JudgeServer]:
-    """Run a server in a thread; by default it calls everything genuine."""
+def judge_server(
+    answer: Answer | None = None, delay: float = 0.0, port: int = 0
+) -> Iterator[JudgeServer]:
+    """Run a server in a thread, at a free port; by default it calls everything genuine."""
     starting("a server")
     server = JudgeServer(answer or (lambda _: completion(GENUINE)), delay=delay)
     loop = asyncio.new_event_loop()
     ready = threading.Event()
 
     async def start() -> None:
-        listening = await asyncio.start_server(server.serve, "127.0.0.1", 0, limit=2**24)
+        listening = await asyncio.start_server(server.serve, "127.0.0.1", port, limit=2**24)
         server.port = listening.sockets[0].getsockname()[1]
         ready.set()
 

@@ -1,0 +1,69 @@
+"""A study that an earlier commit finished is finished: nothing is asked again or accused."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+from filelock import FileLock
+
+from tests.support.old_studies import OLD_STUDIES, unpack
+from tests.support.slow import starting
+from tests.support.snakemake_runs import SNAKEMAKE
+
+# Requests that their sweeps said they asked: generations and scores.
+N_ASKED = {"demo": 490 + 124, "wider": 3810, "made_up": 669 + 671}
+
+
+@pytest.fixture(scope="session", params=OLD_STUDIES)
+def old_study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An old study as a user has it who has updated; unpacked once, and changed by no test."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = shared / "old_studies" / request.param
+    with FileLock(shared / f"{request.param}.lock"):
+        return folder if folder.exists() else unpack(request.param, folder)
+
+
+def said(folder: Path, command: str, *arguments: str) -> str:
+    """Return what a command says in the folder of an old study; it must succeed."""
+    starting(command)
+    done = subprocess.run(
+        [SNAKEMAKE.with_name(command), *arguments], cwd=folder, text=True, capture_output=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_nothing_of_an_old_study_is_to_be_done(old_study: Path) -> None:
+    assert "Nothing to be done" in said(old_study, "snakemake", *OLD_STUDIES[old_study.name], "-n")
+
+
+@pytest.mark.slow
+def test_no_request_of_an_old_study_is_pending(old_study: Path) -> None:
+    status = said(old_study, "userturn", "status")
+    # Of each model and stage how many are done, pending and failed, then what is said of the time.
+    stages = re.findall(r"(answers|turns|scores) +[\d,]+ +([\d,]+) +[\d,]+  (.*)", status)
+    assert {stage for stage, *_ in stages} == {"answers", "turns", "scores"}
+    assert {(pending, said) for _, pending, said in stages} == {("0", "done")}
+
+
+@pytest.mark.slow
+def test_the_audit_of_an_old_study_has_no_finding(old_study: Path) -> None:
+    assert "no finding" in said(old_study, "userturn", "audit", "results")
+
+
+def test_every_row_of_an_old_study_that_names_a_request_has_its_line_in_a_journal(
+    old_study: Path,
+) -> None:
+    results = old_study / "results"
+    journals = (results / "journal").rglob("*.jsonl")
+    answered = {json.loads(line)["key"] for path in journals for line in path.open()}
+    tables = [p for p in results.rglob("*.parquet") if "key" in pl.read_parquet_schema(p)]
+    named = {key for path in tables for key in pl.read_parquet(path)["key"].drop_nulls()}
+    assert len(named) == N_ASKED[old_study.name]
+    assert named <= answered
