@@ -1,8 +1,8 @@
 """Makes the old studies of tests/fixtures again.
 
-`python -m tests.support.make_old_studies CHECKOUT [NAME ...]`, where CHECKOUT is a clean checkout of
-the commit that they were made at. They are made by its code alone, so that every later commit meets
-what a user has who updates after a study is finished.
+`python -m tests.support.make_old_studies CHECKOUT [NAME ...]`, where CHECKOUT is a clean checkout
+of the commit that they were made at. They are made by its code alone, so that every later commit
+meets what a user has who updates after a study is finished.
 """
 
 import os
