@@ -7,8 +7,9 @@ import pytest
 
 from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
+from userturn.errors import UserError
 from userturn.likelihood import collect
-from userturn.likelihood.collect import scores_of
+from userturn.likelihood.collect import SCORES_SCHEMA, check_scored, scores_of
 from userturn.likelihood.score_records import score_record
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA
 from userturn.models.completion import scores
@@ -71,3 +72,27 @@ def test_scores_whose_plan_is_lost_or_damaged_are_planned_again_by_the_next_run(
     with pytest.raises(LostPlansError, match="again"), swept_again_if_lost(grid, SCORED.model):
         list(scores_of(grid, SCORED))
     assert not plan.parent.exists()  # which the next run sees
+
+
+def scores_with_errors(path: Path, n_errors: int) -> Path:
+    """Write 20 scores, some of them errors, and a turn that no request was made for."""
+    row = dict.fromkeys(SCORES_SCHEMA)
+    asked = [row | {"key": str(n), "error": "no rows" if n < n_errors else None} for n in range(20)]
+    unasked = row | {"error": "the answer is an error"}
+    write_table(pl.DataFrame([*asked, unasked], schema=SCORES_SCHEMA), path, "identity")
+    return path
+
+
+def test_table_of_scores_with_too_many_errors_is_refused_with_the_first_reason(
+    tmp_path: Path,
+) -> None:
+    path = str(scores_with_errors(tmp_path / "own_turns.parquet", n_errors=2))
+    with pytest.raises(UserError, match="2 of 20 scores ended in an error") as refused:
+        check_scored([path], 0.05)
+    assert "max_error_share allows 0.05; the first: no rows; " in str(refused.value)
+    assert Path(path).exists()  # so that nothing is asked again by itself
+
+
+def test_share_of_errors_in_scores_is_of_those_that_were_asked_for(tmp_path: Path) -> None:
+    """Of 20 scores one may be an error; the turn that was not asked for is none."""
+    check_scored([str(scores_with_errors(tmp_path / "own_turns.parquet", n_errors=1))], 0.05)

@@ -1,10 +1,11 @@
 """Turn journal records into a table of scores: one row per turn and context, in plan order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import polars as pl
 
+from userturn.errors import UserError
 from userturn.likelihood.score_records import read_scores
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA
 from userturn.storage.parquet import SLICE, Schema, write_parts
@@ -81,6 +82,25 @@ def _joined(plan: pl.DataFrame, found: pl.DataFrame, scored: ScoredTurns) -> pl.
         logprob=pl.when(pl.col("outcome") == "ok").then(pl.col("logprobs").list.sum()),
         error=pl.coalesce("error", "error_scored"),
     ).select(pl.col(name).cast(kind) for name, kind in SCORES_SCHEMA.items())
+
+
+def check_scored(paths_to_scores: Iterable[str], max_error_share: float) -> None:
+    """Refuse tables of scores in which too many requests ended in an error.
+
+    The tables are there all the same, so that no run asks for these scores again by itself.
+
+    Raises:
+        UserError: the share of a table's requests with an error is over `max_error_share`.
+    """
+    for path in paths_to_scores:
+        asked = pl.read_parquet(path, columns=["key", "error"]).drop_nulls("key")
+        errors = asked["error"].drop_nulls()
+        if len(errors) > max_error_share * asked.height:
+            raise UserError(
+                f"{path}: {len(errors)} of {asked.height} scores ended in an error, "
+                f"max_error_share allows {max_error_share:g}; the first: {errors[0]}; "
+                "correct the cause and delete the file: the same command then asks for these again"
+            )
 
 
 def collect_scores(grid: Grid, scored: ScoredTurns, path_to_scores: str) -> None:

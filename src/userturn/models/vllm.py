@@ -46,6 +46,9 @@ CPU_NODES_SETTINGS = {
 WINDOW = 2048
 
 
+NO_SCORES = "vLLM returned no scores for some tokens of the text, though it used no cache"
+
+
 def vllm_parameters(sampling: Sampling) -> Any:
     """Return vLLM's form of sampling settings."""
     from vllm import SamplingParams
@@ -134,6 +137,7 @@ def engine_in(llm: Any) -> Engine:
     def generate(requests: Iterable[AnyRequest]) -> Iterator[tuple[AnyRequest, Completion] | None]:
         waiting = iter(requests)
         held: dict[str, AnyRequest] = {}
+        sent_again: set[str] = set()
         while True:
             while len(held) < WINDOW and (request := next(waiting, None)) is not None:
                 try:
@@ -148,7 +152,10 @@ def engine_in(llm: Any) -> Engine:
                     continue
                 request = held[output.request_id]
                 finished = _completion(output, request)
+                if finished is None and request.key in sent_again:
+                    finished = refusal(ValueError(NO_SCORES))
                 if finished is None:
+                    sent_again.add(request.key)
                     _add(vllm, request, shares_prefix=False)
                 else:
                     del held[request.key]

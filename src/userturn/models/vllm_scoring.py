@@ -1,8 +1,13 @@
 """Score a given text with vLLM through `prompt_logprobs`, using the prefix cache.
 
-vLLM 0.32 returns no scores for tokens in its prefix cache, so by default it does not use the cache
-for requests that ask for scores. Here only the end of a prompt is scored, so the cache is used, and
-a request whose cached part reaches into the scored tokens is sent again without the cache.
+vLLM returns no scores for tokens in its prefix cache, so by default it does not use the cache for
+requests that ask for scores. Here only the end of a prompt is scored, so the cache is used, and a
+request whose scored tokens were in it is sent again without the cache.
+
+vLLM 0.32 has two model runners. V1, on CPUs, returns a row for each token of the prompt, those of
+cached tokens with whatever was in memory. V2, on GPUs, returns rows of computed tokens only, and
+after a preemption only those that were computed since. So rows are counted from the end, and there
+must be as many as one of the two returns.
 """
 
 from typing import Any
@@ -30,8 +35,8 @@ def scored(output: Any, request: ScoringRequest) -> Completion | None:
 
     The score of a token comes from the state at the token before it, which must not be cached.
     """
-    if (output.num_cached_tokens or 0) >= request.n_context:
+    found, n_cached = output.prompt_logprobs, output.num_cached_tokens or 0
+    n_tokens, begins = len(request.token_ids), found.start_indices
+    if n_cached >= request.n_context or len(begins) not in (n_tokens, n_tokens - n_cached):
         return None
-    found = output.prompt_logprobs
-    begins = found.start_indices[request.n_context :]
-    return scores(found.logprobs[begin] for begin in begins)
+    return scores(found.logprobs[begin] for begin in begins[request.n_context - n_tokens :])

@@ -10,6 +10,7 @@ import polars as pl
 from userturn.humans.labels import VERDICTS, read_annotations_and_keys
 from userturn.humans.rater_pairs import labelled_beside_judges
 from userturn.judges.rubric import Rubric, read_rubric
+from userturn.likelihood.collect import check_scored
 from userturn.provenance.job_record import recorded
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid
@@ -19,6 +20,7 @@ from userturn.tables.item_counts import count_items
 from userturn.tables.judge_validity import warning
 from userturn.workflow.humans import HumanGrid
 
+SCORES = ("scores", "reactions")  # inputs that are tables of scores
 Tables = Mapping[str, pl.DataFrame]  # by name
 
 
@@ -132,5 +134,8 @@ def make_tables(
 def make_tables_of_job(job: Any) -> None:
     """Write and record the tables of a job; `job` is the object `snakemake` of its script."""
     with recorded(job):
-        material = Material(Grid(job.config), dict(job.input.items()))
+        grid, paths = Grid(job.config), dict(job.input.items())
+        for name in SCORES:
+            check_scored(paths.get(name, ()), grid.config["max_error_share"])
+        material = Material(grid, paths)
         make_tables(material, job.params.identity, dict(job.output.items()))

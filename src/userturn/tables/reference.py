@@ -42,7 +42,7 @@ if any row has another format than `default`.
 `outcome` is `ok`, `empty` (no text but special tokens) or `error` (no reply, because a machine
 failed or the prompt was too long, with the reason). An error is never graded or judged, and a
 missing verdict is never a negative one: both are counted as unscored. A cell with a larger
-share of errors than `max_error_share` fails.
+share of errors than `max_error_share` fails; of a table of scores, what would be made of it does.
 """
 WORDS = {pl.String: "text", pl.Boolean: "yes or no", pl.Float64: "number"}
 
