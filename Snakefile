@@ -6,7 +6,7 @@ from userturn.config.installation import config_files
 from userturn.workflow.artifacts import targets
 from userturn.workflow.dry_run import list_few_jobs
 from userturn.workflow.startup import WILDCARDS, begin, open_study
-from userturn.workflow.wildcards import by_wildcards
+from userturn.workflow.wildcards import by_path, by_wildcards
 
 min_version("9.0")
 begin([*config_files(), *workflow.overwrite_configfiles], workflow.is_main_process)
@@ -26,7 +26,7 @@ wildcard_constraints:
 
 
 STAGES = """
-    data training generation grading languages judges candidates self_play
+    data training generation languages judges candidates self_play
     controls humans pairs tables figures report audit""".split()
 
 

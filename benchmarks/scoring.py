@@ -36,14 +36,21 @@ from userturn.models.scoring import ScoringRequest
 from userturn.models.vllm import CPU_BATCHED_TOKENS, CPU_SETTINGS, VLLM_ENVIRONMENT
 from userturn.models.vllm_scoring import scoring_parameters
 from userturn.signals import StopFlag
+from userturn.sources.registry import asked
+from userturn.sources.scores import HUMAN_TURNS, scores_path
+from userturn.sources.source import Asked
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scores_identity
 
-SCORED = ScoredTurns("smollm2-135m", "d", HUMAN_TURNS)
+SCORED = ("smollm2-135m", "d", HUMAN_TURNS)
 FARM = "Case {}. A farmer has {} hens, each lays 2 eggs a day. How many eggs in a week?"
 ANSWER = "Each of the {} hens lays 14 eggs a week, so case {} has {} eggs. Shall I go on?"
 PADDING = " Count them again."  # so that answers differ in length, as they do
 FOLLOW_UP = "And how many would {} more hens lay in {} weeks?"
+
+
+def scored(grid: Grid) -> Asked:
+    """Return the table of scores of the study."""
+    return asked(grid)[scores_path(*SCORED)]
 
 
 def grid_of(folder: Path) -> Grid:
@@ -75,7 +82,7 @@ def prepare(grid: Grid, given: argparse.Namespace) -> None:
         lines.append(json.dumps({"id": f"i{i}", "messages": messages}) + "\n")
     (given.folder / "items.jsonl").write_text("".join(lines))
     prepare_dataset(grid.dataset_settings("d"), grid.dataset_identity("d"), grid.dataset_path("d"))
-    describe_model(grid, SCORED.model, grid.results / "models" / f"{SCORED.model}.json")
+    describe_model(grid, SCORED[0], grid.results / "models" / f"{SCORED[0]}.json")
 
 
 def instant(
@@ -90,7 +97,7 @@ def sweep(grid: Grid, given: argparse.Namespace) -> None:
     """Plan and journal all scores, and print what each takes."""
     loaded = loaded_model(grid)
     runner, clock = request_runner(grid, loaded, WHOLE, StopFlag()), Clock()
-    plans = list(scoring_plans(grid, loaded, WHOLE, {scores_identity(grid, SCORED)}))
+    plans = list(scoring_plans(grid, loaded, WHOLE, {scored(grid).identity}))
     clock.show("plan: a request", tokens(grid)[0])
     load = runner.load
 
@@ -108,14 +115,14 @@ def sweep(grid: Grid, given: argparse.Namespace) -> None:
 
 def gather(grid: Grid, given: argparse.Namespace) -> None:
     """Gather the scores from the journal, and print what each takes."""
-    clock, path = Clock(), grid.results / "likelihood" / SCORED.file
-    collect_scores(grid, SCORED, str(path))
+    clock, path = Clock(), grid.results / scores_path(*SCORED).removeprefix("results/")
+    collect_scores(grid, scored(grid), str(path))
     clock.show("gathering: a request", tokens(grid)[0])
 
 
 def plan_of(grid: Grid) -> Path:
     """Return the path of the plan of all scores."""
-    folder = grid.requests_folder(SCORED.model, SCORED.dataset, scores_identity(grid, SCORED))
+    folder = grid.requests_folder(SCORED[0], SCORED[1], scored(grid).identity)
     return folder / "1of1.parquet"
 
 

@@ -4,7 +4,10 @@
 rule collect_candidates:
     """Collect the candidates of a model and dataset from the journal."""
     input:
-        by_wildcards(study.generation.markers_of_candidates),
+        by_path(
+            study.generation.waits_for,
+            "results/candidates/{model}/{dataset}/answers.parquet",
+        ),
     output:
         candidates="results/candidates/{model}/{dataset}/answers.parquet",
     log:
@@ -14,14 +17,19 @@ rule collect_candidates:
         "../envs/analysis.yaml"
     params:
         table="answers",
-        identity=by_wildcards(study.candidates.answers_identity),
+        identity=by_path(
+            study.identity, "results/candidates/{model}/{dataset}/answers.parquet"
+        ),
     script:
         "../scripts/collect_candidates.py"
 
 
 use rule collect_candidates as collect_candidate_turns with:
     input:
-        by_wildcards(study.generation.markers_of_candidate_turns),
+        by_path(
+            study.generation.waits_for,
+            "results/candidates/{model}/{dataset}/user_turns.parquet",
+        ),
     output:
         candidates="results/candidates/{model}/{dataset}/user_turns.parquet",
     log:
@@ -29,7 +37,9 @@ use rule collect_candidates as collect_candidate_turns with:
     localrule: True  # not inherited
     params:
         table="user_turns",
-        identity=by_wildcards(study.candidates.turns_identity),
+        identity=by_path(
+            study.identity, "results/candidates/{model}/{dataset}/user_turns.parquet"
+        ),
 
 
 use rule grade as grade_candidates with:
@@ -42,19 +52,7 @@ use rule grade as grade_candidates with:
         "logs/grade_candidates/{model}/{dataset}.log",
     localrule: True  # not inherited
     params:
-        verifier=by_wildcards(study.grading.verifier),
-        identity=by_wildcards(study.candidates.grades_identity),
-
-
-use rule judge as judge_candidates with:
-    input:
-        by_wildcards(study.judges.marker_of_candidates),
-        user_turns="results/candidates/{model}/{dataset}/user_turns.parquet",
-        dataset="results/datasets/{dataset}.parquet",
-    output:
-        verdicts="results/candidates/{model}/{dataset}/verdicts/{judge}.parquet",
-    log:
-        "logs/judge_candidates/{model}/{dataset}/{judge}.log",
-    localrule: True  # not inherited
-    params:
-        identity=by_wildcards(study.candidates.identity_of),
+        verifier=by_wildcards(study.data.verifier),
+        identity=by_path(
+            study.identity, "results/candidates/{model}/{dataset}/grades.parquet"
+        ),

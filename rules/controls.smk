@@ -13,7 +13,9 @@ rule take_human_turns:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=by_wildcards(study.controls.human_turns_identity),
+        identity=by_path(
+            study.identity, "results/controls/human/{dataset}/user_turns.parquet"
+        ),
     script:
         "../scripts/take_human_turns.py"
 
@@ -22,7 +24,7 @@ rule plant_failures:
     """Plant every known failure after a model's answers to some items of a dataset."""
     input:
         answers="results/answers/{model}/{dataset}.parquet",
-        other_answers=by_wildcards(study.controls.other_answers),
+        other_answers=by_path(study.made_of, "controls/{model}/{dataset}"),
         dataset="results/datasets/{dataset}.parquet",
         texts="data/controls/hard_failures.yaml",
     output:
@@ -35,29 +37,17 @@ rule plant_failures:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=by_wildcards(study.controls.turns_identity),
+        identity=by_path(
+            study.identity, "results/controls/{model}/{dataset}/user_turns.parquet"
+        ),
     script:
         "../scripts/plant_failures.py"
-
-
-use rule judge as judge_controls with:
-    input:
-        by_wildcards(study.judges.marker_of_controls),
-        user_turns="results/controls/{model}/{dataset}/user_turns.parquet",
-        dataset="results/datasets/{dataset}.parquet",
-    output:
-        verdicts="results/controls/{model}/{dataset}/verdicts/{judge}.parquet",
-    log:
-        "logs/judge_controls/{model}/{dataset}/{judge}.log",
-    localrule: True  # not inherited
-    params:
-        identity=by_wildcards(study.controls.identity_of),
 
 
 rule swap_answers:
     """Replace the answer before some user turns of each cell by another item's."""
     input:
-        user_turns=by_wildcards(study.chance_floor.user_turns),
+        user_turns=by_path(study.made_of, "chance_floor/{model}/{dataset}"),
         dataset="results/datasets/{dataset}.parquet",
     output:
         user_turns="results/chance_floor/{model}/{dataset}/user_turns.parquet",
@@ -67,23 +57,11 @@ rule swap_answers:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=by_wildcards(study.chance_floor.turns_identity),
+        identity=by_path(
+            study.identity, "results/chance_floor/{model}/{dataset}/user_turns.parquet"
+        ),
     script:
         "../scripts/swap_answers.py"
-
-
-use rule judge as judge_swapped with:
-    input:
-        by_wildcards(study.judges.marker_of_chance_floor),
-        user_turns="results/chance_floor/{model}/{dataset}/user_turns.parquet",
-        dataset="results/datasets/{dataset}.parquet",
-    output:
-        verdicts="results/chance_floor/{model}/{dataset}/verdicts/{judge}.parquet",
-    log:
-        "logs/judge_swapped/{model}/{dataset}/{judge}.log",
-    localrule: True  # not inherited
-    params:
-        identity=by_wildcards(study.chance_floor.identity_of),
 
 
 rule take_labelled_turns:
@@ -99,20 +77,6 @@ rule take_labelled_turns:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=study.labelled.turns_identity,
+        identity=by_path(study.identity, "results/datasets/labelled.parquet"),
     script:
         "../scripts/take_labelled_turns.py"
-
-
-use rule judge as judge_labelled with:
-    input:
-        by_wildcards(study.judges.marker_of_labelled),
-        user_turns="results/labelled/user_turns.parquet",
-        dataset="results/datasets/labelled.parquet",
-    output:
-        verdicts="results/labelled/verdicts/{judge}.parquet",
-    log:
-        "logs/judge_labelled/{judge}.log",
-    localrule: True  # not inherited
-    params:
-        identity=by_wildcards(study.labelled.verdicts_identity),

@@ -1,4 +1,4 @@
-"""The model writes its answers and user turns, and scores existing turns."""
+"""The model writes its answers, which are graded, and user turns, and scores existing turns."""
 
 
 rule sweep:
@@ -47,7 +47,7 @@ ruleorder: sweep_served > plan_again > sweep
 rule collect_answers:
     """Collect a model's answers to one dataset from the journal."""
     input:
-        by_wildcards(study.generation.markers_of_answers),
+        by_path(study.generation.waits_for, "results/answers/{model}/{dataset}.parquet"),
     output:
         answers="results/answers/{model}/{dataset}.parquet",
     log:
@@ -56,7 +56,7 @@ rule collect_answers:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=by_wildcards(study.grid.answers_identity),
+        identity=by_path(study.identity, "results/answers/{model}/{dataset}.parquet"),
     script:
         "../scripts/collect_answers.py"
 
@@ -64,7 +64,10 @@ rule collect_answers:
 rule collect_user_turns:
     """Collect one cell's user turns from the journal."""
     input:
-        by_wildcards(study.generation.markers_of_cell),
+        by_path(
+            study.generation.waits_for,
+            "results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
+        ),
     output:
         user_turns="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
     log:
@@ -73,7 +76,10 @@ rule collect_user_turns:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=by_wildcards(study.grid.cell_identity),
+        identity=by_path(
+            study.identity,
+            "results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
+        ),
     script:
         "../scripts/collect_user_turns.py"
 
@@ -81,7 +87,10 @@ rule collect_user_turns:
 rule collect_scores:
     """Collect a model's scores of reference follow-ups, or of its own turns, from the journal."""
     input:
-        by_wildcards(study.generation.markers_of_scores),
+        by_path(
+            study.generation.waits_for,
+            "results/likelihood/{model}/{dataset}/{turns}.parquet",
+        ),
     output:
         scores="results/likelihood/{model}/{dataset}/{turns}.parquet",
     log:
@@ -90,6 +99,30 @@ rule collect_scores:
     conda:
         "../envs/analysis.yaml"
     params:
-        identity=by_wildcards(study.generation.scores_identity),
+        identity=by_path(
+            study.identity, "results/likelihood/{model}/{dataset}/{turns}.parquet"
+        ),
     script:
         "../scripts/collect_scores.py"
+
+
+rule grade:
+    """Grade a model's answers to one dataset with the dataset's verifier."""
+    input:
+        answers="results/answers/{model}/{dataset}.parquet",
+        dataset="results/datasets/{dataset}.parquet",
+    output:
+        grades="results/grades/{model}/{dataset}.parquet",
+    log:
+        "logs/grade/{model}/{dataset}.log",
+    localrule: True
+    conda:
+        "../envs/analysis.yaml"
+    threads: 2
+    resources:
+        judge_requests=by_wildcards(study.data.n_gradings_at_once),
+    params:
+        verifier=by_wildcards(study.data.verifier),
+        identity=by_path(study.identity, "results/grades/{model}/{dataset}.parquet"),
+    script:
+        "../scripts/grade.py"

@@ -1,25 +1,30 @@
 """Are the user turns genuine?"""
 
+from userturn.sources.registry import judge_rules
 
-rule judge:
-    """Have one judge label every user turn of one cell."""
-    input:
-        by_wildcards(study.judges.marker_of_cell),
-        user_turns="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/user_turns.parquet",
-        dataset="results/datasets/{dataset}.parquet",
-    output:
-        verdicts="results/cells/{model}/{dataset}/t{temperature}/{perturbation}/verdicts/{judge}.parquet",
-    log:
-        "logs/judge/{model}/{dataset}/t{temperature}/{perturbation}/{judge}.log",
-    localrule: True
-    conda:
-        "../envs/judge.yaml"
-    resources:
-        judge_requests=by_wildcards(study.judges.n_at_once),
-    params:
-        identity=by_wildcards(study.grid.verdicts_identity),
-    script:
-        "../scripts/judge.py"
+for of in judge_rules():
+
+    rule:
+        """Have one judge label every user turn of one table: a rule for each source of turns."""
+        name:
+            of.name
+        input:
+            by_path(study.judges.marker, of.verdicts),
+            user_turns=of.user_turns,
+            dataset=of.items,
+        output:
+            verdicts=of.verdicts,
+        log:
+            of.log,
+        localrule: True
+        conda:
+            "../envs/judge.yaml"
+        resources:
+            judge_requests=by_wildcards(study.judges.n_at_once),
+        params:
+            identity=by_path(study.identity, of.verdicts),
+        script:
+            "../scripts/judge.py"
 
 
 rule serve_judge:

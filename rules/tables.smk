@@ -236,7 +236,7 @@ rule tabulate_costs:
         "../envs/analysis.yaml"
     params:
         identity=study.tables.identity_of("tabulate_costs"),
-        prices=study.judges.prices,
+        prices=study.grid.prices,
     script:
         "../scripts/tabulate_costs.py"
 

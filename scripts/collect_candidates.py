@@ -2,14 +2,15 @@
 
 from userturn.generation.candidates import collect_candidates
 from userturn.provenance.job_record import recorded
-from userturn.study.candidates import CandidateTable
+from userturn.sources.candidates import KINDS_OF_TABLES, CandidateTable
 from userturn.study.grid import Grid
 
 if __name__ == "__main__":
     with recorded(snakemake):
-        model, dataset = snakemake.wildcards.model, snakemake.wildcards.dataset
+        where = snakemake.wildcards
+        kind = KINDS_OF_TABLES[snakemake.params.table]
         collect_candidates(
             grid=Grid(snakemake.config),
-            of=CandidateTable(model, dataset, snakemake.params.table),
+            of=CandidateTable(where.model, where.dataset, kind),
             path=snakemake.output.candidates,
         )

@@ -2,14 +2,14 @@
 
 from userturn.likelihood.collect import collect_scores
 from userturn.provenance.job_record import recorded
+from userturn.sources.registry import asked
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import ScoredTurns
 
 if __name__ == "__main__":
     with recorded(snakemake):
-        wildcards = snakemake.wildcards
+        grid = Grid(snakemake.config)
         collect_scores(
-            grid=Grid(snakemake.config),
-            scored=ScoredTurns(wildcards.model, wildcards.dataset, wildcards.turns),
+            grid=grid,
+            scored=asked(grid)[snakemake.output.scores],
             path_to_scores=snakemake.output.scores,
         )

@@ -47,7 +47,12 @@ def artifact(path: str) -> str:
     return re.sub(r"^((?:tables|figures)/[^.]+)(\..+)?$", r"\1.*", path)
 
 
-BY_NAME = {"grading": "\ndef verify(", "cli": "\ndef run(", "judges": "\nIS_DETERMINISTIC ="}
+BY_NAME = {
+    "grading": "\ndef verify(",
+    "cli": "\ndef run(",
+    "judges": "\nIS_DETERMINISTIC =",
+    "sources": "\nSOURCE =",
+}
 
 
 def found_by_name(package: Path) -> set[str]:
@@ -109,7 +114,8 @@ def test_every_table_and_figure_is_made_in_the_module_of_its_name(
 
 def test_every_rules_file_is_answered_by_the_module_of_its_name() -> None:
     stages = {path.stem for path in (ROOT / "rules").glob("*.smk")} - {"common"}
-    assert stages - {path.stem for path in (LIBRARY / "workflow").glob("*.py")} == set()
+    modules = {p.stem for of in ("workflow", "sources") for p in (LIBRARY / of).glob("*.py")}
+    assert stages - modules == set()
 
 
 def test_no_rule_is_longer_than_25_lines() -> None:

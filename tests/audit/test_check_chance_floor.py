@@ -11,11 +11,11 @@ from userturn.audit.pair import Pair
 from userturn.config.load import load_config
 from userturn.controls.swapped_answers import READ, SWAPPED_TURNS_SCHEMA, swap_answers
 from userturn.judges.judge_cell import judge_cell
+from userturn.sources.registry import judged
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
 from userturn.study.judge import judge_of
 from userturn.study.record import study_record
-from userturn.workflow.chance_floor import ChanceFloorGrid
 
 MODEL, DATASET = "smollm2-135m", "everyday"
 FLOOR = Path("chance_floor", MODEL, DATASET)
@@ -33,8 +33,8 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
     items = grid.dataset_path(DATASET)
     items.parent.mkdir()
     pl.DataFrame({"item": list(ANSWERS), "messages": asked}).write_parquet(items)
-    paths = ChanceFloorGrid(grid).user_turns(MODEL, DATASET)
-    paths = [str(tmp_path / path.removeprefix("results/")) for path in paths]
+    drawn_from = judged(grid)[FLOOR].made_of
+    paths = [str(tmp_path / path.removeprefix("results/")) for path in drawn_from]
     for number, path in enumerate(paths):
         Path(path).parent.mkdir(parents=True)
         write_cell(number, path)

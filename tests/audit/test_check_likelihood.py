@@ -16,14 +16,17 @@ from userturn.likelihood.score_records import score_record
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA
 from userturn.models.completion import scores
 from userturn.models.scoring import scoring_request
+from userturn.sources.registry import asked
+from userturn.sources.scores import HUMAN_TURNS, scores_path
+from userturn.sources.source import Asked
 from userturn.storage.hashing import fingerprint
 from userturn.storage.journal import Writer
+from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
 from userturn.study.record import StudyRecord, study_record
-from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scores_identity
 
-SCORED = ScoredTurns("smollm2-135m", "follow-ups", HUMAN_TURNS)
-PATH = f"likelihood/{SCORED.file}"
+SCORED = ("smollm2-135m", "follow-ups", HUMAN_TURNS)
+PATH = scores_path(*SCORED).removeprefix("results/")
 # Two follow-ups of two conversations, so that each has the other as its only distractor.
 ITEMS = pl.DataFrame(
     {
@@ -36,6 +39,11 @@ ITEMS = pl.DataFrame(
     }
 )
 ASKED = {"dtype": "float32", "engine": "vllm"}  # what the entry adds to a model's identity
+
+
+def scored(grid: Grid) -> Asked:
+    """Return the table of scores of the study."""
+    return asked(grid)[scores_path(*SCORED)]
 
 
 @pytest.fixture
@@ -51,9 +59,9 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyRecord:
     ITEMS.write_parquet(tmp_path / "datasets" / "follow-ups.parquet")
     (tmp_path / "models" / "smollm2-135m.json").write_text(json.dumps({"identity": {}}))
     rows = [row for item in ITEMS.to_dicts() for row in plan_rows(item)]
-    with Writer(grid.journal_folder(SCORED.model, SCORED.dataset)) as writer:
+    with Writer(grid.journal_folder(SCORED[0], SCORED[1])) as writer:
         for position, row in enumerate(rows):
-            request = scoring_request(ASKED, SCORED.dataset, row["item"], [position, 7, 8], 1)
+            request = scoring_request(ASKED, SCORED[1], row["item"], [position, 7, 8], 1)
             writer.append(score_record(request, scores([-1.0 - position, -2.0])))
             row |= {"position": position, "key": request.key, "n_context": 1}
             row["token_ids"] = request.token_ids
@@ -62,13 +70,13 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyRecord:
     pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA).write_parquet(
         plan, metadata={"identity": plan.parent.name}
     )
-    pl.concat(scores_of(grid, SCORED)).write_parquet(tmp_path / PATH)
+    pl.concat(scores_of(grid, scored(grid))).write_parquet(tmp_path / PATH)
     return record
 
 
 def plan_of(results: Path, record: StudyRecord) -> Path:
     grid = record.grid(results)
-    folder = grid.requests_folder(SCORED.model, SCORED.dataset, scores_identity(grid, SCORED))
+    folder = grid.requests_folder(SCORED[0], SCORED[1], scored(grid).identity)
     return folder / "1of1.parquet"
 
 
@@ -144,7 +152,8 @@ def edit_plan(results: Path, record: StudyRecord, **columns: Any) -> None:
     plan = plan_of(results, record)
     edited = pl.read_parquet(plan).with_columns(**columns)
     edited.write_parquet(plan, metadata={"identity": plan.parent.name})
-    pl.concat(scores_of(record.grid(results), SCORED)).write_parquet(results / PATH)
+    grid = record.grid(results)
+    pl.concat(scores_of(grid, scored(grid))).write_parquet(results / PATH)
 
 
 def test_contexts_exchanged_in_plan_and_scores_are_found(

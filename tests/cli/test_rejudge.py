@@ -8,9 +8,9 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 from userturn.cli.rejudge import incomplete, incomplete_grades
 from userturn.config.load import load_config
+from userturn.sources.answers import grades
 from userturn.storage.atomic_files import write_text
 from userturn.study.grid import Grid
-from userturn.workflow.grading import GradingGrid
 
 MODEL = "smollm2-135m"
 
@@ -44,9 +44,9 @@ def test_grades_with_an_open_criterion_are_made_again_and_no_others(
     grid = Grid(config, str(tmp_path))
     assert incomplete_grades(grid, "gpt-5.4-mini") == [f"grades/{MODEL}/everyday"]
     assert incomplete_grades(grid, "heuristic") == []
-    before = [GradingGrid(grid).identity_of(MODEL, name) for name in grid.datasets]
+    before = list(grades(grid).values())
     write_text(f'{{"grades/{MODEL}/everyday": 1}}', grid.rounds_path("gpt-5.4-mini"))
     again = Grid(config, str(tmp_path))
-    after = [GradingGrid(again).identity_of(MODEL, name) for name in again.datasets]
+    after = list(grades(again).values())
     assert [name for name, was, now in zip(grid.datasets, before, after, strict=True) if was != now
             ] == ["everyday"]  # fmt: skip

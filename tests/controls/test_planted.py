@@ -20,7 +20,7 @@ from userturn.judges.judge_cell import judge_cell
 from userturn.study.grid import Grid
 from userturn.tables.controls import measure_judges
 from userturn.tables.make_tables import Material, make_tables
-from userturn.workflow.controls import ControlGrid
+from userturn.workflow.sources import ControlGrid
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -210,13 +210,14 @@ def tabulate_controls(paths: list[str], folder: Path) -> None:
     make_tables(material, "identity", made)
 
 
-def control_grid(monkeypatch: pytest.MonkeyPatch, **controls: Any) -> ControlGrid:
+def control_grid(
+    monkeypatch: pytest.MonkeyPatch, models: dict[str, str] | None = None, **controls: Any
+) -> ControlGrid:
     monkeypatch.chdir(ROOT)
     demo = yaml.safe_load((ROOT / "profiles/demo/study.yaml").read_text())
     datasets = CONFIG["datasets"] | demo["datasets"]
-    models = {"smollm": "./data"}
     run = {"datasets": ["everyday"], "judges": ["heuristic"]}
-    config = CONFIG | {"datasets": datasets, "models": models, "run": run}
+    config = CONFIG | {"datasets": datasets, "models": models or {"smollm": "./data"}, "run": run}
     return ControlGrid(Grid(config | {"controls": CONFIG["controls"] | controls}))
 
 
@@ -234,21 +235,20 @@ def test_another_number_of_planted_items_changes_no_human_control(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     few, many = control_grid(monkeypatch, planted=5), control_grid(monkeypatch, planted=6)
-    assert few.turns_identity("smollm", "everyday") != many.turns_identity("smollm", "everyday")
-    assert few.human_turns_identity("oasst_human") == many.human_turns_identity("oasst_human")
+    (human, planted), (same_human, more_planted) = few.turns, many.turns
+    assert planted.identity != more_planted.identity
+    assert human.identity == same_human.identity
 
 
 def test_another_models_answers_are_those_of_the_next_model(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert control_grid(monkeypatch).other_answers("smollm", "everyday") == []
-    three = control_grid(monkeypatch)
-    one = three.grid.models["smollm"]
-    three.grid.models = dict.fromkeys("abc", one)
-    assert [three.other_answers(model, "d") for model in "abc"] == [
-        ["results/answers/b/d.parquet"],
-        ["results/answers/c/d.parquet"],
-        ["results/answers/a/d.parquet"],
+    assert [turns.made_of for turns in control_grid(monkeypatch).turns] == [(), ()]
+    three = control_grid(monkeypatch, models=dict.fromkeys("abc", "./data"))
+    assert [turns.made_of for turns in three.turns[1:]] == [
+        ("results/answers/b/everyday.parquet",),
+        ("results/answers/c/everyday.parquet",),
+        ("results/answers/a/everyday.parquet",),
     ]
 
 

@@ -32,18 +32,13 @@ from userturn.models.completion import AnyRequest, Completion, scores
 from userturn.models.scoring import ScoringRequest
 from userturn.prompts.perturbations import NO_ANSWER
 from userturn.signals import StopFlag
-from userturn.study.candidates import (
-    ANSWERS,
-    USER_TURNS,
-    CandidateTable,
-    candidate_tables,
-    candidates_identity,
-)
+from userturn.sources.candidates import REACTIONS, CandidateTable, candidates_identity
+from userturn.sources.registry import artifacts, asked
+from userturn.sources.scores import scores_path
+from userturn.sources.source import ANSWERS, USER_TURNS
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
 from userturn.study.record import record_study, study_record
-from userturn.study.scored_turns import REACTIONS, ScoredTurns
-from userturn.workflow.candidates import CandidateGrid
 from userturn.workflow.pending import Pending
 
 N_ITEMS = 3
@@ -87,8 +82,8 @@ def sweep(grid: Grid, shard: str = "1of1") -> list[AnyRequest]:
     wanted = Pending(grid).identities("tiny")
     ask_pending(pending_plans(grid, model, shard, wanted), runner)
     runner.complete("scores", list(scoring_plans(grid, model, shard, wanted)))
-    for of in candidate_tables(grid):
-        path = grid.results / "candidates" / of.file
+    for of in (CandidateTable(*PAIR, kind) for kind in (ANSWERS, USER_TURNS)):
+        path = grid.results / of.path.removeprefix("results/")
         path.parent.mkdir(parents=True, exist_ok=True)
         collect_candidates(grid, of, str(path))
     assert runner.n_found + runner.n_asked >= len(answering.asked) == runner.n_asked
@@ -102,7 +97,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Grid:
         grid = study(tmp_path_factory.mktemp("study"), 2)
         sweep(grid)
     folder, items = grid.results / "candidates/tiny/items", str(grid.dataset_path("items"))
-    grades = CandidateGrid(grid).grades_identity(*PAIR)
+    grades = artifacts(grid)["results/candidates/tiny/items/grades.parquet"]
     grade("numeric", grades, 1, f"{folder}/answers.parquet", items, f"{folder}/grades.parquet")
     return grid
 
@@ -124,10 +119,10 @@ def test_likelihood_in_other_shards_scores_turns_after_candidates_and_asks_nothi
     sweep(study(tmp_path, 2))
     more = study(tmp_path, 2, likelihood={"datasets": [], "turns": N_ITEMS, "distractors": 1})
     more.models["tiny"]["shards"] = 2
-    asked = [request for shard in more.shards("tiny") for request in sweep(more, shard)]
-    assert asked and all(isinstance(request, ScoringRequest) for request in asked)
+    requests = [request for shard in more.shards("tiny") for request in sweep(more, shard)]
+    assert requests and all(isinstance(request, ScoringRequest) for request in requests)
     path = str(tmp_path / "scores.parquet")
-    collect_scores(more, ScoredTurns(*PAIR, REACTIONS), path)
+    collect_scores(more, asked(more)[scores_path(*PAIR, REACTIONS)], path)
     found = pl.read_parquet(path).group_by("item", "sample").agg(pl.col("context").sort())
     own = [list(row) for row in found["context"] if "own" in row]
     assert own and all(row.count("own") == row.count("other_answer") == 1 for row in own)
@@ -149,7 +144,7 @@ def test_the_first_candidate_is_the_answer_and_each_is_shown_before_its_own_turn
 def test_candidates_are_scored_and_graded_by_item_and_sample(swept: Grid, tmp_path: Path) -> None:
     path = str(tmp_path / "scores.parquet")
     with chdir(ROOT):
-        collect_scores(swept, ScoredTurns(*PAIR, REACTIONS), path)
+        collect_scores(swept, asked(swept)[scores_path(*PAIR, REACTIONS)], path)
     signals = reaction_signals(pl.read_parquet(path))
     assert signals.height == 2 * N_ITEMS
     assert set(signals["mean log-probability"]) == {-1.0}
@@ -168,7 +163,7 @@ def test_with_the_tokenizer_an_audit_renders_and_decodes_candidates_again(
     collect_answers(swept, *PAIR, str(answers / "items.parquet"))
     collect_user_turns(swept, cell, str(turns / "user_turns.parquet"))
     assert list(check_prompts(swept.results)) == []
-    for name in (ANSWERS, USER_TURNS):
+    for name in ("answers", "user_turns"):
         path = swept.results / "candidates/tiny/items" / f"{name}.parquet"
         whole = path.read_bytes()
         first = pl.int_range(pl.len()) == 0
@@ -189,7 +184,7 @@ def test_an_audit_finds_a_turn_after_a_candidate_that_was_never_asked_for(
     pair = Pair(swept, study_record(swept.config, swept.contents), *PAIR, True, frozenset())
     of = CandidateTable(*PAIR, USER_TURNS)
     folder = swept.requests_folder(*PAIR, candidates_identity(swept, of))
-    paths = (folder / "1of1.parquet", swept.results / "candidates" / of.file)
+    paths = (folder / "1of1.parquet", swept.results / of.path.removeprefix("results/"))
     whole = {path: path.read_bytes() for path in paths}
     for path in paths:
         table, first = pl.read_parquet(path), pl.int_range(pl.len()) == 0

@@ -6,16 +6,17 @@ import pytest
 from tests.support.self_play_study import DATASET, MODEL, collect, study, sweep
 from userturn.audit.check_probes import check_probes
 from userturn.audit.pair import Pair
-from userturn.cli.study_size import dataset_size, turns_of
 from userturn.datasets.prepare import Item
 from userturn.generation.loaded_model import load_model
 from userturn.generation.planner import Planner
 from userturn.prompts.perturbations import NO_REFERENCE
+from userturn.sources.source import USER_TURNS
 from userturn.storage.atomic_files import write_text
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
 from userturn.study.model_description import read_description
 from userturn.study.record import study_record
+from userturn.workflow.study_size import dataset_size, load_of_model
 
 SAID = [
     {"role": "user", "content": "Is it fair?"},
@@ -74,7 +75,7 @@ def test_items_without_such_an_answer_are_counted_and_do_not_fail_a_cell_that_al
 def test_the_plan_counts_the_turns_that_will_be_asked(grid: Grid) -> None:
     size = dataset_size(grid, DATASET)
     assert (size.n_items, size.n_references) == (3, 1)
-    assert turns_of(grid, {DATASET: size}, MODEL) == {DATASET: 3 + 1}
+    assert load_of_model(grid, MODEL, {DATASET: size})[USER_TURNS].n == 3 + 1
 
 
 def test_the_model_s_own_answer_may_be_missing(grid: Grid) -> None:

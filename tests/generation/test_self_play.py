@@ -19,9 +19,10 @@ from tests.support.self_play_study import (
 from userturn.config.check import check
 from userturn.config.errors import ConfigError
 from userturn.generation.loaded_model import load_model
+from userturn.sources.self_play import depth_identity, depths
+from userturn.sources.source import ANSWERS, USER_TURNS
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
-from userturn.study.self_play import ANSWERS, TURNS, depth_identity, depths
 from userturn.workflow.pending import Pending
 
 
@@ -70,25 +71,24 @@ def test_one_turn_more_asks_exactly_its_own_requests(tmp_path: Path) -> None:
     collect(grid)
     longer = study(tmp_path, 3)
     pending = Pending(longer)
-    assert pending.depths == [at_depth(longer, 3)]
-    assert pending.cells == {MODEL: []}
-    assert pending.answers == {MODEL: []}
+    third = at_depth(longer, 3)
+    assert list(pending.tables) == [third.path_to_answers, third.path_to_user_turns]
     second = sweep(longer)
     texts = [request.prompt.text for request in second.asked]
     assert len(texts) == 4 * 2
     assert {text.count("<|im_start|>assistant") for text in texts} == {3}
     collect(longer)
-    assert Pending(longer).depths == []
+    assert Pending(longer).tables == {}
 
 
 def test_depths_of_a_longer_conversation_keep_their_identity(tmp_path: Path) -> None:
     short, long = study(tmp_path, 2), study(tmp_path, 4)
-    for what in (ANSWERS, TURNS):
+    for what in (ANSWERS, USER_TURNS):
         of_short, of_long = (
             depth_identity(grid, at_depth(grid, 2), what) for grid in (short, long)
         )
         assert of_short == of_long
-    identities = {depth_identity(long, at, w) for at in depths(long) for w in (ANSWERS, TURNS)}
+    identities = {depth_identity(long, at, w) for at in depths(long) for w in (ANSWERS, USER_TURNS)}
     assert len(identities) == 3 * 2
 
 

@@ -14,14 +14,21 @@ from userturn.likelihood.score_records import score_record
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA
 from userturn.models.completion import scores
 from userturn.models.scoring import scoring_request
+from userturn.sources.registry import asked
+from userturn.sources.scores import HUMAN_TURNS, scores_path
+from userturn.sources.source import Asked
 from userturn.storage.journal import Writer
 from userturn.storage.parquet import write_table
 from userturn.study.finished_requests import LostPlansError, swept_again_if_lost
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scores_identity
 
-SCORED = ScoredTurns("smollm2-135m", "follow-ups", HUMAN_TURNS)
+SCORED = ("smollm2-135m", "follow-ups", HUMAN_TURNS)
 SHARDS = {"1of2": ["c", "a"], "2of2": ["b", "c"]}  # shards changed: "c" is planned in both
+
+
+def scored(grid: Grid) -> Asked:
+    """Return the table of scores of the study."""
+    return asked(grid)[scores_path(*SCORED)]
 
 
 @pytest.fixture
@@ -29,21 +36,21 @@ def grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grid:
     """A study that scored three reference follow-ups, each after its own answer alone."""
     monkeypatch.chdir(ROOT)
     grid = Grid(load_config(["config.yaml", "profiles/demo/study.yaml"]), tmp_path)
-    identity = scores_identity(grid, SCORED)
-    plans = grid.requests_folder(SCORED.model, SCORED.dataset, identity)
-    with Writer(grid.journal_folder(SCORED.model, SCORED.dataset)) as writer:
+    identity = scored(grid).identity
+    plans = grid.requests_folder(SCORED[0], SCORED[1], identity)
+    with Writer(grid.journal_folder(SCORED[0], SCORED[1])) as writer:
         for shard, items in SHARDS.items():
             rows = [planned(position, item) for position, item in enumerate(items)]
             plan = pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA)
             write_table(plan, plans / f"{shard}.parquet", identity)
             for item in items:
-                request = scoring_request({}, SCORED.dataset, item, [ord(item), 7, 8], 1)
+                request = scoring_request({}, SCORED[1], item, [ord(item), 7, 8], 1)
                 writer.append(score_record(request, scores([-float(ord(item)), -1.0])))
     return grid
 
 
 def planned(position: int, item: str) -> dict[str, object]:
-    request = scoring_request({}, SCORED.dataset, item, [ord(item), 7, 8], 1)
+    request = scoring_request({}, SCORED[1], item, [ord(item), 7, 8], 1)
     asked = {"key": request.key, "token_ids": request.token_ids, "n_context": 1}
     row = dict.fromkeys(SCORING_PLAN_SCHEMA) | asked
     return row | {"position": position, "item": item, "context": "own"}
@@ -54,7 +61,7 @@ def test_every_turn_is_gathered_once_in_order_whatever_the_parts(
     grid: Grid, monkeypatch: pytest.MonkeyPatch, n_items: int
 ) -> None:
     monkeypatch.setattr(collect, "SLICE", n_items)
-    parts = list(scores_of(grid, SCORED))
+    parts = list(scores_of(grid, scored(grid)))
     assert len(parts) == {1: 3, 2: 2, 3: 1}[n_items]
     found = pl.concat(parts)
     assert found["item"].to_list() == ["a", "b", "c"]
@@ -69,8 +76,8 @@ def test_scores_whose_plan_is_lost_or_damaged_are_planned_again_by_the_next_run(
     plan, *_ = grid.results.rglob("*.parquet")
     for path in plan.parent.iterdir():
         path.unlink() if damage is None else path.write_bytes(damage)
-    with pytest.raises(LostPlansError, match="again"), swept_again_if_lost(grid, SCORED.model):
-        list(scores_of(grid, SCORED))
+    with pytest.raises(LostPlansError, match="again"), swept_again_if_lost(grid, SCORED[0]):
+        list(scores_of(grid, scored(grid)))
     assert not plan.parent.exists()  # which the next run sees
 
 

@@ -10,7 +10,7 @@ import yaml
 from tests.support.snakemake_runs import ROOT
 from userturn.generation.shards import shard_of
 from userturn.storage.parquet import write_table
-from userturn.study.cells import Cell
+from userturn.study.cells import Cell, files_of
 from userturn.study.grid import Grid
 from userturn.workflow.pending import Pending
 
@@ -117,7 +117,7 @@ def test_cell_is_pending_until_its_file_has_its_identity(
     config: dict[str, Any], tmp_path: Path
 ) -> None:
     def pending() -> bool:
-        return CELL in Pending(Grid(config, tmp_path)).cells[CELL.model]
+        return files_of([CELL], "user_turns.parquet")[0] in Pending(Grid(config, tmp_path)).tables
 
     grid = Grid(config, tmp_path)
     path = tmp_path / "cells" / CELL.folder / "user_turns.parquet"

@@ -18,13 +18,14 @@ from userturn.models.completion import AnyRequest, Completion, scores
 from userturn.models.requests import Request
 from userturn.models.scoring import ScoringRequest
 from userturn.signals import StopFlag
+from userturn.sources.registry import asked
+from userturn.sources.self_play import Depth, depths
+from userturn.sources.source import SCORES
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
 from userturn.study.model_description import read_description
-from userturn.study.scored_turns import scored_turns
-from userturn.study.self_play import Depth, depths
 from userturn.workflow.pending import Pending
-from userturn.workflow.self_play import SelfPlayGrid
+from userturn.workflow.sources import SelfPlayGrid
 
 MODEL, DATASET = "tiny", "items"
 WRITTEN = ("conversations", "answers", "user_turns")
@@ -113,8 +114,9 @@ def collect(grid: Grid) -> None:
             ),
         )
         _judge(grid, folder, folder / "conversations.parquet")
-    for scored in scored_turns(grid):
-        collect_scores(grid, scored, str(grid.results / "likelihood" / scored.file))
+    for path, of in asked(grid).items():
+        if of.kind == SCORES:
+            collect_scores(grid, of, place(grid, path))
 
 
 def _judge(grid: Grid, folder: Path, path_to_items: Path) -> None:

@@ -13,8 +13,9 @@ from userturn.generation.collect import collect_answers, collect_user_turns
 from userturn.generation.describe_model import describe_model
 from userturn.generation.sweep import run_sweep
 from userturn.likelihood.collect import collect_scores
+from userturn.sources.registry import asked
+from userturn.sources.source import SCORES
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import scored_turns
 from userturn.workflow.pending import Pending
 
 DEMO = [Path("profiles/demo/study.yaml"), Path("tests/support/small_demo.yaml")]
@@ -48,8 +49,8 @@ def main(results: str, url: str | None = None) -> None:
     for cell in grid.cells:
         place = tables / cell.dataset / f"t{cell.temperature}" / cell.perturbation
         collect_user_turns(grid, cell, str(place / "user_turns.parquet"))
-    for scored in scored_turns(grid):
-        collect_scores(grid, scored, str(tables / scored.dataset / f"{scored.turns}.parquet"))
+    for scored in (of for of in asked(grid).values() if of.kind == SCORES):
+        collect_scores(grid, scored, str(tables / scored.dataset / f"{scored.name}.parquet"))
 
 
 if __name__ == "__main__":

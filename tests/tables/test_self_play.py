@@ -90,7 +90,7 @@ def test_the_table_of_a_study_has_a_row_for_each_depth(tmp_path: Any) -> None:
     grid = study(tmp_path, 3, likelihood={"datasets": [], "turns": 3, "distractors": 2})
     engine = sweep(grid)
     collect(grid)
-    assert Pending(grid).scores == []
+    assert Pending(grid).tables == {}
     found = table(cast(Any, SimpleNamespace(grid=grid, paths=paths(grid))))
     assert dict(found.schema) == dict(SCHEMA)
     assert found.select("depth", "n_conversations", "n_turns").rows() == [

@@ -9,7 +9,7 @@ import yaml
 from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
 from userturn.study.grid import Grid
-from userturn.workflow.chance_floor import ChanceFloorGrid
+from userturn.workflow.sources import ChanceFloorGrid
 from userturn.workflow.study import Study
 
 CONFIG = load_config([ROOT / "config.yaml"])
@@ -38,14 +38,13 @@ def test_a_floor_changes_no_identity_of_a_cell_or_of_its_verdicts(demo: dict[str
 def test_a_floor_of_another_size_or_seed_is_drawn_again(demo: dict[str, Any]) -> None:
     few, many = (with_floor(demo, n) for n in (20, 50))
     other = with_floor({**demo, "seed": demo["seed"] + 1}, 20)
-    source = few.sources[0]
-    assert len({floor.turns_identity(*source) for floor in (few, many, other)}) == 3
+    assert len({floor.turns[0].identity for floor in (few, many, other)}) == 3
 
 
 def test_a_study_from_before_there_was_a_floor_has_none(demo: dict[str, Any]) -> None:
     del demo["controls"]["chance_floor"]
     floor = ChanceFloorGrid(Grid(demo))
-    assert (floor.sources, floor.swapped_verdicts, floor.verdicts) == ([], [], [])
+    assert (floor.turns, floor.verdicts, floor.own_verdicts) == ([], [], [])
 
 
 def test_controls_have_no_floor_and_every_other_cell_has_one(demo: dict[str, Any]) -> None:
@@ -69,8 +68,7 @@ def test_a_served_judge_and_one_asked_by_batch_judge_the_swapped_turns_in_their_
     demo["judges"]["apart"] = apart | how
     demo["run"]["judges"] = ["heuristic", "apart"]
     judges = Study(Grid(demo, "results-that-are-not-there")).judges
-    model, dataset = ChanceFloorGrid(judges.grid).sources[0]
-    path = f"results/chance_floor/{model}/{dataset}/user_turns.parquet"
-    assert path in judges.pending_turns("apart")
-    assert judges.marker_of_chance_floor(model, dataset, "apart") == [marker]
-    assert judges.marker_of_chance_floor(model, dataset, "heuristic") == []
+    swapped = ChanceFloorGrid(judges.grid).turns[0]
+    assert swapped.path in judges.pending_turns("apart")
+    assert judges.marker(swapped.verdicts("apart")) == [marker]
+    assert judges.marker(swapped.verdicts("heuristic")) == []

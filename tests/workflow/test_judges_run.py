@@ -16,11 +16,11 @@ from tests.support.snakemake_runs import SNAKEMAKE, planned, run, snakemake
 from tests.workflow.test_audit import forge, rewrite
 from tests.workflow.test_rerun import change_study
 from userturn.audit.run import audit
-from userturn.cli.judge_calls import calls_of, price_of
-from userturn.cli.study_size import dataset_size
 from userturn.config.load import load_config
+from userturn.judges.kinds import kind_of
 from userturn.study.grid import Grid
 from userturn.tables.costs import costs
+from userturn.workflow.study_size import dataset_sizes, load_of_judge
 
 pytestmark = pytest.mark.slow
 
@@ -146,13 +146,13 @@ def check_plan(study: Path, chats: list[str], monkeypatch: pytest.MonkeyPatch) -
     """Compare what was asked, and what it cost, with the plan."""
     monkeypatch.chdir(study)
     grid = Grid(load_config(["config.yaml", "study.yaml"]), "results")
-    sizes = {name: dataset_size(grid, name) for name in grid.datasets}
-    calls = calls_of(grid, "canary", sizes)
+    calls = load_of_judge(grid, "canary", dataset_sizes(grid))
     n_first = sum("An earlier reply" not in text for text in chats)
     # Equal questions are asked once, and some answers are too short for every plant.
     assert 0.85 * calls.n <= n_first <= calls.n
     assert 1.3 * n_first < len(chats) <= 2 * calls.n
-    money = price_of(grid.all_judges["canary"], calls)
+    entry = grid.all_judges["canary"]
+    money = kind_of(entry).price(entry, calls.n, calls.n_read)
     assert money is not None
     spent = costs(grid.accounts_folder, grid.prices)
     cost = spent.filter(pl.col("judge") == "canary")["cost"].sum()

@@ -15,7 +15,6 @@ from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_model import write_tiny_model
 from userturn.cli.main import main
 from userturn.cli.plan import plan, shown_prompt
-from userturn.cli.scoring_size import scoring_sizes
 from userturn.cli.status import status
 from userturn.config.load import load_config
 from userturn.endpoints.budget import Account
@@ -24,11 +23,14 @@ from userturn.generation.plan_files import PLAN_SCHEMA
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA
 from userturn.prompts.examples import user
 from userturn.prompts.load_template import load_template
+from userturn.sources.registry import asked
+from userturn.sources.scores import HUMAN_TURNS, scores_path
+from userturn.sources.source import SCORES
 from userturn.storage.journal import Writer
 from userturn.storage.parquet import write_table
 from userturn.study.grid import Grid
 from userturn.study.record import record_study
-from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scored_turns, scores_identity
+from userturn.workflow.study_size import dataset_sizes, load_of_model
 
 
 @pytest.fixture
@@ -92,7 +94,8 @@ def write_items_and_answers(project: Path, now: float) -> None:
     """Plan 5 answers; 2 are done, 1 failed, 1 could not be asked, 1 is pending."""
     grid = grid_of(project)
     names = [str(i) for i in range(5)]
-    columns = {"item": names, "messages": [[user("?")]] * 5, "reference_context": [None] * 5}
+    columns = {"item": names, "messages": [[user("?")]] * 5, "reference_context": [None] * 5,
+               "reference_user_turn": [None] * 5}  # fmt: skip
     items = pl.DataFrame(columns)
     write_table(items, grid.dataset_path("word-problems"), "x")
     identity = grid.answers_identity("tiny", "word-problems")
@@ -182,7 +185,7 @@ def test_plan_counts_scores_in_what_a_served_model_costs(project: Path) -> None:
         )
         costs.append(float(cost.replace(",", "")))
     grid = grid_of(project)
-    n_tokens = sum(size.n_tokens for size in scoring_sizes(grid, scored_turns(grid)))
+    n_tokens = load_of_model(grid, "served", dataset_sizes(grid))[SCORES].n_read
     assert n_tokens > 0 and abs(costs[1] - costs[0] - n_tokens) <= 1
 
 
@@ -262,8 +265,7 @@ def test_status_counts_scores_and_keeps_their_speed_apart(project: Path) -> None
     now = datetime(2026, 4, 2, tzinfo=UTC).timestamp()
     write_items_and_answers(project, now)
     grid = grid_of(project)
-    scored = ScoredTurns("tiny", "follow-ups", HUMAN_TURNS)
-    identity = scores_identity(grid, scored)
+    identity = asked(grid)[scores_path("tiny", "follow-ups", HUMAN_TURNS)].identity
     rows = [
         {"position": i, "item": "0", "context": kind, "key": key}
         for i, (kind, key) in enumerate([("own", "s0"), ("other_answer", "s1"), ("x", None)])

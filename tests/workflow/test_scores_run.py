@@ -22,9 +22,10 @@ from userturn.audit.check_reruns import other_scores
 from userturn.audit.rerun_scores import rescore
 from userturn.config.load import load_config
 from userturn.likelihood.collect import collect_scores
+from userturn.sources.registry import asked
+from userturn.sources.scores import OWN_TURNS, scores_path
 from userturn.study.grid import Grid
 from userturn.study.record import record_study
-from userturn.study.scored_turns import OWN_TURNS, ScoredTurns
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +52,9 @@ def scored(finished_study: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         config = load_config(["config.yaml", "study.yaml"])
-        collect_scores(Grid(config), ScoredTurns("tiny", "word-problems", OWN_TURNS), str(SCORES))
+        grid = Grid(config)
+        scored = asked(grid)[scores_path("tiny", "word-problems", OWN_TURNS)]
+        collect_scores(grid, scored, str(SCORES))
         record_study(config, "i", "results/study.json")
     return folder
 

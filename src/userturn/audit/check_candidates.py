@@ -13,16 +13,15 @@ from userturn.audit.check_verdicts import check_grades_of, check_verdicts_in
 from userturn.audit.findings import Finding, Note
 from userturn.audit.pair import Pair
 from userturn.generation.candidates import candidates_of
-from userturn.storage.key_columns import ANSWER_KEYS
-from userturn.study.candidates import (
-    ANSWERS,
-    USER_TURNS,
+from userturn.sources.candidates import (
     CandidateTable,
     candidate_sources,
     candidates_identity,
     n_candidates,
     turn_temperature,
 )
+from userturn.sources.source import ANSWERS, USER_TURNS
+from userturn.storage.key_columns import ANSWER_KEYS
 
 KEYS = [*ANSWER_KEYS, "sample"]
 

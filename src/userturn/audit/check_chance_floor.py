@@ -9,8 +9,10 @@ from userturn.audit.check_verdicts import check_verdicts_in
 from userturn.audit.findings import Finding
 from userturn.audit.pair import Pair
 from userturn.controls.swapped_answers import swapped_cells
+from userturn.sources.chance_floor import n_swapped
+from userturn.sources.registry import judged
+from userturn.sources.source import Turns
 from userturn.storage.key_columns import TURN_KEYS
-from userturn.workflow.chance_floor import ChanceFloorGrid
 
 
 def check_chance_floor(pair: Pair) -> Iterator[Finding]:
@@ -18,16 +20,14 @@ def check_chance_floor(pair: Pair) -> Iterator[Finding]:
 
     A judge whose rules have changed is noted with the verdicts of cells.
     """
-    floor = ChanceFloorGrid(pair.grid)
-    if (pair.model, pair.dataset) not in floor.sources:
+    swapped = judged(pair.grid).get(f"chance_floor/{pair.model}/{pair.dataset}")
+    if swapped is None:
         return
-    folder = f"results/chance_floor/{pair.model}/{pair.dataset}"
-    turns = f"{folder}/user_turns.parquet"
-    yield from pair.held("rows", turns, partial(_turns, pair, floor), TURN_KEYS)
-    yield from check_verdicts_in(pair, folder)
+    yield from pair.held("rows", swapped.path, partial(_turns, pair, swapped), TURN_KEYS)
+    yield from check_verdicts_in(pair, f"results/{swapped.folder}")
 
 
-def _turns(pair: Pair, floor: ChanceFloorGrid) -> pl.DataFrame:
-    cells = (pair.read(path) for path in floor.user_turns(pair.model, pair.dataset))
-    seed = pair.grid.config["seed"]
-    return swapped_cells(pair.dataset, cells, pair.items, floor.n_turns, seed)
+def _turns(pair: Pair, swapped: Turns) -> pl.DataFrame:
+    cells = (pair.read(path) for path in swapped.made_of)
+    n_turns, seed = n_swapped(pair.grid), pair.grid.config["seed"]
+    return swapped_cells(pair.dataset, cells, pair.items, n_turns, seed)

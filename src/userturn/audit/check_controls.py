@@ -14,17 +14,17 @@ from userturn.audit.check_sources import is_at_hand
 from userturn.audit.check_verdicts import check_verdicts_in
 from userturn.audit.findings import Finding, Note
 from userturn.audit.pair import BrokenError, Pair, compared
-from userturn.controls.control_turn import MADE_WITH_TEXTS
+from userturn.controls.control_turn import HUMAN, MADE_WITH_TEXTS
 from userturn.controls.hard_failures import parse_texts
 from userturn.controls.human_turns import human_turns
 from userturn.controls.labelled_turns import labelled_items, labelled_turns, read_labelled
 from userturn.controls.planted import other_answers, planted_turns
 from userturn.provenance.study_files import FAULTS
+from userturn.sources import controls, labelled
+from userturn.sources.source import Turns
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.inputs import HARD_FAILURES, LABELLED_TURNS
 from userturn.study.record import StudyRecord
-from userturn.workflow.controls import HUMAN, ControlGrid
-from userturn.workflow.labelled import LabelledGrid
 
 NO_TEXTS = "are not made again: their texts are not here with the content that the study had"
 
@@ -41,16 +41,15 @@ def check_controls(
         broken: artifacts that are missing or altered, and found so.
     """
     grid = record.grid(results.resolve())
-    controls = ControlGrid(grid)
     with chdir(results.parent):
-        for model, dataset in controls.sources:
-            pair = Pair(grid, record, model, dataset, with_journals, broken)
-            yield from _human(pair) if model == HUMAN else _planted(pair, controls)
-            yield from check_verdicts_in(pair, f"results/controls/{model}/{dataset}")
-        for model, dataset in LabelledGrid(grid).sources:
-            pair = Pair(grid, record, model, dataset, with_journals, broken)
+        for turns in controls.judged(grid):
+            pair = Pair(grid, record, turns.model, turns.dataset, with_journals, broken)
+            yield from _human(pair) if turns.model == HUMAN else _planted(pair, turns)
+            yield from check_verdicts_in(pair, f"results/{turns.folder}")
+        for turns in labelled.judged(grid):
+            pair = Pair(grid, record, turns.model, turns.dataset, with_journals, broken)
             yield from _labelled(pair)
-            yield from check_verdicts_in(pair, "results/labelled")
+            yield from check_verdicts_in(pair, f"results/{turns.folder}")
 
 
 def _human(pair: Pair) -> Iterator[Finding]:
@@ -63,9 +62,9 @@ def _human(pair: Pair) -> Iterator[Finding]:
     )
 
 
-def _planted(pair: Pair, controls: ControlGrid) -> Iterator[Finding | Note]:
+def _planted(pair: Pair, turns: Turns) -> Iterator[Finding | Note]:
     """Plant failures again: without their texts, those that need none."""
-    path = f"results/controls/{pair.model}/{pair.dataset}/user_turns.parquet"
+    path = turns.path
     instruction = _instruction(pair)
     if instruction is None:
         yield Note("controls", path, f"planted turns {NO_TEXTS}")
@@ -76,23 +75,21 @@ def _planted(pair: Pair, controls: ControlGrid) -> Iterator[Finding | Note]:
     else:
         yield Note("controls", path, f"those made with texts {NO_TEXTS}")
 
-    others = controls.other_answers(pair.model, pair.dataset)
-
     def planted() -> pl.DataFrame:
         return planted_turns(
             pair.read(pair.path_to_answers),
-            other_answers(pair.whole(other) for other in others),
+            other_answers(pair.whole(other) for other in turns.made_of),
             pair.read(pair.path_to_items),
             texts,
-            controls.n_planted,
+            controls.n_planted(pair.grid),
             pair.grid.config["seed"],
             instruction,
         )
 
     def there() -> pl.DataFrame:
-        turns = pair.read(path)
+        planted = pair.read(path)
         is_made = pl.lit(True) if texts else pl.col("perturbation").is_in(MADE_WITH_TEXTS).not_()
-        return turns.filter(is_made)
+        return planted.filter(is_made)
 
     yield from compared("controls", path, planted, there, TURN_KEYS)
 

@@ -16,6 +16,10 @@ from userturn.likelihood.collect import scores_of
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, named_rows
 from userturn.models.scoring import scoring_request
 from userturn.provenance.study_files import FAULTS, Files
+from userturn.sources.candidates import REACTIONS
+from userturn.sources.registry import asked
+from userturn.sources.scores import HUMAN_TURNS
+from userturn.sources.source import SCORES, Asked
 from userturn.storage.hashing import short_hash
 from userturn.storage.journal import files_of_journal
 from userturn.storage.journal_table import has_failed
@@ -24,13 +28,6 @@ from userturn.study.grid import Grid
 from userturn.study.inputs import REACTIONS as REACTIONS_FILE
 from userturn.study.model_description import read_description, request_identity
 from userturn.study.record import StudyRecord
-from userturn.study.scored_turns import (
-    HUMAN_TURNS,
-    REACTIONS,
-    ScoredTurns,
-    scored_turns,
-    scores_identity,
-)
 
 NAMED = [
     name
@@ -51,8 +48,8 @@ def check_likelihood(
     """
     grid, left_out = record.grid(results), read_left_out(results)
     with_journals = Files(results, {}).has_journals
-    for scored in scored_turns(grid):
-        path = f"results/likelihood/{scored.file}"
+    for scored in (of for of in asked(grid).values() if of.kind == SCORES):
+        path = scored.path
         pair = f"{grid.places.of_pair(scored.model, scored.dataset)}/"
         of_pair = (f"results/requests/{pair}", f"results/journal/{pair}")
         is_left_out = any(name.startswith(of_pair[: 1 + with_journals]) for name in left_out)
@@ -65,14 +62,14 @@ def check_likelihood(
             yield from compared("rows", path, make, there, [*TURN_KEYS, "context"])
 
 
-def _joined(grid: Grid, scored: ScoredTurns) -> pl.DataFrame:
+def _joined(grid: Grid, scored: Asked) -> pl.DataFrame:
     return pl.concat(scores_of(grid, scored))
 
 
-def _plans(grid: Grid, scored: ScoredTurns, broken: frozenset[str]) -> Iterator[Finding]:
+def _plans(grid: Grid, scored: Asked, broken: frozenset[str]) -> Iterator[Finding]:
     """Compare the plan of each shard with the turns and contexts that it should have."""
     made_of = {f"results/datasets/{scored.dataset}.parquet", f"results/models/{scored.model}.json"}
-    folder = grid.requests_folder(scored.model, scored.dataset, scores_identity(grid, scored))
+    folder = grid.requests_folder(scored.model, scored.dataset, scored.identity)
     for place in sorted(folder.glob("[!.]*.parquet")):
         path = f"results/{place.relative_to(grid.results).as_posix()}"
         if not broken.isdisjoint({path, *made_of}):
@@ -86,7 +83,7 @@ def _plans(grid: Grid, scored: ScoredTurns, broken: frozenset[str]) -> Iterator[
             yield Finding("rows", path, *wrong, remake(path))
 
 
-def _wrong_turn(grid: Grid, scored: ScoredTurns, shard: str, plan: pl.DataFrame) -> Wrong | None:
+def _wrong_turn(grid: Grid, scored: Asked, shard: str, plan: pl.DataFrame) -> Wrong | None:
     """Return how a plan differs from the turns and contexts to score, if they are known."""
     if not are_known(grid, scored):
         return None
@@ -96,21 +93,21 @@ def _wrong_turn(grid: Grid, scored: ScoredTurns, shard: str, plan: pl.DataFrame)
     return difference(made, plan.select(NAMED), ["item", "context"])
 
 
-def are_known(grid: Grid, scored: ScoredTurns) -> bool:
+def are_known(grid: Grid, scored: Asked) -> bool:
     """Return whether the turns of a plan and their contexts can be told again.
 
     A model's own are in its journal. If a request had ended in an error when the plan was made, a
     turn or answer may have come since. Fixed turns are in a file, as the study had it.
     """
-    if scored.turns == REACTIONS and not is_at_hand(REACTIONS_FILE, grid.contents.reactions):
+    if scored.name == REACTIONS and not is_at_hand(REACTIONS_FILE, grid.contents.reactions):
         return False
-    if scored.turns == HUMAN_TURNS:
+    if scored.name == HUMAN_TURNS:
         return True
     journal = grid.journal_folder(scored.model, scored.dataset)
     return bool(files_of_journal(journal)) and not has_failed(journal)
 
 
-def _wrong_key(grid: Grid, scored: ScoredTurns, plan: pl.DataFrame) -> Wrong | None:
+def _wrong_key(grid: Grid, scored: Asked, plan: pl.DataFrame) -> Wrong | None:
     """Return the first key of a plan that does not follow from its request."""
     identity = request_identity(grid, scored.model, read_description(grid, scored.model))
     dataset = grid.places.of_dataset(scored.dataset)

@@ -41,19 +41,15 @@ from userturn.models.fetch import folder_at_hand
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
 from userturn.provenance.study_files import FAULTS, Files
+from userturn.sources.candidates import CandidateTable, candidate_tables, candidates_identity
+from userturn.sources.registry import asked_of
+from userturn.sources.self_play import Depth, depth_identity, depths
+from userturn.sources.source import ANSWERS, SCORES, USER_TURNS
 from userturn.study.aliases import AsDescribed
-from userturn.study.candidates import (
-    USER_TURNS,
-    CandidateTable,
-    candidate_tables,
-    candidates_identity,
-)
 from userturn.study.cells import files_of
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
 from userturn.study.record import StudyRecord, read_study_record
-from userturn.study.scored_turns import scored_turns, scores_identity
-from userturn.study.self_play import ANSWERS, TURNS, Depth, depth_identity, depths
 
 KEYS = ["item", "sample"]
 
@@ -142,7 +138,7 @@ def _of_model(
         for at in depths(grid):
             if at.model == model:
                 yield from _of_depth(grid, SelfPlayPlans(again, WHOLE, planner), at)
-        for of in candidate_tables(grid):
+        for of in (of for kind in (ANSWERS, USER_TURNS) for of in candidate_tables(grid, kind)):
             if of.model == model:
                 yield from _of_candidates(grid, again, planner, of)
 
@@ -165,28 +161,27 @@ def _of_dataset(grid: Grid, plans: PendingPlans, dataset: str, scratch: Path) ->
 def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Finding]:
     """Compare the tokens that are scored with those of the rendered contexts and turns."""
     limit = grid.models[model]["max_model_len"]
-    for scored in scored_turns(grid):
-        if scored.model != model or not are_known(grid, scored):
+    for scored in asked_of(grid, model):
+        if scored.kind != SCORES or not are_known(grid, scored):
             continue
         asked_as = grid.places.of_dataset(scored.dataset)
         scorer = Scorer(planner.identity, planner.template, limit, asked_as)
-        folder = grid.requests_folder(model, scored.dataset, scores_identity(grid, scored))
+        folder = grid.requests_folder(model, scored.dataset, scored.identity)
         for path in sorted(folder.glob("[!.]*.parquet")):
             rows = list(scorer.rows(turns_to_score(grid, scored, path.stem)))
             made = pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA)
             wrong = difference(made, pl.read_parquet(path), ["item", "context"])
             if wrong is not None:
-                name = f"results/likelihood/{scored.file}"
-                yield Finding("prompts", name, *wrong, remake(name))
+                yield Finding("prompts", scored.path, *wrong, remake(scored.path))
 
 
 def _of_depth(grid: Grid, plans: SelfPlayPlans, at: Depth) -> Iterator[Finding]:
-    path = f"results/{at.folder}/answers.parquet"
+    path = at.path_to_answers
     conversations = pl.read_parquet(place_of(grid, at.path_to_conversations))
     answers = pl.read_parquet(place_of(grid, path), columns=["item", "answer", "outcome"])
     asked = plans.answers(at, conversations)
     turns = plans.user_turns(at, conversations, own_answers(answers))
-    for what, name, plan in ((ANSWERS, path, asked), (TURNS, at.path_to_user_turns, turns)):
+    for what, name, plan in ((ANSWERS, path, asked), (USER_TURNS, at.path_to_user_turns, turns)):
         folder = grid.requests_folder(at.model, at.dataset, depth_identity(grid, at, what))
         yield from _compared(grid, name, folder, plan, plans.planner.template)
 
@@ -194,9 +189,9 @@ def _of_depth(grid: Grid, plans: SelfPlayPlans, at: Depth) -> Iterator[Finding]:
 def _of_candidates(
     grid: Grid, again: Grid, planner: Planner, of: CandidateTable
 ) -> Iterator[Finding]:
-    path = f"results/candidates/{of.file}"
+    path = of.path
     folder = grid.requests_folder(of.model, of.dataset, candidates_identity(grid, of))
-    if of.table == USER_TURNS:
+    if of.kind == USER_TURNS:
         answers = pl.read_parquet(place_of(grid, path).with_name("answers.parquet"))
         rows = answers.select("item", "sample", "answer", "outcome").iter_rows()
         shown = {(i, s): text if outcome in OWN_ANSWER else None for i, s, text, outcome in rows}

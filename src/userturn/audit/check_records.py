@@ -7,9 +7,9 @@ from pathlib import PurePosixPath
 from userturn.audit.findings import Finding, remake
 from userturn.provenance.job_record import PROVENANCE, SWEEPS, JobRecord
 from userturn.provenance.study_files import Files
+from userturn.sources.self_play import NAMED
 from userturn.storage.atomic_files import SCHEMA_VERSION
 from userturn.storage.hashing import short_hash
-from userturn.study.self_play import NAMED
 from userturn.workflow.artifacts import Identities
 
 SET_BACK = timedelta(hours=-1)

@@ -15,8 +15,9 @@ from userturn.audit.table_diff import Wrong
 from userturn.generation.collect_self_play import answers_at, conversations_at, user_turns_at
 from userturn.generation.self_play import going_on
 from userturn.provenance.study_files import FAULTS
+from userturn.sources.self_play import Depth, depth_identity, depths
+from userturn.sources.source import ANSWERS, USER_TURNS
 from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
-from userturn.study.self_play import ANSWERS, TURNS, Depth, depth_identity, depths
 
 
 def check_self_play(pair: Pair) -> Iterator[Finding]:
@@ -26,22 +27,18 @@ def check_self_play(pair: Pair) -> Iterator[Finding]:
             yield from _of_depth(pair, at)
 
 
-def _path_to_answers(at: Depth) -> str:
-    return f"results/{at.folder}/answers.parquet"
-
-
 def _of_depth(pair: Pair, at: Depth) -> Iterator[Finding]:
     grid, conversations = pair.grid, at.path_to_conversations
     yield from pair.held("rows", conversations, partial(_continued, pair, at), ["item"])
     drawn = grid.answer_settings(at.model)
-    answers = _asked(pair, at, ANSWERS, _path_to_answers(at), "assistant", drawn)
+    answers = _asked(pair, at, ANSWERS, at.path_to_answers, "assistant", drawn)
     made = answers_at(grid, at, pair.outcomes) if pair.with_journals else None
     yield from check_asked(pair, answers, made, ANSWER_KEYS)
     drawn = grid.user_turn_settings(grid.temperatures[at.temperature])
-    turns = _asked(pair, at, TURNS, at.path_to_user_turns, "user", drawn)
+    turns = _asked(pair, at, USER_TURNS, at.path_to_user_turns, "user", drawn)
     made = user_turns_at(grid, at, pair.outcomes) if pair.with_journals else None
     yield from check_asked(pair, turns, made, TURN_KEYS)
-    for path in (_path_to_answers(at), at.path_to_user_turns):
+    for path in (at.path_to_answers, at.path_to_user_turns):
         yield from check_coverage(pair, path)
     yield from _probes(pair, at)
     yield from check_verdicts_in(pair, f"results/{at.folder}", conversations)
@@ -76,7 +73,7 @@ def _probes(pair: Pair, at: Depth) -> Iterator[Finding]:
 
 
 def _wrong_answer(pair: Pair, at: Depth) -> Wrong | None:
-    own = own_answers(pair.read(_path_to_answers(at)))
+    own = own_answers(pair.read(at.path_to_answers))
     turns = pair.read(at.path_to_user_turns)
     known = turns if pair.never_failed else turns.filter(pl.col("key").is_not_null())
     for item, answer in known.select("item", "answer").iter_rows():

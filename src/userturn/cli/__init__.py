@@ -8,7 +8,6 @@ doctor.py: `userturn doctor`: finds what would fail on a cluster.
 export.py: `userturn export`: packs a finished study into one archive.
 follow_up_power.py: `userturn power --measure`: reference follow-ups that tell two models apart.
 format_rates.py: the lines that `userturn rates` prints.
-judge_calls.py: how often each judge of a planned study is asked.
 likelihood.py: `userturn likelihood`: scores reference follow-ups with one model.
 main.py: the argument parser, which finds each command's module.
 new.py: `userturn new`: a folder of its own for a study.
@@ -17,9 +16,7 @@ power.py: `userturn power`: items, samples and labels that a study needs.
 rates.py: `userturn rates`: rates, controls and judges of a finished study.
 rejudge.py: `userturn rejudge`: asks a judge again about unscored turns.
 remake.py: `userturn remake`: makes a finished study again from its folder or archive.
-scoring_size.py: how many requests and tokens the scores of a planned study need.
 smallest_effect.py: the smallest change that a planned study can see.
 status.py: `userturn status`: progress of a running study.
-study_size.py: how large a planned study is.
 why.py: `userturn why`: how a file was made and whether it would be made again.
 """

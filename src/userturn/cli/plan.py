@@ -7,17 +7,7 @@ from typing import Any
 import polars as pl
 
 from userturn.cli.arguments import take_configuration
-from userturn.cli.judge_calls import calls_of, price_of
-from userturn.cli.scoring_size import scoring_sizes
 from userturn.cli.smallest_effect import smallest_effect
-from userturn.cli.study_size import (
-    CHARACTERS_PER_TOKEN,
-    Size,
-    candidates_of,
-    dataset_size,
-    self_play_of,
-    turns_of,
-)
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.entries import ModelEntry
 from userturn.config.formats import in_default
@@ -25,16 +15,25 @@ from userturn.config.load import load_study
 from userturn.datasets.messages import Message
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
+from userturn.judges.kinds import kind_of
 from userturn.models.fetch import check_source, folder_at_hand
 from userturn.plural import number_of
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
 from userturn.prompts.perturbations import needs_reference
+from userturn.sources.registry import asked
+from userturn.sources.source import (
+    ANSWERS,
+    CHARACTERS_PER_TOKEN,
+    SCORES,
+    USER_TURNS,
+    Size,
+)
 from userturn.storage.atomic_files import read_identity
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import scored_turns
+from userturn.workflow.study_size import dataset_sizes, load_of_judge, load_of_model, total
 
 HELP = "show requests, cost and prompts before a run"
 
@@ -57,10 +56,10 @@ def plan(configfiles: list[str], results: str) -> str:
     config = load_study(configfiles)
     check_study(config)
     grid = Grid(config, results)
-    sizes = {name: dataset_size(grid, name) for name in grid.datasets}
-    parts = [_grid(grid), _datasets(grid, sizes), _models(grid, sizes), *_scores(grid)]
+    sizes = dataset_sizes(grid)
+    parts = [_grid(grid), _datasets(grid, sizes), _models(grid, sizes), *_scores(grid, sizes)]
     parts.append(_judges(grid, sizes))
-    parts.append(smallest_effect(grid, sum(size.n_items for size in sizes.values())))
+    parts.append(smallest_effect(grid, sum(sizes[name].n_items for name in grid.datasets)))
     return "\n\n".join([*parts, *(_first_prompt(grid, name) for name in grid.models)])
 
 
@@ -85,6 +84,7 @@ def _datasets(grid: Grid, sizes: Mapping[str, Size]) -> str:
         + "".join(f", {size.n_references:,} of them for {perturbation}" for perturbation in names)
         + ("" if size.is_counted else " (not downloaded yet: assumed)")
         for name, size in sizes.items()
+        if name in grid.datasets
     ]
     return "\n".join(["datasets", *lines])
 
@@ -92,28 +92,14 @@ def _datasets(grid: Grid, sizes: Mapping[str, Size]) -> str:
 def _models(grid: Grid, sizes: Mapping[str, Size]) -> str:
     """Return a table of requests, tokens, sweeps and GPUs, one line per model."""
     head = f"  {'model':<24} {'answers':>9} {'user turns':>11} {'read':>9} {'written':>9}"
-    lines, scored = [f"{head}  sweeps x GPUs, or server"], dict[str, float]()
-    for (name, _, _), _, n_tokens in scoring_sizes(grid, scored_turns(grid)):
-        scored[name] = scored.get(name, 0) + n_tokens
+    lines = [f"{head}  sweeps x GPUs, or server"]
     for name, entry in grid.models.items():
-        turns, answer = turns_of(grid, sizes, name), grid.answer_settings(name)["max_tokens"]
-        candidates = candidates_of(grid, sizes, name)
-        turns = {key: n + candidates[key] for key, n in turns.items()}
-        # The first candidate is the answer that all else is made of.
-        answers = {key: max(size.n_items, candidates[key]) for key, size in sizes.items()}
-        played = list(self_play_of(grid, sizes, name))
-        n_played = sum(n for n, _ in played)
-        n_answers = sum(answers.values()) + n_played
-        read = sum(
-            answers[key] * size.n_tokens + turns[key] * (size.n_tokens + answer)
-            for key, size in sizes.items()
-        )
-        read += sum(n * (2 * before + answer) for n, before in played)
-        n_turns = sum(turns.values()) + n_played
-        written = n_answers * answer + n_turns * grid.config["user_turn"]["max_tokens"]
+        of_kind = load_of_model(grid, name, sizes)
+        answers, turns = of_kind[ANSWERS], of_kind[USER_TURNS]
+        written, every = answers + turns, total(of_kind.values())
         lines.append(
-            f"  {name:<24} {n_answers:>9,} {n_turns:>11,} {_short(read):>9} {_short(written):>9}"
-            f"  {_place(entry, read + scored.get(name, 0), written)}"
+            f"  {name:<24} {answers.n:>9,} {turns.n:>11,} {_short(written.n_read):>9} "
+            f"{_short(written.n_written):>9}  {_place(entry, every.n_read, every.n_written)}"
         )
     return "\n".join(["requests of each model; largest numbers of tokens read and written", *lines])
 
@@ -130,11 +116,12 @@ def _place(entry: ModelEntry, n_read: float, n_written: float) -> str:
     return f"at {entry['endpoint']}, {cost} with scores and answers of full length"
 
 
-def _scores(grid: Grid) -> Iterator[str]:
+def _scores(grid: Grid, sizes: Mapping[str, Size]) -> Iterator[str]:
     """Yield the scoring requests of each dataset, models with equal numbers on one line, if any."""
     models: dict[tuple[str, str, int, float], list[str]] = {}
-    for (model, dataset, turns), n, n_tokens in scoring_sizes(grid, scored_turns(grid)):
-        models.setdefault((dataset, turns, n, n_tokens), []).append(model)
+    for of in (of for of in asked(grid).values() if of.kind == SCORES):
+        load = of.count(sizes)
+        models.setdefault((of.dataset, of.name, load.n, load.n_read), []).append(of.model)
     if models:
         yield "\n".join(
             [
@@ -155,12 +142,12 @@ def _judges(grid: Grid, sizes: Mapping[str, Size]) -> str:
     `price` is per million tokens: {input: 0.75, output: 4.5}.
     """
     lines = [
-        "judge calls for user turns, chance floors, controls and rubrics: about, one request each;",
+        "judge calls for user turns of all sources and for rubrics: about, one request each;",
         "at most, two each, as where no first reply can be read, and replies of full length",
     ]
     for name in grid.asked_judges:
-        calls = calls_of(grid, name, sizes)
-        money = price_of(grid.all_judges[name], calls)
+        calls, entry = load_of_judge(grid, name, sizes), grid.all_judges[name]
+        money = kind_of(entry).price(entry, calls.n, calls.n_read)
         cost = "no price in its entry" if money is None else "about {:,.2f}, {:,.2f} at most"
         shown = "free" if money == (0, 0) else cost.format(*(money or ()))
         lines.append(f"  {name:<24} {calls.n:>11,.0f} calls, {shown}")

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-from itertools import chain
 from pathlib import Path
 
 import polars as pl
@@ -13,13 +12,13 @@ from userturn.errors import UserError
 from userturn.grading.grade import STAYED_OPEN
 from userturn.judges.kinds import kind_of
 from userturn.plural import number_of
+from userturn.sources.registry import written_verdicts
 from userturn.storage.atomic_files import write_text
 from userturn.storage.journal import Writer, checksum_of, files_of_journal, read_lines, record_of
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
 from userturn.study.rejudged import read_rounds
-from userturn.workflow.labelled import LABELLED
 
 HELP = "ask a judge again about unscored turns"
 
@@ -57,10 +56,9 @@ def void_unscored(journal: Path) -> int:
 
 
 def incomplete(results: Path, judge: str) -> list[str]:
-    """Return the folders with a user turn that has no verdict by a judge."""
+    """Return the folders with a user turn that has no verdict by a judge, also of other grids."""
     folders = []
-    found = [results.glob(f"{of}/verdicts/{judge}.parquet") for of in ("c*/**", LABELLED)]
-    for path in sorted(chain(*found)):
+    for path in written_verdicts(results, judge):
         reasons = pl.read_parquet(path, columns=["unscored_reason"])["unscored_reason"].drop_nulls()
         if not reasons.str.starts_with("no user turn").all():
             folders.append(path.parent.parent.relative_to(results).as_posix())
@@ -101,6 +99,6 @@ def rejudge(configfiles: list[str], results: str, name: str) -> str:
     again = rounds | {place: rounds.get(place, 0) + 1 for place in places}
     write_text(json.dumps(again, indent=1, sort_keys=True) + "\n", path)
     return (
-        f"{name}: discarded {n_void} unscored replies of {number_of(len(folders), 'cell')}; run "
+        f"{name}: discarded {n_void} unscored replies of {number_of(len(folders), 'table')}; run "
         "the same snakemake command again, which asks about these turns and no others"
     )

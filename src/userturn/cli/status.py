@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,18 +10,19 @@ from pathlib import Path
 import polars as pl
 
 from userturn.cli.arguments import chosen_grid, take_configuration
-from userturn.cli.scoring_size import ScoringSize, scoring_sizes
 from userturn.config.endpoint_models import account_name
 from userturn.endpoints.account_files import AccountOnDisk, read_accounts
 from userturn.endpoints.usage import Spent
 from userturn.likelihood.collect import SCORED_ROW
 from userturn.likelihood.score_records import SCORE_SCHEMA
+from userturn.sources.registry import asked_of
+from userturn.sources.source import SCORES, STAGES, Size
 from userturn.storage.journal import files_of_journal, read_lines
 from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes, table_of
 from userturn.storage.leases import describe_owner, held, newest
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_prices
-from userturn.study.scored_turns import scored_turns, scores_identity
+from userturn.workflow.study_size import size_of
 
 HELP = "show the progress of a running study"
 
@@ -83,14 +84,13 @@ def status(configfiles: list[str], results: str, now: float | None = None) -> st
     return "\n".join([head, *lines, *_at_work(grid, moment), *_judges(grid)])
 
 
-def _sizes(grid: Grid) -> list[ScoringSize]:
-    """Return the scoring requests: none yet of a dataset that is not prepared."""
-    wanted = scored_turns(grid)
-    prepared = [turns for turns in wanted if grid.dataset_path(turns.dataset).is_file()]
-    return [
-        *scoring_sizes(grid, prepared),
-        *(ScoringSize(turns, 0, 0) for turns in wanted if turns not in prepared),
-    ]
+def _sizes(grid: Grid) -> dict[str, Size]:
+    """Return the size of each dataset: nothing yet of one that is not prepared."""
+    paths = {name: grid.dataset_path(name) for name in grid.prepared_datasets}
+    return {
+        name: size_of(pl.read_parquet(path)) if path.is_file() else Size(0, 0, False)
+        for name, path in paths.items()
+    }
 
 
 def _judges(grid: Grid) -> Iterator[str]:
@@ -128,26 +128,18 @@ def _at_work(grid: Grid, now: float) -> Iterator[str]:
             )
 
 
-def _lines(grid: Grid, model: str, sizes: Sequence[ScoringSize], now: float) -> Iterator[str]:
+def _lines(grid: Grid, model: str, sizes: Mapping[str, Size], now: float) -> Iterator[str]:
     outcomes, speeds = _read_journals(grid, model, now)
-    answers, turns, scores = Counts(), Counts(), Counts()
-    for dataset in grid.datasets:
-        folder = grid.requests_folder(model, dataset, grid.answers_identity(model, dataset))
-        _count(answers, _n_items(grid, dataset), _planned(folder), outcomes)
-    for cell in grid.cells:
-        if cell.model == model:
-            n = _n_items(grid, cell.dataset) * grid.n_samples(cell.temperature)
-            folder = grid.requests_folder(model, cell.dataset, grid.cell_identity(cell))
-            _count(turns, n, _planned(folder), outcomes)
-    mine = [size for size in sizes if size.scored.model == model]
-    for of, n, _ in mine:
-        folder = grid.requests_folder(model, of.dataset, scores_identity(grid, of))
-        keys = _planned(folder, SCORED_ROW)
-        _count(scores, len(keys) or n, keys, outcomes)
-    yield _line(model, "answers", answers, speeds[WRITTEN])
-    yield _line(model, "user turns", turns, speeds[WRITTEN])
-    if mine:
-        yield _line(model, "scores", scores, speeds[SCORED])
+    counts = {kind: Counts() for kind in STAGES}
+    counted: set[str] = set()
+    for of in asked_of(grid, model):
+        keys = _planned(grid.requests_folder(model, of.dataset, of.identity), of.kind)
+        new = [key for key in keys if key is None or key not in counted]
+        counted.update(filter(None, keys))
+        _count(counts[of.kind], len(new) if keys else of.count(sizes).n, new, outcomes)
+    for kind in STAGES:
+        if counts[kind].n_expected or kind != SCORES:
+            yield _line(model, kind, counts[kind], speeds[SCORED if kind == SCORES else WRITTEN])
 
 
 def _line(model: str, stage: str, counts: Counts, speed: Speed) -> str:
@@ -157,16 +149,12 @@ def _line(model: str, stage: str, counts: Counts, speed: Speed) -> str:
     )
 
 
-def _n_items(grid: Grid, dataset: str) -> int:
-    path = grid.dataset_path(dataset)
-    return _height(path) if path.is_file() else 0
-
-
-def _planned(folder: Path, row: Sequence[str] = ("position", "sample")) -> list[str | None]:
+def _planned(folder: Path, kind: str) -> list[str | None]:
     """Return the key of every row of the plans in a folder, None where a row has no request.
 
-    `row` are the columns that tell rows apart: a study whose shards changed has some twice.
+    A study whose shards changed has some rows twice.
     """
+    row = SCORED_ROW if kind == SCORES else ("item", "sample")
     found = [
         pl.read_parquet(path, columns=[*row, "key"])
         for path in sorted(folder.glob("[!.]*.parquet"))
@@ -177,15 +165,11 @@ def _planned(folder: Path, row: Sequence[str] = ("position", "sample")) -> list[
 def _count(
     counts: Counts, n_expected: int, keys: list[str | None], outcomes: dict[str, str]
 ) -> None:
-    """Add one cell, answers to one dataset, or one table of scores."""
+    """Add one table."""
     counts.n_expected += n_expected
     found = ["error" if key is None else outcomes.get(key) for key in keys]
     counts.n_failed += found.count("error")
     counts.n_done += sum(outcome in ("ok", "empty") for outcome in found)
-
-
-def _height(path: Path) -> int:
-    return int(pl.scan_parquet(path).select(pl.len()).collect().item())
 
 
 def _read_journals(grid: Grid, model: str, now: float) -> tuple[dict[str, str], dict[str, Speed]]:

@@ -5,8 +5,8 @@ from typing import Any
 from userturn.controls.hard_failures import NOISE_STEPS
 from userturn.controls.injections import INJECTIONS
 from userturn.judges.verdict import GENUINE
-from userturn.workflow.controls import HUMAN
 
+HUMAN = "human"  # as a model, and as a control
 ROLE_TOKENS = "<|im_end|>\n<|im_start|>user\n<|im_start|>assistant\n<|im_start|>user"
 
 PLANTED, PLANTED_HARD = "planted", "planted_hard"  # sources of turns in a judge's card

@@ -2,11 +2,10 @@
 
 import polars as pl
 
-from userturn.controls.control_turn import control_turn
+from userturn.controls.control_turn import HUMAN, control_turn
 from userturn.errors import UserError
 from userturn.generation.collect import USER_TURNS_SCHEMA
 from userturn.storage.parquet import write_table
-from userturn.workflow.controls import HUMAN
 
 
 def human_turns(items: pl.DataFrame, dataset: str) -> pl.DataFrame:

@@ -5,12 +5,12 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from userturn.controls.control_turn import HUMAN
 from userturn.figures.hover import hover, out_of, with_limits
 from userturn.figures.theme import INK, note, titled, told_apart
 from userturn.humans.labels import PEOPLE
+from userturn.sources.labelled import LABELLED
 from userturn.study.cells import ALL
-from userturn.workflow.controls import HUMAN
-from userturn.workflow.labelled import LABELLED
 
 TITLE = "How far the judge can be believed"
 SHOWN = {

@@ -15,16 +15,15 @@ from userturn.generation.planner import Planned, Planner
 from userturn.generation.shards import is_in_shard, part_of
 from userturn.generation.sweep_plan import PendingPlans
 from userturn.prompts.answer_form import AnswerForm
-from userturn.storage.parquet import Schema, write_parts
-from userturn.study.candidates import (
-    ANSWERS,
-    USER_TURNS,
+from userturn.sources.candidates import (
     CandidateTable,
     candidate_tables,
     candidates_identity,
     n_candidates,
     turn_temperature,
 )
+from userturn.sources.source import ANSWERS, USER_TURNS
+from userturn.storage.parquet import Schema, write_parts
 from userturn.study.cells import PLAIN
 from userturn.study.finished_requests import swept_again_if_lost
 from userturn.study.grid import Grid
@@ -42,13 +41,13 @@ CANDIDATES_SCHEMA: Schema = {
 
 def answers_plans(plans: PendingPlans) -> list[Plan]:
     """Write the plans of a shard's candidates, of all pending tables and those these are after."""
-    answered = {of.dataset: of._replace(table=ANSWERS) for of in _pending(plans)}
+    answered = {of.dataset: of._replace(kind=ANSWERS) for of in _pending(plans)}
     return [answers_plan(plans.grid, plans.planner, o, plans.shard) for o in answered.values()]
 
 
 def turns_plans(plans: PendingPlans, form: AnswerForm) -> list[Plan]:
     """Write the plans of a shard's pending turns after candidates, which the journal must have."""
-    after = [of for of in _pending(plans) if of.table == USER_TURNS]
+    after = [of for of in _pending(plans) if of.kind == USER_TURNS]
     return [
         turns_plan(plans.grid, plans.planner, of, plans.shard, _shown(plans, of, form))
         for of in after
@@ -60,7 +59,8 @@ def _shown(plans: PendingPlans, of: CandidateTable, form: AnswerForm) -> Shown:
 
 
 def _pending(plans: PendingPlans) -> list[CandidateTable]:
-    mine = [of for of in candidate_tables(plans.grid) if of.model == plans.model]
+    every = (of for kind in (ANSWERS, USER_TURNS) for of in candidate_tables(plans.grid, kind))
+    mine = [of for of in every if of.model == plans.model]
     return [of for of in mine if candidates_identity(plans.grid, of) in plans.pending]
 
 
@@ -96,7 +96,7 @@ def turns_plan(grid: Grid, planner: Planner, of: CandidateTable, shard: str, sho
 
 def shown_candidates(grid: Grid, of: CandidateTable, shard: str, form: AnswerForm) -> Shown:
     """Return the text of each candidate by item and sample; None where there is none."""
-    identity = candidates_identity(grid, of._replace(table=ANSWERS))
+    identity = candidates_identity(grid, of._replace(kind=ANSWERS))
     paths = plan_paths(grid, of.model, of.dataset, identity, shard)
     shown = shown_samples(paths, grid.journal_folder(of.model, of.dataset), form)
     return {place: text for place, text in shown.items() if is_in_shard(place[0], shard)}
@@ -119,10 +119,10 @@ def candidates_of(
         LostRecordsError: a request of the plan has no record in the journal.
     """
     where: dict[str, str | float] = {"model": of.model, "dataset": of.dataset}
-    if of.table == USER_TURNS:
+    if of.kind == USER_TURNS:
         where |= {"temperature": turn_temperature(grid), "perturbation": PLAIN}
     parts = collected(grid, where, candidates_identity(grid, of), outcomes)
-    if of.table == USER_TURNS:
+    if of.kind == USER_TURNS:
         yield from parts
     else:
         form = AnswerForm.of(read_description(grid, of.model))

@@ -6,10 +6,11 @@ import polars as pl
 
 from userturn.generation.collect import answers_of, user_turns_of, within_error_share
 from userturn.generation.self_play import READ, continued
+from userturn.sources.self_play import Depth, depth_identity
+from userturn.sources.source import ANSWERS
 from userturn.storage.parquet import write_parts, write_table
 from userturn.study.finished_requests import swept_again_if_lost
 from userturn.study.grid import Grid
-from userturn.study.self_play import ANSWERS, Depth, depth_identity
 
 
 def conversations_at(at: Depth, before: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:

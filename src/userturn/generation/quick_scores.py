@@ -15,9 +15,10 @@ from userturn.generation.shards import WHOLE
 from userturn.generation.sweep import request_runner
 from userturn.likelihood.collect import scores_of
 from userturn.signals import StopFlag
+from userturn.sources.registry import asked
+from userturn.sources.scores import HUMAN_TURNS, scores_path
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
-from userturn.study.scored_turns import HUMAN_TURNS, ScoredTurns, scores_identity
 
 
 def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.DataFrame:
@@ -40,7 +41,7 @@ def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.Data
         identity = grid.dataset_identity(dataset)
         prepare_dataset(grid.dataset_settings(dataset), identity, grid.dataset_path(dataset))
         loaded = load_model(grid, model, read_description(grid, model))
-        scored = ScoredTurns(model, dataset, HUMAN_TURNS)
-        plans = list(scoring_plans(grid, loaded, WHOLE, {scores_identity(grid, scored)}))
+        scored = asked(grid)[scores_path(model, dataset, HUMAN_TURNS)]
+        plans = list(scoring_plans(grid, loaded, WHOLE, {scored.identity}))
         request_runner(grid, loaded, WHOLE, StopFlag()).complete("scores", plans)
         return pl.concat(scores_of(grid, scored))

@@ -22,30 +22,23 @@ from userturn.likelihood.contexts import (
     human_exchanges,
     own_contexts,
 )
-from userturn.likelihood.reactions import read_reactions
 from userturn.likelihood.scoring_plan import Scorer, ScoringPlan, TurnToScore, write_scoring_plan
 from userturn.prompts.answer_form import AnswerForm
-from userturn.storage.journal_table import read_outcomes
-from userturn.study.candidates import (
-    ANSWERS,
-    USER_TURNS,
+from userturn.sources.candidates import (
+    REACTIONS,
     CandidateTable,
     candidates_identity,
+    read_reactions,
 )
+from userturn.sources.registry import asked_of
+from userturn.sources.scores import HUMAN_TURNS, OWN_TURNS, n_own_distractors
+from userturn.sources.self_play import SELF_PLAY_TURNS
+from userturn.sources.source import ANSWERS, SCORES, USER_TURNS, Asked
+from userturn.storage.journal_table import read_outcomes
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.inputs import REACTIONS as REACTIONS_FILE
 from userturn.study.model_description import read_description
-from userturn.study.scored_turns import (
-    HUMAN_TURNS,
-    OWN_TURNS,
-    REACTIONS,
-    SELF_PLAY_TURNS,
-    ScoredTurns,
-    n_own_distractors,
-    scored_turns,
-    scores_identity,
-)
 
 
 def scoring_plans(
@@ -55,23 +48,22 @@ def scoring_plans(
 
     The model's own turns are read from the journal, so they must have been generated before.
     """
-    for scored in scored_turns(grid):
-        identity = scores_identity(grid, scored)
-        if scored.model != model.name or identity not in pending:
+    for scored in asked_of(grid, model.name, pending):
+        if scored.kind != SCORES:
             continue
-        path = plan_path(grid, model.name, scored.dataset, identity, shard)
+        path = plan_path(grid, model.name, scored.dataset, scored.identity, shard)
         asked_as = grid.places.of_dataset(scored.dataset)
         scorer = Scorer(model.identity, model.template, model.max_model_len, asked_as)
-        write_scoring_plan(turns_to_score(grid, scored, shard), scorer, path, identity)
+        write_scoring_plan(turns_to_score(grid, scored, shard), scorer, path, scored.identity)
         yield ScoringPlan(path, scored.dataset)
 
 
-def turns_to_score(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
+def turns_to_score(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     """Yield the turns of a table that a shard scores; a model's own are read from its journal."""
-    return OF_KINDS[scored.turns](grid, scored, shard)
+    return OF_KINDS[scored.name](grid, scored, shard)
 
 
-def human_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
+def human_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     """Yield the reference follow-ups of a dataset that a shard scores."""
     settings = likelihood_settings(grid.config) or {}
     exchanges = human_exchanges(pl.read_parquet(grid.dataset_path(scored.dataset)))
@@ -82,7 +74,7 @@ def human_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToS
             yield TurnToScore(exchange, contexts, {})
 
 
-def own_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
+def own_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     """Yield a sample of the model's own turns, of the same items in every cell.
 
     Each turn's own context is the item with the model's unperturbed answer; the distractors are the
@@ -106,13 +98,14 @@ def own_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToSco
         yield TurnToScore(exchange, own_contexts(exchange, drawn[item]), place)
 
 
-def reactions(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
+def reactions(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     """Yield each candidate of a shard after its prompt, and the turns after it.
 
     These are the fixed ones, and the one that the model wrote, whose distractors are those of the
     item's first answer. A candidate without text has none.
     """
-    texts, of = read_reactions(REACTIONS_FILE), CandidateTable(*scored[:2], ANSWERS)
+    texts = read_reactions(REACTIONS_FILE)
+    of = CandidateTable(scored.model, scored.dataset, ANSWERS)
     form = AnswerForm.of(read_description(grid, of.model))
     shown = shown_candidates(grid, of, shard, form)
     prompts = {item.id: item.messages for item in read_items(grid.dataset_path(of.dataset))}
@@ -143,7 +136,7 @@ def _own_distractors(grid: Grid, answered: Mapping[str, Exchange]) -> dict[str, 
 
 def _after_candidates(grid: Grid, of: CandidateTable, shard: str) -> dict[tuple[str, int], str]:
     """Return the text of the turn after each candidate by item and sample."""
-    identity = candidates_identity(grid, of._replace(table=USER_TURNS))
+    identity = candidates_identity(grid, of._replace(kind=USER_TURNS))
     paths = plan_paths(grid, of.model, of.dataset, identity, shard)
     plan = pl.read_parquet(paths, columns=["key", "item", "sample"])
     found = _written(grid, of.model, of.dataset, plan).select("item", "sample", "text")

@@ -9,12 +9,12 @@ from userturn.datasets.prepare import rank
 from userturn.generation.self_play import Conversations, going_on
 from userturn.likelihood.contexts import Exchange, draw_distractors, own_contexts
 from userturn.likelihood.scoring_plan import TurnToScore
+from userturn.sources.self_play import Depth, depths_from_the_first
+from userturn.sources.source import Asked
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import ScoredTurns
-from userturn.study.self_play import Depth, depths
 
 
-def self_play_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[TurnToScore]:
+def self_play_turns(grid: Grid, scored: Asked, shard: str) -> Iterator[TurnToScore]:
     """Yield a sample of the turns of every depth, of the same items; `perturbation` is `depth-2`.
 
     A turn's own context is its conversation; the distractors are the model's answers at the same
@@ -24,10 +24,10 @@ def self_play_turns(grid: Grid, scored: ScoredTurns, shard: str) -> Iterator[Tur
     names = pl.read_parquet(grid.dataset_path(scored.dataset), columns=["item"])["item"]
     ranked = sorted(names, key=lambda item: rank(grid.config["seed"], item))
     sample = set(ranked[: settings["turns"]])
-    deeper = [at for at in depths(grid) if (at.model, at.dataset) == scored[:2]]
-    first = dict.fromkeys(at._replace(depth=1) for at in deeper)
     conversations = Conversations(grid, shard)
-    for at in (*first, *deeper):
+    for at in depths_from_the_first(grid):
+        if (at.model, at.dataset) != (scored.model, scored.dataset):
+            continue
         exchanges = exchanges_at(conversations, at)
         drawn = draw_distractors(exchanges, settings["distractors"], grid.config["seed"])
         place = {"temperature": grid.temperatures[at.temperature], "sample": 0}

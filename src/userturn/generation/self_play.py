@@ -17,10 +17,11 @@ from userturn.generation.collect import collect, shown_answers
 from userturn.generation.plan_files import Plan, plan_path, plan_writer, read_whole_plan
 from userturn.generation.planner import Planner
 from userturn.generation.shards import is_in_shard
+from userturn.sources.self_play import Depth, depth_identity, depths
+from userturn.sources.source import ANSWERS, USER_TURNS
 from userturn.storage.journal_table import read_outcomes
 from userturn.storage.parquet import Schema
 from userturn.study.grid import Grid
-from userturn.study.self_play import ANSWERS, TURNS, Depth, depth_identity, depths
 
 CONVERSATIONS: Schema = {
     "item": pl.String,
@@ -140,7 +141,7 @@ class SelfPlayPlans:
     ) -> Plan:
         """Write the plan of a depth's user turns, after its answers by item."""
         drawn = self.grid.user_turn_settings(self.grid.temperatures[at.temperature])
-        plan, add = self._plan(at, TURNS, "user", drawn)
+        plan, add = self._plan(at, USER_TURNS, "user", drawn)
         asked_as = self.grid.places.of_dataset(at.dataset)
         with add as write:
             for position, item in self._items(at, conversations):

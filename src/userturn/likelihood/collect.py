@@ -8,6 +8,7 @@ import polars as pl
 from userturn.errors import UserError
 from userturn.likelihood.score_records import read_scores
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA
+from userturn.sources.source import Asked
 from userturn.storage.parquet import SLICE, Schema, write_parts
 from userturn.study.finished_requests import (
     LostRecordsError,
@@ -15,7 +16,6 @@ from userturn.study.finished_requests import (
     written_plans,
 )
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import ScoredTurns, scores_identity
 
 SCORES_SCHEMA: Schema = {
     "model": pl.String,
@@ -37,7 +37,7 @@ SCORED_ROW = (*TURN, "context", "distractor")  # what tells rows apart
 OF_TURN = pl.col("token_ids").list.slice(pl.col("n_context"))
 
 
-def scores_of(grid: Grid, scored: ScoredTurns) -> Iterator[pl.DataFrame]:
+def scores_of(grid: Grid, scored: Asked) -> Iterator[pl.DataFrame]:
     """Yield a table of scores (`SCORES_SCHEMA`), some items at a time, at least one part.
 
     `token_ids` and `logprobs` are only the turn's; `logprob` is their sum in nats. A row that could
@@ -48,7 +48,7 @@ def scores_of(grid: Grid, scored: ScoredTurns) -> Iterator[pl.DataFrame]:
     Raises:
         LostRecordsError: a request of the plan has no record in the journal.
     """
-    folder = grid.requests_folder(scored.model, scored.dataset, scores_identity(grid, scored))
+    folder = grid.requests_folder(scored.model, scored.dataset, scored.identity)
     journal = grid.journal_folder(scored.model, scored.dataset)
     for plan in _plans(written_plans(folder)):
         found = read_scores(journal, plan["key"])
@@ -73,7 +73,7 @@ def _plans(paths: list[Path]) -> Iterator[pl.DataFrame]:
         yield ordered.unique(SCORED_ROW, keep="first", maintain_order=True)
 
 
-def _joined(plan: pl.DataFrame, found: pl.DataFrame, scored: ScoredTurns) -> pl.DataFrame:
+def _joined(plan: pl.DataFrame, found: pl.DataFrame, scored: Asked) -> pl.DataFrame:
     table = plan.join(found, on="key", how="left", suffix="_scored", maintain_order="left")
     return table.with_columns(
         model=pl.lit(scored.model),
@@ -103,7 +103,7 @@ def check_scored(paths_to_scores: Iterable[str], max_error_share: float) -> None
             )
 
 
-def collect_scores(grid: Grid, scored: ScoredTurns, path_to_scores: str) -> None:
+def collect_scores(grid: Grid, scored: Asked, path_to_scores: str) -> None:
     """Write a table of scores."""
     with swept_again_if_lost(grid, scored.model):
-        write_parts(scores_of(grid, scored), path_to_scores, scores_identity(grid, scored))
+        write_parts(scores_of(grid, scored), path_to_scores, scored.identity)

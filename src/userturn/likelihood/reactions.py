@@ -1,41 +1,14 @@
 """What the user turns after an answer say of it: fixed turns, and the one that the model wrote."""
 
-from collections.abc import Mapping
-from pathlib import Path
-
 import polars as pl
-import yaml
 
-from userturn.errors import UserError
 from userturn.likelihood.contexts import OTHER_ANSWER, OWN, PROMPT
+from userturn.sources.candidates import CORRECTION, KINDS, SATISFACTION
 
-SATISFACTION, CORRECTION = "satisfaction", "correction"
-KINDS = (SATISFACTION, CORRECTION)
 LOG_ODDS, LOG_PROBABILITY = "satisfaction over correction", "mean log-probability"
 CONTINGENCY = "contingency"
 SIGNALS = (LOG_ODDS, *KINDS, CONTINGENCY, LOG_PROBABILITY)
 CANDIDATE = ["model", "dataset", "item", "sample"]
-
-
-def read_reactions(path: str) -> dict[str, str]:
-    """Return the texts of a file of reactions by name, such as `satisfaction 1`.
-
-    Raises:
-        UserError: it has not a list of texts for each kind.
-    """
-    found = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    if not isinstance(found, Mapping) or set(found) != set(KINDS):
-        raise UserError(
-            f"'{path}': found {found!r:.60}, expected the lists {' and '.join(KINDS)} of user turns"
-        )
-    for kind, texts in found.items():
-        if not (isinstance(texts, list) and texts and all(isinstance(t, str) for t in texts)):
-            raise UserError(f"'{path}': {kind}: found {texts!r:.60}, expected a list of user turns")
-    return {
-        f"{kind} {number}": text
-        for kind in KINDS
-        for number, text in enumerate(found[kind], start=1)
-    }
 
 
 def reaction_signals(scores: pl.DataFrame) -> pl.DataFrame:

@@ -5,10 +5,10 @@ from typing import Any
 
 import polars as pl
 
+from userturn.controls.control_turn import HUMAN
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.decoupling import LIMITS
 from userturn.tables.make_tables import Tables
-from userturn.workflow.controls import HUMAN
 
 RATE_SHOWN = [*LIMITS, "n_scored", "n_turns"]
 FLOOR = ["rate", "floor", "floor_lower", "floor_upper", "difference", "lower", "upper"]

@@ -23,9 +23,9 @@ from userturn.config.entries import private_mark
 from userturn.likelihood.gains import TURN, turn_gains
 from userturn.likelihood.token_gains import token_gains
 from userturn.report.explorer_prompts import ROWS_PER_FILE, WRITERS, Texts, numbered, write_script
+from userturn.sources.scores import HUMAN_TURNS
 from userturn.storage.parquet import Schema
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import HUMAN_TURNS
 from userturn.unseen import show_codes
 
 LOW, HIGH = 0.25, 0.75  # gains beyond these quantiles are low, or high

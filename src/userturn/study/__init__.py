@@ -1,7 +1,6 @@
 """The grid of a study: its cells and the identity of each.
 
 aliases.py: files that were reformatted and names that changed, as the study knows them.
-candidates.py: several answers of each item: which a study has, and their identities.
 cells.py: a cell (model, dataset, temperature, perturbation) and where its files are.
 check.py: refuses a configuration that cannot be run.
 finished_requests.py: which answers, cells and scores need no sweep, as sweeps note it.
@@ -13,7 +12,5 @@ operators.py: a perturbation's settings, with the text that it uses.
 places.py: the names under which models and datasets were first asked.
 record.py: results/study.json: the configuration and the content hashes that it relied on.
 rejudged.py: how often unscored verdicts were voided.
-scored_turns.py: the turns whose likelihood is scored, and the identity of their scores.
-self_play.py: the depths of conversations that a model continues with itself, and their identities.
 shards.py: which names of shards belong together.
 """

@@ -11,11 +11,11 @@ from typing import Any
 import polars as pl
 
 from userturn.likelihood.gains import turn_gains
+from userturn.sources.scores import OWN_TURNS
 from userturn.stats.clustered_means import clustered_mean
 from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_COLUMNS, TURN_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
-from userturn.study.scored_turns import OWN_TURNS
 from userturn.tables.layout import TEMPERATURE, Layout, column, texts
 from userturn.tables.likelihood import IDENTIFIED, identification
 from userturn.tables.make_tables import Material

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.controls.control_turn import DIFFICULTIES, LABELS, NOT_GENUINE
+from userturn.controls.control_turn import DIFFICULTIES, HUMAN, LABELS, NOT_GENUINE
 from userturn.datasets.clusters import clusters
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
 from userturn.judges.verdict import GENUINE
@@ -16,7 +16,6 @@ from userturn.study.cells import ALL
 from userturn.tables.layout import INTERVAL, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import rate_over
-from userturn.workflow.controls import HUMAN
 
 SCHEMA: Schema = {
     "control": pl.String,

@@ -8,10 +8,10 @@ from userturn.humans.labels import NO_LABELS, PEOPLE
 from userturn.humans.rater_pairs import PEOPLE_GENUINE
 from userturn.judges.verdict import GENUINE
 from userturn.likelihood.gains import turn_gains
+from userturn.sources.scores import OWN_TURNS
 from userturn.stats.auc import clustered_auc
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import Schema
-from userturn.study.scored_turns import OWN_TURNS
 from userturn.tables.layout import INTERVAL, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
 

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from userturn.controls.control_turn import HARD, LABELS, NOT_GENUINE, PLANTED, PLANTED_HARD
+from userturn.controls.control_turn import HARD, HUMAN, LABELS, NOT_GENUINE, PLANTED, PLANTED_HARD
 from userturn.datasets.clusters import clusters
 from userturn.humans.labels import PEOPLE
 from userturn.humans.rater_pairs import PEOPLE_GENUINE
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
 from userturn.judges.verdict import GENUINE
+from userturn.sources.labelled import LABELLED
 from userturn.stats.agreement import Ratings
 from userturn.stats.cluster_bootstrap import estimate_all
 from userturn.stats.rng import generator
@@ -25,8 +26,6 @@ from userturn.tables.controls import control_verdicts
 from userturn.tables.layout import INTERVAL, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import rate_over
-from userturn.workflow.controls import HUMAN
-from userturn.workflow.labelled import LABELLED
 
 SCHEMA: Schema = {
     "judge": pl.String,

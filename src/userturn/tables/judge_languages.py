@@ -4,10 +4,10 @@ from typing import Any
 
 import polars as pl
 
+from userturn.controls.control_turn import HUMAN
 from userturn.judges.kinds import complete_judges, kind_of
+from userturn.sources.labelled import LABELLED
 from userturn.tables.make_tables import Material
-from userturn.workflow.controls import HUMAN
-from userturn.workflow.labelled import LABELLED
 
 ENGLISH = "en"
 ENGLISH_ONLY = "the judge knows only English"

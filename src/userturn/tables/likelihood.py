@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 
 from userturn.likelihood.gains import turn_gains
+from userturn.sources.scores import HUMAN_TURNS
 from userturn.stats.clustered_means import clustered_mean
 from userturn.storage.parquet import Schema
-from userturn.study.scored_turns import HUMAN_TURNS
 from userturn.tables.layout import INTERVAL, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import rate_over

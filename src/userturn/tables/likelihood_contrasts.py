@@ -10,13 +10,13 @@ import polars as pl
 from userturn.config.families import FamilyMember, baselines, families
 from userturn.config.formats import beside_default, in_default
 from userturn.likelihood.gains import turn_gains
+from userturn.sources.scores import HUMAN_TURNS
 from userturn.stats.arrays import Floats
 from userturn.stats.clustered_means import clustered_mean
 from userturn.stats.multiple_tests import holm
 from userturn.stats.paired import clustered_change
 from userturn.stats.sign_flips import sign_flip_p
 from userturn.storage.parquet import Schema
-from userturn.study.scored_turns import HUMAN_TURNS
 from userturn.tables.format_columns import FORMAT
 from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.likelihood import CHARACTER, IDENTIFIED

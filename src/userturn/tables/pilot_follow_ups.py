@@ -11,12 +11,12 @@ from scipy.stats import t
 from userturn.config.formats import DEFAULT, format_of
 from userturn.errors import UserError
 from userturn.likelihood.gains import turn_gains
+from userturn.sources.scores import HUMAN_TURNS
 from userturn.stats.arrays import Floats
 from userturn.stats.clustered_means import clustered_mean
 from userturn.stats.proportions import CONFIDENCE
 from userturn.stats.sample_size import FollowUps
 from userturn.storage.parquet import Schema
-from userturn.study.scored_turns import HUMAN_TURNS
 from userturn.tables.likelihood_contrasts import TESTS, UNITS
 from userturn.tables.pilot import Assumption
 

@@ -7,16 +7,15 @@ import polars as pl
 
 from userturn.datasets.clusters import clusters
 from userturn.likelihood.gains import turn_gains
+from userturn.sources.self_play import NAMED, depths_from_the_first
 from userturn.stats.clustered_means import clustered_mean
 from userturn.storage.parquet import Schema
-from userturn.study.self_play import NAMED
 from userturn.tables.item_counts import RATE
 from userturn.tables.layout import BOUNDS, GENUINE, SCORED, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.rates_by_turn import CHANGE, measures_of
 from userturn.tables.repetition import share_repeated
 from userturn.tables.turn_clusters import rate_over
-from userturn.workflow.self_play import SelfPlayGrid
 
 KEYS = ["model", "dataset", "temperature", "judge"]
 GAINS: Schema = {
@@ -58,7 +57,7 @@ def table(material: Material) -> pl.DataFrame:
     gains = gains_of(paths["scores"])
     rows: list[dict[str, Any]] = []
     first: dict[tuple[str, ...], pl.DataFrame] = {}
-    for number, at in enumerate(SelfPlayGrid(grid).all_depths):
+    for number, at in enumerate(depths_from_the_first(grid)):
         conversations = pl.read_parquet(paths["conversations"][number])
         written = pl.read_parquet(paths["user_turns"][number])
         turns = with_repetition(written, conversations, at.depth)

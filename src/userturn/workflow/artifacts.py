@@ -1,14 +1,16 @@
 """The artifacts of a study: every file that its configuration requires, with its identity."""
 
+from functools import lru_cache
+
+from userturn.sources.registry import artifacts
 from userturn.study.cells import files_of
-from userturn.study.scored_turns import scored_turns, scores_identity
-from userturn.study.self_play import ANSWERS, depth_identity
 from userturn.workflow.registry import FIGURES, TABLES, paths_of, paths_of_figure
 from userturn.workflow.study import Study
 
 Identities = dict[str, str | None]
 
 
+@lru_cache(maxsize=16)
 def asked_for(study: Study) -> Identities:
     """Return the identity of every artifact of a study, by path.
 
@@ -17,13 +19,10 @@ def asked_for(study: Study) -> Identities:
     """
     return {
         "results/study.json": study.audit.record_identity,
-        **_sources(study),
-        **_answers(study),
-        **_cells(study),
-        **_self_play(study),
-        **_scores(study),
-        **_candidates(study),
-        **_controls(study),
+        **_made_before(study),
+        **artifacts(study.grid),
+        **_languages(study),
+        **_of_cells(study),
         **_of_the_study(study),
     }
 
@@ -32,8 +31,8 @@ def targets(study: Study) -> list[str]:
     """Return the files that a plain run makes: each that is lost comes back."""
     tables = [path for name in study.tables.names for path in paths_of(name)]
     figures = [path for name in study.figures.names for path in paths_of_figure(name)]
-    artifacts = [path for path in asked_for(study) if not is_optional(path)]
-    return list(dict.fromkeys(artifacts + tables + figures))
+    made = [path for path in asked_for(study) if not is_optional(path)]
+    return list(dict.fromkeys(made + tables + figures))
 
 
 def is_optional(path: str) -> bool:
@@ -41,7 +40,7 @@ def is_optional(path: str) -> bool:
     return path.endswith("/human_sample.parquet")
 
 
-def _sources(study: Study) -> Identities:
+def _made_before(study: Study) -> Identities:
     grid = study.grid
     datasets = {
         path: grid.dataset_identity(path.rpartition("/")[2].removesuffix(".parquet"))
@@ -65,88 +64,20 @@ def _training(study: Study) -> Identities:
     return {**data, **records}
 
 
-def _answers(study: Study) -> Identities:
-    pairs = [(model, dataset) for model in study.grid.models for dataset in study.grid.datasets]
-    answers = {
-        f"results/answers/{model}/{dataset}.parquet": study.grid.answers_identity(model, dataset)
-        for model, dataset in pairs
-    }
-    grades = {
-        f"results/grades/{model}/{dataset}.parquet": study.grading.identity_of(model, dataset)
-        for model, dataset in pairs
-    }
-    languages = {
-        path: study.languages.identity_of(*source)
-        for path, source in zip(study.languages.files, study.languages.sources, strict=True)
-    }
-    return {**answers, **grades, **languages}
+def _languages(study: Study) -> Identities:
+    of_files = zip(study.languages.files, study.languages.sources, strict=True)
+    return {path: study.languages.identity_of(*source) for path, source in of_files}
 
 
-def _cells(study: Study) -> Identities:
+def _of_cells(study: Study) -> Identities:
+    """Return the identity of the summary of each cell, and of the samples for people."""
     found: Identities = {}
     sampled = set(study.humans.cells)
     for cell in study.grid.cells:
-        turns, summary, sample = files_of(
-            [cell], "user_turns.parquet", "summary.parquet", "human_sample.parquet"
-        )
-        found[turns] = study.grid.cell_identity(cell)
+        summary, sample = files_of([cell], "summary.parquet", "human_sample.parquet")
         found[summary] = study.tables.summary_identity(cell)
         if cell in sampled:
             found[sample] = study.humans.sample_identity(cell)
-        for judge in study.grid.judges:
-            path = files_of([cell], f"verdicts/{judge}.parquet")[0]
-            found[path] = study.grid.verdicts_identity(cell, judge)
-    return found
-
-
-def _self_play(study: Study) -> Identities:
-    found: Identities = {}
-    for at in study.self_play.depths:
-        turns = depth_identity(study.grid, at)
-        found[at.path_to_conversations] = found[at.path_to_user_turns] = turns
-        found[f"results/{at.folder}/answers.parquet"] = depth_identity(study.grid, at, ANSWERS)
-        for judge in study.grid.judges:
-            path = f"results/{at.folder}/verdicts/{judge}.parquet"
-            found[path] = study.self_play.verdicts_identity(at, judge)
-    return found
-
-
-def _scores(study: Study) -> Identities:
-    return {
-        f"results/likelihood/{scored.file}": scores_identity(study.grid, scored)
-        for scored in scored_turns(study.grid)
-    }
-
-
-def _candidates(study: Study) -> Identities:
-    found: Identities = {}
-    for model, dataset in study.candidates.sources:
-        folder = f"results/candidates/{model}/{dataset}"
-        found[f"{folder}/answers.parquet"] = study.candidates.answers_identity(model, dataset)
-        found[f"{folder}/user_turns.parquet"] = study.candidates.turns_identity(model, dataset)
-        found[f"{folder}/grades.parquet"] = study.candidates.grades_identity(model, dataset)
-        for judge in study.grid.judges:
-            identity = study.candidates.identity_of(model, dataset, judge)
-            found[f"{folder}/verdicts/{judge}.parquet"] = identity
-    return found
-
-
-def _controls(study: Study) -> Identities:
-    found: Identities = {}
-    for name, kind in (("controls", study.controls), ("chance_floor", study.chance_floor)):
-        for model, dataset in kind.sources:
-            folder = f"results/{name}/{model}/{dataset}"
-            found[f"{folder}/user_turns.parquet"] = kind.turns_identity(model, dataset)
-            for judge in study.grid.judges:
-                identity = kind.identity_of(model, dataset, judge)
-                found[f"{folder}/verdicts/{judge}.parquet"] = identity
-    for source in study.labelled.sources:
-        turns = study.labelled.turns_identity
-        found |= dict.fromkeys(
-            [*study.labelled.items, "results/labelled/user_turns.parquet"], turns
-        )
-        for judge, path in zip(study.grid.judges, study.labelled.verdicts, strict=True):
-            found[path] = study.labelled.identity_of(*source, judge)
     return found
 
 

@@ -22,6 +22,15 @@ class DataGrid:
         n: int | None = self.grid.config["datasets"][dataset].get("rows")
         return n
 
+    def verifier(self, dataset: str) -> str:
+        """Return the verifier of a dataset."""
+        return self.grid.datasets[dataset]["verifier"]
+
+    def n_gradings_at_once(self, dataset: str) -> int:
+        """Return how many requests a verifier may have in flight; 0 for one without a judge."""
+        judge = self.grid.grader(dataset)
+        return int(self.grid.all_judges[judge]["concurrency"]) if judge else 0
+
     def described_first(self, model: str) -> list[str]:
         """Return the description that fixes the revision of a model in another format."""
         name = model_of(model)

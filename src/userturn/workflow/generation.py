@@ -7,12 +7,10 @@ from functools import cached_property
 
 from userturn.config.endpoint_models import has_endpoint
 from userturn.slurm.resources import Resources
+from userturn.sources.registry import asked
+from userturn.sources.source import ANSWERS
 from userturn.storage.atomic_files import read_identity
-from userturn.study.candidates import ANSWERS, USER_TURNS, CandidateTable
-from userturn.study.cells import Cell
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import ScoredTurns, scores_identity
-from userturn.study.self_play import Depth
 from userturn.workflow.pending import Pending
 
 
@@ -81,47 +79,21 @@ class GenerationGrid:
             done = set()
         return self.pending.identities(model) or sorted(done | self.pending.without_plans(model))
 
-    def markers_of_answers(self, model: str, dataset: str) -> list[str]:
-        """Return what answers wait for: sweeps, or nothing if they are finished.
+    def waits_for(self, *paths: str) -> list[str]:
+        """Return what the collection of tables waits for: sweeps, or nothing if they are finished.
 
-        A model that has another name is described before, as the form of its answers is there.
+        A model that has another name is described before its answers are collected, as the form of
+        these is there.
+
+        Args:
+            paths: of tables of one model and dataset, from `results/` on.
         """
+        tables = [asked(self.grid)[path] for path in paths]
+        model, dataset = tables[0].model, tables[0].dataset
         if dataset in self.pending.unusable:
             return [_items(dataset)]
-        if dataset in self.pending.answers[model]:
+        if any(path in self.pending.tables for path in paths):
             return self.markers(model)
-        return [] if model in self._described else [f"results/models/{model}.json"]
-
-    def markers_of_cell(self, cell: Cell) -> list[str]:
-        """Return the sweeps that a cell's user turns wait for: none if they are finished."""
-        if cell.dataset in self.pending.unusable:
-            return [_items(cell.dataset)]
-        return self.markers(cell.model) if cell in self.pending.cells[cell.model] else []
-
-    def markers_of_depth(self, model: str, dataset: str, temperature: str, depth: str) -> list[str]:
-        """Return the sweeps that a depth of self-play waits for: none if they are finished."""
-        if dataset in self.pending.unusable:
-            return [_items(dataset)]
-        is_pending = Depth(model, dataset, temperature, int(depth)) in self.pending.depths
-        return self.markers(model) if is_pending else []
-
-    def markers_of_scores(self, model: str, dataset: str, turns: str) -> list[str]:
-        """Return the sweeps that a table of scores waits for: none if they are finished."""
-        if dataset in self.pending.unusable:
-            return [_items(dataset)]
-        is_pending = ScoredTurns(model, dataset, turns) in self.pending.scores
-        return self.markers(model) if is_pending else []
-
-    def markers_of_candidates(self, model: str, dataset: str) -> list[str]:
-        """Return the sweeps that candidates wait for: none if they are finished."""
-        is_pending = CandidateTable(model, dataset, ANSWERS) in self.pending.candidates
-        return self.markers(model) if is_pending else []
-
-    def markers_of_candidate_turns(self, model: str, dataset: str) -> list[str]:
-        """Return the sweeps that turns after candidates wait for: none if they are finished."""
-        is_pending = CandidateTable(model, dataset, USER_TURNS) in self.pending.candidates
-        return self.markers(model) if is_pending else []
-
-    def scores_identity(self, model: str, dataset: str, turns: str) -> str:
-        """Return the identity of a table of scores."""
-        return scores_identity(self.grid, ScoredTurns(model, dataset, turns))
+        if model in self._described or tables[0].kind != ANSWERS:
+            return []
+        return [f"results/models/{model}.json"]

@@ -3,10 +3,10 @@
 from functools import cached_property
 
 from userturn.config.dataset_files import EVERY_LANGUAGE
+from userturn.sources.answers import grades
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, by_source, files_of, verdicts_of
 from userturn.study.grid import Grid
-from userturn.workflow.grading import GradingGrid
 from userturn.workflow.humans import HumanGrid
 
 DETECTION_VERSION = 1
@@ -20,7 +20,6 @@ class LanguageGrid:
         """Take the grid of a checked configuration, and people's labels."""
         self.grid = grid
         self.humans = humans
-        self.grading = GradingGrid(grid)
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -74,5 +73,6 @@ class LanguageGrid:
         judges = self.grid.judges
         told = [self.identity_of(*source) for source in self.sources]
         verdicts = [self.grid.verdicts_identity(cell, j) for cell in self.cells for j in judges]
-        grades = [self.grading.identity_of(*source) for source in self.sources]
-        return fingerprint([LANGUAGES_VERSION, told, verdicts, grades, self.humans.identity])
+        known = grades(self.grid)
+        graded = [known[path] for path in self.grades]
+        return fingerprint([LANGUAGES_VERSION, told, verdicts, graded, self.humans.identity])

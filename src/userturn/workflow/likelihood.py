@@ -1,15 +1,10 @@
 """The scores that tables of likelihood are made from, and the tables' identity."""
 
 from userturn.config.families import baselines, families
+from userturn.sources.registry import sources
+from userturn.sources.source import Asked
 from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import (
-    HUMAN_TURNS,
-    OWN_TURNS,
-    ScoredTurns,
-    scored_turns,
-    scores_identity,
-)
 from userturn.workflow.humans import HumanGrid
 
 LIKELIHOOD_VERSION = 2
@@ -26,17 +21,18 @@ class LikelihoodGrid:
     @property
     def scores(self) -> list[str]:
         """Paths of the tables of scores of follow-ups and own turns, as rules write them."""
-        return [f"results/likelihood/{scored.file}" for scored in self._scored]
+        return [scored.path for scored in self._scored]
 
     @property
-    def _scored(self) -> list[ScoredTurns]:
+    def _scored(self) -> list[Asked]:
         """Those tables; self-play and reactions have tables of their own."""
-        return [s for s in scored_turns(self.grid) if s.turns in (HUMAN_TURNS, OWN_TURNS)]
+        found = sources()["scores"].asked(self.grid)
+        return sorted(found, key=lambda of: (of.model, of.dataset, of.name))
 
     @property
     def identity(self) -> str:
         """The identity of the tables made from scores, verdicts and people's labels."""
-        scores = [scores_identity(self.grid, scored) for scored in self._scored]
+        scores = [scored.identity for scored in self._scored]
         compared = [families(self.grid.models), baselines(self.grid.models, self.grid.entries)]
         verdicts = self.grid.verdict_identities
         made = fingerprint([LIKELIHOOD_VERSION, scores, verdicts, compared])

@@ -1,25 +1,22 @@
 """The pending part of a grid: what a sweep still has to ask.
 
-A cell needs no sweep if its file carries the identity that the config asks for, or if a note says
+A table needs no sweep if its file carries the identity that the config asks for, or if a note says
 that its requests have all finished and their plan is there. A sweep also makes lost plans of
-finished cells again, since further requests may follow from these. With a smaller `max_model_len` a
-sweep would ask nothing that it did not ask before: it only plans. Nothing of a dataset that could
+finished tables again, since further requests may follow from these. With a smaller `max_model_len`
+a sweep would ask nothing that it did not ask before: it only plans. Nothing of a dataset that could
 not be prepared is swept, so that the others need not wait for it.
 """
 
 from collections import defaultdict
 from functools import cached_property
-from pathlib import Path
 
 from userturn.config.formats import model_of
 from userturn.datasets.unusable import is_unusable
+from userturn.sources.registry import asked
+from userturn.sources.source import Asked
 from userturn.storage.atomic_files import read_identity
-from userturn.study.candidates import CandidateTable, candidate_tables, candidates_identity
-from userturn.study.cells import Cell
 from userturn.study.finished_requests import finished_requests, noted_lengths
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import ScoredTurns, scored_turns, scores_identity
-from userturn.study.self_play import FILES, Depth, depth_identity, depths
 
 
 class Pending:
@@ -37,15 +34,16 @@ class Pending:
         names, identity = self.grid.prepared_datasets, self.grid.dataset_identity
         return {name for name in names if is_unusable(name, identity(name))}
 
-    def _needs_sweep(self, path: Path, model: str, dataset: str, identity: str) -> bool:
-        if dataset in self.unusable:
+    def _needs_sweep(self, of: Asked) -> bool:
+        if of.dataset in self.unusable:
             return False
-        is_there = read_identity(path) == identity
-        if not self.grid.requests_folder(model, dataset, identity).is_dir():
+        path = self.grid.results / of.path.removeprefix("results/")
+        is_there = read_identity(path) == of.identity
+        if not self.grid.requests_folder(of.model, of.dataset, of.identity).is_dir():
             if is_there:
-                self._planless[model].add((identity, dataset))
+                self._planless[of.model].add((of.identity, of.dataset))
             return not is_there
-        return not is_there and identity not in self._finished(model)
+        return not is_there and of.identity not in self._finished(of.model)
 
     def _finished(self, model: str) -> set[str]:
         """Return what notes of sweeps vouch for; read once, and only if a file is not there."""
@@ -54,77 +52,12 @@ class Pending:
         return self._notes[model]
 
     @cached_property
-    def answers(self) -> dict[str, list[str]]:
-        """The datasets, for each model, whose answers a sweep has to ask for."""
-        return {
-            model: [
-                dataset
-                for dataset in self.grid.datasets
-                if self._needs_sweep(
-                    self.grid.results / "answers" / model / f"{dataset}.parquet",
-                    model,
-                    dataset,
-                    self.grid.answers_identity(model, dataset),
-                )
-            ]
-            for model in self.grid.models
-        }
+    def tables(self) -> dict[str, Asked]:
+        """The tables that a sweep has to ask for, by path."""
+        return {path: of for path, of in asked(self.grid).items() if self._needs_sweep(of)}
 
-    @cached_property
-    def cells(self) -> dict[str, list[Cell]]:
-        """The cells, for each model, whose user turns a sweep has to ask for."""
-        pending: dict[str, list[Cell]] = {model: [] for model in self.grid.models}
-        for cell in self.grid.cells:
-            path = self.grid.results / "cells" / cell.folder / "user_turns.parquet"
-            identity = self.grid.cell_identity(cell)
-            if self._needs_sweep(path, cell.model, cell.dataset, identity):
-                pending[cell.model].append(cell)
-        return pending
-
-    @cached_property
-    def depths(self) -> list[Depth]:
-        """The depths of self-play that a sweep has to ask for."""
-        return [
-            at
-            for at in depths(self.grid)
-            if any(
-                self._needs_sweep(
-                    self.grid.results / at.folder / name,
-                    at.model,
-                    at.dataset,
-                    depth_identity(self.grid, at, what),
-                )
-                for what, name in FILES.items()
-            )
-        ]
-
-    @cached_property
-    def scores(self) -> list[ScoredTurns]:
-        """Tables of scores that a sweep has to ask for."""
-        return [
-            scored
-            for scored in scored_turns(self.grid)
-            if self._needs_sweep(
-                self.grid.results / "likelihood" / scored.file,
-                scored.model,
-                scored.dataset,
-                scores_identity(self.grid, scored),
-            )
-        ]
-
-    @cached_property
-    def candidates(self) -> list[CandidateTable]:
-        """Tables of candidates that a sweep has to ask for."""
-        return [
-            wanted
-            for wanted in candidate_tables(self.grid)
-            if self._needs_sweep(
-                self.grid.results / "candidates" / wanted.file,
-                wanted.model,
-                wanted.dataset,
-                candidates_identity(self.grid, wanted),
-            )
-        ]
+    def _of_model(self, model: str) -> list[Asked]:
+        return [of for of in self.tables.values() if of.model == model]
 
     def datasets(self, model: str) -> list[str]:
         """Return the datasets that a model's sweep works on, sorted."""
@@ -136,16 +69,16 @@ class Pending:
 
     def without_plans(self, model: str) -> set[str]:
         """Return the identities of what a model has finished and lost the plans of."""
-        self._to_ask(model)  # looks at each file once
+        self._of_model(model)  # looks at each file once
         return {identity for identity, _ in self._planless[model]}
 
     def lacks_plans_alone(self, model: str) -> bool:
         """Return whether a model lacks plans, but no request of what has to be produced."""
-        asked = {identity for identity, _ in self._to_ask(model)}
+        pending = {of.identity for of in self._of_model(model)}
         lost = {identity for identity, _ in self._planless[model]}
-        if not asked | lost or not lost <= self._finished(model):
+        if not pending | lost or not lost <= self._finished(model):
             return False
-        return asked <= self._finished(model) or self._had_more_room(model)
+        return pending <= self._finished(model) or self._had_more_room(model)
 
     def _had_more_room(self, model: str) -> bool:
         """Return whether all that is to be asked was finished under a larger `max_model_len`."""
@@ -155,28 +88,13 @@ class Pending:
 
     def _finished_under(self, model: str, length: int) -> bool:
         grid = _with_length(self.grid, model, length)
-        asked = {identity for identity, _ in self._identities(grid, model)}
-        return asked <= finished_requests(grid, model)
+        pending = {asked(grid)[of.path].identity for of in self._of_model(model)}
+        return pending <= finished_requests(grid, model)
 
     def _to_plan(self, model: str) -> set[tuple[str, str]]:
         """Return identity and dataset of all that a model's sweep has to plan, if it has to ask."""
-        asked = self._to_ask(model)
-        return asked | self._planless[model] if asked else asked
-
-    def _to_ask(self, model: str) -> set[tuple[str, str]]:
-        """Return identity and dataset of all that a model's sweep has to ask for."""
-        return self._identities(self.grid, model)
-
-    def _identities(self, grid: Grid, model: str) -> set[tuple[str, str]]:
-        """Return identity, in a grid, and dataset of all that a model's sweep has to ask for."""
-        pairs = {(grid.answers_identity(model, name), name) for name in self.answers[model]}
-        pairs |= {(grid.cell_identity(cell), cell.dataset) for cell in self.cells[model]}
-        played = [at for at in self.depths if at.model == model]
-        pairs |= {(depth_identity(grid, at, what), at.dataset) for at in played for what in FILES}
-        tables = [table for table in self.candidates if table.model == model]
-        pairs |= {(candidates_identity(grid, table), table.dataset) for table in tables}
-        scores = [scored for scored in self.scores if scored.model == model]
-        return pairs | {(scores_identity(grid, scored), scored.dataset) for scored in scores}
+        pending = {(of.identity, of.dataset) for of in self._of_model(model)}
+        return pending | self._planless[model] if pending else pending
 
 
 def _with_length(grid: Grid, model: str, length: int) -> Grid:

@@ -83,7 +83,7 @@ TABLES = {
     "language_contrasts": Table("tabulate_languages", needs="languages.cells"),
     "self_play": Table("tabulate_self_play", needs="self_play.depths"),
     "human_likeness": Table("tabulate_pairs", needs="pairs.rounds"),
-    "answer_signals": Table("measure_signals", needs="candidates.sources"),
+    "answer_signals": Table("measure_signals", needs="candidates.turns"),
     "controls": Table("tabulate_controls"),
     "chance_floor": Table("measure_chance_floor"),
     "judges": Table("tabulate_costs"),
@@ -113,7 +113,7 @@ FIGURES = {
     "likelihood_and_followup": Figure(
         "draw_likelihood", ("rates", "pooled_rates", "likelihood"), needs="likelihood.scores"
     ),
-    "answer_signals": Figure("draw_signals", ("answer_signals",), needs="candidates.sources"),
+    "answer_signals": Figure("draw_signals", ("answer_signals",), needs="candidates.turns"),
     "confusion": Figure("draw_confusion", ("confusion",)),
 }
 

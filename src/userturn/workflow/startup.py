@@ -22,7 +22,6 @@ from userturn.logs import sentence
 from userturn.signals import let_early_warning_pass
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import HUMAN_TURNS, OWN_TURNS, REACTIONS, SELF_PLAY_TURNS
 from userturn.workflow.snakemake_lock import is_alone, release_abandoned_lock
 from userturn.workflow.study import Study
 
@@ -35,7 +34,7 @@ WILDCARDS = dict.fromkeys(NAMED, r"[a-z0-9][a-z0-9._-]*") | {
     "temperature": r"[0-9.]+",
     "depth": r"[1-9]\d*",
     "shard": r"\d+of\d+",
-    "turns": f"{HUMAN_TURNS}|{OWN_TURNS}|{SELF_PLAY_TURNS}|{REACTIONS}",
+    "turns": r"[a-z_]+",
 }
 
 
@@ -166,7 +165,7 @@ def open_study(config: Config) -> Study:
     try:
         study = checked_study(config)
         check_results(study.grid.results)
-        study.pending.cells  # noqa: B018  this finds missing sources
+        study.pending.tables  # noqa: B018  this finds missing sources
     except Exception as error:
         message = sentence(error)
         if message is None:

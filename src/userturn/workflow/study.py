@@ -1,22 +1,24 @@
 """The object that rules ask, with one part for each rules file."""
 
+from userturn.sources.registry import artifacts, judged
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
 from userturn.workflow.audit import AuditGrid
-from userturn.workflow.candidates import CandidateGrid
-from userturn.workflow.chance_floor import ChanceFloorGrid
-from userturn.workflow.controls import ControlGrid
 from userturn.workflow.data import DataGrid
 from userturn.workflow.figures import FigureGrid
 from userturn.workflow.generation import GenerationGrid
-from userturn.workflow.grading import GradingGrid
 from userturn.workflow.humans import HumanGrid
 from userturn.workflow.judges import JudgeGrid
-from userturn.workflow.labelled import LabelledGrid
 from userturn.workflow.pairs import PairGrid
 from userturn.workflow.pending import Pending
 from userturn.workflow.report import ReportGrid
-from userturn.workflow.self_play import SelfPlayGrid
+from userturn.workflow.sources import (
+    CandidateGrid,
+    ChanceFloorGrid,
+    ControlGrid,
+    LabelledGrid,
+    SelfPlayGrid,
+)
 from userturn.workflow.tables import TableGrid
 from userturn.workflow.training import TrainingGrid
 
@@ -31,21 +33,12 @@ class Study:
         self.data = DataGrid(grid)
         self.training = TrainingGrid(grid)
         self.generation = GenerationGrid(grid, self.pending)
-        self.grading = GradingGrid(grid)
         self.controls = ControlGrid(grid)
         self.chance_floor = ChanceFloorGrid(grid)
         self.labelled = LabelledGrid(grid)
         self.candidates = CandidateGrid(grid)
         self.self_play = SelfPlayGrid(grid)
-        self.judges = JudgeGrid(
-            grid,
-            self.controls,
-            self.chance_floor,
-            self.labelled,
-            self.candidates,
-            self.self_play,
-            self.pending,
-        )
+        self.judges = JudgeGrid(grid, self.pending)
         self.humans = HumanGrid(grid)
         self.pairs = PairGrid(self.humans)
         self.tables = TableGrid(
@@ -63,6 +56,14 @@ class Study:
         self.figures = FigureGrid(self.tables)
         self.report = ReportGrid(grid, self.data, self.tables, self.figures)
         self.audit = AuditGrid(grid)
+
+    def identity(self, path: str) -> str:
+        """Return the identity of a file of a source by its path, from `results/` on."""
+        return artifacts(self.grid)[path]
+
+    def made_of(self, folder: str) -> list[str]:
+        """Return the paths of what the user turns in a folder below the results are made of."""
+        return list(judged(self.grid)[folder].made_of)
 
     def begin(self) -> None:
         """Do what comes before the first job of a run: check keys, and note what is known."""

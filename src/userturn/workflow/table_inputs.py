@@ -47,19 +47,18 @@ def _of_people(tables: "TableGrid") -> Inputs:
 
 
 def _of_controls(tables: "TableGrid") -> Inputs:
-    human = [f"results/datasets/{name}.parquet" for name in sorted(tables.grid.human_datasets)]
-    return {"control_verdicts": tables.controls.verdicts, "human_items": human}
+    controls = tables.controls
+    return {"control_verdicts": controls.verdicts, "human_items": controls.human_items}
 
 
 def _of_known_turns(tables: "TableGrid") -> Inputs:
     labelled = tables.labelled
-    turns = ["results/labelled/user_turns.parquet"] if labelled.is_on else []
     return {
         **_of_controls(tables),
         **_of_people(tables),
         "labelled_verdicts": labelled.verdicts,
         "labelled_items": labelled.items,
-        "labelled_turns": turns,
+        "labelled_turns": labelled.user_turns,
     }
 
 
@@ -75,8 +74,8 @@ INPUTS: dict[str, Callable[["TableGrid"], Inputs]] = {
     ),
     "tabulate_controls": _of_controls,
     "measure_chance_floor": lambda tables: {
-        "swapped_verdicts": tables.chance_floor.swapped_verdicts,
-        "verdicts": tables.chance_floor.verdicts,
+        "swapped_verdicts": tables.chance_floor.verdicts,
+        "verdicts": tables.chance_floor.own_verdicts,
     },
     "measure_judges": _of_known_turns,
     "tabulate_likelihood": lambda tables: {

@@ -7,17 +7,19 @@ from userturn.prompts.perturbations import controls_of
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, files_of
 from userturn.study.grid import Grid
-from userturn.workflow.candidates import CandidateGrid
-from userturn.workflow.chance_floor import ChanceFloorGrid
-from userturn.workflow.controls import ControlGrid
 from userturn.workflow.humans import HumanGrid
 from userturn.workflow.judges import JudgeGrid
-from userturn.workflow.labelled import LabelledGrid
 from userturn.workflow.languages import LanguageGrid
 from userturn.workflow.likelihood import LikelihoodGrid
 from userturn.workflow.pairs import PairGrid
 from userturn.workflow.registry import IDENTITIES, TABLES
-from userturn.workflow.self_play import SelfPlayGrid
+from userturn.workflow.sources import (
+    CandidateGrid,
+    ChanceFloorGrid,
+    ControlGrid,
+    LabelledGrid,
+    SelfPlayGrid,
+)
 from userturn.workflow.table_inputs import INPUTS, Inputs
 from userturn.workflow.training import TrainingGrid
 from userturn.workflow.turns import TurnGrid

@@ -6,20 +6,17 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from userturn.study.cells import Cell
-from userturn.study.self_play import Depth
 
 T = TypeVar("T")
+NOT_OF_THE_STUDY = (
+    "error: this study has no '{}'; correct the path that you asked for, or define and select what "
+    "it names"
+)
 
 
 def cell_of(wildcards: Any) -> Cell:
     """Return the cell that a job's wildcards name."""
     return Cell(wildcards.model, wildcards.dataset, wildcards.temperature, wildcards.perturbation)
-
-
-def depth_of(wildcards: Any) -> Depth:
-    """Return the depth of self-play that a job's wildcards name."""
-    place = wildcards.model, wildcards.dataset, wildcards.temperature
-    return Depth(*place, int(wildcards.depth))
 
 
 def by_wildcards(method: Callable[..., T]) -> Callable[[Any], T]:
@@ -45,6 +42,28 @@ def by_wildcards(method: Callable[..., T]) -> Callable[[Any], T]:
                 f"error: this study has nothing {what}: {', '.join(asked)}; correct the path that "
                 "you asked for, or define and select what it names"
             )
+
+    return of_job
+
+
+def by_path(method: Callable[..., T], *patterns: str) -> Callable[[Any], T]:
+    """Return a function of a job's wildcards that calls `method` with paths.
+
+    The function ends the program with one sentence if the study has no such file.
+
+    Args:
+        method: takes as many paths as there are patterns.
+        patterns: paths from `results/` on, with wildcards in braces.
+    """
+
+    def of_job(wildcards: Any) -> T:
+        paths = [pattern.format(**dict(wildcards.items())) for pattern in patterns]
+        try:
+            return method(*paths)
+        except KeyError as error:
+            if error.args[0] not in paths:
+                raise
+            sys.exit(NOT_OF_THE_STUDY.format(error.args[0]))
 
     return of_job
 

@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
-from userturn.study.candidates import candidate_tables, candidates_identity
+from userturn.sources import candidates
+from userturn.sources.registry import asked
 from userturn.study.grid import Grid
 from userturn.study.record import study_record
-from userturn.study.scored_turns import REACTIONS, scored_turns, scores_identity
 
 
 def grid(monkeypatch: pytest.MonkeyPatch, **answer: Any) -> Grid:
@@ -31,10 +31,12 @@ def test_several_answers_leave_answers_cells_and_other_scores_as_they_are(
     pair = ("smollm2-135m", "word-problems")
     assert four.answers_identity(*pair) == one.answers_identity(*pair)
     assert [*map(four.cell_identity, four.cells)] == [*map(one.cell_identity, one.cells)]
-    of_one = {scored: scores_identity(one, scored) for scored in scored_turns(one)}
-    of_four = {scored: scores_identity(four, scored) for scored in scored_turns(four)}
+    of_one, of_four = ({p: of.identity for p, of in asked(grid).items()} for grid in (one, four))
     assert of_four.items() > of_one.items()
-    assert [s.turns for s in of_four.keys() - of_one.keys()] == [REACTIONS]
+    assert {path.split("/", 2)[1] for path in of_four.keys() - of_one.keys()} == {
+        "candidates",
+        "likelihood",
+    }
 
 
 def test_a_study_with_one_answer_an_item_has_neither_candidates_nor_a_trace_of_them(
@@ -42,7 +44,7 @@ def test_a_study_with_one_answer_an_item_has_neither_candidates_nor_a_trace_of_t
 ) -> None:
     for answer in ({}, {"samples": 1}):
         one = grid(monkeypatch, **answer)
-        assert candidate_tables(one) == []
+        assert list(candidates.asked(one)) == []
         contents = study_record(one.config, one.contents).content["contents"]
         assert "reactions" not in contents
     several = grid(monkeypatch, samples=2)
@@ -53,10 +55,11 @@ def test_graded_datasets_alone_have_candidates_whose_number_is_part_of_their_ide
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     four, eight = grid(monkeypatch, samples=4), grid(monkeypatch, samples=8)
-    tables = candidate_tables(four)
-    assert {(of.dataset, of.table) for of in tables} == {  # `everyday` has no verifier
-        ("word-problems", "answers"),
-        ("word-problems", "user_turns"),
+    of_four, of_eight = (
+        {(of.dataset, of.name): of.identity for of in candidates.asked(grid)}
+        for grid in (four, eight)
+    )
+    assert of_four.keys() == {  # `everyday` has no verifier
+        ("word-problems", name) for name in ("answers", "user_turns", "reactions")
     }
-    for of in tables:
-        assert candidates_identity(four, of) != candidates_identity(eight, of)
+    assert not set(of_four.values()) & set(of_eight.values())

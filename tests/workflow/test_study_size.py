@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.self_play_study import DATASET, MODEL, study
+from tests.support.self_play_study import DATASET, study
 from tests.support.snakemake_runs import ROOT
-from userturn.cli.study_size import Size, dataset_size, self_play_of
 from userturn.config.load import load_config
+from userturn.sources.registry import asked
+from userturn.sources.source import ANSWERS, Size
 from userturn.study.grid import Grid
+from userturn.workflow.study_size import dataset_size
 
 
 @pytest.mark.parametrize(
@@ -32,4 +34,5 @@ def test_each_depth_of_self_play_reads_all_that_was_written_before_it(tmp_path: 
     grid = study(tmp_path, 3, answer={"max_tokens": 8}, user_turn={"max_tokens": 4})
     # Before the second answer there are 10 tokens of the item, an answer and a user turn.
     sizes = {DATASET: Size(n_items=4, n_tokens=10, is_counted=True)}
-    assert list(self_play_of(grid, sizes, MODEL)) == [(4, 10 + 12), (4, 10 + 24)]
+    loads = [of.count(sizes) for of in asked(grid).values() if of.kind == ANSWERS and of.depth > 1]
+    assert loads == [(4, 4 * (10 + 12), 4 * 8), (4, 4 * (10 + 24), 4 * 8)]

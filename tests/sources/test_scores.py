@@ -7,8 +7,9 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
+from userturn.sources.registry import asked
+from userturn.sources.scores import HUMAN_TURNS, OWN_TURNS, scores_path
 from userturn.study.grid import Grid
-from userturn.study.scored_turns import HUMAN_TURNS, OWN_TURNS, ScoredTurns, scores_identity
 
 
 def identities(shards: dict[str, int]) -> dict[str, str]:
@@ -18,8 +19,8 @@ def identities(shards: dict[str, int]) -> dict[str, str]:
     config["models"]["smollm2-135m"] = {**config["models"]["smollm2-135m"], **shards}
     grid = Grid(config)
     return {
-        turns: scores_identity(grid, ScoredTurns("smollm2-135m", "everyday", turns))
-        for turns in (HUMAN_TURNS, OWN_TURNS)
+        turns: asked(grid)[scores_path("smollm2-135m", dataset, turns)].identity
+        for turns, dataset in ((HUMAN_TURNS, "follow-ups"), (OWN_TURNS, "everyday"))
     }
 
 

@@ -1,0 +1,5 @@
+"""Where requests and judged user turns come from: one module for each kind, found by its name.
+
+registry.py: every source; the lists of all that is asked for and of all that judges read.
+source.py: what a source declares.
+"""

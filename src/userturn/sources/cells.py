@@ -1,0 +1,71 @@
+"""Cells: user turns after a model's answers, at each temperature and under each perturbation."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from userturn.prompts.perturbations import needs_reference
+from userturn.sources.answers import answers_path
+from userturn.sources.source import (
+    USER_TURNS,
+    Asked,
+    JudgeRule,
+    Load,
+    Sizes,
+    Source,
+    Turns,
+    longest_exchange,
+    requests,
+)
+from userturn.study.cells import Cell, files_of
+from userturn.study.grid import Grid
+
+
+def asked(grid: Grid) -> Iterator[Asked]:
+    """Yield the user turns of each cell."""
+    for cell in grid.cells:
+        yield Asked(
+            files_of([cell], "user_turns.parquet")[0],
+            cell.model,
+            cell.dataset,
+            grid.cell_identity(cell),
+            USER_TURNS,
+            partial(_requests, grid, cell),
+            (answers_path(cell.model, cell.dataset),),
+            grid.user_turn_settings(grid.temperatures[cell.temperature]),
+        )
+
+
+def judged(grid: Grid) -> Iterator[Turns]:
+    """Yield the user turns of each cell."""
+    for cell in grid.cells:
+        yield Turns(
+            f"cells/{cell.folder}",
+            cell.model,
+            cell.dataset,
+            grid.cell_identity(cell),
+            f"results/datasets/{cell.dataset}.parquet",
+            partial(_questions, grid, cell),
+        )
+
+
+def n_turns(grid: Grid, cell: Cell, sizes: Sizes) -> int:
+    """Return the number of user turns that are asked for in a cell."""
+    size, operator = sizes[cell.dataset], grid.perturbations[cell.perturbation]
+    n_items = size.n_references if needs_reference(operator) else size.n_items
+    return n_items * grid.n_samples(cell.temperature)
+
+
+def _requests(grid: Grid, cell: Cell, sizes: Sizes) -> Load:
+    before = sizes[cell.dataset].n_tokens + grid.answer_settings(cell.model)["max_tokens"]
+    written = grid.config["user_turn"]["max_tokens"]
+    return requests(n_turns(grid, cell, sizes), before, written)
+
+
+def _questions(grid: Grid, cell: Cell, sizes: Sizes) -> Load:
+    read = sizes[cell.dataset].n_tokens + longest_exchange(grid, cell.model)
+    return requests(n_turns(grid, cell, sizes), read)
+
+
+SOURCE = Source(
+    asked, judged, JudgeRule("judge", "cells/{model}/{dataset}/t{temperature}/{perturbation}")
+)

@@ -1,0 +1,63 @@
+"""The chance floor: turns of the cells, judged again after another item's answer."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from userturn.prompts.perturbations import controls_of
+from userturn.sources.source import (
+    JudgeRule,
+    Load,
+    Sizes,
+    Source,
+    Turns,
+    longest_exchange,
+    requests,
+)
+from userturn.storage.hashing import fingerprint
+from userturn.study.cells import Cell, by_source, files_of
+from userturn.study.grid import Grid
+
+CHANCE_FLOOR_VERSION = 1
+
+
+def n_swapped(grid: Grid) -> int:
+    """Return how many turns of each cell are judged again; 0 in a study older than the floor."""
+    return int(grid.config["controls"].get("chance_floor", 0))
+
+
+def swapped_cells_of(grid: Grid) -> dict[tuple[str, str], list[Cell]]:
+    """Return the cells with a chance floor by model and dataset.
+
+    Those are all except controls, which show no own answer.
+    """
+    controls = controls_of(grid.perturbations)
+    measured = [cell for cell in grid.cells if cell.perturbation not in controls]
+    return by_source(measured) if n_swapped(grid) else {}
+
+
+def judged(grid: Grid) -> Iterator[Turns]:
+    """Yield the turns with another item's answer of each model and dataset."""
+    for (model, dataset), cells in swapped_cells_of(grid).items():
+        drawing = [n_swapped(grid), grid.config["seed"]]
+        drawn_from = [grid.cell_identity(cell) for cell in cells]
+        yield Turns(
+            f"chance_floor/{model}/{dataset}",
+            model,
+            dataset,
+            fingerprint([CHANCE_FLOOR_VERSION, drawn_from, drawing]),
+            f"results/datasets/{dataset}.parquet",
+            partial(_questions, grid, cells),
+            tuple(files_of(cells, "user_turns.parquet")),
+        )
+
+
+def _questions(grid: Grid, cells: Sequence[Cell], sizes: Sizes) -> Load:
+    size = sizes[cells[0].dataset]
+    written = [size.n_items * grid.n_samples(cell.temperature) for cell in cells]
+    n = sum(min(n_turns, n_swapped(grid)) for n_turns in written)
+    return requests(n, size.n_tokens + longest_exchange(grid, cells[0].model))
+
+
+SOURCE = Source(
+    judged=judged, judge_rule=JudgeRule("judge_swapped", "chance_floor/{model}/{dataset}")
+)

@@ -1,0 +1,46 @@
+"""The project's own labelled user turns, which every judge reads."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from userturn.sources.source import (
+    CHARACTERS_PER_TOKEN,
+    JudgeRule,
+    Load,
+    Sizes,
+    Source,
+    Turns,
+    requests,
+)
+from userturn.storage.hashing import fingerprint
+from userturn.study.grid import Grid
+from userturn.study.inputs import LABELLED_TURNS
+
+LABELLED = "labelled"  # as a model, a dataset and a control
+LABELLED_VERSION = 1
+PATH_TO_ITEMS = f"results/datasets/{LABELLED}.parquet"
+
+
+def judged(grid: Grid) -> Iterator[Turns]:
+    """Yield the labelled turns; a study from before there were any has none."""
+    if grid.config["controls"].get("labelled", False):
+        identity = fingerprint([LABELLED_VERSION, grid.contents.labelled])
+        yield Turns(LABELLED, LABELLED, LABELLED, identity, PATH_TO_ITEMS, _questions)
+
+
+def conversations(grid: Grid) -> dict[str, str]:
+    """Return the identity of the conversations before labelled turns, by path."""
+    return {turns.items: turns.identity for turns in judged(grid)}
+
+
+def _questions(sizes: Sizes) -> Load:
+    text = Path(LABELLED_TURNS).read_text(encoding="utf-8")
+    n = len(text.splitlines())
+    return requests(n, len(text) / CHARACTERS_PER_TOKEN / n)
+
+
+SOURCE = Source(
+    judged=judged,
+    judge_rule=JudgeRule("judge_labelled", LABELLED, PATH_TO_ITEMS),
+    beside=conversations,
+)

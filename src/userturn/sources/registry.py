@@ -1,0 +1,88 @@
+"""Every source of a study, found by its module: what sweeps are asked for, and what judges read."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from graphlib import TopologicalSorter
+from importlib import import_module
+from pathlib import Path
+
+from userturn.sources.source import Asked, JudgeRule, Source, Turns
+from userturn.study.grid import Grid
+
+
+@cache
+def sources() -> dict[str, Source]:
+    """Return every source by the name of its module, sorted."""
+    names = sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py"))
+    modules = {name: import_module(f"userturn.sources.{name}") for name in names}
+    return {name: m.SOURCE for name, m in modules.items() if hasattr(m, "SOURCE")}
+
+
+@lru_cache(maxsize=16)
+def asked(grid: Grid) -> dict[str, Asked]:
+    """Return every table that sweeps fill by its path, from `results/` on."""
+    return {of.path: of for source in sources().values() for of in source.asked(grid)}
+
+
+@lru_cache(maxsize=16)
+def judged(grid: Grid) -> dict[str, Turns]:
+    """Return every table of user turns that judges read by its folder, below the results."""
+    return {of.folder: of for source in sources().values() for of in source.judged(grid)}
+
+
+def asked_of(grid: Grid, model: str, pending: Iterable[str] | None = None) -> list[Asked]:
+    """Return the tables that a model's sweeps fill, or those of some identities."""
+    mine = [of for of in asked(grid).values() if of.model == model]
+    wanted = None if pending is None else set(pending)
+    return [of for of in mine if wanted is None or of.identity in wanted]
+
+
+def stages(tables: Sequence[Asked]) -> list[list[Asked]]:
+    """Return tables in the order in which they can be asked for: each stage after those before it.
+
+    A table follows those whose replies its prompts are made of.
+    """
+    by_path = {of.path: of for of in tables}
+    order = TopologicalSorter({of.path: set(of.after) & by_path.keys() for of in tables})
+    order.prepare()
+    found = []
+    while order.is_active():
+        ready = order.get_ready()
+        found.append(sorted((by_path[path] for path in ready), key=lambda of: of.path))
+        order.done(*ready)
+    return found
+
+
+def judge_rules() -> list[JudgeRule]:
+    """Return the rule by which judges read the turns of each source that they read."""
+    return [source.judge_rule for source in sources().values() if source.judge_rule]
+
+
+def written_verdicts(results: Path, judge: str = "[!.]*") -> list[Path]:
+    """Return the paths of the verdicts of a judge, or of all, that a results folder has, sorted.
+
+    They are of any grid: of models or datasets, too, that are not selected now.
+    """
+    patterns = [re.sub(r"{\w+}", "*", rule.folder) for rule in judge_rules()]
+    return sorted(
+        path for of in patterns for path in results.glob(f"{of}/verdicts/{judge}.parquet")
+    )
+
+
+def verdicts_identity(grid: Grid, turns: Turns, judge: str) -> str:
+    """Return the identity of a judge's verdicts on a table of user turns."""
+    return grid.judged_identity(turns.identity, judge, turns.folder)
+
+
+@lru_cache(maxsize=16)
+def artifacts(grid: Grid) -> dict[str, str]:
+    """Return the identity of every file of all sources by its path, from `results/` on."""
+    found = {of.path: of.identity for of in asked(grid).values()}
+    for turns in judged(grid).values():
+        found[turns.path] = turns.identity
+        for judge in grid.judges:
+            found[turns.verdicts(judge)] = verdicts_identity(grid, turns, judge)
+    for source in sources().values():
+        found |= source.beside(grid)
+    return found

@@ -1,0 +1,94 @@
+"""Likelihoods of existing turns: of reference follow-ups, and of the turns that a model wrote.
+
+Self-play and candidates have scores of their own, which their sources declare.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from userturn.config.entries import Config, likelihood_datasets, likelihood_settings
+from userturn.sources.answers import answers_path
+from userturn.sources.source import SCORES, Asked, Load, Sizes, Source, longest_exchange, requests
+from userturn.storage.hashing import fingerprint
+from userturn.study.cells import files_of
+from userturn.study.grid import Grid
+
+HUMAN_TURNS, OWN_TURNS = "human_turns", "own_turns"
+SCORES_VERSION = 2
+
+
+def scores_path(model: str, dataset: str, turns: str) -> str:
+    """Return the path of a table of scores, from `results/` on."""
+    return f"results/likelihood/{model}/{dataset}/{turns}.parquet"
+
+
+def n_own_turns(config: Config) -> int:
+    """Return how many items have their turns scored; 0 where a model's own turns are not."""
+    settings = likelihood_settings(config)
+    return int(settings["turns"]) if settings else 0
+
+
+def n_own_distractors(config: Config) -> int:
+    """Return the number of distractors of the model's own turns; 0 where these are not scored."""
+    settings = likelihood_settings(config)
+    return int(settings["distractors"]) if settings and settings["turns"] else 0
+
+
+def _shared(grid: Grid, turns: str) -> dict[str, Any]:
+    settings = likelihood_settings(grid.config) or {}
+    return {
+        "version": SCORES_VERSION,
+        "turns": turns,
+        "distractors": settings["distractors"],
+        "seed": grid.config["seed"],
+    }
+
+
+def written_scores_identity(grid: Grid, model: str, turns: str, written: Sequence[str]) -> str:
+    """Return the identity of the scores of turns that a model wrote; `written` are theirs."""
+    n_shards = len(grid.shards(model))
+    kind: list[Any] = [n_own_turns(grid.config), list(written)]
+    kind += [n_shards] if n_shards > 1 else []  # distractors are answers to a shard's own items
+    return fingerprint({**_shared(grid, turns), "of": kind})
+
+
+def asked(grid: Grid) -> Iterator[Asked]:
+    """Yield the scores of reference follow-ups, and of each model's own turns."""
+    for model in grid.models:
+        for dataset in likelihood_datasets(grid.config):
+            of: list[Any] = [grid.contents.models[model], grid.dataset_identity(dataset)]
+            identity = fingerprint({**_shared(grid, HUMAN_TURNS), "of": of})
+            path = scores_path(model, dataset, HUMAN_TURNS)
+            count = partial(_follow_ups, grid, dataset)
+            yield Asked(path, model, dataset, identity, SCORES, count)
+        for dataset in grid.datasets if n_own_turns(grid.config) else ():
+            cells = grid.cells_of[model, dataset]
+            written = [grid.cell_identity(cell) for cell in cells]
+            identity = written_scores_identity(grid, model, OWN_TURNS, written)
+            path = scores_path(model, dataset, OWN_TURNS)
+            count = partial(_own_turns, grid, model, dataset)
+            after = answers_path(model, dataset), *files_of(cells, "user_turns.parquet")
+            yield Asked(path, model, dataset, identity, SCORES, count, after)
+
+
+def _follow_ups(grid: Grid, dataset: str, sizes: Sizes) -> Load:
+    """Return the load of follow-ups: their own context, under either header, and distractors."""
+    size, settings = sizes[dataset], likelihood_settings(grid.config) or {}
+    others = min(settings["distractors"], max(0, size.n_follow_ups - 1))
+    return requests(size.n_follow_ups * (2 + 2 * others), size.n_follow_up_tokens)
+
+
+def n_contexts(grid: Grid, n_items: int) -> int:
+    """Return the contexts of a sample of a model's own turns, one of each of some items."""
+    others = min(n_own_distractors(grid.config), max(0, n_items - 1))
+    return min(n_own_turns(grid.config), n_items) * (1 + others)
+
+
+def _own_turns(grid: Grid, model: str, dataset: str, sizes: Sizes) -> Load:
+    size = sizes[dataset]
+    n = n_contexts(grid, size.n_items) * len(grid.cells_of[model, dataset])
+    return requests(n, size.n_tokens + longest_exchange(grid, model))
+
+
+SOURCE = Source(asked)

@@ -1,0 +1,215 @@
+"""Self-play: conversations that a model continues with itself, one depth after another.
+
+Depth 1 is a cell without a perturbation: the model's own answer and the user turn after it. At each
+further depth the model answers the user turn that it wrote, and is probed again. A depth's identity
+follows from the one before it, so that a longer conversation leaves finished depths finished.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from userturn.config.entries import self_play_settings
+from userturn.sources.answers import answers_path
+from userturn.sources.scores import (
+    n_contexts,
+    n_own_turns,
+    scores_path,
+    written_scores_identity,
+)
+from userturn.sources.source import (
+    ANSWERS,
+    SCORES,
+    USER_TURNS,
+    Asked,
+    JudgeRule,
+    Load,
+    Sizes,
+    Source,
+    Turns,
+    longest_exchange,
+    requests,
+)
+from userturn.storage.hashing import fingerprint
+from userturn.study.cells import PLAIN, Cell
+from userturn.study.grid import Grid
+
+SELF_PLAY_VERSION = 1
+NAMED = "depth-"  # begins the name of a depth, in paths and tables of scores
+FOLDER = "self_play/{model}/{dataset}/t{temperature}/depth-{depth}"
+SELF_PLAY_TURNS = "self_play_turns"  # as a table of scores
+
+
+class Depth(NamedTuple):
+    """One depth of the conversations that begin in a cell; temperature as in paths."""
+
+    model: str
+    dataset: str
+    temperature: str
+    depth: int
+
+    @property
+    def cell(self) -> Cell:
+        """The cell that the conversations begin in."""
+        return Cell(self.model, self.dataset, self.temperature, PLAIN)
+
+    @property
+    def name(self) -> str:
+        """Its name in paths, and in the place of a perturbation in tables of scores."""
+        return f"{NAMED}{self.depth}"
+
+    @property
+    def folder(self) -> str:
+        """The folder of its files, below the results: a cell's at depth 1."""
+        if self.depth == 1:
+            return f"cells/{self.cell.folder}"
+        place = f"{self.model}/{self.dataset}/t{self.temperature}"
+        return f"self_play/{place}/{self.name}"
+
+    @property
+    def before(self) -> "Depth":
+        """The depth before it."""
+        return self._replace(depth=self.depth - 1)
+
+    @property
+    def path_to_conversations(self) -> str:
+        """The conversations up to its answers: the dataset's items at depth 1."""
+        if self.depth == 1:
+            return f"results/datasets/{self.dataset}.parquet"
+        return f"results/{self.folder}/conversations.parquet"
+
+    @property
+    def path_to_answers(self) -> str:
+        """The answers of the model: those to the dataset at depth 1."""
+        if self.depth == 1:
+            return answers_path(self.model, self.dataset)
+        return f"results/{self.folder}/answers.parquet"
+
+    @property
+    def path_to_user_turns(self) -> str:
+        """The user turns that end it."""
+        return f"results/{self.folder}/user_turns.parquet"
+
+
+def depths(grid: Grid) -> list[Depth]:
+    """Return the depths of self-play beyond the first, shallow ones first; none if it is off."""
+    settings = self_play_settings(grid.config)
+    if settings is None:
+        return []
+    begins = [cell for cell in grid.cells if cell.perturbation == PLAIN]
+    chosen = settings.get("datasets", list(grid.datasets))
+    return [
+        Depth(cell.model, cell.dataset, cell.temperature, depth)
+        for depth in range(2, settings["turns"] + 1)
+        for cell in begins
+        if cell.dataset in chosen
+    ]
+
+
+def depths_from_the_first(grid: Grid) -> list[Depth]:
+    """Return the depths of self-play, those that are cells included; none if it is off."""
+    beyond = depths(grid)
+    return [*dict.fromkeys(at._replace(depth=1) for at in beyond), *beyond]
+
+
+def depth_identity(grid: Grid, at: Depth, what: str = USER_TURNS) -> str:
+    """Return the identity of a depth's answers or user turns; at depth 1, of the cell's."""
+    if at.depth == 1:
+        return grid.cell_identity(at.cell)
+    return fingerprint([SELF_PLAY_VERSION, what, depth_identity(grid, at.before)])
+
+
+def asked(grid: Grid) -> Iterator[Asked]:
+    """Yield the answers and the user turns of each depth beyond the first, then their scores."""
+    yield from _written(grid)
+    if n_own_turns(grid.config):
+        for model, dataset in dict.fromkeys((at.model, at.dataset) for at in depths(grid)):
+            yield _scores(grid, model, dataset)
+
+
+def _scores(grid: Grid, model: str, dataset: str) -> Asked:
+    own = [at for at in depths_from_the_first(grid) if (at.model, at.dataset) == (model, dataset)]
+    written = [depth_identity(grid, at) for at in own if at.depth > 1]
+    return Asked(
+        scores_path(model, dataset, SELF_PLAY_TURNS),
+        model,
+        dataset,
+        written_scores_identity(grid, model, SELF_PLAY_TURNS, written),
+        SCORES,
+        partial(_scoring_requests, grid, own),
+        tuple(path for at in own for path in (at.path_to_answers, at.path_to_user_turns)),
+    )
+
+
+def _scoring_requests(grid: Grid, own: Sequence[Depth], sizes: Sizes) -> Load:
+    size, longest = sizes[own[0].dataset], longest_exchange(grid, own[0].model)
+    n = n_contexts(grid, size.n_items)
+    read = n * sum(size.n_tokens + at.depth * longest for at in own)
+    return Load(n * len(own), read)
+
+
+def _written(grid: Grid) -> Iterator[Asked]:
+    for at in depths(grid):
+        paths = {ANSWERS: at.path_to_answers, USER_TURNS: at.path_to_user_turns}
+        drawn = {
+            ANSWERS: grid.answer_settings(at.model),
+            USER_TURNS: grid.user_turn_settings(grid.temperatures[at.temperature]),
+        }
+        before = at.before.path_to_answers, at.before.path_to_user_turns
+        for kind, after in ((ANSWERS, before), (USER_TURNS, (*before, at.path_to_answers))):
+            yield Asked(
+                paths[kind],
+                at.model,
+                at.dataset,
+                depth_identity(grid, at, kind),
+                kind,
+                partial(_requests, grid, at, kind),
+                after,
+                drawn[kind],
+                at.depth,
+            )
+
+
+def judged(grid: Grid) -> Iterator[Turns]:
+    """Yield the user turns of each depth beyond the first."""
+    for at in depths(grid):
+        yield Turns(
+            at.folder,
+            at.model,
+            at.dataset,
+            depth_identity(grid, at),
+            at.path_to_conversations,
+            partial(_questions, grid, at),
+            (at.before.path_to_conversations, at.before.path_to_user_turns),
+        )
+
+
+def conversations(grid: Grid) -> dict[str, str]:
+    """Return the identity of the conversations before each depth beyond the first, by path."""
+    return {at.path_to_conversations: depth_identity(grid, at) for at in depths(grid)}
+
+
+def _before(grid: Grid, at: Depth, sizes: Sizes) -> float:
+    """Return the largest number of tokens before the answer of a depth."""
+    return sizes[at.dataset].n_tokens + (at.depth - 1) * longest_exchange(grid, at.model)
+
+
+def _requests(grid: Grid, at: Depth, kind: str, sizes: Sizes) -> Load:
+    n_items, before = sizes[at.dataset].n_items, _before(grid, at, sizes)
+    answer = grid.answer_settings(at.model)["max_tokens"]
+    if kind == ANSWERS:
+        return requests(n_items, before, answer)
+    return requests(n_items, before + answer, grid.config["user_turn"]["max_tokens"])
+
+
+def _questions(grid: Grid, at: Depth, sizes: Sizes) -> Load:
+    read = _before(grid, at, sizes) + longest_exchange(grid, at.model)
+    return requests(sizes[at.dataset].n_items, read)
+
+
+SOURCE = Source(
+    asked,
+    judged,
+    JudgeRule("judge_self_play", FOLDER, f"results/{FOLDER}/conversations.parquet"),
+    conversations,
+)

@@ -1,0 +1,73 @@
+"""Every source declares what earlier studies had: paths, identities, order."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.snakemake_runs import ROOT
+from userturn.config.load import load_study
+from userturn.sources.registry import asked, asked_of, judged, sources, stages, verdicts_identity
+from userturn.study.grid import Grid
+
+FROZEN = Path(__file__).with_name("identities.json")  # by folder and file, their beginnings
+
+
+def everything() -> dict[str, Any]:
+    """Return a study of 3 models, 2 formats, 3 shards, 3 temperatures, 2 judges, every source."""
+    config = copy.deepcopy(load_study(["profiles/demo/study.yaml", "profiles/demo/wider.yaml"]))
+    model = config["models"]["smollm2-135m"]
+    config["models"] |= {name: {**model, "shards": 3} for name in "bc"}
+    config["judges"]["h2"] = {**config["judges"]["heuristic"], "grounded": 0.2}
+    run = {"models": ["smollm2-135m", "b", "c"], "judges": ["heuristic", "h2"]}
+    config["run"] |= run | {"temperatures": [0, 0.5, 1.0]}
+    config |= {"samples": 3, "formats": {"no_system": {"system": "none"}}}
+    config["controls"]["human"] = ["follow-ups"]
+    return config
+
+
+@pytest.fixture
+def grid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Grid:
+    monkeypatch.chdir(ROOT)
+    return Grid(everything(), tmp_path)
+
+
+def test_the_663_identities_of_earlier_studies_stay_as_they_are(grid: Grid) -> None:
+    """Journals and finished studies are known by them."""
+    found = {of.path: of.identity for of in asked(grid).values()}
+    for turns in judged(grid).values():
+        found[turns.path] = turns.identity
+        for judge in grid.judges:
+            found[turns.verdicts(judge)] = verdicts_identity(grid, turns, judge)
+    frozen = {
+        f"results/{folder}/{name}": identity
+        for folder, files in json.loads(FROZEN.read_text()).items()
+        for name, identity in files.items()
+    }
+    assert len(frozen) == 663
+    assert {path: identity[:12] for path, identity in found.items()} == frozen
+
+
+def test_every_source_has_something_in_a_study_with_all_of_them(grid: Grid) -> None:
+    for name, source in sources().items():
+        assert [*source.asked(grid), *source.judged(grid)], name
+        assert (source.judge_rule is not None) == bool([*source.judged(grid)]), name
+
+
+def test_a_table_is_asked_for_after_all_that_its_prompts_are_made_of(grid: Grid) -> None:
+    tables = asked_of(grid, "b")
+    done: set[str] = set()
+    for stage in stages(tables):
+        assert all(set(of.after) <= done for of in stage)
+        done |= {of.path for of in stage}
+    assert done == {of.path for of in tables}
+
+
+def test_everything_that_a_prompt_is_made_of_is_asked_for(grid: Grid) -> None:
+    known = asked(grid)
+    assert {path for of in known.values() for path in of.after} <= known.keys()
+    made_of = {path for turns in judged(grid).values() for path in turns.made_of}
+    conversations = {turns.items for turns in judged(grid).values()}
+    assert made_of - conversations <= known.keys()
