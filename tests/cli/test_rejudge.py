@@ -1,5 +1,6 @@
 """What `userturn rejudge` finds open: turns of each kind, and grades by rubrics."""
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -9,6 +10,7 @@ from tests.support.snakemake_runs import ROOT
 from userturn.cli.rejudge import incomplete, incomplete_grades
 from userturn.config.load import load_config
 from userturn.sources.answers import grades
+from userturn.sources.registry import judge_rules
 from userturn.storage.atomic_files import write_text
 from userturn.study.grid import Grid
 
@@ -21,8 +23,9 @@ def table(results: Path, path: str, **columns: list[str | None]) -> None:
     pl.DataFrame(columns, schema=schema).write_parquet(results / path)
 
 
-def test_turns_of_cells_floors_controls_and_labelled_turns_are_found(tmp_path: Path) -> None:
-    folders = ["cells/m/d/t0/none", "chance_floor/m/d", "controls/human/d", "labelled"]
+def test_unscored_turns_of_every_source_are_found(tmp_path: Path) -> None:
+    folders = [re.sub(r"{\w+}", "0", rule.folder) for rule in judge_rules()]
+    assert len(folders) > 5
     for folder in folders:
         table(tmp_path, f"{folder}/verdicts/j.parquet", unscored_reason=["the judge refused", None])
         table(tmp_path, f"{folder}/verdicts/other.parquet", unscored_reason=["no object"])

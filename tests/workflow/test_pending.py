@@ -8,7 +8,6 @@ from tests.support.snakemake_runs import copy_project
 from userturn.config.load import load_study
 from userturn.datasets.prepare import prepare_dataset
 from userturn.errors import UserError
-from userturn.study.cells import Cell
 from userturn.workflow.startup import checked_study
 from userturn.workflow.study import Study
 
@@ -37,8 +36,8 @@ def prepare(study: Study, dataset: str) -> None:
     prepare_dataset(study.grid.dataset_settings(dataset), identity, to)
 
 
-def cell(dataset: str) -> Cell:
-    return Cell("tiny", dataset, "0", "none")
+def cell(dataset: str) -> str:
+    return f"results/cells/tiny/{dataset}/t0/none/user_turns.parquet"
 
 
 def test_sweeps_wait_for_a_damaged_dataset_until_it_is_known_to_be(study: Study) -> None:
@@ -49,9 +48,9 @@ def test_sweeps_wait_for_a_damaged_dataset_until_it_is_known_to_be(study: Study)
         prepare(study, "damaged")
     now = Study(study.grid)
     assert now.generation.datasets("tiny", "1of1") == items[1:]
-    assert now.generation.markers_of_cell(cell("sound")) == sweep
-    assert now.generation.markers_of_cell(cell("damaged")) == items[:1]
-    assert now.generation.markers_of_answers("tiny", "damaged") == items[:1]
+    assert now.generation.waits_for(cell("sound")) == sweep
+    assert now.generation.waits_for(cell("damaged")) == items[:1]
+    assert now.generation.waits_for("results/answers/tiny/damaged.parquet") == items[:1]
     assert len(now.pending.identities("tiny")) < len(study.pending.identities("tiny"))
 
 

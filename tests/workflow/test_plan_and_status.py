@@ -16,7 +16,8 @@ from tests.support.tiny_model import write_tiny_model
 from userturn.cli.main import main
 from userturn.cli.plan import plan, shown_prompt
 from userturn.cli.status import status
-from userturn.config.load import load_config
+from userturn.config.load import load_config, load_study
+from userturn.datasets.prepare import prepare_dataset
 from userturn.endpoints.budget import Account
 from userturn.endpoints.usage import at_most
 from userturn.generation.plan_files import PLAN_SCHEMA
@@ -282,6 +283,27 @@ def test_status_counts_scores_and_keeps_their_speed_apart(project: Path) -> None
     # 3 planned scores and 32 of own turns to come; 8 tokens in 2 seconds, and 4 seconds of answers.
     assert scores.split()[:5] == ["tiny", "scores", "1", "33", "1"]
     assert " 4 tokens/s" in scores and " 0 tokens/s" in answers
+
+
+def test_plan_and_status_say_the_same_numbers_of_every_source(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The wider demo has candidates, self-play and turns of conversations."""
+    monkeypatch.chdir(ROOT)
+    files = ["profiles/demo/study.yaml", "profiles/demo/wider.yaml"]
+    grid = Grid(load_study(files), tmp_path)
+    for name in grid.prepared_datasets:
+        settings, identity = grid.dataset_settings(name), grid.dataset_identity(name)
+        prepare_dataset(settings, identity, grid.dataset_path(name))
+    lines = status(files, str(tmp_path)).splitlines()[1:]
+    pending = {" ".join(line.split()[1:-5]): line.split()[-4] for line in lines}
+    told = plan(files, str(tmp_path))
+    (row,) = (line.split() for line in told.splitlines() if line.startswith("  smollm2-135m "))
+    assert (pending["answers"], pending["user turns"]) == (row[1], row[2])
+    # 139 items, 63 conversations at two further depths, 3 further candidates of 76 graded items.
+    assert int(row[1]) == 139 + 2 * 63 + 3 * 76
+    # After all 139 answers and 32 reference ones; the first candidate's turn is the cell's.
+    assert int(row[2]) == 139 + 32 + 2 * 63 + 3 * 76
 
 
 def test_missing_config_is_one_sentence_and_exit_code_one(

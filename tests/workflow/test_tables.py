@@ -18,7 +18,7 @@ def tables_of(trained: list[str]) -> TableGrid:
     tables.likelihood = SimpleNamespace(scores=["a file"])  # type: ignore[assignment]
     tables.by_turn = SimpleNamespace(cells=["a cell"])  # type: ignore[assignment]
     tables.languages = SimpleNamespace(cells=["a cell"])  # type: ignore[assignment]
-    tables.candidates = SimpleNamespace(sources=["a pair"])  # type: ignore[assignment]
+    tables.candidates = SimpleNamespace(turns=["a table"])  # type: ignore[assignment]
     tables.self_play = SimpleNamespace(depths=["a depth"])  # type: ignore[assignment]
     tables.pairs = SimpleNamespace(rounds=["a round"])  # type: ignore[assignment]
     return tables
@@ -45,8 +45,10 @@ def test_every_rule_that_makes_tables_has_inputs_and_an_identity() -> None:
 
 def test_costs_are_counted_after_every_reply_that_costs() -> None:
     tables = tables_of([])
-    tables.grid = SimpleNamespace(human_datasets=["talks"])  # type: ignore[assignment]
-    tables.controls = SimpleNamespace(verdicts=["of planted turns"])  # type: ignore[assignment]
+    items = ["results/datasets/talks.parquet"]
+    tables.controls = SimpleNamespace(  # type: ignore[assignment]
+        verdicts=["of planted turns"], human_items=items
+    )
     tables.labelled = SimpleNamespace(verdicts=["of labelled turns"])  # type: ignore[assignment]
     paths = {path for given in tables.inputs_of("tabulate_costs").values() for path in given}
     made = ("rates", "accuracy", "chance_floor", "likelihood", "self_play", "answer_signals")

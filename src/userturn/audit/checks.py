@@ -46,7 +46,7 @@ CHECKS = {
     "rows": Check(
         "a plan, answer, user turn or score is missing, duplicated, out of order, or differs "
         "from the journal",
-        rf"(requests|answers|candidates|likelihood|self_play)/|{USER_TURNS}",
+        r"(requests|answers|likelihood)/|.*/(answers|conversations|user_turns)\.parquet",
     ),
     "probes": Check(
         "the answer before a turn is not the model's own, changed as its perturbation says, or a "
@@ -60,7 +60,7 @@ CHECKS = {
     ),
     "controls": Check(
         "a control turn or a labelled turn is not what planting it again gives",
-        "(controls|labelled|swapped)/",
+        "(controls|labelled)/",
     ),
     "prompts": Check(
         "a prompt is not what the template renders, a text not what its tokens decode to",
@@ -73,7 +73,7 @@ CHECKS = {
     ),
     "grades": Check(
         "an answer gets another grade from the verifier (random ones are graded again)",
-        r"grades/|candidates/.*/grades\.parquet",
+        r"grades/|.*/grades\.parquet",
     ),
     "samples": Check(
         "turns for people are not those that their rule draws, or are shown otherwise",

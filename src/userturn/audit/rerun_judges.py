@@ -8,15 +8,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from userturn.audit.rerun_sample import Reruns, SampledRow, draw_rows_by, rerun_table
+from userturn.audit.rerun_sample import (
+    Reruns,
+    SampledRow,
+    conversation_of,
+    draw_rows_by,
+    rerun_table,
+)
 from userturn.config.trust import check_key_may_be_sent
-from userturn.datasets.prepare import read_items
 from userturn.endpoints.account_files import read_accounts
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import kind_of
 from userturn.judges.verdict import UserTurn, Verdict
+from userturn.sources.registry import written_verdicts
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
@@ -43,7 +49,7 @@ def rejudge_sample(results: Path, k: int, rng: np.random.Generator) -> Reruns:
     """
     record = read_study_record(results)
     grid = record.grid(results)
-    paths = sorted(results.glob("c*/**/verdicts/[!.]*.parquet"))
+    paths = written_verdicts(results)
     rows: list[tuple[SampledRow, Outcome]] = []
     costs: list[float] = []
     with TemporaryDirectory(prefix="userturn-") as folder:
@@ -89,15 +95,13 @@ def _turn_of(grid: Grid, verdict: SampledRow) -> dict[str, Any] | None:
     """
     turns = pl.scan_parquet(verdict.path.parent.parent / "user_turns.parquet")
     same = [pl.col(name).eq_missing(pl.lit(verdict.values[name])) for name in TURN_KEYS]
-    path = grid.dataset_path(verdict.values["dataset"])
     verdict.values["key"] = None
     try:
         found = turns.filter(*same).collect().row(0, named=True)
     except (OSError, pl.exceptions.PolarsError):
         return None
     verdict.values["key"] = found.get("key")
-    items = {item.id: item.messages for item in read_items(path)} if path.is_file() else {}
-    messages = items.get(found["item"])
+    messages = conversation_of(grid, verdict.path.parent.parent, found["item"])
     said = {"label": verdict.values["label"], "rationale": verdict.values["rationale"]}
     return None if messages is None else found | said | {"messages": messages}
 

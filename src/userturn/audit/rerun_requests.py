@@ -16,11 +16,17 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from userturn.audit.rerun_sample import Reruns, SampledRow, draw_rows_by, rerun_table
+from userturn.audit.pair import place_of
+from userturn.audit.rerun_sample import (
+    Reruns,
+    SampledRow,
+    conversation_of,
+    draw_rows_by,
+    rerun_table,
+)
 from userturn.config.endpoint_models import has_endpoint
 from userturn.config.entries import ModelEntry
 from userturn.config.trust import check_code_may_run
-from userturn.datasets.prepare import read_items
 from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, any_record
 from userturn.judges.kinds import kind_of
@@ -34,6 +40,8 @@ from userturn.models.sampling import Sampling
 from userturn.prompts.chat_template import Prompt
 from userturn.prompts.load_template import load_template
 from userturn.provenance.study_files import FAULTS
+from userturn.sources.registry import asked
+from userturn.sources.source import SCORES
 from userturn.study.aliases import AsDescribed
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
@@ -60,13 +68,17 @@ def regenerate(results: Path, k: int, rng: np.random.Generator) -> Reruns:
         UserError: the folder has no record.
     """
     grid = read_study_record(results).grid(results)
-    paths = sorted(results.glob("answers/*/[!.]*.parquet"))
-    paths += sorted(results.glob("candidates/*/*/[au]*.parquet"))  # no grades
-    paths += sorted(results.glob("cells/*/*/*/*/user_turns.parquet"))
+    paths = generated_tables(grid)
     rows: list[tuple[SampledRow, dict[str, Any]]] = []
     for model, drawn_rows in draw_rows_by("model", paths, FINISHED, k, rng).items():
         rows += rerun_of_model(grid, model, drawn_rows, AsGenerated())
     return Reruns(rerun_table(results, rows))
+
+
+def generated_tables(grid: Grid) -> list[Path]:
+    """Return the paths of the answers and user turns of every source that a study has."""
+    written = (place_of(grid, of.path) for of in asked(grid).values() if of.kind != SCORES)
+    return [path for path in written if path.is_file()]
 
 
 class Comparison(Protocol):
@@ -197,19 +209,17 @@ def _run_apart(run: ModelRun, requests: list[AnyRequest]) -> tuple[dict[str, Any
             return {}, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 
-def _equal_label(grid: Grid, values: Mapping[str, Any], text: str) -> bool | None:
+def _equal_label(grid: Grid, row: SampledRow, text: str) -> bool | None:
     """Return whether a deterministic judge labels a turn and its rerun alike, or None."""
-    names = [grid.primary_judge, *grid.judges]
+    names, values = [grid.primary_judge, *grid.judges], row.values
     name = next((n for n in names if kind_of(grid.judges[n]).IS_DETERMINISTIC), None)
     if name is None or "perturbation" not in values:
         return None
     if text == values["text"]:
         return True
-    path = grid.dataset_path(values["dataset"])
-    items = {item.id: item for item in read_items(path)} if path.is_file() else {}
-    if values["item"] not in items:
+    messages = conversation_of(grid, row.path.parent, values["item"])
+    if messages is None:
         return None
-    messages = items[values["item"]].messages
     turns = [UserTurn(messages, values["answer"] or "", said) for said in (text, values["text"])]
     judge = judge_of(grid, name)
     first, second = kind_of(judge.settings).judge_turns(judge, turns, "rerun")
@@ -246,5 +256,5 @@ class AsGenerated:
         return {
             "equal_bytes": record["text"] == values["text"],
             "equal_tokens": record["token_ids"] == values["token_ids"],
-            "equal_label": _equal_label(grid, values, record["text"]),
+            "equal_label": _equal_label(grid, row, record["text"]),
         }

@@ -9,8 +9,12 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from userturn.audit.pair import place_of
+from userturn.datasets.messages import Message
+from userturn.sources.registry import judged
 from userturn.stats.proportions import wilson
 from userturn.storage.parquet import Schema
+from userturn.study.grid import Grid
 
 UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException)
 MEASURES = ("equal_bytes", "equal_tokens", "equal_label", "equal_scores")
@@ -67,6 +71,16 @@ class SampledRow(NamedTuple):
     path: Path
     row: int
     values: dict[str, Any]
+
+
+def conversation_of(grid: Grid, folder: Path, item: str) -> list[Message] | None:
+    """Return the conversation of an item before a turn in a folder; None if it is not here."""
+    turns = judged(grid).get(folder.relative_to(grid.results).as_posix())
+    path = None if turns is None else place_of(grid, turns.items)
+    if path is None or not path.is_file():
+        return None
+    found = pl.scan_parquet(path).filter(pl.col("item") == item).select("messages").collect()
+    return None if found.is_empty() else found["messages"].to_list()[0]
 
 
 def draw_rows_by(

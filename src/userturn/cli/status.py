@@ -130,16 +130,15 @@ def _at_work(grid: Grid, now: float) -> Iterator[str]:
 
 def _lines(grid: Grid, model: str, sizes: Mapping[str, Size], now: float) -> Iterator[str]:
     outcomes, speeds = _read_journals(grid, model, now)
-    counts = {kind: Counts() for kind in STAGES}
-    counted: set[str] = set()
-    for of in asked_of(grid, model):
+    tables, counted = asked_of(grid, model), set[str]()
+    counts = {kind: Counts() for kind in STAGES if any(of.kind == kind for of in tables)}
+    for of in tables:
         keys = _planned(grid.requests_folder(model, of.dataset, of.identity), of.kind)
         new = [key for key in keys if key is None or key not in counted]
         counted.update(filter(None, keys))
         _count(counts[of.kind], len(new) if keys else of.count(sizes).n, new, outcomes)
-    for kind in STAGES:
-        if counts[kind].n_expected or kind != SCORES:
-            yield _line(model, kind, counts[kind], speeds[SCORED if kind == SCORES else WRITTEN])
+    for kind, found in counts.items():
+        yield _line(model, kind, found, speeds[SCORED if kind == SCORES else WRITTEN])
 
 
 def _line(model: str, stage: str, counts: Counts, speed: Speed) -> str:
