@@ -6,7 +6,7 @@ from userturn.config.installation import config_files
 from userturn.workflow.artifacts import targets
 from userturn.workflow.dry_run import list_few_jobs
 from userturn.workflow.startup import WILDCARDS, begin, open_study
-from userturn.workflow.wildcards import by_path, by_wildcards
+from userturn.workflow.wildcards import by_wildcards
 
 min_version("9.0")
 begin([*config_files(), *workflow.overwrite_configfiles], workflow.is_main_process)
@@ -25,16 +25,11 @@ wildcard_constraints:
     **WILDCARDS,
 
 
-STAGES = """
-    data training generation languages judges candidates self_play
-    controls humans pairs tables figures report audit""".split()
-
-
 rule all:
     input:
         targets(study),
 
 
-for stage in ["common", *STAGES]:
+for stage in "common jobs data training generation judges audit".split():
 
     include: f"rules/{stage}.smk"

@@ -48,9 +48,10 @@ from userturn.study.inputs import RecordedContents
 from userturn.study.judge import judge_of
 from userturn.study.model_description import read_description, request_identity
 from userturn.study.record import StudyRecord
-from userturn.tables.make_tables import Material, make_tables
+from userturn.tables.make_tables import make_tables
 from userturn.tables.rates import summarise
 from userturn.workflow.registry import paths_of, tables_of
+from userturn.workflow.run_job import identity_of, inputs_of
 from userturn.workflow.study import Study
 
 MODELS = [f"model-{number}b" for number in range(1, 11)]
@@ -172,9 +173,9 @@ def write_tables(grid: Grid, study: Study) -> None:
     for rule in study.tables.rules:
         if rule == "compare_with_people":
             continue
-        paths = {name: at(found) for name, found in study.tables.inputs_of(rule).items()}
+        paths = {name: at(found) for name, found in inputs_of(study, rule).items()}
         made = {name: at(paths_of(name)) for name in tables_of(rule)}
-        make_tables(Material(grid, paths), study.tables.identity_of(rule), made)
+        make_tables(grid, identity_of(study, rule), paths, made)
     note(results, "tables", tables.iterdir(), map(Path, at(study.tables.summaries)))
 
 

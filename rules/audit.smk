@@ -4,7 +4,7 @@
 rule record_study:
     """Record the configuration and the content of every file that an identity depends on."""
     output:
-        record="results/study.json",
+        path_to_record="results/study.json",
     log:
         "logs/record_study.log",
     priority: 1
@@ -14,7 +14,7 @@ rule record_study:
     params:
         identity=study.audit.record_identity,
     script:
-        "../scripts/record_study.py"
+        "../scripts/run_job.py"
 
 
 rule audit:

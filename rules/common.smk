@@ -1,26 +1,35 @@
-"""What comes before the first job and after the last, and the outputs of rules that make tables and figures."""
+"""What comes before the first job and after the last, and how rules read the table of jobs."""
 
 from userturn.workflow.empty_logs import remove_empty_logs
-from userturn.workflow.registry import paths_of, paths_of_figure, tables_of
 from userturn.workflow.startup import call_around_jobs
+from userturn.workflow.wildcards import said_of
 
 call_around_jobs(workflow, before=study.begin, after=remove_empty_logs)
+CATEGORIES = {".csv": "Tables", ".svg": "Figures"}  # of Snakemake's own report
 
 
-def table_files(rule):
-    """Return the files of the tables that a rule makes, by table, one for each format."""
-
-    def shown(path):
-        caption = f"data/captions/{Path(path).stem}.rst"
-        if not path.endswith(".csv") or not Path(caption).is_file():
-            return path
-        return report(path, caption=f"../{caption}", category="Tables")
-
-    return {name: [shown(path) for path in paths_of(name)] for name in tables_of(rule)}
+def of_study(texts):
+    """Return by name what the study says: paths, values, or functions of wildcards."""
+    return {name: said_of(study, text) for name, text in texts.items()}
 
 
-def figure_files(figure):
-    """Return the files of a figure: Vega-Lite, SVG and PNG."""
-    vega, svg, png = paths_of_figure(figure)
-    caption = f"../data/captions/{figure}.rst"
-    return [vega, report(svg, caption=caption, category="Figures"), png]
+def marked(outputs):
+    """Return outputs as Snakemake takes them: folders, and what its own report shows, are marked."""
+
+    def mark(path):
+        caption, suffix = f"data/captions/{Path(path).stem}.rst", Path(path).suffix
+        if suffix not in CATEGORIES or not Path(caption).is_file():
+            return path if suffix else directory(path)
+        return report(path, caption=f"../{caption}", category=CATEGORIES[suffix])
+
+    return {
+        name: mark(paths) if isinstance(paths, str) else [mark(path) for path in paths]
+        for name, paths in outputs.items()
+    }
+
+
+def describe_rules(jobs):
+    """Give each rule the sentence of its job, which `snakemake --list` prints."""
+    for one in workflow.rules:
+        if one.name in jobs:
+            one.docstring = jobs[one.name].does

@@ -1,39 +1,13 @@
 """Are the user turns genuine?"""
 
-from userturn.sources.registry import judge_rules
-
-for of in judge_rules():
-
-    rule:
-        """Have one judge label every user turn of one table: a rule for each source of turns."""
-        name:
-            of.name
-        input:
-            by_path(study.judges.marker, of.verdicts),
-            user_turns=of.user_turns,
-            dataset=of.items,
-        output:
-            verdicts=of.verdicts,
-        log:
-            of.log,
-        localrule: True
-        conda:
-            "../envs/judge.yaml"
-        resources:
-            judge_requests=by_wildcards(study.judges.n_at_once),
-        params:
-            identity=by_path(study.identity, of.verdicts),
-        script:
-            "../scripts/judge.py"
-
 
 rule serve_judge:
     """Serve a judge's model once and work through every pending cell of it."""
     input:
-        user_turns=by_wildcards(study.judges.pending_turns),
+        paths_to_user_turns=by_wildcards(study.judges.pending_turns),
         datasets=by_wildcards(study.judges.pending_datasets),
     output:
-        marker="results/judging/{judge}.json",
+        path_to_marker="results/judging/{judge}.json",
     log:
         "logs/serve_judge/{judge}.log",
     benchmark:
@@ -46,16 +20,16 @@ rule serve_judge:
     params:
         pending=by_wildcards(study.judges.pending_identities),
     script:
-        "../scripts/serve_judge.py"
+        "../scripts/run_job.py"
 
 
 rule batch_judge:
     """Ask a judge about every pending cell of it, in batches that the cells share."""
     input:
-        user_turns=by_wildcards(study.judges.pending_turns),
+        paths_to_user_turns=by_wildcards(study.judges.pending_turns),
         datasets=by_wildcards(study.judges.pending_datasets),
     output:
-        marker="results/judging/batches/{judge}.json",
+        path_to_marker="results/judging/batches/{judge}.json",
     log:
         "logs/batch_judge/{judge}.log",
     localrule: True
@@ -64,4 +38,4 @@ rule batch_judge:
     params:
         pending=by_wildcards(study.judges.pending_identities),
     script:
-        "../scripts/batch_judge.py"
+        "../scripts/run_job.py"

@@ -1,31 +1,14 @@
 """A base becomes a trained model, which is then swept like any other."""
 
 
-rule prepare_training_data:
-    """Turn the files of a model's recipe into conversations of one schema."""
-    input:
-        by_wildcards(study.training.source_files),
-    output:
-        data="results/training/{model}/data.parquet",
-    log:
-        "logs/prepare_training_data/{model}.log",
-    localrule: True
-    conda:
-        "../envs/analysis.yaml"
-    params:
-        identity=by_wildcards(study.training.data_identity),
-    script:
-        "../scripts/prepare_training_data.py"
-
-
 rule train:
     """Post-train a base by a recipe, continuing from the last checkpoint if there is one."""
     input:
         by_wildcards(study.training.base),
-        data="results/training/{model}/data.parquet",
+        path_to_data="results/training/{model}/data.parquet",
     output:
-        folder=directory("results/training/{model}/model"),
-        record="results/training/{model}/training.json",
+        path_to_folder=directory("results/training/{model}/model"),
+        path_to_record="results/training/{model}/training.json",
     log:
         "logs/train/{model}.log",
     benchmark:
@@ -38,4 +21,4 @@ rule train:
     params:
         identity=by_wildcards(study.grid.training_identity),
     script:
-        "../scripts/train.py"
+        "../scripts/run_job.py"

@@ -19,7 +19,7 @@ from userturn.judges.judge import Judge
 from userturn.judges.judge_cell import judge_cell
 from userturn.study.grid import Grid
 from userturn.tables.controls import measure_judges
-from userturn.tables.make_tables import Material, make_tables
+from userturn.tables.make_tables import make_tables
 from userturn.workflow.sources import ControlGrid
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -206,8 +206,8 @@ def test_a_study_without_controls_has_an_empty_table(tmp_path: Path) -> None:
 
 def tabulate_controls(paths: list[str], folder: Path) -> None:
     made = {"controls": [str(folder / "c.parquet"), str(folder / "c.csv")]}
-    material = Material(Grid(CONFIG), {"control_verdicts": paths, "human_items": []})
-    make_tables(material, "identity", made)
+    inputs = {"control_verdicts": paths, "human_items": []}
+    make_tables(Grid(CONFIG), "identity", inputs, made)
 
 
 def control_grid(

@@ -71,7 +71,7 @@ def test_file_that_could_not_be_written_is_not_noted(tmp_path: Path) -> None:
 def test_script_of_a_rule_records_what_it_writes(script: Path) -> None:
     # The audit is no artifact: it is written beside the results, and no rule reads it.
     text = script.read_text()
-    records = "with recorded(snakemake):" in text or "make_tables_of_job(snakemake)" in text
+    records = "run_job(snakemake)" in text
     assert records == (script.stem != "audit")
 
 

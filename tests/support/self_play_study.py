@@ -106,8 +106,10 @@ def collect(grid: Grid) -> None:
         collect_self_play(
             grid,
             at,
-            place(grid, before.path_to_conversations),
-            place(grid, before.path_to_user_turns),
+            [
+                place(grid, before.path_to_conversations),
+                place(grid, before.path_to_user_turns),
+            ],
             *(
                 str(folder / f"{name}.parquet")
                 for name in ("conversations", "answers", "user_turns")

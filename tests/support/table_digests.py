@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from tests.support.whole_study import inputs_in, made_of_cells, whole_grid
 from userturn.figures.confusion import draw_confusion
 from userturn.figures.draw import draw_figures
-from userturn.tables.make_tables import Material, make_tables
+from userturn.tables.make_tables import make_tables
 from userturn.workflow.registry import FIGURES, TABLES
 
 PICTURES = (".vl.json", ".svg", ".png")
@@ -33,12 +33,12 @@ def write_all(folder: Path, made: Path, endings: tuple[str, ...]) -> None:
         else [f"{made}/{name}.parquet"]
         for name in made_of_cells(TABLES)
     }
-    make_tables(Material(grid, inputs), "identity", tables)
+    make_tables(grid, "identity", inputs, tables)
     if not endings:
         return
     figures = {name: [f"{made}/{name}{end}" for end in endings] for name in DRAWN}
     confusion = [f"{made}/confusion{end}" for end in endings]
-    draw_figures(grid, "identity", {n: paths[0] for n, paths in tables.items()}, figures)
+    draw_figures(grid, "identity", tables, figures)
     draw_confusion("identity", f"{made}/confusion.parquet", inputs["rubric"][0], confusion)
 
 

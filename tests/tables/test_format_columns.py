@@ -14,7 +14,7 @@ from userturn.tables.format_columns import (
     join_formats,
     split_formats,
 )
-from userturn.tables.make_tables import Material, make_tables
+from userturn.tables.make_tables import make_tables
 from userturn.workflow.registry import TABLES
 
 JOINED = pl.DataFrame(
@@ -65,7 +65,7 @@ def tables_of(grid: Grid, made: Path) -> dict[str, pl.DataFrame]:
     """Make all tables of a study, and return them as they were written."""
     made.mkdir()
     paths = {name: [f"{made}/{name}.parquet"] for name in made_of_cells(TABLES)}
-    make_tables(Material(grid, inputs_in(grid.results)), "identity", paths)
+    make_tables(grid, "identity", inputs_in(grid.results), paths)
     return {name: pl.read_parquet(path[0]) for name, path in paths.items()}
 
 

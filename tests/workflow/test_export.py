@@ -83,7 +83,7 @@ def test_archive_holds_the_workflow_and_what_it_took_from_the_project(archive: P
         "Snakefile",
         "config.yaml",
         "rules/judges.smk",
-        "scripts/judge.py",
+        "scripts/run_job.py",
         "data/rubric.yaml",
         "data/demo/word_problems.jsonl",
         "README.md",
@@ -316,7 +316,7 @@ def test_crate_tells_every_job_with_its_files_and_times(
     assert jobs == {f"#job/{name}" for name in records}
     judge = graph["#job/judge/tiny/word-problems/t0/none/heuristic"]
     cell = "results/cells/tiny/word-problems/t0/none"
-    assert judge["instrument"] == {"@id": "scripts/judge.py"}
+    assert judge["instrument"] == {"@id": "#rule/judge"}
     objects = [entity["@id"] for entity in judge["object"]]
     assert [name for name in objects if not name.startswith("#value/")] == [
         f"{cell}/user_turns.parquet",
@@ -361,7 +361,7 @@ def write_crate_of_one_cell(archive: Path, folder: Path, with_workflow: bool) ->
         named = {path for r in records.values() for path in (*r["inputs"], *r["outputs"])}
         named |= {"README.md"}
         if with_workflow:
-            named |= {"Snakefile", *(f"scripts/{r['rule']}.py" for r in records.values())}
+            named |= {"Snakefile", "scripts/run_job.py"}
         members = [Member("results/journal/gone.jsonl", 3, "0" * 64, "journals")]
         for name in sorted(named):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

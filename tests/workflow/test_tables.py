@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from userturn.workflow.registry import IDENTITIES, TABLES
-from userturn.workflow.table_inputs import INPUTS
+from userturn.workflow.jobs import JOBS
+from userturn.workflow.registry import FIGURES, TABLES
 from userturn.workflow.tables import TableGrid
 
 
@@ -37,22 +37,14 @@ def test_rules_are_those_of_the_tables_that_apply() -> None:
     }
 
 
-def test_every_rule_that_makes_tables_has_inputs_and_an_identity() -> None:
-    rules = {table.rule for table in TABLES.values()}
-    assert rules == INPUTS.keys()
-    assert rules <= IDENTITIES.keys()
+def test_every_rule_that_makes_tables_or_figures_is_a_job_with_an_identity() -> None:
+    rules = {one.rule for one in (*TABLES.values(), *FIGURES.values())}
+    assert {rule for rule in rules if "identity" not in JOBS[rule].params} == set()
 
 
 def test_costs_are_counted_after_every_reply_that_costs() -> None:
-    tables = tables_of([])
-    items = ["results/datasets/talks.parquet"]
-    tables.controls = SimpleNamespace(  # type: ignore[assignment]
-        verdicts=["of planted turns"], human_items=items
-    )
-    tables.labelled = SimpleNamespace(verdicts=["of labelled turns"])  # type: ignore[assignment]
-    paths = {path for given in tables.inputs_of("tabulate_costs").values() for path in given}
-    made = ("rates", "accuracy", "chance_floor", "likelihood", "self_play", "answer_signals")
-    assert paths == {
-        *(f"results/tables/{name}.parquet" for name in made),
-        *("of planted turns", "of labelled turns", "results/datasets/talks.parquet"),
-    }
+    made = ("likelihood", "self_play", "answer_signals")
+    assert tables_of([]).made_of_replies == [f"results/tables/{name}.parquet" for name in made]
+    asked = {f"results/tables/{name}.parquet" for name in ("rates", "accuracy", "chance_floor")}
+    asked |= {"study.tables.made_of_replies", "study.controls.verdicts", "study.labelled.verdicts"}
+    assert asked <= set(JOBS["tabulate_costs"].inputs.values())

@@ -36,7 +36,7 @@ def check_figures(
         for rule in study.figures.rules:
             if broken.isdisjoint(here.needs(rule)) and is_of_this_altair(files, rule):
                 with suppress(*FAULTS):  # found with the tables
-                    here.draw(rule, ENDING)
+                    here.make(rule, ENDING)
         for made in sorted(Path(folder).glob(f"results/figures/*{ENDING}")):
             path = f"results/figures/{made.name}"
             there = files.at(path)

@@ -5,7 +5,7 @@ present version of the library that draws the report's charts. A note names each
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -16,17 +16,13 @@ import vl_convert
 from userturn.audit.check_figures import ENDING
 from userturn.audit.findings import Finding, Note, remake
 from userturn.config.installation import INSTALLATION
-from userturn.humans.pair_page import build_pair_page
-from userturn.humans.task_page import build_annotation
 from userturn.provenance.study_files import FAULTS, Files
-from userturn.remake.make_again import REPORT, REPORT_PAGE, Remaking, there_is_room
+from userturn.remake.make_again import REPORT, REPORT_PAGE, Remaking
 from userturn.report.paper import drawn
-from userturn.study.inputs import LABELLED_TURNS
 from userturn.study.record import StudyRecord
 from userturn.workflow.study import Study
 
 DRAWN_WITH = getattr(vl_convert, "__version__", None)  # as records have it
-TASK = ("task.html", "label_studio/tasks.json", "label_studio/config.xml")
 
 
 def check_pages(
@@ -43,13 +39,14 @@ def check_pages(
     yield from _readme(files)
     with TemporaryDirectory(prefix="userturn-") as folder:
         here = Remaking(files, record, study, Path(folder), from_made=False)
-        yield from _written(here, REPORT_PAGE, partial(_write_report, here, broken))
-        for name in study.humans.rounds:
-            page = f"results/humans/{name}/{TASK[0]}"
-            yield from _written(here, page, partial(_write_task, here, name, broken))
-        for name in study.pairs.rounds:
-            page = f"results/pairs/{name}/{TASK[0]}"
-            yield from _written(here, page, partial(_write_pairs, here, name, broken))
+        pages: list[tuple[str, str, dict[str, str]]] = [(REPORT_PAGE, REPORT, {})]
+        for rule, rounds in (("build_annotation", study.humans), ("build_pair_page", study.pairs)):
+            pages += [
+                (f"results/{rounds.folder}/{name}/task.html", rule, {"round": name})
+                for name in rounds.rounds
+            ]
+        for page, rule, wildcards in pages:
+            yield from _written(here, page, partial(_write, here, page, rule, broken, wildcards))
         for made in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
             path = made.relative_to(folder).as_posix()
             there = files.at(path)
@@ -89,8 +86,7 @@ def _written(here: Remaking, page: str, write: Callable[[], None]) -> Iterator[F
             yield Note("pages", page, "not written again: another version made it")
         return
     try:
-        with there_is_room(here.folder):
-            write()
+        write()
     except FAULTS as error:
         yield Finding("pages", page, "a page of what it shows", type(error).__name__, remake(page))
 
@@ -104,12 +100,6 @@ def _readme(files: Files) -> Iterator[Finding]:
     if ours.read_bytes() != there.read_bytes():
         fix = f"cp {quote(str(ours))} {path}"
         yield Finding("pages", path, "what this version says of its files", "another text", fix)
-
-
-def _can_be_written(here: Remaking, page: str, needed: list[str], broken: frozenset[str]) -> bool:
-    """Return whether what a page shows is there and right."""
-    there = all(_is_the_recorded(here.files, page, path) for path in needed)
-    return there and broken.isdisjoint(needed)
 
 
 def _is_the_recorded(files: Files, page: str, path: str) -> bool:
@@ -126,20 +116,11 @@ def _is_ours(files: Files, page: str) -> bool:
     return known == {DRAWN_WITH} and files.other_code(page) is None
 
 
-def _write_report(here: Remaking, broken: frozenset[str]) -> None:
-    if _can_be_written(here, REPORT_PAGE, here.needs(REPORT), broken):
-        here.build_report()
-
-
-def _write_task(here: Remaking, name: str, broken: frozenset[str]) -> None:
-    folder = f"results/humans/{name}"
-    items, labelled = f"{folder}/items.parquet", LABELLED_TURNS
-    if _can_be_written(here, f"{folder}/{TASK[0]}", [items, labelled], broken):
-        paths = (str(here.files.at(items)), here.rubric, str(here.files.at(labelled)))
-        build_annotation(name, *paths, *(here.to(f"{folder}/{file}") for file in TASK))
-
-
-def _write_pairs(here: Remaking, name: str, broken: frozenset[str]) -> None:
-    items, page = (f"results/pairs/{name}/{file}" for file in ("items.parquet", TASK[0]))
-    if _can_be_written(here, page, [items], broken):
-        build_pair_page(name, str(here.files.at(items)), here.to(page))
+def _write(
+    here: Remaking, page: str, rule: str, broken: frozenset[str], wildcards: Mapping[str, str]
+) -> None:
+    """Write a page again, if what it shows is there and right."""
+    needed = here.needs(rule, **wildcards)
+    there = all(_is_the_recorded(here.files, page, path) for path in needed)
+    if there and broken.isdisjoint(needed):
+        here.make(rule, **wildcards)

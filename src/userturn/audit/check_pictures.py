@@ -35,7 +35,7 @@ def check_pictures(results: Path, broken: frozenset[str]) -> Iterator[Finding | 
         for rule in study.figures.rules:
             if broken.isdisjoint(here.needs(rule)) and is_of_this_altair(files, rule):
                 with suppress(*FAULTS):  # found with the tables
-                    here.draw(rule)
+                    here.make(rule)
         drawn = sorted(Path(folder).glob(f"results/figures/*{ENDING}"))
         names = [p.name.removesuffix(ENDING) for p in drawn if _is_equal(files, p)]
         for kind in KINDS:

@@ -20,6 +20,7 @@ from userturn.remake.make_again import COUNTING, Remaking
 from userturn.storage.csv_cells import csv_of
 from userturn.study.record import StudyRecord
 from userturn.workflow.registry import paths_of, tables_of
+from userturn.workflow.run_job import identity_of
 from userturn.workflow.study import Study
 
 
@@ -41,7 +42,7 @@ def check_tables(
             can_be_made = files.has_journals or rule != COUNTING
             if can_be_made and broken.isdisjoint(here.needs(rule)):
                 try:
-                    here.make_tables(rule)
+                    here.make(rule)
                 except FAULTS as error:
                     failed.append(_not_made(rule, error))
         compared = [
@@ -65,7 +66,7 @@ def _unnamed(here: Remaking) -> Iterator[Finding]:
     tables = here.study.tables
     for rule in tables.rules:
         record = here.files.records.get(f"results/provenance/{rule}.json")
-        if record is None or record["identity"] != tables.identity_of(rule):
+        if record is None or record["identity"] != identity_of(here.study, rule):
             continue
         made, unnamed = min(record["outputs"]), {*here.needs(rule)} - {*record["inputs"]}
         if unnamed and here.files.other_code(made) is None:

@@ -15,6 +15,7 @@ from userturn.provenance.study_files import Files
 from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
 from userturn.study.record import RECORD, read_study_record
 from userturn.workflow.artifacts import asked_for
+from userturn.workflow.jobs import JOBS
 from userturn.workflow.recorded_study import open_record
 from userturn.workflow.startup import checked_study
 
@@ -122,8 +123,11 @@ def _origin(artifact: Artifact) -> list[str]:
     commit = f"commit {short_hash(made['commit'])}, " if made["commit"] else ""
     versions = ", ".join(f"{name} {version}" for name, version in sorted(made["versions"].items()))
     where = ", ".join([made["host"], *made["devices"]])
+    job = JOBS.get(record["rule"])
+    done = [job.does, f"userturn.{job.function}"] if job else []
     return [
         *_labelled("rule", [f"{record['rule']}: {wildcards}" if wildcards else record["rule"]]),
+        *_labelled("does", done),
         *_labelled("identity", [short(record["identity"] or "none: known by its inputs")]),
         *_labelled("code", [f"{commit}code {short_hash(made['code_sha256'])}", versions]),
         *_labelled("when", [f"{made['began']} to {made['ended']} on {where}"]),

@@ -20,6 +20,7 @@ from userturn.export.crate_context import (
     one_or_all,
 )
 from userturn.provenance.job_record import JobRecord
+from userturn.workflow.jobs import JOBS
 
 WORKFLOW = "Snakefile"
 RO_CRATE = "1.1"  # the version that the profiles 0.5 build on
@@ -120,11 +121,13 @@ def _entity(crate: Any, files: dict[str, Any], path: str, sha256: str) -> Any:
 
 
 def _tool(crate: Any, files: dict[str, Any], rule: str) -> Any:
-    """Return what a rule runs: its script, or its name if the script is not here."""
-    script = f"scripts/{rule}.py"
-    if script not in files:
-        files[script] = add_entity(crate, f"#rule/{rule}", "SoftwareApplication", name=rule)
-    return files[script]
+    """Return what a rule runs: the function that the table of jobs names."""
+    tool = f"#rule/{rule}"
+    if tool not in files:
+        job = JOBS.get(rule)
+        does = {"description": f"{job.does} By userturn.{job.function}."} if job else {}
+        files[tool] = add_entity(crate, tool, "SoftwareApplication", name=rule, **does)
+    return files[tool]
 
 
 def made_files(record: JobRecord) -> dict[str, str]:
@@ -169,7 +172,7 @@ def _add_run(
     rules = sorted({record["rule"] for record in records.values()})
     steps = {rule: _add_step(crate, files, rule, i) for i, rule in enumerate(rules)}
     workflow["step"] = list(steps.values())
-    workflow["hasPart"] = [files[f"scripts/{rule}.py"] for rule in rules]
+    workflow["hasPart"] = [files[f"#rule/{rule}"] for rule in rules]
     times = [record["made"] for record in records.values()]
     span = {
         "startTime": min(made["began"] for made in times),
@@ -222,7 +225,7 @@ def _add_orchestration(
 
 
 def _add_step(crate: Any, files: dict[str, Any], rule: str, number: int) -> Any:
-    example = files[f"scripts/{rule}.py"]
+    example = files[f"#rule/{rule}"]
     position = str(number + 1)
     return add_entity(
         crate, f"#step/{rule}", "HowToStep", name=rule, position=position, workExample=example

@@ -19,19 +19,19 @@ from userturn.workflow.registry import FIGURES
 def draw_figures(
     grid: Grid,
     identity: str,
-    paths_to_tables: Mapping[str, str],
-    paths_to_figures: Mapping[str, Sequence[str]],
+    inputs: Mapping[str, Sequence[str]],
+    outputs: Mapping[str, Sequence[str]],
 ) -> None:
     """Draw every figure, from the verdicts of the primary judge; its Vega-Lite has all judges.
 
     Args:
         grid: the study's grid.
         identity: identity of the figures.
-        paths_to_tables: path by the table's name.
-        paths_to_figures: by the figure's name, paths of Vega-Lite, SVG and PNG.
+        inputs: by the table's name, its path.
+        outputs: by the figure's name, paths of Vega-Lite, SVG and PNG.
     """
-    tables = {name: read_joined(path) for name, path in paths_to_tables.items()}
-    for name, paths in paths_to_figures.items():
+    tables = {name: read_joined(paths[0]) for name, paths in inputs.items()}
+    for name, paths in outputs.items():
         charts = {judge: _chart(name, tables, grid, judge) for judge in grid.judges}
         chart = charts.pop(grid.primary_judge)
         save(chart, identity, map(str, paths), charts)

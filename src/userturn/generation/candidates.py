@@ -129,7 +129,7 @@ def candidates_of(
         yield from (with_reasoning(part, form).drop("change") for part in parts)
 
 
-def collect_candidates(grid: Grid, of: CandidateTable, path: str) -> None:
+def collect_candidates(grid: Grid, of: CandidateTable, path_to_candidates: str) -> None:
     """Write a table of candidates."""
     with swept_again_if_lost(grid, of.model):
-        write_parts(candidates_of(grid, of), path, candidates_identity(grid, of))
+        write_parts(candidates_of(grid, of), path_to_candidates, candidates_identity(grid, of))

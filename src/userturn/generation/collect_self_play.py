@@ -1,6 +1,6 @@
 """Collect one depth of self-play from the journal: conversations, answers and user turns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -42,13 +42,22 @@ def user_turns_at(
 def collect_self_play(
     grid: Grid,
     at: Depth,
-    path_to_conversations_before: str,
-    path_to_turns_before: str,
+    paths_before: Sequence[str],
     path_to_conversations: str,
     path_to_answers: str,
     path_to_user_turns: str,
 ) -> None:
-    """Write one depth of self-play, from the depth before it and the journal."""
+    """Write one depth of self-play from the journal and the depth before it.
+
+    Args:
+        grid: the study's grid.
+        at: the depth.
+        paths_before: the conversations, then the user turns, of the depth before it.
+        path_to_conversations: output file of the conversations up to its answers.
+        path_to_answers: output file of its answers.
+        path_to_user_turns: output file of its user turns.
+    """
+    path_to_conversations_before, path_to_turns_before = paths_before
     identity, share = depth_identity(grid, at), grid.config["max_error_share"]
     before = pl.read_parquet(path_to_conversations_before)
     turns = pl.read_parquet(path_to_turns_before, columns=["sample", *READ])

@@ -84,7 +84,7 @@ def grade(
     path_to_answers: str,
     path_to_items: str,
     path_to_grades: str,
-    judge: Judge | None = None,
+    grader: Judge | None = None,
     n_at_once: int = 0,
 ) -> None:
     """Write one grade per answer: model, dataset, item, correct, correct_loose, score, reason.
@@ -96,8 +96,8 @@ def grade(
     null if there is no loose reading.
     """
     rows = answers_to_grade(pl.read_parquet(path_to_answers), pl.read_parquet(path_to_items))
-    if judge is not None:
-        grades = _grade_by_rubric(judge, rows, n_at_once)
+    if grader is not None:
+        grades = _grade_by_rubric(grader, rows, n_at_once)
     else:
         grades = grade_answers(verifier, rows.to_dicts(), n_processes)
     write_table(grades_table(rows, grades), path_to_grades, identity)

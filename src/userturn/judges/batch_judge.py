@@ -6,6 +6,7 @@ from userturn.judges.ask_by_batch import Asked, ask_by_batch
 from userturn.judges.decisions import Decisions
 from userturn.judges.endpoint_verdicts import address_of, json_format, lacks_any, questions_about
 from userturn.judges.judge import CellToJudge, Judge
+from userturn.judges.pending_cells import judge_pending_cells
 from userturn.judges.question import JudgePrompt, Question
 from userturn.judges.reply_format import ReplyFormat
 from userturn.judges.session import Session
@@ -37,6 +38,23 @@ def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
     if asked:
         ask_by_batch(asked)
     return n_lacking
+
+
+def batch_judge(
+    judge: Judge,
+    pending: Sequence[str],
+    paths_to_user_turns: Sequence[str],
+    folder_of_items: str,
+    path_to_marker: str,
+) -> None:
+    """Fill a judge's journal for every pending cell in batches, and write the marker.
+
+    Raises:
+        UserError: as `fill_journal`.
+    """
+    judge_pending_cells(
+        fill_journal, judge, pending, paths_to_user_turns, folder_of_items, path_to_marker
+    )
 
 
 def _questions(prompt: JudgePrompt, cells: Sequence[CellToJudge]) -> Iterator[Question]:

@@ -1,23 +1,19 @@
 """Make tables, figures and the report of a finished study again, in another folder."""
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from userturn.disk_space import is_full_disk
 from userturn.errors import NoRoomError
-from userturn.figures.confusion import draw_confusion
-from userturn.figures.draw import draw_figures
 from userturn.provenance.study_files import Files
-from userturn.report.build import build_report
 from userturn.storage.atomic_files import write_text
 from userturn.study.inputs import RUBRIC
 from userturn.study.record import StudyRecord
-from userturn.tables.make_tables import Material, make_tables
-from userturn.workflow.registry import figures_of, paths_of, paths_of_figure, tables_of
+from userturn.workflow.run_job import call, inputs_of, replayed
 from userturn.workflow.study import Study
 
 REPORT = "build_report"  # the rule
@@ -72,8 +68,8 @@ class Remaking:
         """Return where a file is made."""
         return str(self.folder / path)
 
-    def _all_at(self, paths: Sequence[str]) -> list[str]:
-        return [str(self.at(path)) for path in paths]
+    def _read(self, path: str) -> str:
+        return self.rubric if path == RUBRIC else str(self.at(path))
 
     @cached_property
     def rubric(self) -> str:
@@ -88,61 +84,22 @@ class Remaking:
         record = self.files.records.get(f"results/provenance/{REPORT}.json") or {"inputs": {}}
         return sorted(path for path in record["inputs"] if path.startswith(CAPTIONS))
 
-    def needs(self, rule: str) -> list[str]:
-        """Return the files that the outputs of a rule are made from, as rules name them."""
-        if rule == REPORT:
-            inputs = self.study.report.inputs | {"captions": self.captions}
-        else:
-            grid = self.study.figures if rule in self.study.figures.rules else self.study.tables
-            inputs = grid.inputs_of(rule)
+    def needs(self, rule: str, **wildcards: str) -> list[str]:
+        """Return the files that the outputs of a job are made from, as rules name them."""
+        inputs = inputs_of(self.study, rule, wildcards)
+        if "captions" in inputs:
+            inputs["captions"] = self.captions
         return sorted({path for paths in inputs.values() for path in paths} - {RUBRIC})
 
-    def make_tables(self, rule: str) -> None:
-        """Make the tables of a rule."""
-        tables = self.study.tables
-        inputs = {name: self._all_at(paths) for name, paths in tables.inputs_of(rule).items()}
-        if "rubric" in inputs:
-            inputs["rubric"] = [self.rubric]
-        made = {name: [self.to(path) for path in paths_of(name)] for name in tables_of(rule)}
+    def make(self, rule: str, ending: str = "", **wildcards: str) -> None:
+        """Make the outputs of a job again, all or those of one ending."""
+        task = replayed(self.study, rule, self._read, self.to, wildcards)
+        outputs = {
+            name: [path for path in paths if path.endswith(ending)]
+            for name, paths in task.outputs.items()
+        }
+        inputs = dict(task.inputs)
+        if "captions" in inputs:
+            inputs["captions"] = [self._read(path) for path in self.captions]
         with there_is_room(self.folder):
-            make_tables(Material(self.study.grid, inputs), tables.identity_of(rule), made)
-
-    def draw(self, rule: str, ending: str = "") -> None:
-        """Draw the figures of a rule, in all formats or in that of one ending."""
-        made = {name: self._figure_files(name, ending) for name in figures_of(rule)}
-        with there_is_room(self.folder):
-            self._draw(rule, made)
-
-    def _draw(self, rule: str, made: dict[str, list[str]]) -> None:
-        identity = self.study.figures.identity_of(rule)
-        if rule != "draw_confusion":
-            inputs = self.study.figures.inputs_of(rule)
-            tables = {name: str(self.at(paths[0])) for name, paths in inputs.items()}
-            draw_figures(self.study.grid, identity, tables, made)
-        else:
-            confusion = str(self.at("results/tables/confusion.parquet"))
-            draw_confusion(identity, confusion, self.rubric, made["confusion"])
-
-    def _figure_files(self, name: str, ending: str) -> list[str]:
-        return [self.to(path) for path in paths_of_figure(name) if path.endswith(ending)]
-
-    def build_report(self) -> None:
-        """Write the report's page and its data files."""
-        with there_is_room(self.folder):
-            self._build_report()
-
-    def _build_report(self) -> None:
-        inputs = {name: self._all_at(found) for name, found in self.study.report.inputs.items()}
-        build_report(
-            grid=self.study.grid,
-            judge=self.study.grid.primary_judge,
-            path_to_rubric=self.rubric,
-            paths_to_descriptions=inputs["descriptions"],
-            paths_to_tables=inputs["tables"],
-            paths_to_figures=inputs["figures"],
-            paths_to_captions=self._all_at(self.captions),
-            paths_to_annotations=inputs["annotations"],
-            paths_to_scores=inputs["scores"],
-            path_to_report=self.to(REPORT_PAGE),
-            folder_of_data=self.to(REPORT_DATA),
-        )
+            call(replace(task, inputs=inputs, outputs=outputs))

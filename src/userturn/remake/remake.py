@@ -14,7 +14,7 @@ from userturn.remake.make_again import COUNTING, REPORT, REPORT_DATA, REPORT_PAG
 from userturn.remake.outcome import Outcome, compare, format_outcome
 from userturn.workflow.new_study import check_is_new
 from userturn.workflow.recorded_study import open_record
-from userturn.workflow.registry import figures_of, paths_of, paths_of_figure, tables_of
+from userturn.workflow.run_job import outputs_of
 
 
 def remake(path: Path, folder: Path) -> int:
@@ -67,8 +67,7 @@ def _outputs(here: Remaking, rule: str) -> list[str]:
     if rule == REPORT:
         noted = [path for path in here.files.noted if path.startswith(f"{REPORT_DATA}/")]
         return [REPORT_PAGE, *sorted(noted)]
-    tables = [path for name in tables_of(rule) for path in paths_of(name)]
-    return [*tables, *(path for name in figures_of(rule) for path in paths_of_figure(name))]
+    return [path for paths in outputs_of(here.study, rule).values() for path in paths]
 
 
 def _missing(here: Remaking, rule: str, withheld: dict[str, str]) -> str | None:
@@ -86,12 +85,7 @@ def _missing(here: Remaking, rule: str, withheld: dict[str, str]) -> str | None:
 def _made(here: Remaking, rule: str) -> str | None:
     """Make the outputs of a rule; return why that failed, or None."""
     try:
-        if rule == REPORT:
-            here.build_report()
-        elif rule in here.study.figures.rules:
-            here.draw(rule)
-        else:
-            here.make_tables(rule)
+        here.make(rule)
     except FAULTS as error:
         return (
             f"what it is made from is damaged ({type(error).__name__}); `userturn audit` says where"

@@ -8,7 +8,7 @@ from userturn.tables.judge_validity import not_validated
 from userturn.tables.layout import Layout, column, printed_only, reported, texts
 from userturn.tables.make_tables import Material, Tables
 from userturn.tables.published_results import ANCHORS
-from userturn.workflow.table_inputs import COMPARED_WITH_PAPER
+from userturn.workflow.table_jobs import COMPARED_WITH_PAPER
 
 SCHEMA: Schema = dict.fromkeys(
     ["quantity", "published", "source", "this_study", "outcome", "criterion", "note", "judge"],

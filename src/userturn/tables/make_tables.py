@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import Any
 
 import polars as pl
 
@@ -11,7 +10,6 @@ from userturn.humans.labels import VERDICTS, read_annotations_and_keys
 from userturn.humans.rater_pairs import labelled_beside_judges
 from userturn.judges.rubric import Rubric, read_rubric
 from userturn.likelihood.collect import check_scored
-from userturn.provenance.job_record import recorded
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid
 from userturn.tables.file_formats import write_all
@@ -116,26 +114,29 @@ class Material:
 
 
 def make_tables(
-    material: Material, identity: str, paths_to_tables: Mapping[str, Sequence[str]]
+    grid: Grid,
+    identity: str,
+    inputs: Mapping[str, Sequence[str]],
+    outputs: Mapping[str, Sequence[str]],
+    is_again: bool = False,
 ) -> None:
     """Write tables in the formats that their paths end in.
 
     Args:
-        material: the inputs of the tables.
+        grid: the study's grid.
         identity: identity of the tables.
-        paths_to_tables: by the table's name, one path per format.
+        inputs: by name, the paths of what the tables are made from.
+        outputs: by the table's name, one path per format.
+        is_again: whether a finished study's tables are made again, of whatever it has.
+
+    Raises:
+        UserError: too many scores ended in an error.
     """
-    for name, paths in paths_to_tables.items():
+    if not is_again:
+        for name in SCORES:
+            check_scored(inputs.get(name, ()), grid.config["max_error_share"])
+    material = Material(grid, inputs)
+    for name, paths in outputs.items():
         layout = getattr(import_module(f"userturn.tables.{name}"), "LAYOUT", None)
         made = split_formats(material.table(name))
         write_all(made, paths, identity, layout, material.warning)
-
-
-def make_tables_of_job(job: Any) -> None:
-    """Write and record the tables of a job; `job` is the object `snakemake` of its script."""
-    with recorded(job):
-        grid, paths = Grid(job.config), dict(job.input.items())
-        for name in SCORES:
-            check_scored(paths.get(name, ()), grid.config["max_error_share"])
-        material = Material(grid, paths)
-        make_tables(material, job.params.identity, dict(job.output.items()))

@@ -5,18 +5,21 @@ audit.py: for rules/audit.smk.
 data.py: for rules/data.smk.
 dry_run.py: what a dry run prints.
 empty_logs.py: removes logs in which nothing was said.
-figures.py: for rules/figures.smk.
+figures.py: the figures that a study has.
 generation.py: for rules/generation.smk.
-humans.py: for rules/humans.smk.
+humans.py: rounds of labels, and the cells they draw from.
+job.py: what a row of the table of jobs is.
+jobs.py: every rule with a script: what it makes from what, and by which function.
 judges.py: for rules/judges.smk.
-languages.py: for rules/languages.smk: the cells of datasets in several languages.
+languages.py: the cells of datasets in several languages.
 likelihood.py: the scores that tables of likelihood are made from.
-pairs.py: for rules/pairs.smk.
+pairs.py: rounds of pairs.
 pending.py: the part of a grid that is missing or outdated.
 recorded_study.py: the study that a results folder is of, by its record alone.
 registry.py: every table and figure, and the rule that makes it.
-report.py: for rules/report.smk.
+report.py: the identity of the report.
 rounds.py: rounds of annotation of one kind.
+run_job.py: calls the function of a job with what its parameters are named after.
 short_run.py: what the demo prints.
 snakemake_lock.py: removes Snakemake's lock if the process that held it is gone.
 startup.py: how a run begins: lock, configuration, study.
@@ -24,8 +27,8 @@ new_study.py: `userturn new`: a folder of its own for a study.
 sources.py: what tables are made of, of each source.
 study.py: the object that rules ask, with one part for each rules file.
 study_size.py: datasets, requests and judge questions of a study, in numbers.
-table_inputs.py: what the tables of each rule are made from.
-tables.py: for rules/tables.smk.
+table_jobs.py: the rules that make tables, figures and the report.
+tables.py: the tables that a study has, and what they are made from.
 training.py: for rules/training.smk.
 turns.py: the cells of datasets with several turns of a conversation.
 wildcards.py: unpacks the wildcards of a job.

@@ -5,6 +5,7 @@ from functools import lru_cache
 from userturn.sources.registry import artifacts
 from userturn.study.cells import files_of
 from userturn.workflow.registry import FIGURES, TABLES, paths_of, paths_of_figure
+from userturn.workflow.run_job import identity_of
 from userturn.workflow.study import Study
 
 Identities = dict[str, str | None]
@@ -94,7 +95,7 @@ def _of_the_study(study: Study) -> Identities:
     }
     unnamed = [path for kind in kinds for path in (*kind.pages, *kind.keys, *kind.items)]
     return {
-        **{path: study.tables.identity_of(rule) for path, rule in (tables | figures).items()},
+        **{path: identity_of(study, rule) for path, rule in (tables | figures).items()},
         **labels,
         **dict.fromkeys(unnamed),
         "results/report/index.html": study.report.identity,

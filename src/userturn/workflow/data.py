@@ -1,4 +1,4 @@
-"""Inputs and params of rules/data.smk: datasets and models before any GPU is used."""
+"""Datasets and models before any GPU is used."""
 
 from userturn.config.dataset_files import paths_of
 from userturn.config.formats import model_of

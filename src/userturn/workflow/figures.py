@@ -1,9 +1,9 @@
-"""Inputs and params of rules/figures.smk: the tables that figures are drawn from."""
+"""The figures that a study has, and their files."""
 
 from operator import attrgetter
+from pathlib import Path
 
-from userturn.workflow.registry import FIGURES, figures_of
-from userturn.workflow.table_inputs import Inputs, files_of_tables
+from userturn.workflow.registry import FIGURES
 from userturn.workflow.tables import TableGrid
 
 
@@ -13,15 +13,6 @@ class FigureGrid:
     def __init__(self, tables: TableGrid) -> None:
         """Take the tables of a grid."""
         self.tables = tables
-
-    def inputs_of(self, rule: str) -> Inputs:
-        """Return the tables that the figures of a rule are drawn from."""
-        drawn = {table for name in figures_of(rule) for table in FIGURES[name].tables}
-        return files_of_tables(*sorted(drawn | {"families", "judge_card"}))
-
-    def identity_of(self, rule: str) -> str:
-        """Return the identity that the figures of a rule carry."""
-        return self.tables.identity_of(rule)
 
     @property
     def names(self) -> list[str]:
@@ -46,3 +37,8 @@ class FigureGrid:
     def charts(self) -> list[str]:
         """Every figure, as Vega-Lite."""
         return [f"results/figures/{name}.vl.json" for name in self.names]
+
+    @property
+    def captions(self) -> list[str]:
+        """The captions of all tables and figures, in the project's folder."""
+        return sorted(path.as_posix() for path in Path("data/captions").glob("*.rst"))

@@ -1,4 +1,4 @@
-"""Inputs and params of rules/humans.smk: rounds of annotation, and the cells they draw from."""
+"""Rounds of annotation, and the cells they draw from."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -42,6 +42,7 @@ class HumanGrid(RoundGrid):
         self.private = grid.private_datasets
         chosen = [cell for cell in grid.cells if self._is_chosen(cell)]
         self.n_turns: int | None = self.settings.get("turns")
+        self.skip_problems: bool = self.settings["skip_problems"]
         self.hidden = self._hidden()
         self.cells = [cell for cell in chosen if cell.dataset not in self.hidden]
         self.n_hidden = len(chosen) - len(self.cells)
@@ -107,8 +108,7 @@ class HumanGrid(RoundGrid):
         """Return the identity of a round's labels: of its files' content and the rubric's."""
         contents = self.grid.contents
         files = contents.annotations[round_name]
-        skip = self.settings["skip_problems"]
-        return fingerprint([HUMANS_VERSION, files, skip, contents.rubric])
+        return fingerprint([HUMANS_VERSION, files, self.skip_problems, contents.rubric])
 
     @property
     def identity(self) -> str:

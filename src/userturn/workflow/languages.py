@@ -1,4 +1,4 @@
-"""For rules/languages.smk: the cells of datasets in several languages, and identities."""
+"""The cells of datasets in several languages, and identities."""
 
 from functools import cached_property
 

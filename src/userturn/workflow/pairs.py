@@ -1,4 +1,4 @@
-"""Inputs and params of rules/pairs.smk: rounds of pairs, and the cells they draw from."""
+"""Rounds of pairs, and the cells they draw from."""
 
 from userturn.config.entries import pair_rounds
 from userturn.config.errors import ConfigError
@@ -49,15 +49,9 @@ class PairGrid(RoundGrid):
         return fingerprint([PAIRS_VERSION, files, self.skip_problems])
 
     @property
-    def inputs(self) -> dict[str, list[str]]:
-        """What the table of pairs is made from."""
-        return {
-            "user_turns": files_of(self.cells, "user_turns.parquet"),
-            "datasets": self.datasets,
-            "descriptions": self.descriptions,
-            "annotations": self.annotations,
-            "round_keys": self.keys,
-        }
+    def user_turns(self) -> list[str]:
+        """Paths of the user turns of the cells."""
+        return files_of(self.cells, "user_turns.parquet")
 
     @property
     def identity(self) -> str:

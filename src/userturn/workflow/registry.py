@@ -9,34 +9,6 @@ from typing import NamedTuple
 
 BARE, FULL = (".parquet", ".csv"), (".parquet", ".csv", ".md", ".tex")
 
-# The rules that make tables and figures, each with the identity of its outputs in `TableGrid`.
-IDENTITIES = {
-    "tabulate": "identity",
-    "analyse": "analysis_identity",
-    "compare_with_margins": "margins_identity",
-    "tabulate_controls": "controls.identity",
-    "measure_chance_floor": "chance_floor.identity",
-    "measure_judges": "card_identity",
-    "tabulate_turns": "by_turn.identity",
-    "tabulate_languages": "languages_identity",
-    "tabulate_self_play": "self_play.identity",
-    "tabulate_pairs": "pairs.identity",
-    "tabulate_costs": "judges.identity",
-    "tabulate_likelihood": "likelihood.identity",
-    "measure_signals": "candidates.identity",
-    "compare_with_people": "humans.identity",
-    "measure_training_overlap": "training.overlap_identity",
-    "compare_with_paper": "shown_identity",
-    "draw_figures": "shown_identity",
-    "draw_turns": "shown_turns_identity",
-    "draw_languages": "shown_languages_identity",
-    "draw_self_play": "shown_self_play_identity",
-    "draw_human_likeness": "pairs.identity",
-    "draw_likelihood": "shown_likelihood_identity",
-    "draw_signals": "candidates.identity",
-    "draw_confusion": "humans.identity",
-}
-
 
 class Table(NamedTuple):
     """A table.

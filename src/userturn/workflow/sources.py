@@ -109,20 +109,23 @@ class CandidateGrid(JudgedGrid):
     source = "candidates"
 
     @property
-    def inputs(self) -> dict[str, list[str]]:
-        """Paths of the files that the table of signals is made from."""
-        folders = [f"results/{turns.folder}" for turns in self.turns]
-        judges = self.grid.judges
-        return {
-            "candidates": [f"{folder}/answers.parquet" for folder in folders],
-            "candidate_grades": [f"{folder}/grades.parquet" for folder in folders],
-            "candidate_verdicts": [turns.verdicts(j) for j in judges for turns in self.turns],
-            "candidate_items": self.items,
-            "reactions": self._reactions,
-        }
+    def answers(self) -> list[str]:
+        """Paths of the candidates."""
+        return [f"results/{turns.folder}/answers.parquet" for turns in self.turns]
 
     @property
-    def _reactions(self) -> list[str]:
+    def grades(self) -> list[str]:
+        """Paths of their grades."""
+        return [f"results/{turns.folder}/grades.parquet" for turns in self.turns]
+
+    @property
+    def verdicts(self) -> list[str]:
+        """Paths of the verdicts of every judge on the turns after them, grouped by judge."""
+        return [turns.verdicts(judge) for judge in self.grid.judges for turns in self.turns]
+
+    @property
+    def reactions(self) -> list[str]:
+        """Paths of the scores of turns after them."""
         return [scores_path(*pair, REACTIONS) for pair in candidate_sources(self.grid)]
 
     @property
@@ -135,7 +138,7 @@ class CandidateGrid(JudgedGrid):
                 scored[scores].identity,
                 *(verdicts_identity(self.grid, turns, judge) for judge in self.grid.judges),
             ]
-            for turns, scores in zip(self.turns, self._reactions, strict=True)
+            for turns, scores in zip(self.turns, self.reactions, strict=True)
         ]
         return fingerprint([SIGNALS_VERSION, found])
 

@@ -54,7 +54,7 @@ class Study:
         )
         self.languages = self.tables.languages
         self.figures = FigureGrid(self.tables)
-        self.report = ReportGrid(grid, self.data, self.tables, self.figures)
+        self.report = ReportGrid(grid, self.tables)
         self.audit = AuditGrid(grid)
 
     def identity(self, path: str) -> str:

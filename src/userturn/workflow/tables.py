@@ -1,4 +1,4 @@
-"""Inputs and params of rules/tables.smk: the files that tables are made from, and identities."""
+"""The tables that a study has, the files they are made from, and their identities."""
 
 from operator import attrgetter
 
@@ -12,7 +12,7 @@ from userturn.workflow.judges import JudgeGrid
 from userturn.workflow.languages import LanguageGrid
 from userturn.workflow.likelihood import LikelihoodGrid
 from userturn.workflow.pairs import PairGrid
-from userturn.workflow.registry import IDENTITIES, TABLES
+from userturn.workflow.registry import TABLES
 from userturn.workflow.sources import (
     CandidateGrid,
     ChanceFloorGrid,
@@ -20,7 +20,6 @@ from userturn.workflow.sources import (
     LabelledGrid,
     SelfPlayGrid,
 )
-from userturn.workflow.table_inputs import INPUTS, Inputs
 from userturn.workflow.training import TrainingGrid
 from userturn.workflow.turns import TurnGrid
 
@@ -28,6 +27,7 @@ SUMMARY_VERSION = 3
 COUNTS_VERSION = 2  # of rates, accuracy, health
 ANALYSIS_VERSION = 4
 JUDGE_CARD_VERSION = 3
+MADE_OF_REPLIES = ("likelihood", "self_play", "answer_signals")
 
 
 class TableGrid:
@@ -79,13 +79,11 @@ class TableGrid:
         """The rules that make those tables."""
         return list(dict.fromkeys(TABLES[name].rule for name in self.names))
 
-    def inputs_of(self, rule: str) -> Inputs:
-        """Return the inputs of a rule."""
-        return INPUTS[rule](self)
-
-    def identity_of(self, rule: str) -> str:
-        """Return the identity that the tables or figures of a rule carry."""
-        return str(attrgetter(IDENTITIES[rule])(self))
+    @property
+    def made_of_replies(self) -> list[str]:
+        """Paths of tables made of replies that cost, and not in every study: costs come after."""
+        names = self.names
+        return [f"results/tables/{name}.parquet" for name in MADE_OF_REPLIES if name in names]
 
     @property
     def _verdict_files(self) -> list[str]:

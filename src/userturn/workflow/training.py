@@ -1,4 +1,4 @@
-"""Inputs and params of rules/training.smk: models that are trained here, and their bases."""
+"""Models that are trained here, and their bases."""
 
 from userturn.config.formats import model_of
 from userturn.config.trained_models import training_entry

@@ -3,11 +3,13 @@
 import inspect
 import sys
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from userturn.study.cells import Cell
 
 T = TypeVar("T")
+STUDY = "study."
 NOT_OF_THE_STUDY = (
     "error: this study has no '{}'; correct the path that you asked for, or define and select what "
     "it names"
@@ -66,6 +68,22 @@ def by_path(method: Callable[..., T], *patterns: str) -> Callable[[Any], T]:
             sys.exit(NOT_OF_THE_STUDY.format(error.args[0]))
 
     return of_job
+
+
+def said_of(study: Any, text: str) -> Any:
+    """Return what a text of the table of jobs stands for.
+
+    That is the text itself, or, if it begins with `study.`, the value that the study has under that
+    name, or a function of a job's wildcards if that is a method. A method of paths is followed by
+    these in brackets.
+    """
+    if not text.startswith(STUDY):
+        return text
+    name, _, paths = text.removeprefix(STUDY).removesuffix(")").partition("(")
+    found = attrgetter(name)(study)
+    if paths:
+        return by_path(found, *paths.split(", "))
+    return by_wildcards(found) if callable(found) else found
 
 
 def _texts(names: Any) -> set[str]:

@@ -1,6 +1,0 @@
-"""Compare the paper's published results with this study's."""
-
-from userturn.tables.make_tables import make_tables_of_job
-
-if __name__ == "__main__":
-    make_tables_of_job(snakemake)

@@ -1,6 +1,0 @@
-"""Measure every judge by turns whose kind is known."""
-
-from userturn.tables.make_tables import make_tables_of_job
-
-if __name__ == "__main__":
-    make_tables_of_job(snakemake)

@@ -1,6 +1,0 @@
-"""Make the table of what tells the right answers of an item."""
-
-from userturn.tables.make_tables import make_tables_of_job
-
-if __name__ == "__main__":
-    make_tables_of_job(snakemake)

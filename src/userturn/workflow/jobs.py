@@ -1,0 +1,313 @@
+"""Every rule with a script: what it makes, from what, and the function that does it.
+
+Rules, `userturn remake` and `userturn why` read this table; tables, figures and the report are in
+table_jobs.py.
+"""
+
+from userturn.sources.registry import judge_rules
+from userturn.workflow.job import Job, folder_of, identity
+from userturn.workflow.table_jobs import JOBS_OF_FIGURES, JOBS_OF_TABLES, REPORT
+
+NAME = r"[a-z0-9][a-z0-9._-]*"
+CELL = "results/cells/{model}/{dataset}/t{temperature}/{perturbation}"
+TURNS = f"{CELL}/user_turns.parquet"
+SCORES = "results/likelihood/{model}/{dataset}/{turns}.parquet"
+DEPTH = "results/self_play/{model}/{dataset}/t{temperature}/depth-{depth}"
+PLAYED = f"{DEPTH}/answers.parquet, {DEPTH}/user_turns.parquet"
+CANDIDATES = "results/candidates/{model}/{dataset}"
+HUMAN_TURNS = "results/controls/human/{dataset}/user_turns.parquet"
+CONTROLS = "results/controls/{model}/{dataset}"
+CHANCE_FLOOR = "results/chance_floor/{model}/{dataset}"
+ROUND, PAIRS = "results/humans/{round}", "results/pairs/{round}"
+ITEMS = "results/datasets/{dataset}.parquet"
+LABELLED, LABELLED_ITEMS = "results/labelled", "results/datasets/labelled.parquet"
+ANSWERS = "results/answers/{model}/{dataset}.parquet"
+
+SOURCES = {
+    "prepare_dataset": Job(
+        "Turn a dataset's file into items of one schema.",
+        "datasets.prepare.prepare_dataset",
+        {"files": "study.data.source_file"},
+        {"path_to_items": ITEMS},
+        identity("grid.dataset_identity") | {"rows": "study.data.n_rows"},
+        wildcards={"dataset": rf"(?!labelled\.){NAME}"},  # rule take_labelled_turns makes these
+    ),
+    "describe_model": Job(
+        "Fetch a model once and record its revision, template hashes, user header and stops.",
+        "generation.describe_model.describe_model",
+        {"trained": "study.training.folder_of", "described_first": "study.data.described_first"},
+        {"path_to_description": "results/models/{model}.json"},
+        identity("grid.model_fingerprint"),
+        environment="generate",
+    ),
+    "prepare_training_data": Job(
+        "Turn the files of a model's recipe into conversations of one schema.",
+        "training.data.prepare_training_data",
+        {"files": "study.training.source_files"},
+        {"path_to_data": "results/training/{model}/data.parquet"},
+        identity("training.data_identity"),
+    ),
+    "train": Job(
+        "Post-train a base by a recipe, continuing from the last checkpoint if there is one.",
+        "training.train.train",
+    ),
+    "record_study": Job(
+        "Record the configuration and the content of every file that an identity depends on.",
+        "study.record.record_study",
+    ),
+}
+SWEEP = Job(
+    "Load one model once and work through every pending request of it.",
+    "generation.sweep.run_sweep",
+)
+SWEEPS = {
+    **dict.fromkeys(("sweep", "sweep_served", "plan_again"), SWEEP),  # here, or asking nothing
+    "collect_answers": Job(
+        "Collect a model's answers to one dataset from the journal.",
+        "generation.collect.collect_answers",
+        {"sweeps": f"study.generation.waits_for({ANSWERS})"},
+        {"path_to_answers": ANSWERS},
+        identity(f"identity({ANSWERS})"),
+    ),
+    "collect_user_turns": Job(
+        "Collect one cell's user turns from the journal.",
+        "generation.collect.collect_user_turns",
+        {"sweeps": f"study.generation.waits_for({TURNS})"},
+        {"path_to_user_turns": TURNS},
+        identity(f"identity({TURNS})"),
+    ),
+    "collect_scores": Job(
+        "Collect a model's scores of reference follow-ups, or of its own turns, from the journal.",
+        "likelihood.collect.collect_scores",
+        {"sweeps": f"study.generation.waits_for({SCORES})"},
+        {"path_to_scores": SCORES},
+        identity(f"identity({SCORES})"),
+    ),
+    "collect_candidates": Job(
+        "Collect the candidates of a model and dataset from the journal.",
+        "generation.candidates.collect_candidates",
+        {"sweeps": f"study.generation.waits_for({CANDIDATES}/answers.parquet)"},
+        {"path_to_candidates": f"{CANDIDATES}/answers.parquet"},
+        identity(f"identity({CANDIDATES}/answers.parquet)") | {"table": "answers"},
+    ),
+    "collect_candidate_turns": Job(
+        "Collect the user turns after the candidates of a model and dataset from the journal.",
+        "generation.candidates.collect_candidates",
+        {"sweeps": f"study.generation.waits_for({CANDIDATES}/user_turns.parquet)"},
+        {"path_to_candidates": f"{CANDIDATES}/user_turns.parquet"},
+        identity(f"identity({CANDIDATES}/user_turns.parquet)") | {"table": "user_turns"},
+    ),
+    "collect_self_play": Job(
+        "Collect one depth of self-play: conversations, the model's answers and its user turns.",
+        "generation.collect_self_play.collect_self_play",
+        {
+            "sweeps": f"study.generation.waits_for({PLAYED})",
+            "paths_before": f"study.made_of({folder_of(DEPTH)})",
+        },
+        {
+            "path_to_conversations": f"{DEPTH}/conversations.parquet",
+            "path_to_answers": f"{DEPTH}/answers.parquet",
+            "path_to_user_turns": f"{DEPTH}/user_turns.parquet",
+        },
+        identity(f"identity({DEPTH}/user_turns.parquet)"),
+    ),
+    "detect_languages": Job(
+        "Tell the languages of prompt, answer and turn, for all turns of a model on a dataset.",
+        "generation.turn_languages.detect_languages",
+        {
+            "paths_to_user_turns": "study.languages.user_turns_of",
+            "path_to_answers": ANSWERS,
+            "path_to_items": ITEMS,
+        },
+        {"path_to_languages": "results/languages/{model}/{dataset}.parquet"},
+        identity("languages.identity_of"),
+    ),
+}
+KNOWN_TURNS = {
+    "take_human_turns": Job(
+        "Take the real user turns of a dataset, each after the answer that it reacts to.",
+        "controls.human_turns.take_human_turns",
+        {"path_to_items": ITEMS},
+        {"path_to_user_turns": HUMAN_TURNS},
+        identity(f"identity({HUMAN_TURNS})"),
+    ),
+    "plant_failures": Job(
+        "Plant every known failure after a model's answers to some items of a dataset.",
+        "controls.planted.plant_failures",
+        {
+            "path_to_answers": ANSWERS,
+            "paths_to_other_answers": f"study.made_of({folder_of(CONTROLS)})",
+            "path_to_items": ITEMS,
+            "path_to_texts": "data/controls/hard_failures.yaml",
+        },
+        {"path_to_user_turns": f"{CONTROLS}/user_turns.parquet"},
+        identity(f"identity({CONTROLS}/user_turns.parquet)"),
+        {"n_items": "controls.planted", "seed": "seed"},
+        wildcards={"model": r"(?!human/)[a-z0-9][a-z0-9._+-]*"},
+    ),
+    "swap_answers": Job(
+        "Replace the answer before some user turns of each cell by another item's.",
+        "controls.swapped_answers.swap_answers",
+        {
+            "paths_to_user_turns": f"study.made_of({folder_of(CHANCE_FLOOR)})",
+            "path_to_items": ITEMS,
+        },
+        {"path_to_swapped": f"{CHANCE_FLOOR}/user_turns.parquet"},
+        identity(f"identity({CHANCE_FLOOR}/user_turns.parquet)"),
+        {"n_turns": "controls.chance_floor", "seed": "seed"},
+    ),
+    "take_labelled_turns": Job(
+        "Take the project's own labelled user turns, for every judge to read.",
+        "controls.labelled_turns.take_labelled_turns",
+        {"path_to_labelled": "data/labelled/turns.jsonl"},
+        {
+            "path_to_items": LABELLED_ITEMS,
+            "path_to_user_turns": f"{LABELLED}/user_turns.parquet",
+        },
+        identity(f"identity({LABELLED_ITEMS})"),
+    ),
+}
+GRADES = {
+    rule: Job(
+        f"Grade a model's {what} to one dataset with the dataset's verifier.",
+        "grading.verifiers.grade",
+        {"path_to_answers": answers, "path_to_items": ITEMS},
+        {"path_to_grades": grades},
+        identity(f"identity({grades})") | {"verifier": "study.data.verifier"},
+        n_threads=2,
+        n_requests="study.data.n_gradings_at_once",
+    )
+    for rule, what, answers, grades in (
+        ("grade", "answers", ANSWERS, "results/grades/{model}/{dataset}.parquet"),
+        (
+            "grade_candidates",
+            "candidates",
+            f"{CANDIDATES}/answers.parquet",
+            f"{CANDIDATES}/grades.parquet",
+        ),
+    )
+}
+VERDICTS = {
+    of.name: Job(
+        f"Have one judge label every user turn in {of.folder.partition('/')[0]}.",
+        "judges.judge_cell.judge_cell",
+        {
+            "one_job": f"study.judges.marker({of.verdicts})",
+            "path_to_user_turns": of.user_turns,
+            "path_to_items": of.items,
+        },
+        {"path_to_verdicts": of.verdicts},
+        identity(f"identity({of.verdicts})"),
+        environment="judge",
+        n_requests="study.judges.n_at_once",
+    )
+    for of in judge_rules()
+}
+JUDGING = {
+    "serve_judge": Job(
+        "Serve a judge's model once and work through every pending cell of it.",
+        "judges.serve.serve_judge",
+    ),
+    "batch_judge": Job(
+        "Ask a judge about every pending cell of it, in batches that the cells share.",
+        "judges.batch_judge.batch_judge",
+    ),
+    **VERDICTS,
+    "summarise": Job(
+        "Count one cell's outcomes and verdicts, one row per judge.",
+        "tables.rates.summarise",
+        {
+            "path_to_user_turns": TURNS,
+            "paths_to_verdicts": "study.tables.verdicts_of",
+        },
+        {"path_to_summary": f"{CELL}/summary.parquet"},
+        identity("tables.summary_identity"),
+    ),
+}
+PEOPLE = {
+    "sample_for_humans": Job(
+        "Put the turns of one cell in the order of the draw, and mark the wanted ones.",
+        "humans.sample.sample_for_humans",
+        {
+            "path_to_user_turns": TURNS,
+            "path_to_verdicts": "study.humans.sampling_verdicts",
+        },
+        {"path_to_human_sample": f"{CELL}/human_sample.parquet"},
+        identity("humans.sample_identity"),
+        {"settings": "humans", "seed": "seed"},
+    ),
+    "draw_annotation_round": Job(
+        "Draw one round from all cells, once: what annotators see, and separately the key.",
+        "humans.rounds.draw_annotation_round",
+        {
+            "paths_to_samples": "study.humans.samples_to_draw",
+            "paths_to_user_turns": "study.humans.user_turns_to_draw",
+            "paths_to_datasets": "study.humans.datasets_to_draw",
+            "paths_to_descriptions": "study.humans.models_to_draw",
+            "paths_to_earlier_keys": "study.humans.earlier_keys",
+            "paths_to_earlier_annotations": "study.humans.earlier_annotations",
+        },
+        {"path_to_key": f"{ROUND}/key.parquet", "path_to_items": f"{ROUND}/items.parquet"},
+    ),
+    "build_annotation": Job(
+        "Write a round's page for annotators, and the same task for Label Studio.",
+        "humans.task_page.build_annotation",
+        {
+            "path_to_items": f"{ROUND}/items.parquet",
+            "path_to_rubric": "data/rubric.yaml",
+            "path_to_labelled": "data/labelled/turns.jsonl",
+        },
+        {
+            "path_to_page": f"{ROUND}/task.html",
+            "path_to_tasks": f"{ROUND}/label_studio/tasks.json",
+            "path_to_config": f"{ROUND}/label_studio/config.xml",
+        },
+    ),
+    "import_annotations": Job(
+        "Check every row that annotators sent back for one round, and take all of them or none.",
+        "humans.import_labels.import_annotations",
+        {
+            "paths_to_files": "study.humans.annotation_files",
+            "path_to_key": f"{ROUND}/key.parquet",
+            "path_to_rubric": "data/rubric.yaml",
+        },
+        {"path_to_annotations": f"{ROUND}/annotations.parquet"},
+        identity("humans.annotations_identity") | {"skip_problems": "study.humans.skip_problems"},
+    ),
+    "draw_pairs": Job(
+        "Draw one round of pairs, once: what annotators see, and separately the key.",
+        "humans.pairs.draw_pairs",
+        {
+            "paths_to_user_turns": "study.pairs.user_turns_to_draw",
+            "paths_to_datasets": "study.pairs.datasets_to_draw",
+            "paths_to_descriptions": "study.pairs.models_to_draw",
+            "paths_to_earlier_keys": "study.pairs.earlier_keys",
+        },
+        {"path_to_key": f"{PAIRS}/key.parquet", "path_to_items": f"{PAIRS}/items.parquet"},
+    ),
+    "build_pair_page": Job(
+        "Write the page of a round of pairs for annotators.",
+        "humans.pair_page.build_pair_page",
+        {"path_to_items": f"{PAIRS}/items.parquet"},
+        {"path_to_page": f"{PAIRS}/task.html"},
+    ),
+    "import_pairs": Job(
+        "Check every row that annotators sent back for one round of pairs, and take all or none.",
+        "humans.import_pairs.import_pairs",
+        {"paths_to_files": "study.pairs.annotation_files", "path_to_key": f"{PAIRS}/key.parquet"},
+        {"path_to_annotations": f"{PAIRS}/annotations.parquet"},
+        identity("pairs.annotations_identity") | {"skip_problems": "study.pairs.skip_problems"},
+    ),
+}
+
+JOBS = {
+    **SOURCES,
+    **SWEEPS,
+    **KNOWN_TURNS,
+    **GRADES,
+    **JUDGING,
+    **PEOPLE,
+    **JOBS_OF_TABLES,
+    **JOBS_OF_FIGURES,
+    "build_report": REPORT,
+}
