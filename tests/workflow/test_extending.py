@@ -182,7 +182,7 @@ def audited(study: Path) -> str:
     return done.stdout + done.stderr
 
 
-def test_a_table_and_a_figure_are_a_file_a_line_and_a_caption_each(
+def test_a_table_and_a_figure_are_a_file_and_a_line_each(
     study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     subprocess.run(["cp", "-r", str(ROOT / "src"), str(study / "src")], check=True)
@@ -190,12 +190,10 @@ def test_a_table_and_a_figure_are_a_file_a_line_and_a_caption_each(
     module = study / "src/userturn/tables/coverage.py"
     shutil.copy(ROOT / "tests/support/coverage_table.py", module)
     change(registry, "\nTABLES = {\n", '\nTABLES = {\n    "coverage": Table("tabulate", FULL),\n')
-    (study / "data/captions/coverage.rst").write_text("Turns with a verdict.\n")
     figure = ROOT / "tests/support/turns_figure.py"
     shutil.copy(figure, study / "src/userturn/figures/turns.py")
     line = '"turns": Figure("draw_figures", ("health",)),'
     change(registry, "\nFIGURES = {\n", f"\nFIGURES = {{\n    {line}\n")
-    (study / "data/captions/turns.rst").write_text("Turns of each model.\n")
 
     monkeypatch.setenv("PYTHONPATH", f"{study / 'src'}{os.pathsep}{ROOT}")
     run(study)
@@ -205,8 +203,8 @@ def test_a_table_and_a_figure_are_a_file_a_line_and_a_caption_each(
     assert all("scored" in text for text in printed)
     assert (results / "figures/turns.svg").read_text().startswith("<svg")
     page = (results / "report/index.html").read_text()
-    assert '"title":"Coverage"' in page and "Turns with a verdict." in page
-    assert "Turns of each model." in page
+    assert '"title":"Coverage"' in page and "How many turns each judge gave a verdict on." in page
+    assert "Turns of each cell." in page
     assert "no finding" in audited(study)
 
     change(module, ".sum())", ".max())")

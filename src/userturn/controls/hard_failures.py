@@ -8,12 +8,14 @@ label of the rubric.
 import re
 from collections.abc import Mapping, Sequence
 from string import Template
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import yaml
 
 from userturn.judges.language import is_english
+
+if TYPE_CHECKING:
+    import numpy as np  # a tenth of a second, and Snakemake only reads which failures there are
 
 NOISE_STEPS = {"noise_25": 0.25, "noise_50": 0.5, "noise_75": 0.75}  # share of replaced words
 N_WORDS = 40  # words after which no further sentence of a prompt or answer is taken
@@ -101,7 +103,7 @@ def _like(old: str, new: str) -> str:
     return new[:1].upper() + new[1:] if old[:1].isupper() else new
 
 
-def noisy(text: str, noise: Sequence[str], rng: np.random.Generator) -> dict[str, str]:
+def noisy(text: str, noise: Sequence[str], rng: "np.random.Generator") -> dict[str, str]:
     """Return a text with more and more of its words replaced, by the name of the step.
 
     Later steps keep the replacements of earlier ones.
@@ -127,7 +129,7 @@ def hard_failures(
     answer: str,
     other_answer: str | None,
     texts: Texts | None,
-    rng: np.random.Generator,
+    rng: "np.random.Generator",
 ) -> dict[str, Planted]:
     """Return a turn of each hard failure that an answer allows, by the control's name.
 
@@ -151,7 +153,9 @@ def hard_failures(
     return turns if both is None else turns | {"continuation": Planted(*both)}
 
 
-def _in_english(prompt: str, answer: str, texts: Texts, rng: np.random.Generator) -> dict[str, str]:
+def _in_english(
+    prompt: str, answer: str, texts: Texts, rng: "np.random.Generator"
+) -> dict[str, str]:
     """Return the failures that are made from the English texts."""
     said = opening(answer)
     words = {"prompt": opening(prompt), "answer": said}
@@ -164,5 +168,5 @@ def _in_english(prompt: str, answer: str, texts: Texts, rng: np.random.Generator
     }
 
 
-def _framed(frames: Sequence[str], words: Mapping[str, str], rng: np.random.Generator) -> str:
+def _framed(frames: Sequence[str], words: Mapping[str, str], rng: "np.random.Generator") -> str:
     return Template(frames[int(rng.integers(len(frames)))]).substitute(words)

@@ -18,7 +18,7 @@ from userturn.workflow.study import Study
 
 REPORT = "build_report"  # the rule
 REPORT_PAGE, REPORT_DATA = "results/report/index.html", "results/report/data"
-CAPTIONS = "data/captions/"
+CAPTIONS, CAPTIONED = "data/captions/", "paths_to_captions"  # folder, and input of the report
 COUNTING = "tabulate_costs"  # its tables are counted in accounts, which lie beside the journals
 
 
@@ -87,8 +87,8 @@ class Remaking:
     def needs(self, rule: str, **wildcards: str) -> list[str]:
         """Return the files that the outputs of a job are made from, as rules name them."""
         inputs = inputs_of(self.study, rule, wildcards)
-        if "captions" in inputs:
-            inputs["captions"] = self.captions
+        if CAPTIONED in inputs:
+            inputs[CAPTIONED] = self.captions
         return sorted({path for paths in inputs.values() for path in paths} - {RUBRIC})
 
     def make(self, rule: str, ending: str = "", **wildcards: str) -> None:
@@ -99,7 +99,7 @@ class Remaking:
             for name, paths in task.outputs.items()
         }
         inputs = dict(task.inputs)
-        if "captions" in inputs:
-            inputs["captions"] = [self._read(path) for path in self.captions]
+        if CAPTIONED in inputs:
+            inputs[CAPTIONED] = [self._read(path) for path in self.captions]
         with there_is_room(self.folder):
             call(replace(task, inputs=inputs, outputs=outputs))

@@ -6,6 +6,7 @@ page's policy allows only its own script and the data files beside it to run.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from userturn.tables.format_columns import read_joined
 from userturn.tables.judge_validity import warning
 from userturn.tables.layout import layouts, page_form
 from userturn.tables.make_tables import Tables
+from userturn.workflow.registry import FIGURES, TABLES
 
 # In this order: each uses definitions of those before it.
 SCRIPTS = [
@@ -37,12 +39,25 @@ SCRIPTS = [
     "choice", "grid", "filters", "pairs", "reading", "cell", "likelihood", "turn", "beside",
     "examples", "search", "routes",
 ]  # fmt: skip
+DRAWN = (("tables", TABLES), ("figures", FIGURES))
 STYLES = ["report.css", "lead.css", "labels.css", "reading.css", "print.css"]
 
 
 def read_captions(paths: Iterable[str]) -> dict[str, str]:
-    """Return captions, one line each, by the name of the figure or table."""
-    return {Path(p).stem: " ".join(Path(p).read_text("utf-8").split()) for p in paths}
+    """Return captions, one line each, by the name of the figure or table.
+
+    Without a caption of its own one has what its module says of itself.
+    """
+    modules = [f"userturn.{kind}.{name}" for kind, names in DRAWN for name in names]
+    said = {name.rpartition(".")[2]: import_module(name).__doc__ or "" for name in modules}
+    own = {Path(p).stem: " ".join(Path(p).read_text("utf-8").split()) for p in paths}
+    return {name: _sentence(text) for name, text in said.items()} | own
+
+
+def _sentence(docstring: str) -> str:
+    """Return what the first line of a docstring says after the name: `Table x: ...`."""
+    text = docstring.partition("\n")[0].partition(": ")[2]
+    return text[:1].upper() + text[1:]
 
 
 def read_descriptions(paths: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -5,6 +5,7 @@ table_jobs.py.
 """
 
 from userturn.sources.registry import judge_rules
+from userturn.sources.source import ITEMS
 from userturn.workflow.job import Job, folder_of, identity
 from userturn.workflow.table_jobs import JOBS_OF_FIGURES, JOBS_OF_TABLES, REPORT
 
@@ -19,7 +20,6 @@ HUMAN_TURNS = "results/controls/human/{dataset}/user_turns.parquet"
 CONTROLS = "results/controls/{model}/{dataset}"
 CHANCE_FLOOR = "results/chance_floor/{model}/{dataset}"
 ROUND, PAIRS = "results/humans/{round}", "results/pairs/{round}"
-ITEMS = "results/datasets/{dataset}.parquet"
 LABELLED, LABELLED_ITEMS = "results/labelled", "results/datasets/labelled.parquet"
 ANSWERS = "results/answers/{model}/{dataset}.parquet"
 
