@@ -4,14 +4,12 @@ from snakemake.utils import min_version
 
 from userturn.config.installation import config_files
 from userturn.workflow.artifacts import targets
-from userturn.workflow.dry_run import list_few_jobs
+from userturn.workflow.dry_run import list_few_jobs, print_run_size
 from userturn.workflow.startup import WILDCARDS, begin, open_study
 from userturn.workflow.wildcards import by_wildcards
 
 min_version("9.0")
 begin([*config_files(), *workflow.overwrite_configfiles], workflow.is_main_process)
-if workflow.output_settings.dryrun and not workflow.output_settings.verbose:
-    list_few_jobs()
 
 for path in config_files():
 
@@ -19,6 +17,9 @@ for path in config_files():
 
 
 study = open_study(config)
+if workflow.output_settings.dryrun:
+    print_run_size(study)
+    list_few_jobs(workflow.output_settings.verbose)
 
 
 wildcard_constraints:

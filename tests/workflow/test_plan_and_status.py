@@ -298,7 +298,8 @@ def test_plan_and_status_say_the_same_numbers_of_every_source(
     lines = status(files, str(tmp_path)).splitlines()[1:]
     pending = {" ".join(line.split()[1:-5]): line.split()[-4] for line in lines}
     told = plan(files, str(tmp_path))
-    (row,) = (line.split() for line in told.splitlines() if line.startswith("  smollm2-135m "))
+    row, left = (line.split() for line in told.splitlines() if line.startswith("  smollm2-135m "))
+    assert left[1:10] == f"at most {row[1]} answers, at most {row[2]} user turns,".split()
     assert (pending["answers"], pending["user turns"]) == (row[1], row[2])
     # 139 items, 63 conversations at two further depths, 3 further candidates of 76 graded items.
     assert int(row[1]) == 139 + 2 * 63 + 3 * 76

@@ -33,6 +33,8 @@ from userturn.sources.source import (
 from userturn.storage.atomic_files import read_identity
 from userturn.study.check import check_study
 from userturn.study.grid import Grid
+from userturn.workflow.run_size import run_size
+from userturn.workflow.study import Study
 from userturn.workflow.study_size import dataset_sizes, load_of_judge, load_of_model, total
 
 HELP = "show requests, cost and prompts before a run"
@@ -58,7 +60,7 @@ def plan(configfiles: list[str], results: str) -> str:
     grid = Grid(config, results)
     sizes = dataset_sizes(grid)
     parts = [_grid(grid), _datasets(grid, sizes), _models(grid, sizes), *_scores(grid, sizes)]
-    parts.append(_judges(grid, sizes))
+    parts += [_judges(grid, sizes), run_size(Study(grid))]
     parts.append(smallest_effect(grid, sum(sizes[name].n_items for name in grid.datasets)))
     return "\n\n".join([*parts, *(_first_prompt(grid, name) for name in grid.models)])
 

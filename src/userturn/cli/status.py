@@ -13,7 +13,6 @@ from userturn.cli.arguments import chosen_grid, take_configuration
 from userturn.config.endpoint_models import account_name
 from userturn.endpoints.account_files import AccountOnDisk, read_accounts
 from userturn.endpoints.usage import Spent
-from userturn.likelihood.collect import SCORED_ROW
 from userturn.likelihood.score_records import SCORE_SCHEMA
 from userturn.sources.registry import asked_of
 from userturn.sources.source import SCORES, STAGES, Size
@@ -22,6 +21,7 @@ from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes, table_
 from userturn.storage.leases import describe_owner, held, newest
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_prices
+from userturn.workflow.run_size import planned_keys
 from userturn.workflow.study_size import size_of
 
 HELP = "show the progress of a running study"
@@ -133,7 +133,7 @@ def _lines(grid: Grid, model: str, sizes: Mapping[str, Size], now: float) -> Ite
     tables, counted = asked_of(grid, model), set[str]()
     counts = {kind: Counts() for kind in STAGES if any(of.kind == kind for of in tables)}
     for of in tables:
-        keys = _planned(grid.requests_folder(model, of.dataset, of.identity), of.kind)
+        keys = planned_keys(grid.requests_folder(model, of.dataset, of.identity), of.kind)
         new = [key for key in keys if key is None or key not in counted]
         counted.update(filter(None, keys))
         _count(counts[of.kind], len(new) if keys else of.count(sizes).n, new, outcomes)
@@ -146,19 +146,6 @@ def _line(model: str, stage: str, counts: Counts, speed: Speed) -> str:
         f"{model:<24} {stage:<11} {counts.n_done:>9,} {counts.n_pending:>9,} "
         f"{counts.n_failed:>7,}  {_pace(speed, counts)}"
     )
-
-
-def _planned(folder: Path, kind: str) -> list[str | None]:
-    """Return the key of every row of the plans in a folder, None where a row has no request.
-
-    A study whose shards changed has some rows twice.
-    """
-    row = SCORED_ROW if kind == SCORES else ("item", "sample")
-    found = [
-        pl.read_parquet(path, columns=[*row, "key"])
-        for path in sorted(folder.glob("[!.]*.parquet"))
-    ]
-    return pl.concat(found).unique(row)["key"].to_list() if found else []
 
 
 def _count(

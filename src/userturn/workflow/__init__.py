@@ -18,6 +18,7 @@ pending.py: the part of a grid that is missing or outdated.
 recorded_study.py: the study that a results folder is of, by its record alone.
 registry.py: every table and figure, and the rule that makes it.
 report.py: the identity of the report.
+run_size.py: what a run asks before it asks it.
 rounds.py: rounds of annotation of one kind.
 run_job.py: calls the function of a job with what its parameters are named after.
 short_run.py: what the demo prints.

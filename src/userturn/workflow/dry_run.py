@@ -1,6 +1,10 @@
-"""What a dry run prints: how many jobs each rule has, and the jobs themselves if they are few."""
+"""What a dry run prints: what the run asks, how many jobs each rule has, and few jobs in full."""
 
 import logging
+import sys
+
+from userturn.logs import sentence
+from userturn.workflow.study import Study
 
 SNAKEMAKE = "snakemake.logging"  # the logger of Snakemake
 JOBS_LISTED = 30  # in ten lines each; the shipped grid has thousands
@@ -23,6 +27,19 @@ class FewJobs(logging.Filter):
         return self.n_jobs <= JOBS_LISTED or event not in ("job_info", "run_info")
 
 
-def list_few_jobs() -> None:
-    """Let Snakemake, in this process, list the jobs of a dry run only if they are few."""
+def print_run_size(study: Study) -> None:
+    """Print what a run asks of models and judges."""
+    from userturn.workflow.run_size import run_size  # polars: other runs do not need it
+
+    try:
+        told = run_size(study)
+    except Exception as error:  # of a damaged file: the jobs are listed all the same
+        told = f"what this run asks is not known: {sentence(error) or type(error).__name__}"
+    print(told, file=sys.stderr)
+
+
+def list_few_jobs(every: bool = False) -> None:
+    """Let Snakemake, in this process, list the jobs of a dry run if they are few, or every job."""
+    if every:
+        return
     logging.getLogger(SNAKEMAKE).addFilter(FewJobs())

@@ -1,0 +1,145 @@
+"""What a run asks before it asks it: requests by model and kind, questions by judge."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from userturn.judges.asked import format_of
+from userturn.judges.endpoint_verdicts import keys_and_decisions
+from userturn.judges.judge import CellToJudge, Judge
+from userturn.judges.kinds import kind_of
+from userturn.likelihood.collect import SCORED_ROW
+from userturn.plural import number_of
+from userturn.sources.answers import grades
+from userturn.sources.registry import judged, verdicts_identity
+from userturn.sources.source import SCORES, STAGES, Asked, Size, Turns
+from userturn.storage.atomic_files import read_identity
+from userturn.storage.journal_table import finished_keys
+from userturn.study.grid import Grid
+from userturn.study.judge import judge_of
+from userturn.workflow.study import Study
+from userturn.workflow.study_size import dataset_sizes, n_criteria
+
+NAMES = dict(zip(STAGES, ("answer", "user turn", "score"), strict=True))
+
+
+class Left(NamedTuple):
+    """A number of requests or questions; it may be less where some wait for what is not there."""
+
+    n: int = 0
+    is_at_most: bool = False
+
+    def plus(self, other: "Left") -> "Left":
+        """Return both together."""
+        return Left(self.n + other.n, self.is_at_most or other.is_at_most)
+
+    def told(self, name: str) -> str:
+        """Return the number of what has a name, in words."""
+        return f"{'at most ' if self.is_at_most else ''}{number_of(self.n, name)}"
+
+
+def planned_keys(folder: Path, kind: str) -> list[str | None]:
+    """Return the key of every row of the request tables in a folder, None for one without.
+
+    A study whose shards changed has some rows twice.
+    """
+    row = SCORED_ROW if kind == SCORES else ("item", "sample")
+    paths = sorted(folder.glob("[!.]*.parquet"))
+    found = [pl.read_parquet(path, columns=[*row, "key"]) for path in paths]
+    return pl.concat(found).unique(row)["key"].to_list() if found else []
+
+
+def requests_left(study: Study, model: str, sizes: Mapping[str, Size]) -> dict[str, Left]:
+    """Return the requests that a run sends to a model, by kind; nothing that its journal has."""
+    left: dict[str, Left] = {}
+    known: set[str] = set()
+    for of in (of for of in study.pending.tables.values() if of.model == model):
+        found = _missing(study.grid, of, known)
+        more = Left(of.count(sizes).n, True) if found is None else Left(len(found))
+        known |= found or set()
+        left[of.kind] = left.get(of.kind, Left()).plus(more)
+    return left
+
+
+def _missing(grid: Grid, of: Asked, known: set[str]) -> set[str] | None:
+    """Return the keys of a table without a reply that are not known; None if it is not planned."""
+    folder = grid.requests_folder(of.model, of.dataset, of.identity)
+    if not all((folder / f"{shard}.parquet").is_file() for shard in grid.shards(of.model)):
+        return None
+    keys = {key for key in planned_keys(folder, of.kind) if key is not None} - known
+    there = finished_keys(grid.journal_folder(of.model, of.dataset), pl.Series(sorted(keys)))
+    return keys - there
+
+
+def questions_left(study: Study, judge: str, sizes: Mapping[str, Size]) -> Left:
+    """Return the questions that a run asks a judge: about turns of every source, and by rubrics."""
+    left, known = Left(), set[str]()
+    for turns in _unjudged(study, judge):
+        left = left.plus(_questions(study, judge_of(study.grid, judge), turns, sizes, known))
+    return left.plus(_rubric_questions(study.grid, judge, sizes))
+
+
+def _unjudged(study: Study, judge: str) -> Iterator[Turns]:
+    grid = study.grid
+    for turns in judged(grid).values() if judge in grid.judges else ():
+        path = grid.results / turns.verdicts(judge).removeprefix("results/")
+        is_usable = turns.dataset not in study.pending.unusable
+        if is_usable and read_identity(path) != verdicts_identity(grid, turns, judge):
+            yield turns
+
+
+def _questions(
+    study: Study, judge: Judge, turns: Turns, sizes: Mapping[str, Size], known: set[str]
+) -> Left:
+    """Return the questions about a table of turns that no table before it has; adds to `known`."""
+    results = study.grid.results
+    paths = [results / path.removeprefix("results/") for path in (turns.path, turns.items)]
+    if read_identity(paths[0]) != turns.identity or not paths[1].is_file():
+        return Left(turns.count(sizes).n, True)
+    if kind_of(judge.settings).IS_DETERMINISTIC:
+        outcomes = pl.read_parquet(paths[0], columns=["outcome"])["outcome"]
+        return Left(int((outcomes != "error").sum()))
+    cell = CellToJudge(str(paths[0]), str(paths[1]))
+    if not pl.read_parquet(paths[0], columns=["item"]).height:
+        return Left()
+    keys, decisions = keys_and_decisions(judge, format_of(judge).prompt, cell)
+    new = {key for key in keys if key is not None and not decisions.is_finished(key)} - known
+    known |= new
+    return Left(len(new))
+
+
+def _rubric_questions(grid: Grid, judge: str, sizes: Mapping[str, Size]) -> Left:
+    """Return the questions about the criteria of answers whose grades are missing, at most."""
+    wanted = {
+        path: identity
+        for path, identity in grades(grid).items()
+        if grid.grader(Path(path).stem) == judge
+        and read_identity(grid.results / path.removeprefix("results/")) != identity
+    }
+    datasets = [Path(path).stem for path in wanted]
+    n = sum(n_criteria(grid, name, sizes[name]) for name in datasets)
+    return Left(n, bool(n))
+
+
+def run_size(study: Study) -> str:
+    """Return what a run asks as text, a line for each model and judge that it asks."""
+    sizes = dataset_sizes(study.grid)
+    lines = [*_of_models(study, sizes), *_of_judges(study, sizes)]
+    return "\n".join(["this run asks", *lines] if lines else ["this run asks nothing"])
+
+
+def _of_models(study: Study, sizes: Mapping[str, Size]) -> Iterator[str]:
+    for model in study.grid.models:
+        left = requests_left(study, model, sizes)
+        told = [left[kind].told(NAMES[kind]) for kind in STAGES if left.get(kind, Left()).n]
+        if told:
+            yield f"  {model:<24} {', '.join(told)}"
+
+
+def _of_judges(study: Study, sizes: Mapping[str, Size]) -> Iterator[str]:
+    for judge in study.grid.asked_judges:
+        left = questions_left(study, judge, sizes)
+        if left.n:
+            yield f"  {judge:<24} {left.told('question')} about turns and by rubrics"
