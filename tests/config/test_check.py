@@ -170,15 +170,3 @@ def test_gpus_that_do_not_spread_evenly_over_the_nodes_are_refused(config: dict[
     config.get("run", {}).pop("models", None)
     said = message(config)
     assert said.startswith("models.wide.gpus: found 9 for 2 nodes; expected as many on each node")
-
-
-def test_several_greedy_answers_of_an_item_are_refused(config: dict[str, Any]) -> None:
-    config["answer"]["samples"] = 8
-    assert message(config) == (
-        "answer.temperature: found 0 with answer.samples 8, and such answers are all the same; set "
-        "a temperature above 0, such as 0.7, or leave answer.samples out"
-    )
-    config["answer"]["temperature"] = 0.7
-    check(config)
-    config["models"]["mine"] = {"source": "org/mine", "answer": {"temperature": 0}}
-    assert message(config).startswith("models.mine.answer.temperature: found 0")

@@ -16,9 +16,9 @@ from tests.support.self_play_study import (
     study,
     sweep,
 )
-from userturn.config.check import check
 from userturn.config.errors import ConfigError
 from userturn.generation.loaded_model import load_model
+from userturn.sources.check import check_study
 from userturn.sources.self_play import depth_identity, depths
 from userturn.sources.source import ANSWERS, USER_TURNS
 from userturn.study.grid import Grid
@@ -183,4 +183,4 @@ def test_a_study_that_cannot_go_on_is_refused(
 ) -> None:
     config = dict(study(tmp_path, 2).config) | changes
     with pytest.raises(ConfigError, match=found):
-        check(config)
+        check_study(config)

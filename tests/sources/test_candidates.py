@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
+from userturn.config.errors import ConfigError
 from userturn.sources import candidates
 from userturn.sources.registry import asked
 from userturn.study.grid import Grid
@@ -63,3 +64,13 @@ def test_graded_datasets_alone_have_candidates_whose_number_is_part_of_their_ide
         ("word-problems", name) for name in ("answers", "user_turns", "reactions")
     }
     assert not set(of_four.values()) & set(of_eight.values())
+
+
+def test_several_greedy_answers_of_an_item_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError) as refused:
+        candidates.check(grid(monkeypatch, samples=8, temperature=0).config)
+    assert str(refused.value) == (
+        "answer.temperature: found 0 with answer.samples 8, and such answers are all the same; set "
+        "a temperature above 0, such as 0.7, or leave answer.samples out"
+    )
+    candidates.check(grid(monkeypatch, samples=8, temperature=0.7).config)

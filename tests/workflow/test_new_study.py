@@ -15,7 +15,7 @@ from userturn.config.load import load_config, load_study
 from userturn.errors import UserError
 from userturn.export.write_archive import project_files
 from userturn.provenance.job_record import read_record
-from userturn.study.check import check_study
+from userturn.sources.check import check_study
 from userturn.workflow.new_study import TEMPLATE, write_study_folder
 
 

@@ -1,5 +1,6 @@
 """Does every record say the rule, wildcards and identity of the job that its path names?"""
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
@@ -7,13 +8,18 @@ from pathlib import PurePosixPath
 from userturn.audit.findings import Finding, remake
 from userturn.provenance.job_record import PROVENANCE, SWEEPS, JobRecord
 from userturn.provenance.study_files import Files
-from userturn.sources.self_play import NAMED
+from userturn.sources.registry import judge_rules
 from userturn.storage.atomic_files import SCHEMA_VERSION
 from userturn.storage.hashing import short_hash
 from userturn.workflow.artifacts import Identities
 
 SET_BACK = timedelta(hours=-1)
-IN_PATHS = {"temperature": "t", "depth": NAMED}  # what stands before these wildcards
+# What stands before a wildcard in the paths of user turns, such as the t of t0.7.
+IN_PATHS = {
+    name: before
+    for rule in judge_rules()
+    for before, name in re.findall(r"([^/{}]+)\{(\w+)\}", rule.folder)
+}
 
 
 def check_records(

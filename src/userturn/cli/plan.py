@@ -22,6 +22,7 @@ from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.load_template import load_template
 from userturn.prompts.perturbations import needs_reference
+from userturn.sources.check import check_study
 from userturn.sources.registry import asked
 from userturn.sources.source import (
     ANSWERS,
@@ -31,7 +32,6 @@ from userturn.sources.source import (
     Size,
 )
 from userturn.storage.atomic_files import read_identity
-from userturn.study.check import check_study
 from userturn.study.grid import Grid
 from userturn.workflow.run_size import run_size
 from userturn.workflow.study import Study

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.dataset_files import by_language, paths_of
-from userturn.config.entries import Config, prepared_datasets, selected, self_play_settings
+from userturn.config.entries import Config, prepared_datasets, selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.formats import check_formats
 from userturn.config.installation import SCHEMA
@@ -85,36 +85,6 @@ def _check_likelihood(config: Config) -> None:
             raise ConfigError(f"likelihood.datasets: '{name}' is not a dataset{near}")
 
 
-def _check_candidates(config: Config) -> None:
-    """Check that several answers of an item can differ."""
-    n = config["answer"].get("samples", 1)
-    for name, entry in selected(config, "models").items():
-        own = entry.get("answer", {}) if isinstance(entry, Mapping) else {}
-        if n > 1 and {**config["answer"], **own}["temperature"] == 0:
-            where = f"models.{name}.answer" if "temperature" in own else "answer"
-            raise ConfigError(
-                f"{where}.temperature: found 0 with answer.samples {n}, and such answers are all "
-                "the same; set a temperature above 0, such as 0.7, or leave answer.samples out"
-            )
-
-
-def _check_self_play(config: Config) -> None:
-    settings = self_play_settings(config)
-    if settings is None:
-        return
-    if "none" not in selected(config, "perturbations"):
-        raise ConfigError(
-            "self_play: the run has no perturbation 'none', whose user turns it goes on from; "
-            "add it to run.perturbations, or leave self_play out"
-        )
-    known = selected(config, "datasets")
-    for name in settings.get("datasets", []):
-        if name not in known:
-            raise ConfigError(
-                f"self_play.datasets: '{name}' is not a dataset of the run{near_miss(name, known)}"
-            )
-
-
 def _check_files(config: Config) -> None:
     for name, dataset in prepared_datasets(config).items():
         files = by_language(dataset)
@@ -190,8 +160,6 @@ def check(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
     check_formats(config)
     _check_controls(config)
     _check_likelihood(config)
-    _check_candidates(config)
-    _check_self_play(config)
     _check_files(config)
     _check_turns(config)
     _check_nodes(config)

@@ -124,12 +124,6 @@ def likelihood_settings(config: Config) -> Mapping[str, Any] | None:
     return settings
 
 
-def self_play_settings(config: Config) -> Mapping[str, Any] | None:
-    """Return the settings of self-play, or None if a study turns it off or is older."""
-    settings: Mapping[str, Any] | None = config.get("self_play") or None
-    return settings
-
-
 def pair_rounds(config: Config) -> list[str]:
     """Return the rounds of pairs; none if a study has none or is older."""
     return list(config["humans"].get("pairs", {"rounds": []})["rounds"])

@@ -30,7 +30,7 @@ from userturn.slurm.scheduler import (
     run,
 )
 from userturn.slurm.submission import Options, Profile, as_words, read_profile
-from userturn.study.check import check_study
+from userturn.sources.check import check_study
 from userturn.study.grid import Grid
 
 COMMANDS = ("sbatch", "squeue", "scancel", "scontrol")

@@ -1,5 +1,6 @@
 """Where requests and judged user turns come from: one module for each kind, found by its name.
 
+check.py: refuses a configuration that cannot be run.
 registry.py: every source; the lists of all that is asked for and of all that judges read.
 source.py: what a source declares.
 """

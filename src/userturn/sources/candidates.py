@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from userturn.config.entries import Config
+from userturn.config.entries import Config, selected
+from userturn.config.errors import ConfigError
 from userturn.errors import UserError
 from userturn.sources.answers import answers_path, grades_identity
 from userturn.sources.scores import SCORES_VERSION, n_own_distractors, scores_path
@@ -62,6 +63,23 @@ class CandidateTable(NamedTuple):
 def n_candidates(config: Config) -> int:
     """Return the number of answers of each item; 1 where candidates are off."""
     return int(config["answer"].get("samples", 1))
+
+
+def check(config: Config) -> None:
+    """Check that several answers of an item can differ.
+
+    Raises:
+        ConfigError: they cannot.
+    """
+    n = config["answer"].get("samples", 1)
+    for name, entry in selected(config, "models").items():
+        own = entry.get("answer", {}) if isinstance(entry, Mapping) else {}
+        if n > 1 and {**config["answer"], **own}["temperature"] == 0:
+            where = f"models.{name}.answer" if "temperature" in own else "answer"
+            raise ConfigError(
+                f"{where}.temperature: found 0 with answer.samples {n}, and such answers are all "
+                "the same; set a temperature above 0, such as 0.7, or leave answer.samples out"
+            )
 
 
 def candidate_sources(grid: Grid) -> list[tuple[str, str]]:
@@ -193,5 +211,5 @@ def _scores(grid: Grid, of: CandidateTable, sizes: Sizes) -> Load:
 
 
 SOURCE = Source(
-    asked, judged, JudgeRule("judge_candidates", "candidates/{model}/{dataset}"), grades
+    asked, judged, JudgeRule("judge_candidates", "candidates/{model}/{dataset}"), grades, check
 )

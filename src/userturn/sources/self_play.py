@@ -5,11 +5,12 @@ further depth the model answers the user turn that it wrote, and is probed again
 follows from the one before it, so that a longer conversation leaves finished depths finished.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from userturn.config.entries import self_play_settings
+from userturn.config.entries import Config, selected
+from userturn.config.errors import ConfigError, near_miss
 from userturn.sources.answers import answers_path
 from userturn.sources.scores import (
     n_contexts,
@@ -89,6 +90,34 @@ class Depth(NamedTuple):
     def path_to_user_turns(self) -> str:
         """The user turns that end it."""
         return f"results/{self.folder}/user_turns.parquet"
+
+
+def self_play_settings(config: Config) -> Mapping[str, Any] | None:
+    """Return the settings of self-play, or None if a study turns it off or is older."""
+    settings: Mapping[str, Any] | None = config.get("self_play") or None
+    return settings
+
+
+def check(config: Config) -> None:
+    """Check that conversations have a cell to begin in.
+
+    Raises:
+        ConfigError: they have none, or name what is no dataset of the run.
+    """
+    settings = self_play_settings(config)
+    if settings is None:
+        return
+    if "none" not in selected(config, "perturbations"):
+        raise ConfigError(
+            "self_play: the run has no perturbation 'none', whose user turns it goes on from; "
+            "add it to run.perturbations, or leave self_play out"
+        )
+    known = selected(config, "datasets")
+    for name in settings.get("datasets", []):
+        if name not in known:
+            raise ConfigError(
+                f"self_play.datasets: '{name}' is not a dataset of the run{near_miss(name, known)}"
+            )
 
 
 def depths(grid: Grid) -> list[Depth]:
@@ -212,4 +241,5 @@ SOURCE = Source(
     judged,
     JudgeRule("judge_self_play", FOLDER, f"results/{FOLDER}/conversations.parquet"),
     conversations,
+    check,
 )

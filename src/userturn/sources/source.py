@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from userturn.config.entries import Config
 from userturn.study.grid import Grid
 
 ANSWERS, USER_TURNS, SCORES = "answers", "user turns", "scores"  # what requests ask for
@@ -160,6 +161,10 @@ def _nothing(grid: Grid) -> Iterable[Any]:
     return ()
 
 
+def _no_fault(config: Config) -> None:
+    pass
+
+
 def _nothing_beside(grid: Grid) -> Mapping[str, str]:
     return {}
 
@@ -173,12 +178,14 @@ class Source:
         judged: returns the tables of user turns that judges read.
         judge_rule: how judges read them; None if they do not.
         beside: returns the identity of each further file that follows from its tables, by path.
+        check: refuses a configuration of it that cannot be run.
     """
 
     asked: Callable[[Grid], Iterable[Asked]] = _nothing
     judged: Callable[[Grid], Iterable[Turns]] = _nothing
     judge_rule: JudgeRule | None = None
     beside: Callable[[Grid], Mapping[str, str]] = _nothing_beside
+    check: Callable[[Config], None] = _no_fault
 
 
 def longest_exchange(grid: Grid, model: str) -> int:

@@ -2,7 +2,6 @@
 
 aliases.py: files that were reformatted and names that changed, as the study knows them.
 cells.py: a cell (model, dataset, temperature, perturbation) and where its files are.
-check.py: refuses a configuration that cannot be run.
 finished_requests.py: which answers, cells and scores need no sweep, as sweeps note it.
 grid.py: all cells of a configuration, and the identity of each artifact.
 inputs.py: the contents of files that identities depend on, never their names.

@@ -20,7 +20,7 @@ from userturn.config.load import read_config_file
 from userturn.lasting_errors import forget_errors
 from userturn.logs import sentence
 from userturn.signals import let_early_warning_pass
-from userturn.study.check import check_study
+from userturn.sources.check import check_study
 from userturn.study.grid import Grid
 from userturn.workflow.snakemake_lock import is_alone, release_abandoned_lock
 from userturn.workflow.study import Study

@@ -6,6 +6,7 @@ from userturn.config.entries import Config
 from userturn.config.trained_models import check_trained
 from userturn.judges.check_entries import check_judges
 from userturn.prompts.perturbations import check_perturbations
+from userturn.sources.registry import sources
 
 
 def check_study(config: Config) -> None:
@@ -15,6 +16,8 @@ def check_study(config: Config) -> None:
         ConfigError: the first fault, in one sentence.
     """
     check(config)
+    for source in sources().values():
+        source.check(config)
     check_perturbations(config)
     check_judges(config)
     check_trained(config)
