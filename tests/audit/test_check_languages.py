@@ -14,7 +14,6 @@ from userturn.generation.turn_languages import detect_languages
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
 from userturn.study.record import study_record
-from userturn.workflow.humans import HumanGrid
 from userturn.workflow.languages import LanguageGrid
 
 MODEL, DATASET = "smollm2-135m", "problems-by-language"
@@ -44,7 +43,7 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
         text=pl.lit("And how many pears does she have in it now?"),
         outcome=pl.lit("ok"),
     )
-    languages = LanguageGrid(grid, HumanGrid(grid))
+    languages = LanguageGrid(grid)
     (cell,) = languages.user_turns_of(MODEL, DATASET)
     paths = [
         tmp_path / cell.removeprefix("results/"),

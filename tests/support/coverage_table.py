@@ -5,7 +5,15 @@ import polars as pl
 from userturn.storage.parquet import Schema
 from userturn.tables.layout import Layout, column, texts
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="tabulate",
+    place=1,
+    row="a judge",
+    made_of=("rates",),
+    formats=(".parquet", ".csv", ".md", ".tex"),
+)
 SCHEMA: Schema = {"judge": pl.String, "n_turns": pl.Int64, "n_scored": pl.Int64}
 
 

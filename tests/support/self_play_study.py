@@ -140,5 +140,10 @@ def at_depth(grid: Grid, depth: int) -> Depth:
 def paths(grid: Grid) -> dict[str, list[str]]:
     """Return the inputs of the table of self-play, where they are."""
     played = SelfPlayGrid(grid)
-    inputs = {n: getattr(played, n) for n in ("conversations", "user_turns", "verdicts", "scores")}
+    inputs = {
+        "self_play_conversations": played.conversations,
+        "self_play_turns": played.user_turns,
+        "self_play_verdicts": played.verdicts,
+        "self_play_scores": played.scores,
+    }
     return {name: [place(grid, path) for path in found] for name, found in inputs.items()}

@@ -6,6 +6,9 @@ import altair as alt
 import polars as pl
 
 from userturn.figures.theme import titled
+from userturn.workflow.declarations import Figure
+
+FIGURE = Figure(rule="draw_figures", place=1, tables=("health",))
 
 
 def turns(health: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:

@@ -52,6 +52,8 @@ FILES = {  # where each input of a table lies
     "control_verdicts": "controls/*.parquet",
     "human_items": "datasets/*.parquet",
     "swapped_verdicts": "swapped/*.parquet",
+    "unswapped_verdicts": "cells/*/*/*/*/verdicts/*.parquet",
+    "conversation_verdicts": "cells/*/*/*/*/verdicts/*.parquet",
     "labelled_verdicts": "labelled/verdicts/*.parquet",
     "labelled_items": "labelled/items.parquet",
     "labelled_turns": "labelled/user_turns.parquet",
@@ -60,8 +62,8 @@ FILES = {  # where each input of a table lies
     "blind": "humans/items.parquet",
     "scores": "likelihood/*/*/*.parquet",
     "turn_languages": "languages/*/*.parquet",
-    "datasets": "prepared/*.parquet",
-    "data": "training/*/data.parquet",
+    "evaluated_items": "prepared/*.parquet",
+    "training_data": "training/*/data.parquet",
 }
 
 

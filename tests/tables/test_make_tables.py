@@ -15,9 +15,8 @@ from userturn.errors import UserError
 from userturn.tables import correlations
 from userturn.tables.accuracy import accuracy
 from userturn.tables.anchors import anchors
-from userturn.tables.file_formats import write_markdown
 from userturn.tables.layout import layouts, printed
-from userturn.tables.make_tables import Material
+from userturn.tables.make_tables import Material, write_markdown
 from userturn.workflow.registry import TABLES, tables_of
 
 LABELS = ("generic", "genuine_followup")

@@ -10,8 +10,14 @@ from tests.support.self_play_study import collect, paths, study, sweep
 from userturn.figures.self_play import self_play as figure
 from userturn.stats.proportions import wilson
 from userturn.tables.families import families_table
-from userturn.tables.repetition import share_repeated
-from userturn.tables.self_play import SCHEMA, beside, measures, table, with_repetition
+from userturn.tables.self_play import (
+    SCHEMA,
+    beside,
+    measures,
+    share_repeated,
+    table,
+    with_repetition,
+)
 from userturn.workflow.pending import Pending
 
 

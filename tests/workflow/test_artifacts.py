@@ -17,12 +17,15 @@ def identities(**statistics: Any) -> dict[str, str | None]:
     return asked_for(Study(Grid(config, "nowhere")))
 
 
-def test_margins_change_the_table_of_claims_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_margins_change_the_table_of_claims_the_report_and_no_other_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.chdir(ROOT)
     before = identities()
     margins = load_config([ROOT / "config.yaml"])["statistics"]["margins"] | {"near_zero": 0.01}
     after = identities(margins=margins)
     assert {path for path in before if before[path] != after[path]} == {
         "results/tables/equivalence.parquet",
+        "results/report/index.html",
         "results/study.json",
     }

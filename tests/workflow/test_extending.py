@@ -182,18 +182,12 @@ def audited(study: Path) -> str:
     return done.stdout + done.stderr
 
 
-def test_a_table_and_a_figure_are_a_file_and_a_line_each(
-    study: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_and_a_figure_are_a_file_each(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     subprocess.run(["cp", "-r", str(ROOT / "src"), str(study / "src")], check=True)
-    registry = study / "src/userturn/workflow/registry.py"
     module = study / "src/userturn/tables/coverage.py"
     shutil.copy(ROOT / "tests/support/coverage_table.py", module)
-    change(registry, "\nTABLES = {\n", '\nTABLES = {\n    "coverage": Table("tabulate", FULL),\n')
     figure = ROOT / "tests/support/turns_figure.py"
     shutil.copy(figure, study / "src/userturn/figures/turns.py")
-    line = '"turns": Figure("draw_figures", ("health",)),'
-    change(registry, "\nFIGURES = {\n", f"\nFIGURES = {{\n    {line}\n")
 
     monkeypatch.setenv("PYTHONPATH", f"{study / 'src'}{os.pathsep}{ROOT}")
     run(study)

@@ -13,6 +13,7 @@ from filelock import FileLock
 from tests.support.old_studies import OLD_STUDIES, unpack
 from tests.support.slow import starting
 from tests.support.snakemake_runs import SNAKEMAKE
+from userturn.workflow.registry import FIGURE_RULES, TABLE_RULES
 
 # Requests that their sweeps said they asked: generations and scores.
 N_ASKED = {"demo": 490 + 124, "wider": 3810, "made_up": 669 + 671}
@@ -39,8 +40,26 @@ def said(folder: Path, command: str, *arguments: str) -> str:
 
 
 @pytest.mark.slow
-def test_nothing_of_an_old_study_is_to_be_done(old_study: Path) -> None:
-    assert "Nothing to be done" in said(old_study, "snakemake", *OLD_STUDIES[old_study.name], "-n")
+def test_of_an_old_study_only_tables_and_what_shows_them_are_made_again(old_study: Path) -> None:
+    plan = said(old_study, "snakemake", *OLD_STUDIES[old_study.name], "-n")
+    jobs = set(re.findall(r"^(\w+) +\d+$", plan, re.MULTILINE)) - {"all", "total"}
+    assert jobs <= {*TABLE_RULES, *FIGURE_RULES, "build_report"}
+
+
+@pytest.mark.slow
+def test_the_next_run_makes_them_alike_without_a_request_and_then_nothing_is_to_be_done(
+    tmp_path: Path,
+) -> None:
+    demo, options = unpack("demo", tmp_path / "demo"), OLD_STUDIES["demo"]
+    printed = [f"tables/*.{end}" for end in ("csv", "md", "tex")]
+    shown = [*printed, "figures/*.svg", "report/index.html", "journal/**/*.jsonl"]
+    before = {path: path.read_bytes() for glob in shown for path in (demo / "results").glob(glob)}
+    said(demo, "snakemake", *options)
+    assert (
+        len(before) > 50 and {path for path in before if path.read_bytes() != before[path]} == set()
+    )
+    assert "Nothing to be done" in said(demo, "snakemake", *options, "-n")
+    assert "no finding" in said(demo, "userturn", "audit", "results")
 
 
 @pytest.mark.slow

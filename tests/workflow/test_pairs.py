@@ -71,4 +71,4 @@ def test_without_rounds_of_pairs_a_study_has_no_file_of_them(off: dict[str, Any]
         *(f"results/pairs/pairs/{name}" for name in shown),
     }
     changed = {path for path in without if with_pairs[path] != without[path]}
-    assert changed == {"results/study.json"}
+    assert changed == {"results/study.json", "results/report/index.html"}

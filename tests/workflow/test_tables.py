@@ -1,50 +1,84 @@
-"""Which tables a study has: all of the registry, but for those that do not apply to it."""
+"""Which tables a study has, and what their identities follow from."""
 
-from inspect import signature
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tests.support.snakemake_runs import ROOT
+from userturn.config.load import load_config
+from userturn.study.grid import Grid
 from userturn.workflow.jobs import JOBS
-from userturn.workflow.registry import FIGURES, TABLES
-from userturn.workflow.tables import TableGrid
+from userturn.workflow.registry import FIGURE_RULES, FIGURES, TABLE_RULES, TABLES
+from userturn.workflow.run_job import inputs_of
+from userturn.workflow.study import Study
 
 
-def tables_of(trained: list[str]) -> TableGrid:
-    """Return the tables of a study that trains some models; nothing else of it is asked."""
-    stages: dict[str, Any] = dict.fromkeys(signature(TableGrid).parameters)
-    tables = TableGrid(**stages | {"training": SimpleNamespace(models=trained)})
-    tables.likelihood = SimpleNamespace(scores=["a file"])  # type: ignore[assignment]
-    tables.by_turn = SimpleNamespace(cells=["a cell"])  # type: ignore[assignment]
-    tables.languages = SimpleNamespace(cells=["a cell"])  # type: ignore[assignment]
-    tables.candidates = SimpleNamespace(turns=["a table"])  # type: ignore[assignment]
-    tables.self_play = SimpleNamespace(depths=["a depth"])  # type: ignore[assignment]
-    tables.pairs = SimpleNamespace(rounds=["a round"])  # type: ignore[assignment]
-    return tables
+@pytest.fixture(autouse=True)
+def in_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
 
 
-@pytest.mark.parametrize(("trained", "missing"), [([], {"training_overlap"}), (["a-sft"], set())])
-def test_overlap_with_training_data_is_a_table_where_a_model_is_trained(
-    trained: list[str], missing: set[str]
-) -> None:
-    assert TABLES.keys() - set(tables_of(trained).names) == missing
+def demo(**changes: Any) -> Study:
+    """Return the study of the demo with other settings, of which nothing is there yet."""
+    config = load_config([ROOT / "config.yaml", ROOT / "profiles" / "demo" / "study.yaml"])
+    for name, value in changes.items():
+        config[name] = {**config[name], **value} if isinstance(value, dict) else value
+    return Study(Grid(config, "nowhere"))
 
 
-def test_rules_are_those_of_the_tables_that_apply() -> None:
-    assert set(tables_of(["a-sft"]).rules) - set(tables_of([]).rules) == {
-        "measure_training_overlap"
-    }
+def changed(before: Study, after: Study) -> set[str]:
+    """Return the rules of tables whose identity is another."""
+    return {r for r in TABLE_RULES if before.tables.identity_of(r) != after.tables.identity_of(r)}
+
+
+def test_tables_of_what_a_study_lacks_do_not_apply_to_it() -> None:
+    # The demo has no conversations of several turns, languages, self-play, pairs or candidates,
+    # and trains no model.
+    lacking = {"rates_by_turn", "languages", "language_contrasts", "self_play", "human_likeness"}
+    lacking |= {"answer_signals", "training_overlap"}
+    assert TABLES.keys() - set(demo().tables.names) == lacking
+    figures = {"rates_by_turn", "rates_by_language", "self_play", "human_likeness"}
+    assert FIGURES.keys() - set(demo().figures.names) == figures | {"answer_signals"}
 
 
 def test_every_rule_that_makes_tables_or_figures_is_a_job_with_an_identity() -> None:
-    rules = {one.rule for one in (*TABLES.values(), *FIGURES.values())}
+    rules = [*TABLE_RULES, *FIGURE_RULES]
     assert {rule for rule in rules if "identity" not in JOBS[rule].params} == set()
 
 
 def test_costs_are_counted_after_every_reply_that_costs() -> None:
-    made = ("likelihood", "self_play", "answer_signals")
-    assert tables_of([]).made_of_replies == [f"results/tables/{name}.parquet" for name in made]
-    asked = {f"results/tables/{name}.parquet" for name in ("rates", "accuracy", "chance_floor")}
-    asked |= {"study.tables.made_of_replies", "study.controls.verdicts", "study.labelled.verdicts"}
-    assert asked <= set(JOBS["tabulate_costs"].inputs.values())
+    study = demo()
+    paths = [path for found in inputs_of(study, "tabulate_costs").values() for path in found]
+    made = [f"results/tables/{name}.parquet" for name in ("accuracy", "chance_floor", "likelihood")]
+    assert {*made, *study.controls.verdicts, *study.labelled.verdicts} <= set(paths)
+
+
+def test_a_setting_changes_the_tables_that_are_made_by_it_and_those_made_of_them() -> None:
+    margins = load_config([ROOT / "config.yaml"])["statistics"]["margins"] | {"near_zero": 0.01}
+    assert changed(demo(), demo(statistics={"margins": margins})) == {"compare_with_margins"}
+    # Of rule analyse the correlations are resampled, of which no table is made.
+    assert changed(demo(), demo(statistics={"resamples": 7})) == {"analyse"}
+
+
+def test_another_input_changes_the_tables_that_are_made_of_it() -> None:
+    one, other = demo(), demo()
+    controls = other.controls.verdicts[0]
+    other.identities[controls] = "another"
+    # Controls enter their own table, the cards of judges, costs, and what shows a judge's card.
+    direct = {"tabulate_controls", "measure_judges", "tabulate_costs"}
+    assert direct <= changed(one, other)
+    assert changed(one, other).isdisjoint({"tabulate", "measure_chance_floor"})
+
+
+def test_a_version_changes_the_table_and_what_is_made_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before, figures = demo(), {rule: demo().figures.identity_of(rule) for rule in FIGURE_RULES}
+    tables = {rule: before.tables.identity_of(rule) for rule in TABLE_RULES}
+    monkeypatch.setitem(TABLES, "chance_floor", TABLES["chance_floor"]._replace(version=2))
+    after = demo()
+    # The costs are counted after the chance floor, and rates are drawn beside it.
+    other = {rule for rule in TABLE_RULES if after.tables.identity_of(rule) != tables[rule]}
+    assert other == {"measure_chance_floor", "tabulate_costs"}
+    drawn = {rule for rule in FIGURE_RULES if after.figures.identity_of(rule) != figures[rule]}
+    assert drawn == {"draw_figures"}

@@ -9,13 +9,12 @@ from userturn.audit.findings import Finding
 from userturn.audit.pair import Pair
 from userturn.generation.turn_languages import turn_languages
 from userturn.storage.key_columns import TURN_KEYS
-from userturn.workflow.humans import HumanGrid
 from userturn.workflow.languages import LanguageGrid
 
 
 def check_languages(pair: Pair) -> Iterator[Finding]:
     """Yield the faults in the languages of a model's turns on a dataset."""
-    languages = LanguageGrid(pair.grid, HumanGrid(pair.grid))
+    languages = LanguageGrid(pair.grid)
     if (pair.model, pair.dataset) not in languages.sources:
         return
     path = f"results/languages/{pair.model}/{pair.dataset}.parquet"

@@ -1,6 +1,7 @@
 """The artifacts that a finished study must have."""
 
 from userturn.provenance.study_files import Files
+from userturn.remake.outcome import MADE_AGAIN
 from userturn.storage.atomic_files import read_identity
 from userturn.workflow.artifacts import Identities, asked_for, is_optional
 from userturn.workflow.study import Study
@@ -9,11 +10,13 @@ from userturn.workflow.study import Study
 def wanted_of(files: Files, study: Study) -> Identities:
     """Return the artifacts that a study must have, with their identities.
 
-    Samples for people may be missing, or be those that an earlier round was drawn from.
+    Tables and what shows them have None: they are made again and compared, whatever an earlier
+    version called them. Samples for people may be missing, or be those that an earlier round was
+    drawn from.
     """
     before = drawn_from_before(files, study)
     return {
-        path: identity
+        path: None if path.startswith(MADE_AGAIN) else identity
         for path, identity in asked_for(study).items()
         if not is_optional(path) or (path in files.makers and path not in before)
     }

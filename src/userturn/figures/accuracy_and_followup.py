@@ -16,7 +16,13 @@ from userturn.figures.rows import (
 )
 from userturn.figures.theme import families_in, note, titled, told_apart
 from userturn.study.cells import PLAIN
+from userturn.workflow.declarations import Figure
 
+FIGURE = Figure(
+    rule="draw_figures",
+    place=10,
+    tables=("rates", "accuracy"),
+)
 TITLE = "Task accuracy and genuine follow-ups"
 MEASURES = ["task accuracy", "genuine follow-up"]
 SHOWN = ["model", "dataset", "temperature", "perturbation", "measure", "estimate", "lower", "upper"]

@@ -11,7 +11,13 @@ from userturn.figures.theme import INK, PALE_TO_BLUE, note, save
 from userturn.humans.labels import PEOPLE
 from userturn.judges.rubric import read_rubric
 from userturn.tables.confusion import SIDE
+from userturn.workflow.declarations import Figure
 
+FIGURE = Figure(
+    rule="draw_confusion",
+    place=130,
+    tables=("confusion",),
+)
 TITLE = "Labels of people and of judges"
 SUBTITLE = "number: turns; colour: share of people's label, weighted to the full study"
 

@@ -16,7 +16,13 @@ from userturn.figures.theme import (
 )
 from userturn.judges.verdict import GENUINE
 from userturn.study.cells import ALL, PLAIN
+from userturn.workflow.declarations import Figure
 
+FIGURE = Figure(
+    rule="draw_figures",
+    place=40,
+    tables=("failure_profiles",),
+)
 TITLE = "What the user turns are"
 # Names of labels as words, in two lines where the last word has one of its own.
 IN_LINES = "split(replace(replace(datum.label, /_(?=[^_]*$)/, '|'), /_/g, ' '), '|')"

@@ -8,7 +8,13 @@ import polars as pl
 from userturn.figures.hover import hover, in_percent, out_of
 from userturn.figures.theme import INK, PALE_TO_BLUE, conditions_in, models_in, note
 from userturn.storage.key_columns import CELL_KEYS
+from userturn.workflow.declarations import Figure
 
+FIGURE = Figure(
+    rule="draw_figures",
+    place=50,
+    tables=("rates", "health"),
+)
 TITLE = "Every cell of the grid"
 OVER = 0.05  # share of a cell's turns from which its trouble is marked
 WORD_BY_WORD = "split(datum.label, '_')"  # one below the other

@@ -11,7 +11,13 @@ from userturn.figures.theme import INK, note, titled, told_apart
 from userturn.humans.labels import PEOPLE
 from userturn.sources.labelled import LABELLED
 from userturn.study.cells import ALL
+from userturn.workflow.declarations import Figure
 
+FIGURE = Figure(
+    rule="draw_figures",
+    place=60,
+    tables=("judge_card",),
+)
 TITLE = "How far the judge can be believed"
 SHOWN = {
     HUMAN: "human follow-ups",

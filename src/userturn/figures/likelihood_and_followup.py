@@ -17,7 +17,13 @@ from userturn.figures.rows import (
 )
 from userturn.figures.theme import INK, families_in, note, titled, told_apart
 from userturn.tables.likelihood import CHARACTER
+from userturn.workflow.declarations import Figure
 
+FIGURE = Figure(
+    rule="draw_likelihood",
+    place=110,
+    tables=("rates", "pooled_rates", "likelihood"),
+)
 TITLE = "Writing follow-ups, and expecting a dataset's"
 LIMITS = ["estimate", "lower", "upper"]
 TICKS = 5

@@ -16,7 +16,13 @@ from userturn.figures.theme import (
     told_apart,
 )
 from userturn.study.cells import ALL
+from userturn.workflow.declarations import Figure
 
+FIGURE = Figure(
+    rule="draw_figures",
+    place=30,
+    tables=("contrasts",),
+)
 TITLE = "Change by perturbations, same items"
 SHOWN = ("model", "dataset", "temperature", "perturbation", "change", "items", "adjusted_p")
 CHANGE = ("difference", "lower", "upper")

@@ -8,7 +8,13 @@ import polars as pl
 from userturn.figures.hover import hover, in_percent
 from userturn.figures.rows import NOTHING, panel_width, plain_cells, temperature_row
 from userturn.figures.theme import models_in, note, titled, told_apart
+from userturn.workflow.declarations import Figure
 
+FIGURE = Figure(
+    rule="draw_languages",
+    place=80,
+    tables=("languages",),
+)
 TITLE = "By the language of the prompt"
 MEASURES = {  # by the columns of the table, what the figure calls them
     "estimate": "genuine follow-ups",

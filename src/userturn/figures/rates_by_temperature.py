@@ -9,7 +9,13 @@ from userturn.figures.hover import hover, in_percent, out_of
 from userturn.figures.rows import NOTHING, SMALL, lines_with_limits, over_temperatures, panel_width
 from userturn.figures.theme import conditions_in, models_in, note, titled, told_apart
 from userturn.storage.key_columns import CELL_KEYS
+from userturn.workflow.declarations import Figure
 
+FIGURE = Figure(
+    rule="draw_figures",
+    place=20,
+    tables=("rates", "chance_floor"),
+)
 TITLE = "Genuine follow-ups over temperature, share of turns"
 FLOOR = ("floor", "floor_lower", "floor_upper")
 

@@ -10,7 +10,13 @@ from userturn.figures.rows import NOTHING, SHIFT, SMALL, lines_with_limits, over
 from userturn.figures.theme import models_in, note, titled, told_apart
 from userturn.storage.key_columns import CELL_KEYS
 from userturn.study.cells import PLAIN
+from userturn.workflow.declarations import Figure
 
+FIGURE = Figure(
+    rule="draw_turns",
+    place=70,
+    tables=("rates_by_turn",),
+)
 TITLE = "Genuine follow-ups after each turn of conversations, share of turns"
 LIMITS = "; 95% intervals by conversation"
 

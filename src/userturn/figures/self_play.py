@@ -16,7 +16,13 @@ from userturn.figures.rows import (
     temperature_row,
 )
 from userturn.figures.theme import models_in, note, titled, told_apart
+from userturn.workflow.declarations import Figure
 
+FIGURE = Figure(
+    rule="draw_self_play",
+    place=90,
+    tables=("self_play",),
+)
 TITLE = "Self-play over depth, shares of turns and of word triples"
 MEASURES = {  # by the table's column, in the order of the panels
     "estimate": "genuine",

@@ -94,6 +94,9 @@ class Remaking:
     def make(self, rule: str, ending: str = "", **wildcards: str) -> None:
         """Make the outputs of a job again, all or those of one ending."""
         task = replayed(self.study, rule, self._read, self.to, wildcards)
+        record = self.files.records.get(f"results/provenance/{rule}.json")
+        if record is not None:  # an earlier version may have named the same by another identity
+            task = replace(task, params={**task.params, "identity": record["identity"]})
         outputs = {
             name: [path for path in paths if path.endswith(ending)]
             for name, paths in task.outputs.items()

@@ -12,17 +12,14 @@ controls.py: how each judge labels turns of a known kind.
 corrected_rates.py: rates corrected for a judge's errors by people's labels.
 correlations.py: rank correlations over models, and slopes over model size.
 costs.py: requests, tokens and money of each judge and cell.
-cut_answers.py: answers that ended at the token limit.
 decoupling.py: accuracy beside follow-up rate by model and dataset.
 disagreements.py: turns that a judge and people label differently.
 equivalence.py: whether the claims of claims.py hold.
 failure_profiles.py: share of each label.
 families.py: family, size and base of each model.
-file_formats.py: a table as Parquet, CSV, Markdown and LaTeX.
 format_columns.py: the column `format`, split from names and joined again.
 health.py: empty, cut, failed and unscored turns of each cell.
 human_likeness.py: how often people take a model's turn for the one that a person wrote.
-held_out.py: marks the datasets that a trained model has seen.
 interactions.py: whether conditions change families equally.
 item_association.py: whether correct answers and genuine follow-ups are associated over items.
 item_pairs.py: pairs of the same item under two conditions, with their shares.
@@ -39,10 +36,8 @@ pilot_follow_ups.py: the same for reference follow-ups on which two models are c
 pooled_rates.py: rates over several cells.
 pooling.py: pools turns over items, datasets, models and families.
 post_training.py: a trained model against its base.
-published_results.py: the paper's published results, and where a study has the same quantity.
 rates.py: rate of each cell and judge, with interval and coverage.
-reference.py: writes results/README.md from the registry, the schemas and data/columns.yaml.
-repetition.py: how much of a text repeats others.
+reference.py: writes results/README.md from declarations, schemas and data/columns.yaml.
 temperature_response.py: lowest against highest temperature, and where a rise is detected.
 training_overlap.py: items that occur in training data, exactly or nearly.
 turn_clusters.py: rates and changes of turns that belong to one item or conversation.

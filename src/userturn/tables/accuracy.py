@@ -5,7 +5,6 @@ import polars as pl
 from userturn.datasets.clusters import clusters
 from userturn.grading.grade import mean_score
 from userturn.storage.parquet import Schema
-from userturn.tables.cut_answers import cut_answers
 from userturn.tables.layout import (
     INTERVAL,
     Layout,
@@ -14,7 +13,18 @@ from userturn.tables.layout import (
 )
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import rate_over
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="tabulate",
+    place=20,
+    row="a model and dataset",
+    made_of=("grades", "answers"),
+)
+MEANINGS = {
+    "n_items": "answers",
+    "estimate": "n_correct / n_graded",
+}
 SCHEMA: Schema = {
     "model": pl.String,
     "dataset": pl.String,
@@ -74,6 +84,18 @@ def _interval_columns(grades: pl.DataFrame, ending: str) -> list[pl.Series]:
         pl.Series(name + ending, [getattr(i, name) for i in intervals], dtype=pl.Float64)
         for name in ("estimate", "lower", "upper")
     ]
+
+
+def cut_answers(answers: pl.DataFrame) -> pl.DataFrame:
+    """Return the number of answers of each model to each dataset, and how many were cut.
+
+    Args:
+        answers: columns `model`, `dataset` and `finish_reason`, one row per answer.
+    """
+    is_cut = (pl.col("finish_reason") == "length").fill_null(value=False)
+    return answers.group_by("model", "dataset", maintain_order=True).agg(
+        n_answers=pl.len().cast(pl.Int64), n_answers_cut=is_cut.sum().cast(pl.Int64)
+    )
 
 
 LAYOUT = Layout(

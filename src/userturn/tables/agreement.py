@@ -26,7 +26,19 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="compare_with_people",
+    place=260,
+    row="a coefficient of agreement between two raters",
+    made_of=("user_turns", "verdicts", "annotations", "round_keys", "rubric"),
+    settings=("families", "seed"),
+)
+MEANINGS = {
+    "n_turns": "turns that both raters labelled",
+    "estimate": "value of the coefficient",
+}
 IN_SCALE: Mapping[str, Mapping[str, str]] = {"genuine": {PEOPLE: PEOPLE_GENUINE}, "label": {}}
 SCHEMA: Schema = {
     "comparison": pl.String,

@@ -1,6 +1,6 @@
 """Find what a study has for each published result: the number in words, and the outcome.
 
-`published_results` says what was published, `anchor_rules` when the two agree.
+`anchors` says what was published, `anchor_rules` when the two agree.
 """
 
 from collections.abc import Callable, Mapping

@@ -23,7 +23,35 @@ from userturn.stats.within_items import (
 from userturn.storage.parquet import Schema
 from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="measure_signals",
+    place=220,
+    row="a model, graded dataset, signal, measure and, of changes, baseline",
+    made_of=(
+        "candidates",
+        "candidate_grades",
+        "candidate_verdicts",
+        "candidate_items",
+        "reactions",
+    ),
+    needs="candidates",
+)
+MEANINGS = {
+    "measure": (
+        "`area within items`: chance that a right answer of an item has more of the signal than a "
+        "wrong one, ties are half; `accuracy of the best`: share of items whose answer with the "
+        "most of it is right; `change of accuracy`: that less the baseline's"
+    ),
+    "baseline": "the choice of an answer that the best is compared with",
+    "n_items": "items with a graded answer",
+    "n_answers": "answers of all items",
+    "n_undecided": "answers that the verifier leaves undecided; they are left out",
+    "chance": "the value of a signal that tells nothing",
+    "estimate": "the measure",
+    "reason": "why there is no estimate",
+}
 SCHEMA: Schema = {
     **dict.fromkeys(("model", "dataset", "signal", "measure", "baseline"), pl.String),
     "n_items": pl.Int64,

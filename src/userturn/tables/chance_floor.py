@@ -18,7 +18,19 @@ from userturn.study.cells import ALL
 from userturn.tables.layout import INTERVAL, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import paired_shares
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="measure_chance_floor",
+    place=240,
+    row="a cell and judge",
+    made_of=("swapped_verdicts", "unswapped_verdicts"),
+)
+MEANINGS = {
+    "n_turns": "turns that were judged again",
+    "n_scored": "turns with a label after both answers",
+    "difference": "rate minus floor",
+}
 SCHEMA: Schema = {
     **JUDGED_CELL_COLUMNS,
     "n_items": pl.Int64,
@@ -42,7 +54,7 @@ def table(material: Material) -> pl.DataFrame:
     if not material.paths["swapped_verdicts"]:
         return pl.DataFrame(schema=SCHEMA)
     keys = [*TURN_KEYS, "judge", "genuine"]
-    own = scan_verdicts(material.paths["verdicts"]).select(keys)
+    own = scan_verdicts(material.paths["unswapped_verdicts"]).select(keys)
     cells = own.select(JUDGED_CELL_KEYS).unique().collect()
     swapped = material.read("swapped_verdicts", keys).rename({"genuine": "after_another"})
     judged_twice = own.join(swapped.lazy(), on=keys[:-1]).collect()

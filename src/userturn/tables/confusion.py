@@ -6,7 +6,18 @@ from userturn.humans.labels import NO_LABELS, PEOPLE
 from userturn.humans.rater_pairs import comparisons
 from userturn.storage.parquet import Schema
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="compare_with_people",
+    place=340,
+    row="a pair of labels by two raters",
+    made_of=("user_turns", "verdicts", "annotations", "round_keys"),
+    settings=("families",),
+)
+MEANINGS = {
+    "n": "turns with this pair of labels",
+}
 SIDE = 46  # pixels of a square
 SCHEMA: Schema = {
     "comparison": pl.String,

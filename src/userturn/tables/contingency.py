@@ -19,7 +19,20 @@ from userturn.study.cells import ALL
 from userturn.tables.layout import TEMPERATURE, Layout, column, texts
 from userturn.tables.likelihood import IDENTIFIED, identification
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="tabulate_likelihood",
+    place=150,
+    row="a cell, judge and verdict; `all` is over all turns",
+    made_of=("scores", "verdicts"),
+    needs="scores",
+)
+MEANINGS = {
+    "n_turns": "own turns in the sample",
+    "n_scored": "turns that could be scored after their own context and after others",
+    "judge": "name of the judge; `all` for turns of any verdict",
+}
 LIMITS = ("lower", "upper")
 SCHEMA: Schema = {
     **JUDGED_CELL_COLUMNS,

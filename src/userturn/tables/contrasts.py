@@ -23,7 +23,19 @@ from userturn.tables.item_pairs import (
 from userturn.tables.layout import IF_UNSCORED, INTERVAL, Layout, P, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.unscored_bounds import BOUNDS, with_bounds
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="analyse",
+    place=30,
+    row="a condition against its baseline, on shared items",
+    made_of=("verdicts", "families", "judge_card"),
+    settings=("bases", "controls", "thresholds"),
+    formats=(".parquet", ".csv", ".md", ".tex"),
+)
+MEANINGS = {
+    "n_items": "items that were scored under both",
+}
 SCHEMA: Schema = {
     **dict.fromkeys(SHARED[:7], pl.String),
     "temperature": pl.Float64,

@@ -16,7 +16,19 @@ from userturn.study.cells import ALL
 from userturn.tables.layout import INTERVAL, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import rate_over
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="tabulate_controls",
+    place=230,
+    row="a kind of control, dataset and judge",
+    made_of=("control_verdicts", "human_items"),
+)
+MEANINGS = {
+    "label": "label that the control should get; `not genuine` where more than one fits",
+    "n_genuine": "turns that the judge calls genuine",
+    "estimate": "n_right / n_scored",
+}
 SCHEMA: Schema = {
     "control": pl.String,
     "difficulty": pl.String,

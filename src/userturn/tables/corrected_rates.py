@@ -22,7 +22,22 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="compare_with_people",
+    place=270,
+    row="a cell, pool of cells or contrast, and a judge",
+    made_of=("user_turns", "verdicts", "annotations", "round_keys"),
+    settings=("families",),
+)
+MEANINGS = {
+    "scope": (
+        "cell; model and temperature (over datasets); model; family; all, each perturbation apart; "
+        "contrast of a cell; contrast over datasets"
+    ),
+    "estimate": "rate corrected by people's labels",
+}
 COORDINATES = ["family", *CELL_KEYS]
 OVER_DATASETS = [name for name in COORDINATES if name != "dataset"]
 # Every pool keeps perturbations apart: they are not samples of one rate.

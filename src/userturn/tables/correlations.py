@@ -31,7 +31,20 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="analyse",
+    place=70,
+    row=("two of accuracy, follow-up rate and size, over all models or those of a family"),
+    made_of=("verdicts", "grades", "decoupling", "judge_card"),
+    settings=("seed", "resamples", "thresholds"),
+    formats=(".parquet", ".csv", ".md", ".tex"),
+)
+MEANINGS = {
+    "estimate": "Spearman's rank correlation",
+    "note": ("where the rates are at their floor, or sampling leaves little of a correlation"),
+}
 SCHEMA: Schema = {
     "x": pl.String,
     "y": pl.String,

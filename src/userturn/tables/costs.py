@@ -10,7 +10,24 @@ from userturn.endpoints.account_files import read_accounts
 from userturn.endpoints.usage import Price, Spent, money
 from userturn.storage.parquet import Schema
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="tabulate_costs",
+    place=310,
+    row="a judge and cell, or dataset whose cells shared batches",
+    made_of=(
+        "rates",
+        "accuracy",
+        "chance_floor",
+        "likelihood",
+        "self_play",
+        "answer_signals",
+        "labelled_verdicts",
+    ),
+    settings=("prices",),
+    formats=(".parquet",),
+)
 SCHEMA: Schema = {
     "judge": pl.String,
     "cell": pl.String,

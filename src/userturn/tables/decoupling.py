@@ -11,7 +11,16 @@ from userturn.tables.item_counts import count_answers
 from userturn.tables.layout import INTERVAL, LOWEST, Layout, column, printed_only, reported, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.pooling import pool
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="analyse",
+    place=60,
+    row="a model, graded dataset, temperature and judge",
+    made_of=("verdicts", "grades", "families", "judge_card"),
+    settings=("thresholds",),
+    formats=(".parquet", ".csv", ".md", ".tex"),
+)
 LIMITS = ("estimate", "lower", "upper")
 SCHEMA: Schema = {
     "model": pl.String,

@@ -10,7 +10,15 @@ from userturn.judges.verdict import GENUINE
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import Schema, read_tables
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="compare_with_people",
+    place=350,
+    row="a turn that a judge and people label differently",
+    made_of=("user_turns", "verdicts", "annotations", "round_keys", "blind"),
+    settings=("families", "private_datasets"),
+)
 SCHEMA: Schema = {
     **dict.fromkeys(("round", "id", "family", "model", "dataset"), pl.String),
     "temperature": pl.Float64,

@@ -37,7 +37,24 @@ from userturn.tables.layout import (
 )
 from userturn.tables.make_tables import Material
 from userturn.tables.post_training import graded_shares
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="compare_with_margins",
+    place=80,
+    row="a claim that something is small, unchanged or kept",
+    made_of=("verdicts", "grades", "families", "decoupling", "item_association", "judge_card"),
+    settings=("bases", "controls", "margins", "thresholds"),
+    formats=(".parquet", ".csv", ".md", ".tex"),
+)
+MEANINGS = {
+    "quantity": "the quantity that the claim is about",
+    "estimate": "estimate of the quantity",
+    "lower": "lower limit of the 90% interval",
+    "upper": "upper limit of the 90% interval",
+    "p": "p-value of the two one-sided tests against the margins",
+    "p_adjusted": "p-value adjusted by Holm over the quantity and judge",
+}
 SCHEMA: Schema = {
     **dict.fromkeys(("claim", "quantity", "family", "model", "condition", "baseline"), pl.String),
     "temperature": pl.Float64,

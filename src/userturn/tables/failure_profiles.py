@@ -18,7 +18,19 @@ from userturn.tables.layout import (
 )
 from userturn.tables.make_tables import Material
 from userturn.tables.pooling import AVERAGES, GROUP, RATE_SCHEMA, SCOPES, pool_scopes
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="analyse",
+    place=100,
+    row="a label in a scope",
+    made_of=("verdicts", "rubric", "families", "judge_card"),
+    settings=("thresholds",),
+    formats=(".parquet", ".csv", ".md", ".tex"),
+)
+MEANINGS = {
+    "estimate": "share of the label among scored turns",
+}
 SCHEMA: Schema = (
     dict.fromkeys([*GROUP, "label", "paper"], pl.String)
     | {"temperature": pl.Float64}

@@ -9,6 +9,15 @@ from userturn.config.entries import ModelEntry
 from userturn.config.families import families
 from userturn.storage.parquet import Schema
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
+
+TABLE = Table(
+    rule="analyse",
+    place=320,
+    row="a model, by family and size",
+    made_of=(),
+    settings=("families", "exposure"),
+)
 
 
 def table(material: Material) -> pl.DataFrame:

@@ -14,7 +14,21 @@ from userturn.storage.key_columns import TURN_KEYS
 from userturn.storage.parquet import Schema
 from userturn.tables.layout import INTERVAL, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="tabulate_likelihood",
+    place=160,
+    row="a judge, or people, model and temperature",
+    made_of=("scores", "user_turns", "verdicts", "annotations", "round_keys"),
+    settings=("families",),
+    needs="scores",
+)
+MEANINGS = {
+    "estimate": ("chance that a genuine turn has a larger gain than another turn, in nats a token"),
+    "n_genuine": "turns with a gain that the rater calls genuine",
+    "reason": "why there is no estimate",
+}
 SCHEMA: Schema = {
     "rater": pl.String,
     "model": pl.String,

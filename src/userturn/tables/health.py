@@ -4,9 +4,16 @@ import polars as pl
 
 from userturn.storage.key_columns import JUDGED_CELL_COLUMNS
 from userturn.storage.parquet import Schema
-from userturn.tables.cut_answers import cut_answers
+from userturn.tables.accuracy import cut_answers
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="tabulate",
+    place=300,
+    row="a cell and judge",
+    made_of=("rates", "answers"),
+)
 KINDS = ("empty", "error", "truncated", "unscored", "refused")
 SCHEMA: Schema = {
     **JUDGED_CELL_COLUMNS,

@@ -36,7 +36,36 @@ from userturn.tables.layout import (
 )
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import rate_over
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="tabulate_pairs",
+    place=210,
+    row=(
+        "a cell, model and temperature, model, or all, whose `annotator` is `all`; and each "
+        "annotator of several"
+    ),
+    made_of=("paired_turns", "paired_items", "described_models", "pair_labels", "pair_keys"),
+    settings=("seed",),
+    needs="pair_keys",
+)
+MEANINGS = {
+    "scope": (
+        "cell; model and temperature, over datasets; model, over these and temperatures; study; "
+        "annotator, of the study's labels"
+    ),
+    "annotator": "name of the annotator; `all` is all of them",
+    "n_turns": "the model's turns after an answer to which a person replied",
+    "n_failed": "turns that are empty or failed, and in no pair",
+    "n_pairs": "pairs that were drawn, and whose turn the study still has",
+    "n_labelled": "pairs that somebody labelled",
+    "estimate": "n_chosen / n_labels; 0.5 if the two cannot be told apart",
+    "p": (
+        "exact p that the model's turn is taken for the person's as often as not, by flipping the "
+        "signs of pairs"
+    ),
+    "p_adjusted": "p adjusted over the rows of a scope, by Holm",
+}
 NOT_DRAWN = "no pair of it was drawn; name a new round in humans.pairs"
 NOTHING_LEFT = "all of its turns failed, were cut, or say the same as the person"
 SCOPES = {  # what a row is over, by the columns that it keeps
@@ -63,11 +92,11 @@ SCHEMA: Schema = {
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
     paths = material.paths
-    turns = read_tables(paths["user_turns"], TURNS_SCHEMA)
-    people = people_turns(paths["datasets"])
-    paired = paired_turns(turns, people, special_tokens(paths["descriptions"]))
-    keys = read_tables(paths["round_keys"], PAIR_KEY_SCHEMA)
-    labels = read_tables(paths["annotations"], PAIR_LABELS_SCHEMA)
+    turns = read_tables(paths["paired_turns"], TURNS_SCHEMA)
+    people = people_turns(paths["paired_items"])
+    paired = paired_turns(turns, people, special_tokens(paths["described_models"]))
+    keys = read_tables(paths["pair_keys"], PAIR_KEY_SCHEMA)
+    labels = read_tables(paths["pair_labels"], PAIR_LABELS_SCHEMA)
     return human_likeness(paired, keys, labels, material.seed)
 
 

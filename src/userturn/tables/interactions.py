@@ -18,7 +18,24 @@ from userturn.tables.format_columns import in_default_format
 from userturn.tables.item_pairs import UNEQUAL, paired_items, shares
 from userturn.tables.layout import INTERVAL, TEMPERATURE, Layout, P, column, reported, texts
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="analyse",
+    place=40,
+    row="a condition and two families, on shared items",
+    made_of=("verdicts", "families", "judge_card"),
+    settings=("controls", "thresholds"),
+    formats=(".parquet", ".csv", ".md", ".tex"),
+)
+MEANINGS = {
+    "family": "the family whose change is compared",
+    "other_family": "the family that it is compared with",
+    "change": "difference of the first family",
+    "difference": "change minus change_other",
+    "n_models": "models of the first family",
+    "n_items": "items that were scored under both in both families",
+}
 PLACE = ["factor", "condition", "baseline", "dataset", "temperature", "perturbation", "judge"]
 ITEM = ["source", "item"]
 COUNTS = ["share", "share_baseline", "first", "first_baseline", "n_scored", "n_scored_baseline"]

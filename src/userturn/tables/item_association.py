@@ -9,7 +9,18 @@ from userturn.study.cells import ALL, PLAIN
 from userturn.tables.decoupling import with_adjusted
 from userturn.tables.format_columns import is_default
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="analyse",
+    place=330,
+    row="a model, graded dataset, temperature and judge",
+    made_of=("verdicts", "grades"),
+)
+MEANINGS = {
+    "lower": "lower limit of the odds ratio's 95% interval",
+    "upper": "upper limit of the odds ratio's 95% interval",
+}
 SCHEMA: Schema = {
     "family": pl.String,
     "model": pl.String,

@@ -26,7 +26,35 @@ from userturn.tables.controls import control_verdicts
 from userturn.tables.layout import INTERVAL, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import rate_over
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="measure_judges",
+    place=120,
+    row="a judge, source of turns, group of them, and measure",
+    made_of=(
+        "control_verdicts",
+        "human_items",
+        "user_turns",
+        "verdicts",
+        "annotations",
+        "round_keys",
+        "labelled_verdicts",
+        "labelled_items",
+        "labelled_turns",
+    ),
+    settings=("families", "seed"),
+)
+MEANINGS = {
+    "source": "where the turns of known kind come from (human, planted, labelled, people)",
+    "measure": (
+        "sensitivity: genuine follow-ups called genuine; specificity: all others not called "
+        "genuine; right side; right label; kappa (genuine or not)"
+    ),
+    "estimate": "the measure",
+    "n_turns": "turns of that kind",
+    "n_conversations": "conversations that they belong to",
+}
 SCHEMA: Schema = {
     "judge": pl.String,
     "source": pl.String,

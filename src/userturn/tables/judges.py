@@ -16,7 +16,18 @@ from userturn.tables.layout import (
 )
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import rate_over
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="tabulate_costs",
+    place=250,
+    row="a judge",
+    made_of=("rates", "costs", "control_verdicts", "human_items"),
+)
+MEANINGS = {
+    "lower": "lower limit of the injection rate's 95% interval",
+    "upper": "upper limit of the injection rate's 95% interval",
+}
 SCHEMA: Schema = {
     "judge": pl.String,
     "n_turns": pl.Int64,

@@ -23,7 +23,28 @@ from userturn.tables.layout import (
 )
 from userturn.tables.make_tables import Material
 from userturn.tables.unscored_bounds import with_bounds
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="tabulate_languages",
+    place=190,
+    row=(
+        "a language against English in the same problems; or a judge without such contrasts, with "
+        "the reason"
+    ),
+    made_of=("turn_languages", "verdicts", "grades", "families"),
+    settings=("controls",),
+    needs="turn_languages",
+)
+MEANINGS = {
+    "factor": "language",
+    "condition": "language of the prompt",
+    "baseline": "English, or the first language where a study has none in English",
+    "measure": "follow-up or accuracy",
+    "n_items": "problems that were scored in both languages",
+    "judge": "name of the judge, or `verifier` for accuracy",
+    "reason": "why a judge has no contrast",
+}
 FACTOR = "language"
 SCHEMA: Schema = {"measure": pl.String, **CONTRAST_SCHEMA, "reason": pl.String}
 NO_PROBLEM = "no problem was scored in several languages"

@@ -40,7 +40,41 @@ from userturn.tables.layout import (
 from userturn.tables.make_tables import Material
 from userturn.tables.rates import rate
 from userturn.tables.turn_clusters import rate_over
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="tabulate_languages",
+    place=180,
+    row="a cell, judge and language of the prompt",
+    made_of=(
+        "turn_languages",
+        "user_turns",
+        "verdicts",
+        "grades",
+        "annotations",
+        "round_keys",
+        "judge_card",
+    ),
+    needs="turn_languages",
+)
+MEANINGS = {
+    "language": "language of the prompt; null where it cannot be told",
+    "reason": "why there is no rate",
+    "n_genuine": (
+        "turns that the judge calls genuine; null if it knows only English and this is another "
+        "language"
+    ),
+    "n_labelled": "its turns that people labelled",
+    "sensitivity": (
+        "share of the genuine labelled turns in this language (data/labelled) that the judge calls "
+        "genuine"
+    ),
+    "specificity": (
+        "share of the other labelled turns in this language that it does not call genuine"
+    ),
+    "accuracy_lower": "lower limit of its 95% interval",
+    "accuracy_upper": "upper limit of its 95% interval",
+}
 CHANGES = ("answered_in_another", "turned_in_another", "turned_unlike_answer")
 NOT_OF_EACH = "not every stratum of the cell has a drawn turn in this language"
 # Of a judge that knows only English, in other languages: what its rules find there says nothing.

@@ -12,7 +12,27 @@ from userturn.storage.parquet import Schema
 from userturn.tables.layout import INTERVAL, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.turn_clusters import rate_over
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="tabulate_likelihood",
+    place=130,
+    row="a model, dataset of reference follow-ups, measure and unit",
+    made_of=("scores",),
+    needs="scores",
+)
+MEANINGS = {
+    "measure": (
+        "identified: likelier after its own context than after every distractor; gain: log-"
+        "likelihood after its own context less that after the distractors, or under the "
+        "assistant's header (role); surprisal: minus the log-likelihood after its own context"
+    ),
+    "estimate": "the measure, a mean over turns",
+    "n_turns": "reference follow-ups",
+    "n_scored": "of which the measure is known",
+    "n_conversations": "conversations that they belong to",
+    "reason": "why turns have no value, the most frequent reason",
+}
 SCHEMA: Schema = {
     "model": pl.String,
     "dataset": pl.String,

@@ -21,7 +21,23 @@ from userturn.tables.format_columns import FORMAT
 from userturn.tables.layout import INTERVAL, Layout, P, column, texts
 from userturn.tables.likelihood import CHARACTER, IDENTIFIED
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="tabulate_likelihood",
+    place=140,
+    row="two models or families, dataset of reference follow-ups and measure",
+    made_of=("scores",),
+    settings=("families", "bases"),
+    needs="scores",
+)
+MEANINGS = {
+    "factor": "size, family or post-training",
+    "condition": "the larger model, the second family, or the post-trained model",
+    "baseline": "the next smaller model of the family, the first family, or the base",
+    "measure": "as in the table likelihood",
+    "n_turns": "reference follow-ups that all models of both scored",
+}
 SCHEMA: Schema = {
     **dict.fromkeys(("factor", "condition", "baseline", "dataset", "measure", "unit"), pl.String),
     "n_turns": pl.Int64,

@@ -16,7 +16,19 @@ from userturn.tables.layout import (
 )
 from userturn.tables.make_tables import Material
 from userturn.tables.pooling import RATE_SCHEMA, pool_scopes
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="analyse",
+    place=10,
+    row=(
+        "a model over datasets, a family, or a model and dataset over temperatures; twice where "
+        "there are several datasets"
+    ),
+    made_of=("verdicts", "families", "judge_card"),
+    settings=("thresholds",),
+    formats=(".parquet", ".csv", ".md", ".tex"),
+)
 SCHEMA: Schema = {
     **dict.fromkeys(("scope", "family", "model", "dataset"), pl.String),
     "temperature": pl.Float64,

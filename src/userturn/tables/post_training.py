@@ -9,7 +9,6 @@ from userturn.storage.parquet import Schema
 from userturn.study.grid import Grid
 from userturn.tables.contrasts import COMPARED_SCHEMA, SCOPES, adjusted, compare
 from userturn.tables.contrasts import SCHEMA as CONTRAST_SCHEMA
-from userturn.tables.held_out import SEEN, mark_seen
 from userturn.tables.item_counts import count_answers
 from userturn.tables.item_pairs import PAIRED, pairs, shares
 from userturn.tables.layout import (
@@ -24,8 +23,22 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
+from userturn.tables.training_overlap import SEEN, mark_seen
 from userturn.tables.unscored_bounds import with_bounds
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="analyse",
+    place=110,
+    row=("a post-trained model against its base; one row with a reason if no model names a base"),
+    made_of=("grades", "contrasts", "families", "judge_card"),
+    settings=("bases", "exposure", "thresholds"),
+    formats=(".parquet", ".csv", ".md", ".tex"),
+)
+MEANINGS = {
+    "judge": "name of the judge, or `verifier` for accuracy",
+    "n_items": "items that were scored under both",
+}
 SCHEMA: Schema = {
     "measure": pl.String,
     **CONTRAST_SCHEMA,

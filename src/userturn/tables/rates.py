@@ -23,7 +23,14 @@ from userturn.tables.turn_clusters import rate_over
 
 if TYPE_CHECKING:  # a summary is made in a process for each cell, and needs little
     from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="tabulate",
+    place=290,
+    row="a cell and judge",
+    made_of=("summaries",),
+)
 SCHEMA: Schema = {
     **JUDGED_CELL_COLUMNS,
     "n_items": pl.Int64,

@@ -14,7 +14,26 @@ from userturn.tables.layout import BOUNDS, GENUINE, SCORED, TEMPERATURE, Layout,
 from userturn.tables.make_tables import Material
 from userturn.tables.rates import rate
 from userturn.tables.turn_clusters import change, rate_over
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="tabulate_turns",
+    place=170,
+    row="a cell, judge and user turn of a dataset's conversations",
+    made_of=("conversation_verdicts",),
+    needs="conversation_verdicts",
+)
+MEANINGS = {
+    "turn": (
+        "number of the user turn in the dataset's conversation, from 1, that the model answers "
+        "before it is probed"
+    ),
+    "n_conversations": "conversations that have such a turn",
+    "change": (
+        "rate after this turn minus the rate after the cell's first one, over conversations that "
+        "were scored after both; null for the first"
+    ),
+}
 CHANGE = ("change", "change_lower", "change_upper")
 SCHEMA: Schema = {
     **JUDGED_CELL_COLUMNS,
@@ -31,7 +50,7 @@ SCHEMA: Schema = {
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    verdicts = scan_verdicts(material.paths["verdicts"])
+    verdicts = scan_verdicts(material.paths["conversation_verdicts"])
     return rates_by_turn(verdicts.select(*JUDGED_CELL_KEYS, "item", "genuine").collect())
 
 

@@ -20,8 +20,8 @@ HEAD = """\
 
 For people who read the files of a study: each file, the rule and module that make it, what one
 row is, and its columns. The pipeline makes everything below, and git ignores it, except this
-page. `python -m userturn.tables.reference` generates it from the schemas in the code, the registry
-of tables and figures, `data/files.yaml` and `data/columns.yaml`.
+page. `python -m userturn.tables.reference` generates it from what tables and figures
+declare, the schemas in the code, `data/files.yaml` and `data/columns.yaml`.
 
 Shares are between 0 and 1. Every Parquet file carries in its metadata `identity`, the
 fingerprint of the settings that made it, and `schema_version`; JSON artifacts have both under
@@ -97,11 +97,11 @@ def stored_files() -> Iterator[StoredFile]:
         )
 
 
-def stored_tables(rows: Mapping[str, str]) -> Iterator[StoredFile]:
-    """Yield every table, with the meaning of a row."""
+def stored_tables() -> Iterator[StoredFile]:
+    """Yield every table."""
     for name, table in TABLES.items():
         path = f"tables/{name}.*" if len(table.formats) > 1 else f"tables/{name}{table.formats[0]}"
-        module, holds = f"tables/{name}.py", f"One row is {rows.get(name, '')}."
+        module, holds = f"tables/{name}.py", f"One row is {table.row}."
         yield StoredFile(
             name, (path,), (table.rule,), (module,), holds, _schema(f"tables.{name}.SCHEMA")
         )
@@ -116,8 +116,21 @@ def stored_figures() -> Iterator[StoredFile]:
         )
 
 
+def meanings() -> dict[str, str]:
+    """Return the meaning of each column, by its name or by `file.column`."""
+    own = {
+        f"{name}.{column}": said
+        for name in TABLES
+        for column, said in getattr(
+            import_module(f"userturn.tables.{name}"), "MEANINGS", {}
+        ).items()
+    }
+    shared: dict[str, str] = yaml.safe_load(COLUMNS.read_text("utf-8"))["columns"]
+    return shared | own
+
+
 def meaning(columns: Mapping[str, str], file: str, column: str) -> str:
-    """Return the meaning of a column; empty if data/columns.yaml lacks it."""
+    """Return the meaning of a column; empty if nothing says it."""
     return columns.get(f"{file}.{column}", columns.get(column, ""))
 
 
@@ -138,16 +151,16 @@ def _section(file: StoredFile, columns: Mapping[str, str]) -> str:
 
 def reference() -> str:
     """Return the page, in Markdown."""
-    described = yaml.safe_load(COLUMNS.read_text("utf-8"))
+    columns = meanings()
     parts = {
-        "Tables": stored_tables(described["rows"]),
+        "Tables": stored_tables(),
         "Figures": stored_figures(),
         "Other files": stored_files(),
     }
     page = HEAD
     for title, files in parts.items():
         page += f"\n## {title}\n"
-        page += "".join(_section(file, described["columns"]) for file in files)
+        page += "".join(_section(file, columns) for file in files)
     return page
 
 

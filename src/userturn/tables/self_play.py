@@ -1,11 +1,12 @@
 """Table `self_play`: conversations that a model continues with itself, depth by depth."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from userturn.datasets.clusters import clusters
+from userturn.judges.words import words
 from userturn.likelihood.gains import turn_gains
 from userturn.sources.self_play import NAMED, depths_from_the_first
 from userturn.stats.clustered_means import clustered_mean
@@ -14,9 +15,36 @@ from userturn.tables.item_counts import RATE
 from userturn.tables.layout import BOUNDS, GENUINE, SCORED, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
 from userturn.tables.rates_by_turn import CHANGE, measures_of
-from userturn.tables.repetition import share_repeated
 from userturn.tables.turn_clusters import rate_over
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="tabulate_self_play",
+    place=200,
+    row="a model, dataset, temperature, judge and depth of self-play",
+    made_of=(
+        "self_play_conversations",
+        "self_play_turns",
+        "self_play_verdicts",
+        "self_play_scores",
+    ),
+    needs="self_play_turns",
+)
+MEANINGS = {
+    "n_conversations": "conversations that were begun, one for each item",
+    "n_turns": "user turns of this depth, failed ones included",
+    "change": (
+        "rate at this depth minus the rate at depth 1, over conversations that were scored at "
+        "both; null at depth 1"
+    ),
+    "n_shared": "conversations that were scored at both",
+    "gain": (
+        "how much likelier the model finds a turn after its own conversation than after answers of "
+        "other conversations, in nats a token; a mean over the scored turns, null if likelihood is "
+        "off"
+    ),
+    "reason": "why most of the ended conversations ended",
+}
 KEYS = ["model", "dataset", "temperature", "judge"]
 GAINS: Schema = {
     "model": pl.String,
@@ -54,15 +82,15 @@ SCHEMA: Schema = {
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
     paths, grid = material.paths, material.grid
-    gains = gains_of(paths["scores"])
+    gains = gains_of(paths["self_play_scores"])
     rows: list[dict[str, Any]] = []
     first: dict[tuple[str, ...], pl.DataFrame] = {}
     for number, at in enumerate(depths_from_the_first(grid)):
-        conversations = pl.read_parquet(paths["conversations"][number])
-        written = pl.read_parquet(paths["user_turns"][number])
+        conversations = pl.read_parquet(paths["self_play_conversations"][number])
+        written = pl.read_parquet(paths["self_play_turns"][number])
         turns = with_repetition(written, conversations, at.depth)
         for judge, name in enumerate(grid.judges):
-            path = paths["verdicts"][number * len(grid.judges) + judge]
+            path = paths["self_play_verdicts"][number * len(grid.judges) + judge]
             judged = beside(turns, pl.read_parquet(path))
             begun = first.setdefault((*at[:3], name), judged)
             place = {**at._asdict(), "temperature": grid.temperatures[at.temperature]}
@@ -169,6 +197,22 @@ def _most_frequent(reasons: Sequence[str]) -> str | None:
     counts = pl.Series("reason", reasons, dtype=pl.String).value_counts()
     ordered = counts.sort("count", "reason", descending=[True, False])
     return ordered["reason"][0] if ordered.height else None
+
+
+Triple = tuple[str, str, str]
+
+
+def triples(text: str) -> list[Triple]:
+    """Return the triples of neighbouring words of a text, in lower case."""
+    said = words(text)
+    return list(zip(said, said[1:], said[2:], strict=False))
+
+
+def share_repeated(text: str, others: Iterable[str]) -> float | None:
+    """Return the share of a text's triples that others have; None if it has fewer than 3 words."""
+    own = triples(text)
+    known = {triple for other in others for triple in triples(other)}
+    return sum(triple in known for triple in own) / len(own) if own else None
 
 
 LAYOUT = Layout(

@@ -7,7 +7,19 @@ from userturn.stats.proportions import CONFIDENCE
 from userturn.storage.parquet import Schema
 from userturn.tables.layout import INTERVAL, OVER_DATASETS, Layout, column, percent, reported, texts
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="analyse",
+    place=50,
+    row="a model, dataset, perturbation and judge",
+    made_of=("contrasts", "judge_card"),
+    settings=("thresholds",),
+    formats=(".parquet", ".csv", ".md", ".tex"),
+)
+MEANINGS = {
+    "difference": "rate at the highest minus rate at the lowest temperature",
+}
 RESPONSE_KEYS = ["family", "model", "dataset", "perturbation", "judge"]
 SCHEMA: Schema = {
     **dict.fromkeys(RESPONSE_KEYS, pl.String),

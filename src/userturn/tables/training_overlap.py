@@ -13,10 +13,23 @@ from typing import Any
 
 import polars as pl
 
+from userturn.config.training_exposure import Entries, Recipes, trained_on, trains_on_the_metric
 from userturn.storage.parquet import Schema
-from userturn.tables.held_out import SEEN, mark_seen
+from userturn.study.cells import ALL
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="measure_training_overlap",
+    place=360,
+    row="a trained model and dataset",
+    made_of=("training_data", "evaluated_items"),
+    settings=("exposure",),
+    needs="training_data",
+)
+MEANINGS = {
+    "n_items": "items of the dataset",
+}
 WORD = re.compile(r"\w+")
 FEWEST_WORDS = 5  # shorter texts recur by chance
 GRAM = 5
@@ -30,6 +43,7 @@ COUNTED: Schema = {
     "n_exact": pl.Int64,
     "n_near": pl.Int64,
 }
+SEEN: Schema = {"seen": pl.Boolean, "trains_on_the_metric": pl.Boolean}
 SCHEMA: Schema = COUNTED | SEEN
 
 
@@ -110,9 +124,9 @@ def table(material: Material) -> pl.DataFrame:
     grid = material.grid
     items = {
         Path(path).stem: pl.read_parquet(path, columns=["messages"])["messages"].to_list()
-        for path in sorted(material.paths["datasets"])
+        for path in sorted(material.paths["evaluated_items"])
     }
-    own = {Path(path).parent.name: _said(path) for path in sorted(material.paths["data"])}
+    own = {Path(path).parent.name: _said(path) for path in sorted(material.paths["training_data"])}
     rows = []
     for model in sorted(own):
         learnt = Learnt(_of_chain(grid.entries, own, model))
@@ -138,3 +152,34 @@ def _of_chain(
         messages += own[model]
         model = entries[model].get("base", "")
     return messages
+
+
+def mark_seen(
+    table: pl.DataFrame,
+    entries: Entries,
+    recipes: Recipes,
+    datasets: Iterable[str],
+    model: str = "condition",
+) -> pl.DataFrame:
+    """Return a table with `seen` and `trains_on_the_metric` for each trained model and dataset.
+
+    The dataset `all` is seen if any dataset is. Both are null for models that were not trained
+    here, since their training data are unknown.
+
+    Args:
+        table: a table with a column of models and a column `dataset`.
+        entries: complete model entries by name.
+        recipes: recipes of the models that are trained here.
+        datasets: names of the study's datasets.
+        model: name of the column of models.
+    """
+    datasets = list(datasets)
+    rows = []
+    for name in [name for name, entry in entries.items() if "recipe" in entry]:
+        seen = trained_on(entries, recipes, name)
+        on_metric = trains_on_the_metric(entries, recipes, name)
+        rows += [(name, dataset, dataset in seen, on_metric) for dataset in datasets]
+        rows.append((name, ALL, bool(seen & set(datasets)), on_metric))
+    schema: Schema = {model: pl.String, "dataset": pl.String, **SEEN}
+    known = pl.DataFrame(rows, schema=schema, orient="row")
+    return table.join(known, on=[model, "dataset"], how="left", maintain_order="left")

@@ -26,7 +26,22 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
+from userturn.workflow.declarations import Table
 
+TABLE = Table(
+    rule="analyse",
+    place=90,
+    row="a component of the variance between verdicts",
+    made_of=("verdicts", "families", "judge_card"),
+    settings=("thresholds",),
+    formats=(".parquet", ".csv", ".md", ".tex"),
+)
+MEANINGS = {
+    "judge": "name of the judge; `all` compares the judges' verdicts on the same turns",
+    "n_verdicts": "verdicts that it is estimated from",
+    "lower": "lower limit of its 95% interval, over items",
+    "upper": "upper limit of its 95% interval, over items",
+}
 SCHEMA: Schema = {
     "dataset": pl.String,
     "temperature": pl.Float64,

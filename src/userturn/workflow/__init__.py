@@ -3,6 +3,7 @@
 artifacts.py: every file that a configuration asks for, with its identity.
 audit.py: for rules/audit.smk.
 data.py: for rules/data.smk.
+declarations.py: what the modules of tables and figures declare, read without importing them.
 dry_run.py: what a dry run prints.
 empty_logs.py: removes logs in which nothing was said.
 figures.py: the figures that a study has.
@@ -16,7 +17,7 @@ likelihood.py: the scores that tables of likelihood are made from.
 pairs.py: rounds of pairs.
 pending.py: the part of a grid that is missing or outdated.
 recorded_study.py: the study that a results folder is of, by its record alone.
-registry.py: every table and figure, and the rule that makes it.
+registry.py: every table and figure, as its module declares it.
 report.py: the identity of the report.
 run_size.py: what a run asks before it asks it.
 rounds.py: rounds of annotation of one kind.
@@ -28,8 +29,9 @@ new_study.py: `userturn new`: a folder of its own for a study.
 sources.py: what tables are made of, of each source.
 study.py: the object that rules ask, with one part for each rules file.
 study_size.py: datasets, requests and judge questions of a study, in numbers.
+table_inputs.py: what tables and figures are made of, by the names of their declarations.
 table_jobs.py: the rules that make tables, figures and the report.
-tables.py: the tables that a study has, and what they are made from.
+tables.py: the tables that a study has, and their identities.
 training.py: for rules/training.smk.
 turns.py: the cells of datasets with several turns of a conversation.
 wildcards.py: unpacks the wildcards of a job.

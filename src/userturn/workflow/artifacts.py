@@ -1,12 +1,16 @@
 """The artifacts of a study: every file that its configuration requires, with its identity."""
 
+from __future__ import annotations
+
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from userturn.sources.registry import artifacts
 from userturn.study.cells import files_of
 from userturn.workflow.registry import FIGURES, TABLES, paths_of, paths_of_figure
-from userturn.workflow.run_job import identity_of
-from userturn.workflow.study import Study
+
+if TYPE_CHECKING:
+    from userturn.workflow.study import Study
 
 Identities = dict[str, str | None]
 
@@ -18,13 +22,18 @@ def asked_for(study: Study) -> Identities:
     Paths are those in rules, from `results/` on. None means that an artifact has no identity of its
     own, because its inputs identify it.
     """
+    return {**study.identities, **_of_the_study(study)}
+
+
+def made_before_tables(study: Study) -> Identities:
+    """Return the identity of every artifact but tables and what shows them, by path."""
     return {
         "results/study.json": study.audit.record_identity,
         **_made_before(study),
         **artifacts(study.grid),
         **_languages(study),
         **_of_cells(study),
-        **_of_the_study(study),
+        **_labels(study),
     }
 
 
@@ -82,11 +91,7 @@ def _of_cells(study: Study) -> Identities:
     return found
 
 
-def _of_the_study(study: Study) -> Identities:
-    tables = {f"results/tables/{name}.parquet": TABLES[name].rule for name in study.tables.names}
-    figures = {
-        f"results/figures/{name}.vl.json": FIGURES[name].rule for name in study.figures.names
-    }
+def _labels(study: Study) -> Identities:
     kinds = (study.humans, study.pairs)
     labels = {
         path: rounds.annotations_identity(name)
@@ -94,9 +99,16 @@ def _of_the_study(study: Study) -> Identities:
         for name, path in zip(rounds.rounds, rounds.annotations, strict=True)
     }
     unnamed = [path for kind in kinds for path in (*kind.pages, *kind.keys, *kind.items)]
-    return {
-        **{path: identity_of(study, rule) for path, rule in (tables | figures).items()},
-        **labels,
-        **dict.fromkeys(unnamed),
-        "results/report/index.html": study.report.identity,
+    return {**labels, **dict.fromkeys(unnamed)}
+
+
+def _of_the_study(study: Study) -> Identities:
+    tables = {
+        f"results/tables/{name}.parquet": study.tables.identity_of(TABLES[name].rule)
+        for name in study.tables.names
     }
+    figures = {
+        f"results/figures/{name}.vl.json": study.figures.identity_of(FIGURES[name].rule)
+        for name in study.figures.names
+    }
+    return {**tables, **figures, "results/report/index.html": study.report.identity}

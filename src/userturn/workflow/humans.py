@@ -12,7 +12,6 @@ from userturn.study.grid import Grid
 from userturn.workflow.rounds import RoundGrid
 
 HUMANS_VERSION = 1
-TABLES_VERSION = 3  # of the tables made from people's labels
 
 
 def _coordinate(cell: Cell, name: str) -> str:
@@ -109,10 +108,3 @@ class HumanGrid(RoundGrid):
         contents = self.grid.contents
         files = contents.annotations[round_name]
         return fingerprint([HUMANS_VERSION, files, self.skip_problems, contents.rubric])
-
-    @property
-    def identity(self) -> str:
-        """The identity of the tables made from people's labels."""
-        seed = self.grid.config["seed"]
-        names = [self.rounds, self.families, self.private, seed, self.grid.contents.rubric]
-        return fingerprint([TABLES_VERSION, self.grid.verdict_identities, names])

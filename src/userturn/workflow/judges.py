@@ -9,11 +9,8 @@ from userturn.slurm.resources import Resources
 from userturn.sources.registry import judged, verdicts_identity
 from userturn.sources.source import Turns
 from userturn.storage.atomic_files import read_identity
-from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 from userturn.workflow.pending import Pending
-
-TABLES_VERSION = 2  # of costs and judges
 
 
 class JudgeGrid:
@@ -89,9 +86,3 @@ class JudgeGrid:
         """The turns and the judge of every table of verdicts, by its path."""
         every = judged(self.grid).values()
         return {of.verdicts(judge): (of, judge) for of in every for judge in self.grid.judges}
-
-    @property
-    def identity(self) -> str:
-        """The identity of the tables of costs and judges."""
-        known = sorted(verdicts_identity(self.grid, *known) for known in self.known.values())
-        return fingerprint([TABLES_VERSION, self.grid.prices, known])

@@ -1,25 +1,21 @@
-"""The cells of datasets in several languages, and identities."""
+"""The cells of datasets in several languages, and the identity of what is detected."""
 
 from functools import cached_property
 
 from userturn.config.dataset_files import EVERY_LANGUAGE
-from userturn.sources.answers import grades
 from userturn.storage.hashing import fingerprint
-from userturn.study.cells import Cell, by_source, files_of, verdicts_of
+from userturn.study.cells import Cell, by_source, files_of
 from userturn.study.grid import Grid
-from userturn.workflow.humans import HumanGrid
 
 DETECTION_VERSION = 1
-LANGUAGES_VERSION = 1
 
 
 class LanguageGrid:
     """The cells whose dataset's entry has `language: all`, grouped by model and dataset."""
 
-    def __init__(self, grid: Grid, humans: HumanGrid) -> None:
-        """Take the grid of a checked configuration, and people's labels."""
+    def __init__(self, grid: Grid) -> None:
+        """Take the grid of a checked configuration."""
         self.grid = grid
-        self.humans = humans
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -51,28 +47,3 @@ class LanguageGrid:
     def files(self) -> list[str]:
         """The languages of all turns, by model and dataset."""
         return [f"results/languages/{m}/{d}.parquet" for m, d in self.sources]
-
-    @property
-    def user_turns(self) -> list[str]:
-        """The user turns of these cells."""
-        return files_of(self.cells, "user_turns.parquet")
-
-    @property
-    def verdicts(self) -> list[str]:
-        """The verdicts of every judge on them."""
-        return verdicts_of(self.cells, self.grid.judges)
-
-    @property
-    def grades(self) -> list[str]:
-        """The grades of the answers before them."""
-        return [f"results/grades/{model}/{dataset}.parquet" for model, dataset in self.sources]
-
-    @property
-    def identity(self) -> str:
-        """The identity of the tables by language, without that of the judges' cards."""
-        judges = self.grid.judges
-        told = [self.identity_of(*source) for source in self.sources]
-        verdicts = [self.grid.verdicts_identity(cell, j) for cell in self.cells for j in judges]
-        known = grades(self.grid)
-        graded = [known[path] for path in self.grades]
-        return fingerprint([LANGUAGES_VERSION, told, verdicts, graded, self.humans.identity])

@@ -9,7 +9,6 @@ from userturn.workflow.humans import HumanGrid
 from userturn.workflow.rounds import RoundGrid
 
 PAIRS_VERSION = 1
-LIKENESS_VERSION = 1
 
 
 class PairGrid(RoundGrid):
@@ -52,9 +51,3 @@ class PairGrid(RoundGrid):
     def user_turns(self) -> list[str]:
         """Paths of the user turns of the cells."""
         return files_of(self.cells, "user_turns.parquet")
-
-    @property
-    def identity(self) -> str:
-        """The identity of the table of pairs."""
-        cells = [self.grid.cell_identity(cell) for cell in self.cells]
-        return fingerprint([LIKENESS_VERSION, cells, self.rounds])

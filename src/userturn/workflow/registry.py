@@ -1,93 +1,16 @@
-"""Every table and figure of a study: one line each, read by rules, report, audit and export.
+"""Every table and figure of a study, as its module declares it.
 
-A table `x` is made by `userturn/tables/x.py` and a figure `x` is drawn by `userturn/figures/x.py`;
-their columns, print layout and report columns are in those files. This file is read whenever
-Snakemake starts, so it imports nothing.
+A table `x` is made by `userturn/tables/x.py` and a figure `x` is drawn by `userturn/figures/x.py`.
+This file is read whenever Snakemake starts.
 """
 
-from typing import NamedTuple
+from userturn.workflow.declarations import Figure, Table, declared
 
-BARE, FULL = (".parquet", ".csv"), (".parquet", ".csv", ".md", ".tex")
-
-
-class Table(NamedTuple):
-    """A table.
-
-    Attributes:
-        rule: name of the rule that makes it.
-        formats: the endings of its files in results/tables.
-        needs: the attribute of `TableGrid` that must not be empty for the table to apply.
-    """
-
-    rule: str
-    formats: tuple[str, ...] = BARE
-    needs: str | None = None
-
-
-class Figure(NamedTuple):
-    """A figure: the rule that draws it, the tables that it is drawn from, and `Table.needs`."""
-
-    rule: str
-    tables: tuple[str, ...]
-    needs: str | None = None
-
-
-# In the order of the report.
-TABLES = {
-    "pooled_rates": Table("analyse", FULL),
-    "accuracy": Table("tabulate"),
-    "contrasts": Table("analyse", FULL),
-    "interactions": Table("analyse", FULL),
-    "temperature_response": Table("analyse", FULL),
-    "decoupling": Table("analyse", FULL),
-    "correlations": Table("analyse", FULL),
-    "equivalence": Table("compare_with_margins", FULL),
-    "variance_components": Table("analyse", FULL),
-    "failure_profiles": Table("analyse", FULL),
-    "post_training": Table("analyse", FULL),
-    "judge_card": Table("measure_judges"),
-    "likelihood": Table("tabulate_likelihood", needs="likelihood.scores"),
-    "likelihood_contrasts": Table("tabulate_likelihood", needs="likelihood.scores"),
-    "contingency": Table("tabulate_likelihood", needs="likelihood.scores"),
-    "gain_auc": Table("tabulate_likelihood", needs="likelihood.scores"),
-    "rates_by_turn": Table("tabulate_turns", needs="by_turn.cells"),
-    "languages": Table("tabulate_languages", needs="languages.cells"),
-    "language_contrasts": Table("tabulate_languages", needs="languages.cells"),
-    "self_play": Table("tabulate_self_play", needs="self_play.depths"),
-    "human_likeness": Table("tabulate_pairs", needs="pairs.rounds"),
-    "answer_signals": Table("measure_signals", needs="candidates.turns"),
-    "controls": Table("tabulate_controls"),
-    "chance_floor": Table("measure_chance_floor"),
-    "judges": Table("tabulate_costs"),
-    "agreement": Table("compare_with_people"),
-    "corrected_rates": Table("compare_with_people"),
-    "anchors": Table("compare_with_paper", (".parquet", ".csv", ".md")),
-    "rates": Table("tabulate"),
-    "health": Table("tabulate"),
-    "costs": Table("tabulate_costs", (".parquet",)),
-    "families": Table("analyse"),
-    "item_association": Table("analyse"),
-    "confusion": Table("compare_with_people"),
-    "disagreements": Table("compare_with_people"),
-    "training_overlap": Table("measure_training_overlap", needs="training.models"),
-}
-FIGURES = {
-    "accuracy_and_followup": Figure("draw_figures", ("rates", "accuracy")),
-    "rates_by_temperature": Figure("draw_figures", ("rates", "chance_floor")),
-    "perturbation_effects": Figure("draw_figures", ("contrasts",)),
-    "failure_profiles": Figure("draw_figures", ("failure_profiles",)),
-    "grid_overview": Figure("draw_figures", ("rates", "health")),
-    "judge_card": Figure("draw_figures", ("judge_card",)),
-    "rates_by_turn": Figure("draw_turns", ("rates_by_turn",), needs="by_turn.cells"),
-    "rates_by_language": Figure("draw_languages", ("languages",), needs="languages.cells"),
-    "self_play": Figure("draw_self_play", ("self_play",), needs="self_play.depths"),
-    "human_likeness": Figure("draw_human_likeness", ("human_likeness",), needs="pairs.rounds"),
-    "likelihood_and_followup": Figure(
-        "draw_likelihood", ("rates", "pooled_rates", "likelihood"), needs="likelihood.scores"
-    ),
-    "answer_signals": Figure("draw_signals", ("answer_signals",), needs="candidates.turns"),
-    "confusion": Figure("draw_confusion", ("confusion",)),
-}
+TABLES = declared("tables", Table)
+FIGURES = declared("figures", Figure)
+TABLE_RULES = list(dict.fromkeys(table.rule for table in TABLES.values()))
+FIGURE_RULES = list(dict.fromkeys(figure.rule for figure in FIGURES.values()))
+BESIDE_FIGURES = ("families", "judge_card")  # tables that every figure is drawn with
 
 
 def tables_of(rule: str) -> list[str]:
@@ -108,3 +31,15 @@ def paths_of_figure(figure: str) -> list[str]:
 def paths_of(table: str) -> list[str]:
     """Return the files of a table, as rules name them."""
     return [f"results/tables/{table}{ending}" for ending in TABLES[table].formats]
+
+
+def made_of(rule: str) -> list[str]:
+    """Return the names of what the tables or figures of a rule are made of, each once.
+
+    Tables that the same rule makes are left out.
+    """
+    tables = tables_of(rule)
+    names = [name for table in tables for name in TABLES[table].made_of]
+    for figure in figures_of(rule):
+        names += [*FIGURES[figure].tables, *BESIDE_FIGURES]
+    return [name for name in dict.fromkeys(names) if name not in tables]

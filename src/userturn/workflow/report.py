@@ -19,4 +19,5 @@ class ReportGrid:
     def identity(self) -> str:
         """The identity of the report: the settings that affect it besides its input files."""
         private = self.grid.private_datasets
-        return fingerprint([REPORT_VERSION, self.tables.shown_identity, private])
+        tables = [self.tables.identity_of(rule) for rule in self.tables.rules]
+        return fingerprint([REPORT_VERSION, tables, self.grid.primary_judge, private])

@@ -1,20 +1,15 @@
-"""What tables are made of, of each source: turns and verdicts; and the tables' identity."""
+"""What tables are made of, of each source: turns and verdicts."""
 
 from functools import cached_property
 
 from userturn.sources.candidates import REACTIONS, candidate_sources
-from userturn.sources.chance_floor import CHANCE_FLOOR_VERSION, swapped_cells_of
-from userturn.sources.registry import asked, judged, sources, verdicts_identity
+from userturn.sources.chance_floor import swapped_cells_of
+from userturn.sources.registry import asked, judged, sources
 from userturn.sources.scores import scores_path
 from userturn.sources.self_play import SELF_PLAY_TURNS, Depth, depths_from_the_first
 from userturn.sources.source import Turns
-from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, verdicts_of
 from userturn.study.grid import Grid
-
-CONTROLS_TABLE_VERSION = 3
-SELF_PLAY_TABLE_VERSION = 1
-SIGNALS_VERSION = 2
 
 
 class JudgedGrid:
@@ -46,12 +41,6 @@ class JudgedGrid:
         """Paths of the verdicts of every judge on them."""
         return [turns.verdicts(judge) for turns in self.turns for judge in self.grid.judges]
 
-    @property
-    def verdict_identities(self) -> list[str]:
-        """The identities of those verdicts."""
-        judges = self.grid.judges
-        return [verdicts_identity(self.grid, turns, j) for turns in self.turns for j in judges]
-
 
 class ControlGrid(JudgedGrid):
     """Real user turns of some datasets, and planted failures."""
@@ -62,11 +51,6 @@ class ControlGrid(JudgedGrid):
     def human_items(self) -> list[str]:
         """Paths of the items that real user turns are taken from."""
         return [f"results/datasets/{name}.parquet" for name in sorted(self.grid.human_datasets)]
-
-    @cached_property
-    def identity(self) -> str:
-        """The identity of the table of controls."""
-        return fingerprint([CONTROLS_TABLE_VERSION, self.verdict_identities])
 
 
 class ChanceFloorGrid(JudgedGrid):
@@ -84,23 +68,11 @@ class ChanceFloorGrid(JudgedGrid):
         """Paths of the verdicts of every judge on those cells."""
         return verdicts_of(self.cells, self.grid.judges)
 
-    @property
-    def identity(self) -> str:
-        """The identity of the table of chance floors."""
-        judges = self.grid.judges
-        own = [self.grid.verdicts_identity(cell, judge) for cell in self.cells for judge in judges]
-        return fingerprint([CHANCE_FLOOR_VERSION, self.verdict_identities, own])
-
 
 class LabelledGrid(JudgedGrid):
     """The project's labelled turns."""
 
     source = "labelled"
-
-    @property
-    def identity(self) -> str:
-        """The identity of all verdicts on them."""
-        return fingerprint(self.verdict_identities)
 
 
 class CandidateGrid(JudgedGrid):
@@ -127,20 +99,6 @@ class CandidateGrid(JudgedGrid):
     def reactions(self) -> list[str]:
         """Paths of the scores of turns after them."""
         return [scores_path(*pair, REACTIONS) for pair in candidate_sources(self.grid)]
-
-    @property
-    def identity(self) -> str:
-        """The identity of the table of signals."""
-        grades, scored = sources()[self.source].beside(self.grid), asked(self.grid)
-        found = [
-            [
-                grades[f"results/{turns.folder}/grades.parquet"],
-                scored[scores].identity,
-                *(verdicts_identity(self.grid, turns, judge) for judge in self.grid.judges),
-            ]
-            for turns, scores in zip(self.turns, self.reactions, strict=True)
-        ]
-        return fingerprint([SIGNALS_VERSION, found])
 
 
 class SelfPlayGrid(JudgedGrid):
@@ -169,12 +127,3 @@ class SelfPlayGrid(JudgedGrid):
         places = sorted({(at.model, at.dataset) for at in self.depths})
         paths = [scores_path(*place, SELF_PLAY_TURNS) for place in places]
         return [path for path in paths if path in asked(self.grid)]
-
-    @property
-    def identity(self) -> str:
-        """The identity of the table of self-play."""
-        n_first = sum(at.depth == 1 for at in self.depths) * len(self.grid.judges)
-        verdicts = self.verdict_identities
-        scores = [asked(self.grid)[path].identity for path in self.scores]
-        found = [SELF_PLAY_TABLE_VERSION, verdicts[:n_first], verdicts[n_first:], scores]
-        return fingerprint(found)

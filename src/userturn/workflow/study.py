@@ -1,14 +1,19 @@
 """The object that rules ask, with one part for each rules file."""
 
+from functools import cached_property
+
 from userturn.sources.registry import artifacts, judged
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
+from userturn.workflow.artifacts import Identities, made_before_tables
 from userturn.workflow.audit import AuditGrid
 from userturn.workflow.data import DataGrid
 from userturn.workflow.figures import FigureGrid
 from userturn.workflow.generation import GenerationGrid
 from userturn.workflow.humans import HumanGrid
 from userturn.workflow.judges import JudgeGrid
+from userturn.workflow.languages import LanguageGrid
+from userturn.workflow.likelihood import LikelihoodGrid
 from userturn.workflow.pairs import PairGrid
 from userturn.workflow.pending import Pending
 from userturn.workflow.report import ReportGrid
@@ -21,6 +26,7 @@ from userturn.workflow.sources import (
 )
 from userturn.workflow.tables import TableGrid
 from userturn.workflow.training import TrainingGrid
+from userturn.workflow.turns import TurnGrid
 
 
 class Study:
@@ -28,10 +34,10 @@ class Study:
 
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""
-        self.grid = grid
+        self.grid: Grid = grid
         self.pending = Pending(grid)
         self.data = DataGrid(grid)
-        self.training = TrainingGrid(grid)
+        self.training: TrainingGrid = TrainingGrid(grid)
         self.generation = GenerationGrid(grid, self.pending)
         self.controls = ControlGrid(grid)
         self.chance_floor = ChanceFloorGrid(grid)
@@ -41,21 +47,18 @@ class Study:
         self.judges = JudgeGrid(grid, self.pending)
         self.humans = HumanGrid(grid)
         self.pairs = PairGrid(self.humans)
-        self.tables = TableGrid(
-            grid,
-            self.controls,
-            self.chance_floor,
-            self.labelled,
-            self.judges,
-            self.humans,
-            self.training,
-            self.candidates,
-            self.pairs,
-        )
-        self.languages = self.tables.languages
+        self.languages = LanguageGrid(grid)
+        self.likelihood = LikelihoodGrid(grid)
+        self.by_turn = TurnGrid(grid)
+        self.tables = TableGrid(self)
         self.figures = FigureGrid(self.tables)
         self.report = ReportGrid(grid, self.tables)
         self.audit = AuditGrid(grid)
+
+    @cached_property
+    def identities(self) -> Identities:
+        """The identities of all files that tables are made from, by path."""
+        return made_before_tables(self)
 
     def identity(self, path: str) -> str:
         """Return the identity of a file of a source by its path, from `results/` on."""

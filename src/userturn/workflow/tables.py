@@ -1,72 +1,37 @@
-"""The tables that a study has, the files they are made from, and their identities."""
+"""The tables of a study, their inputs, and their identities."""
 
-from operator import attrgetter
+from functools import cached_property
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
-from userturn.config.families import baselines, families
-from userturn.prompts.perturbations import controls_of
 from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, files_of
-from userturn.study.grid import Grid
-from userturn.workflow.humans import HumanGrid
-from userturn.workflow.judges import JudgeGrid
-from userturn.workflow.languages import LanguageGrid
-from userturn.workflow.likelihood import LikelihoodGrid
-from userturn.workflow.pairs import PairGrid
-from userturn.workflow.registry import TABLES
-from userturn.workflow.sources import (
-    CandidateGrid,
-    ChanceFloorGrid,
-    ControlGrid,
-    LabelledGrid,
-    SelfPlayGrid,
-)
-from userturn.workflow.training import TrainingGrid
-from userturn.workflow.turns import TurnGrid
+from userturn.workflow.registry import TABLE_RULES, TABLES, tables_of
+from userturn.workflow.table_inputs import INPUTS, SETTINGS
+from userturn.workflow.wildcards import said_of
+
+if TYPE_CHECKING:
+    from userturn.workflow.study import Study
 
 SUMMARY_VERSION = 3
-COUNTS_VERSION = 2  # of rates, accuracy, health
-ANALYSIS_VERSION = 4
-JUDGE_CARD_VERSION = 3
-MADE_OF_REPLIES = ("likelihood", "self_play", "answer_signals")
 
 
 class TableGrid:
-    """The tables of a grid, and the inputs of each rule."""
+    """The tables of a study."""
 
-    def __init__(
-        self,
-        grid: Grid,
-        controls: ControlGrid,
-        chance_floor: ChanceFloorGrid,
-        labelled: LabelledGrid,
-        judges: JudgeGrid,
-        humans: HumanGrid,
-        training: TrainingGrid,
-        candidates: CandidateGrid,
-        pairs: PairGrid,
-    ) -> None:
-        """Take the grid of a checked configuration, and the stages that tables read from."""
-        self.grid: Grid = grid
-        self.controls: ControlGrid = controls
-        self.chance_floor: ChanceFloorGrid = chance_floor
-        self.labelled: LabelledGrid = labelled
-        self.judges: JudgeGrid = judges
-        self.humans: HumanGrid = humans
-        self.training: TrainingGrid = training
-        self.candidates: CandidateGrid = candidates
-        self.likelihood: LikelihoodGrid = LikelihoodGrid(grid, humans)
-        self.by_turn: TurnGrid = TurnGrid(grid)
-        self.languages: LanguageGrid = LanguageGrid(grid, humans)
-        self.self_play: SelfPlayGrid = SelfPlayGrid(grid)
-        self.pairs: PairGrid = pairs
+    def __init__(self, study: "Study") -> None:
+        """Take a study, whose other parts tables are made from."""
+        self.study = study
+        self.grid = study.grid
+        self._known: dict[str, str] = {}  # identities of tables and of their inputs
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
-        """The tables that apply to this study, in the order of the registry."""
+        """The tables that apply to this study, in the order of the report."""
         return [
             name
             for name, table in TABLES.items()
-            if table.needs is None or attrgetter(table.needs)(self)
+            if table.needs is None or said_of(self.study, INPUTS[table.needs])
         ]
 
     @property
@@ -79,11 +44,48 @@ class TableGrid:
         """The rules that make those tables."""
         return list(dict.fromkeys(TABLES[name].rule for name in self.names))
 
-    @property
-    def made_of_replies(self) -> list[str]:
-        """Paths of tables made of replies that cost, and not in every study: costs come after."""
-        names = self.names
-        return [f"results/tables/{name}.parquet" for name in MADE_OF_REPLIES if name in names]
+    @cached_property
+    def paths(self) -> SimpleNamespace:
+        """By name, the Parquet file of each table, as a list; nothing if it does not apply."""
+        there = dict(zip(self.names, self.files, strict=True))
+        return SimpleNamespace(**{name: [there[name]] if name in there else [] for name in TABLES})
+
+    @cached_property
+    def identities(self) -> SimpleNamespace:
+        """By rule, the identity of its tables."""
+        return SimpleNamespace(**{rule: self.identity_of(rule) for rule in TABLE_RULES})
+
+    def identity_of(self, rule: str) -> str:
+        """Return the identity of the tables of a rule, which is written in each of them."""
+        return fingerprint({name: self.table_identity(name) for name in tables_of(rule)})
+
+    def table_identity(self, name: str) -> str:
+        """Return the identity of a table.
+
+        It follows from its version, settings, and the identities of what it is made of.
+        """
+        if name not in self._known:
+            table = TABLES[name]
+            self._known[name] = fingerprint(
+                {
+                    "version": table.version,
+                    "settings": {used: SETTINGS[used](self.study) for used in table.settings},
+                    "made_of": {used: self._identity_of_input(used) for used in table.made_of},
+                }
+            )
+        return self._known[name]
+
+    def _identity_of_input(self, name: str) -> str | None:
+        """Return the identity of an input: a table, or files; None for a table that has none."""
+        if name in TABLES:
+            return self.table_identity(name) if name in self.names else None
+        key = f"of {name}"
+        if key not in self._known:
+            said = said_of(self.study, INPUTS[name])
+            paths = [said] if isinstance(said, str) else said
+            known = self.study.identities
+            self._known[key] = fingerprint({path: known.get(path) for path in paths})
+        return self._known[key]
 
     @property
     def _verdict_files(self) -> list[str]:
@@ -124,74 +126,3 @@ class TableGrid:
         """Return the identity of the summary of a cell by all judges."""
         identities = [self.grid.verdicts_identity(cell, judge) for judge in self.grid.judges]
         return fingerprint([SUMMARY_VERSION, identities])
-
-    @property
-    def identity(self) -> str:
-        """The identity of rates, health and accuracy."""
-        grid = self.grid
-        verifiers = {name: d["verifier"] for name, d in grid.datasets.items()}
-        return fingerprint([COUNTS_VERSION, grid.verdict_identities, verifiers])
-
-    @property
-    def analysis_identity(self) -> str:
-        """The identity of the tables that compare, pool and correlate."""
-        grid = self.grid
-        return fingerprint(
-            {
-                "version": ANALYSIS_VERSION,
-                "study": self.identity,
-                "judge card": [self.card_identity, grid.config.get("judge_card")],
-                "families": families(grid.models),
-                "baselines": baselines(grid.models, grid.entries),
-                "trained_on": self.training.declared,
-                "controls": controls_of(grid.perturbations),
-                "drawing": [grid.config["seed"], grid.config["statistics"]["resamples"]],
-            }
-        )
-
-    @property
-    def margins_identity(self) -> str:
-        """The identity of the table of claims: no other table depends on the margins.
-
-        The record of a study may be older than the margins.
-        """
-        margins = self.grid.config["statistics"].get("margins")
-        return fingerprint([self.analysis_identity, margins])
-
-    @property
-    def card_identity(self) -> str:
-        """The identity of the table of judge cards."""
-        known = [self.controls.identity, self.labelled.identity, self.humans.identity]
-        return fingerprint([JUDGE_CARD_VERSION, *known])
-
-    @property
-    def shown_identity(self) -> str:
-        """The identity of outputs by the primary judge: figures, comparison with the paper."""
-        return fingerprint([self.analysis_identity, self.grid.primary_judge])
-
-    @property
-    def languages_identity(self) -> str:
-        """The identity of the tables by language."""
-        return fingerprint(
-            [self.languages.identity, self.card_identity, families(self.grid.models)]
-        )
-
-    @property
-    def shown_languages_identity(self) -> str:
-        """The identity of the figure of rates by language."""
-        return fingerprint([self.shown_identity, self.languages_identity])
-
-    @property
-    def shown_turns_identity(self) -> str:
-        """The identity of the figure of rates after each turn of conversations."""
-        return fingerprint([self.shown_identity, self.by_turn.identity])
-
-    @property
-    def shown_self_play_identity(self) -> str:
-        """The identity of the figure of self-play."""
-        return fingerprint([self.shown_identity, self.self_play.identity])
-
-    @property
-    def shown_likelihood_identity(self) -> str:
-        """The identity of the figure of likelihood beside the primary judge's rates."""
-        return fingerprint([self.shown_identity, self.likelihood.identity])

@@ -8,7 +8,6 @@ from userturn.storage.hashing import fingerprint
 from userturn.study.grid import Grid
 
 DATA_VERSION = 1
-OVERLAP_VERSION = 1
 
 
 class TrainingGrid:
@@ -57,11 +56,3 @@ class TrainingGrid:
             name: sorted(trained_on(self.grid.entries, self.grid.contents.recipes, name))
             for name in self.models
         }
-
-    @property
-    def overlap_identity(self) -> str:
-        """The identity of the table of overlaps."""
-        grid = self.grid
-        datasets = [grid.dataset_identity(name) for name in grid.datasets]
-        data = [grid.contents.training_data[name] for name in self.models]
-        return fingerprint([OVERLAP_VERSION, self.models, self.declared, data, datasets])

@@ -1,12 +1,9 @@
-"""The cells of datasets with several turns of a conversation, and the identity of their table."""
+"""The cells of datasets with several turns of a conversation, from which a table is made."""
 
 from functools import cached_property
 
-from userturn.storage.hashing import fingerprint
 from userturn.study.cells import Cell, verdicts_of
 from userturn.study.grid import Grid
-
-TURNS_VERSION = 1
 
 
 class TurnGrid:
@@ -25,10 +22,3 @@ class TurnGrid:
     def verdicts(self) -> list[str]:
         """The verdicts of every judge on them."""
         return verdicts_of(self.cells, self.grid.judges)
-
-    @property
-    def identity(self) -> str:
-        """The identity of the table of rates after each turn."""
-        judges = self.grid.judges
-        verdicts = [self.grid.verdicts_identity(cell, j) for cell in self.cells for j in judges]
-        return fingerprint([TURNS_VERSION, verdicts])

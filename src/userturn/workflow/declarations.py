@@ -1,0 +1,72 @@
+"""What the modules of tables and figures declare, read without importing them.
+
+Snakemake reads this whenever it starts, and those modules import Polars or Altair. So a declaration
+is a call with literals alone.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+PACKAGE = Path(__file__).parents[1]
+BARE = (".parquet", ".csv")
+
+
+class Table(NamedTuple):
+    """What a table is, in tables/x.py as `TABLE`.
+
+    Attributes:
+        rule: name of the rule that makes it.
+        place: where it stands among the tables: in the report, the smallest number is first.
+        row: what one row is, in words.
+        made_of: names of its inputs in `table_inputs.INPUTS`, and tables that it is made from.
+        settings: names of other settings that change it, in `table_inputs.SETTINGS`.
+        formats: the endings of its files in results/tables.
+        needs: the input that a study must have for the table to apply.
+        version: is raised where the same inputs give other rows than before.
+    """
+
+    rule: str
+    place: int
+    row: str
+    made_of: tuple[str, ...]
+    settings: tuple[str, ...] = ()
+    formats: tuple[str, ...] = BARE
+    needs: str | None = None
+    version: int = 1
+
+
+class Figure(NamedTuple):
+    """What a figure is, in figures/x.py as `FIGURE`.
+
+    Attributes:
+        rule: name of the rule that draws it.
+        place: where it stands among the figures: in the report, the smallest number is first.
+        tables: the tables that it is drawn from, in the order of the function's parameters.
+    """
+
+    rule: str
+    place: int
+    tables: tuple[str, ...]
+
+
+Kind = TypeVar("Kind", Table, Figure)
+
+
+def declared(folder: str, kind: type[Kind]) -> dict[str, Kind]:
+    """Return the declarations in the modules of a package, by name, in the order of the report."""
+    found = dict(_declarations(PACKAGE / folder, kind))
+    return dict(sorted(found.items(), key=lambda item: item[1].place))
+
+
+def _declarations(folder: Path, kind: type[Kind]) -> Iterator[tuple[str, Kind]]:
+    name = kind.__name__
+    call = re.compile(rf"^{name.upper()} = ({name}\(.*?\))$", re.MULTILINE | re.DOTALL)
+    for path in sorted(folder.glob("*.py")):
+        if declaration := call.search(path.read_text("utf-8")):
+            given = ast.parse(declaration[1], str(path), "eval").body
+            assert isinstance(given, ast.Call)
+            literals = {str(k.arg): ast.literal_eval(k.value) for k in given.keywords}
+            yield path.stem, kind(**literals)

@@ -1,0 +1,62 @@
+"""What tables and figures are made of, by the names that their declarations use."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from userturn.config.families import baselines, families
+from userturn.prompts.perturbations import controls_of
+
+if TYPE_CHECKING:
+    from userturn.workflow.study import Study
+
+INPUTS = {  # by name, what a study says of the paths
+    "summaries": "study.tables.summaries",
+    "verdicts": "study.tables.verdicts",
+    "user_turns": "study.tables.user_turns",
+    "answers": "study.tables.answers",
+    "grades": "study.tables.grades",
+    "rubric": "data/rubric.yaml",
+    "control_verdicts": "study.controls.verdicts",
+    "human_items": "study.controls.human_items",
+    "labelled_verdicts": "study.labelled.verdicts",
+    "labelled_items": "study.labelled.items",
+    "labelled_turns": "study.labelled.user_turns",
+    "annotations": "study.humans.annotations",
+    "round_keys": "study.humans.keys",
+    "blind": "study.humans.items",
+    "pair_labels": "study.pairs.annotations",
+    "pair_keys": "study.pairs.keys",
+    "paired_turns": "study.pairs.user_turns",
+    "paired_items": "study.pairs.datasets",
+    "described_models": "study.pairs.descriptions",
+    "swapped_verdicts": "study.chance_floor.verdicts",
+    "unswapped_verdicts": "study.chance_floor.own_verdicts",
+    "scores": "study.likelihood.scores",
+    "conversation_verdicts": "study.by_turn.verdicts",
+    "turn_languages": "study.languages.files",
+    "self_play_conversations": "study.self_play.conversations",
+    "self_play_turns": "study.self_play.user_turns",
+    "self_play_verdicts": "study.self_play.verdicts",
+    "self_play_scores": "study.self_play.scores",
+    "candidates": "study.candidates.answers",
+    "candidate_grades": "study.candidates.grades",
+    "candidate_verdicts": "study.candidates.verdicts",
+    "candidate_items": "study.candidates.items",
+    "reactions": "study.candidates.reactions",
+    "training_data": "study.training.data",
+    "evaluated_items": "study.training.evaluated",
+}
+SETTINGS: dict[str, Callable[["Study"], Any]] = {
+    "families": lambda study: families(study.grid.models),
+    "bases": lambda study: baselines(study.grid.models, study.grid.entries),
+    "exposure": lambda study: study.training.declared,
+    "controls": lambda study: controls_of(study.grid.perturbations),
+    "private_datasets": lambda study: study.grid.private_datasets,
+    "primary_judge": lambda study: study.grid.primary_judge,
+    "prices": lambda study: study.grid.prices,
+    "seed": lambda study: study.grid.config["seed"],
+    "resamples": lambda study: study.grid.config["statistics"]["resamples"],
+    # The record of a study may be older than these.
+    "margins": lambda study: study.grid.config["statistics"].get("margins"),
+    "thresholds": lambda study: study.grid.config.get("judge_card"),
+}
