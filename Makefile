@@ -5,7 +5,7 @@ RUN := env PATH="$(CURDIR)/.venv/bin:$$PATH"
 ENGINE := $(if $(filter Darwin,$(shell uname -s)),--config engine=transformers)  # no vLLM on a Mac
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-judge demo-posttrain test test-fast test-slurm rehearsal check check-gpu
+.PHONY: help setup demo demo-judge demo-posttrain test test-fast test-long test-slurm rehearsal check check-gpu
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +32,9 @@ test: setup ## Run all tests but those on SLURM.
 
 test-fast: setup ## Run the tests that start no Snakemake, browser, server or SLURM.
 	$(RUN) pytest -n 2 --dist worksteal -m "not slow and not slurm"
+
+test-long: setup ## Probe many edits of a finished study; takes half an hour.
+	$(RUN) pytest -n 2 --dist worksteal -m long
 
 test-slurm: setup ## Start a small SLURM cluster here (Debian, as root) and test on it.
 	$(RUN) pytest -m slurm tests/slurm

@@ -43,6 +43,7 @@ RUN_ELSEWHERE = {
     "make check-gpu": "needs a GPU; tests/models/test_gpu_check.py runs its parts on a CPU",
     "make rehearsal": "takes hours, for the night",
     "make test-fast": "a part of make test",
+    "make test-long": "takes half an hour",
     "userturn doctor": "tests/slurm/test_slurm.py",
     "userturn doctor --gpu --seconds 1800": "needs a GPU; tests/slurm/test_node_check.py",
     "snakemake --report report.zip": "with the configuration of the tests, here",

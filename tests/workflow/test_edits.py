@@ -1,0 +1,55 @@
+"""Edits of a finished study ask exactly what they need: no request twice, no GPU for nothing.
+
+`make test-long` has all of them, `make test` a few.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from tests.support.edits import EDITS, KNOWN, QUICK, goes_on_to_judges
+from tests.support.judge_server import JudgeServer, judge_server
+from tests.support.probed_study import make, probe
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[JudgeServer]:
+    """The server of the study's judge."""
+    with judge_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def original(server: JudgeServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The finished study, made by the first process that needs it."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = shared / "probed_study"
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            making = folder.with_name("probed_study_in_the_making")
+            make(making, server)
+            making.rename(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in EDITS],
+)
+def test_an_edit_asks_exactly_what_it_needs_or_is_known_not_to(
+    name: str, original: Path, server: JudgeServer, tmp_path: Path
+) -> None:
+    outcome = probe(original, tmp_path / "copy", server, EDITS[name], goes_on_to_judges(name))
+    print(f"{name}: {outcome}")
+    # An edit that has become right is to be removed from the known ones.
+    assert outcome.is_right == (name not in KNOWN), outcome
+
+
+def test_what_is_known_to_deviate_is_probed() -> None:
+    assert KNOWN.keys() <= EDITS.keys()
