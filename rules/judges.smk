@@ -5,7 +5,7 @@ rule serve_judge:
     """Serve a judge's model once and work through every pending cell of it."""
     input:
         paths_to_user_turns=by_wildcards(study.judges.pending_turns),
-        datasets=by_wildcards(study.judges.pending_datasets),
+        paths_to_items=by_wildcards(study.judges.pending_items),
     output:
         path_to_marker="results/judging/{judge}.json",
     log:
@@ -27,7 +27,7 @@ rule batch_judge:
     """Ask a judge about every pending cell of it, in batches that the cells share."""
     input:
         paths_to_user_turns=by_wildcards(study.judges.pending_turns),
-        datasets=by_wildcards(study.judges.pending_datasets),
+        paths_to_items=by_wildcards(study.judges.pending_items),
     output:
         path_to_marker="results/judging/batches/{judge}.json",
     log:

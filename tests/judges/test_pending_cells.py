@@ -15,15 +15,17 @@ def test_table_without_a_turn_is_counted_and_nothing_is_asked_of_it(tmp_path: Pa
     full = cell(tmp_path, "Why?", name="cells/m/d/t0/none").path_to_user_turns
     empty = cell(tmp_path, "Why?", name="chance_floor/m/d").path_to_user_turns
     pl.read_parquet(empty).clear().write_parquet(empty)
-    asked = list[str]()
+    asked = list[tuple[str, str]]()
 
     def fill(_: Judge, cells: Sequence[CellToJudge]) -> int:
-        asked.extend(one.path_to_user_turns for one in cells)
+        asked.extend((one.path_to_user_turns, one.path_to_items) for one in cells)
         return len(cells)
 
     marker = tmp_path / "marker.json"
     paths = [str(empty), str(full)]
-    judge_pending_cells(fill, judge(tmp_path, ""), ["a", "b"], paths, str(tmp_path), str(marker))
-    assert asked == [str(full)]
+    judge_pending_cells(
+        fill, judge(tmp_path, ""), ["a", "b"], paths, ["of empty", "of full"], str(marker)
+    )
+    assert asked == [(str(full), "of full")]
     said = json.loads(marker.read_text())
     assert (said["n_cells"], said["n_asked"]) == (2, 1)  # both were read by the job

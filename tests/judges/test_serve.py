@@ -46,7 +46,7 @@ def serve(results: Path, **changes: object) -> dict[str, int]:
         judge=self_serving(results, **changes),
         pending=["b", "a"],
         paths_to_user_turns=turns,
-        folder_of_items=str(results / "datasets"),
+        paths_to_items=[str(results / "datasets" / "d.parquet")] * len(turns),
         path_to_marker=str(results / "marker.json"),
     )
     marker: dict[str, int] = json.loads((results / "marker.json").read_text())

@@ -44,7 +44,7 @@ def batch_judge(
     judge: Judge,
     pending: Sequence[str],
     paths_to_user_turns: Sequence[str],
-    folder_of_items: str,
+    paths_to_items: Sequence[str],
     path_to_marker: str,
 ) -> None:
     """Fill a judge's journal for every pending cell in batches, and write the marker.
@@ -53,7 +53,7 @@ def batch_judge(
         UserError: as `fill_journal`.
     """
     judge_pending_cells(
-        fill_journal, judge, pending, paths_to_user_turns, folder_of_items, path_to_marker
+        fill_journal, judge, pending, paths_to_user_turns, paths_to_items, path_to_marker
     )
 
 

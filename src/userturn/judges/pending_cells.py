@@ -4,7 +4,6 @@ The verdicts go into the judge's journal, where the jobs of the cells then find 
 """
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import polars as pl
 
@@ -21,7 +20,7 @@ def judge_pending_cells(
     judge: Judge,
     pending: Sequence[str],
     paths_to_user_turns: Sequence[str],
-    folder_of_items: str,
+    paths_to_items: Sequence[str],
     path_to_marker: str,
 ) -> None:
     """Fill a judge's journal for every pending cell, and write the marker.
@@ -31,15 +30,11 @@ def judge_pending_cells(
         judge: the judge.
         pending: identities of the verdicts of the cells.
         paths_to_user_turns: the cells' user turns.
-        folder_of_items: folder of the datasets' items.
+        paths_to_items: the conversations before the turns of each cell.
         path_to_marker: the file to write at the end.
     """
-    cells = []
-    for path in filter(_has_turns, paths_to_user_turns):
-        own = Path(path).with_name("conversations.parquet")  # of a depth of self-play
-        dataset = CellToJudge(path, "").dataset
-        items = own if own.is_file() else f"{folder_of_items}/{dataset}.parquet"
-        cells.append(CellToJudge(path, str(items)))
+    paired = zip(paths_to_user_turns, paths_to_items, strict=True)
+    cells = [CellToJudge(path, items) for path, items in paired if _has_turns(path)]
     n_asked = fill(judge, cells)
     marker = {"pending": sorted(pending), "n_cells": len(paths_to_user_turns), "n_asked": n_asked}
     write_json(marker, path_to_marker, fingerprint(marker["pending"]))

@@ -182,7 +182,7 @@ def serve_judge(
     judge: Judge,
     pending: Sequence[str],
     paths_to_user_turns: Sequence[str],
-    folder_of_items: str,
+    paths_to_items: Sequence[str],
     path_to_marker: str,
 ) -> None:
     """Serve a judge's model once, fill its journal for every pending cell, and write the marker.
@@ -192,5 +192,5 @@ def serve_judge(
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("error: ended by SIGTERM"))
     judge_pending_cells(
-        fill_journal, judge, pending, paths_to_user_turns, folder_of_items, path_to_marker
+        fill_journal, judge, pending, paths_to_user_turns, paths_to_items, path_to_marker
     )

@@ -61,9 +61,9 @@ class JudgeGrid:
         """Return the paths of the user turns that the one job of a judge has to judge."""
         return [turns.path for turns in self.pending[judge]]
 
-    def pending_datasets(self, judge: str) -> list[str]:
-        """Return the paths of the conversations before those turns."""
-        return sorted({turns.items for turns in self.pending[judge]})
+    def pending_items(self, judge: str) -> list[str]:
+        """Return the path of the conversations before each of those tables of turns."""
+        return [turns.items for turns in self.pending[judge]]
 
     def pending_identities(self, judge: str) -> list[str]:
         """Return the sorted identities of the verdicts that the one job of a judge has to give."""

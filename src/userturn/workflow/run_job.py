@@ -226,6 +226,5 @@ KNOWN: dict[str, Callable[[Task], Any]] = {
     "n_at_once": lambda task: task.n_requests,
     "may_ask": lambda task: task.rule != "plan_again",
     "is_again": lambda task: task.is_again,
-    "folder_of_items": lambda _: "results/datasets",
     "path_to_pins": lambda task: f"results/revisions/{task.wildcards['model']}.data.json",
 }
