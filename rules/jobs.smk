@@ -1,8 +1,8 @@
 """The rules of the table of jobs, `userturn.workflow.jobs`, which says what each makes from what."""
 
-from userturn.workflow.jobs import JOBS
+from userturn.workflow.jobs import every_job
 
-RULES = {name: job for name, job in JOBS.items() if job.outputs}
+RULES = {name: job for name, job in every_job().items() if job.outputs}
 for name, job in RULES.items():
 
     rule:
@@ -28,4 +28,4 @@ for name, job in RULES.items():
             "../scripts/run_job.py"
 
 
-describe_rules(JOBS)
+describe_rules(every_job())

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.snakemake_runs import ROOT
 from userturn.tables.reference import stored_files
-from userturn.workflow.jobs import JOBS
+from userturn.workflow.jobs import every_job
 from userturn.workflow.registry import FIGURES, TABLES
 
 LIBRARY = ROOT / "src" / "userturn"
@@ -42,7 +42,7 @@ def made_by_rules() -> set[tuple[str, str]]:
     }
     tabled = {
         (rule, path)
-        for rule, job in JOBS.items()
+        for rule, job in every_job().items()
         for paths in job.outputs.values()
         for path in ([paths] if isinstance(paths, str) else paths)
     }

@@ -6,9 +6,10 @@ from itertools import chain
 
 import pytest
 
-from userturn.workflow.jobs import JOBS
+from userturn.workflow.jobs import every_job
 from userturn.workflow.run_job import KNOWN, named
 
+JOBS = every_job()
 WILDCARDS = {"model", "dataset", "temperature", "perturbation", "judge", "round", "turns", "shard"}
 LITERAL = {name for name, job in JOBS.items() if not job.outputs}
 

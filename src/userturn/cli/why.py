@@ -15,7 +15,7 @@ from userturn.provenance.study_files import Files
 from userturn.storage.hashing import beginning_sha256, file_sha256, short_hash
 from userturn.study.record import RECORD, read_study_record
 from userturn.workflow.artifacts import asked_for
-from userturn.workflow.jobs import JOBS
+from userturn.workflow.jobs import every_job
 from userturn.workflow.recorded_study import open_record
 from userturn.workflow.startup import checked_study
 
@@ -123,7 +123,7 @@ def _origin(artifact: Artifact) -> list[str]:
     commit = f"commit {short_hash(made['commit'])}, " if made["commit"] else ""
     versions = ", ".join(f"{name} {version}" for name, version in sorted(made["versions"].items()))
     where = ", ".join([made["host"], *made["devices"]])
-    job = JOBS.get(record["rule"])
+    job = every_job().get(record["rule"])
     done = [job.does, f"userturn.{job.function}"] if job else []
     return [
         *_labelled("rule", [f"{record['rule']}: {wildcards}" if wildcards else record["rule"]]),

@@ -20,7 +20,7 @@ from userturn.export.crate_context import (
     one_or_all,
 )
 from userturn.provenance.job_record import JobRecord
-from userturn.workflow.jobs import JOBS
+from userturn.workflow.jobs import every_job
 
 WORKFLOW = "Snakefile"
 RO_CRATE = "1.1"  # the version that the profiles 0.5 build on
@@ -124,7 +124,7 @@ def _tool(crate: Any, files: dict[str, Any], rule: str) -> Any:
     """Return what a rule runs: the function that the table of jobs names."""
     tool = f"#rule/{rule}"
     if tool not in files:
-        job = JOBS.get(rule)
+        job = every_job().get(rule)
         does = {"description": f"{job.does} By userturn.{job.function}."} if job else {}
         files[tool] = add_entity(crate, tool, "SoftwareApplication", name=rule, **does)
     return files[tool]

@@ -4,8 +4,8 @@ Rules, `userturn remake` and `userturn why` read this table; tables, figures and
 table_jobs.py.
 """
 
-from userturn.sources.registry import judge_rules
-from userturn.sources.source import ITEMS
+from functools import cache
+
 from userturn.workflow.job import Job, folder_of, identity
 from userturn.workflow.table_jobs import JOBS_OF_FIGURES, JOBS_OF_TABLES, REPORT
 
@@ -21,6 +21,7 @@ CONTROLS = "results/controls/{model}/{dataset}"
 CHANCE_FLOOR = "results/chance_floor/{model}/{dataset}"
 ROUND, PAIRS = "results/humans/{round}", "results/pairs/{round}"
 LABELLED, LABELLED_ITEMS = "results/labelled", "results/datasets/labelled.parquet"
+DATASET = "results/datasets/{dataset}.parquet"
 ANSWERS = "results/answers/{model}/{dataset}.parquet"
 
 SOURCES = {
@@ -28,7 +29,7 @@ SOURCES = {
         "Turn a dataset's file into items of one schema.",
         "datasets.prepare.prepare_dataset",
         {"files": "study.data.source_file"},
-        {"path_to_items": ITEMS},
+        {"path_to_items": DATASET},
         identity("grid.dataset_identity") | {"rows": "study.data.n_rows"},
         wildcards={"dataset": rf"(?!labelled\.){NAME}"},  # rule take_labelled_turns makes these
     ),
@@ -117,7 +118,7 @@ SWEEPS = {
         {
             "paths_to_user_turns": "study.languages.user_turns_of",
             "path_to_answers": ANSWERS,
-            "path_to_items": ITEMS,
+            "path_to_items": DATASET,
         },
         {"path_to_languages": "results/languages/{model}/{dataset}.parquet"},
         identity("languages.identity_of"),
@@ -127,7 +128,7 @@ KNOWN_TURNS = {
     "take_human_turns": Job(
         "Take the real user turns of a dataset, each after the answer that it reacts to.",
         "controls.human_turns.take_human_turns",
-        {"path_to_items": ITEMS},
+        {"path_to_items": DATASET},
         {"path_to_user_turns": HUMAN_TURNS},
         identity(f"identity({HUMAN_TURNS})"),
     ),
@@ -137,7 +138,7 @@ KNOWN_TURNS = {
         {
             "path_to_answers": ANSWERS,
             "paths_to_other_answers": f"study.made_of({folder_of(CONTROLS)})",
-            "path_to_items": ITEMS,
+            "path_to_items": DATASET,
             "path_to_texts": "data/controls/hard_failures.yaml",
         },
         {"path_to_user_turns": f"{CONTROLS}/user_turns.parquet"},
@@ -150,7 +151,7 @@ KNOWN_TURNS = {
         "controls.swapped_answers.swap_answers",
         {
             "paths_to_user_turns": f"study.made_of({folder_of(CHANCE_FLOOR)})",
-            "path_to_items": ITEMS,
+            "path_to_items": DATASET,
         },
         {"path_to_swapped": f"{CHANCE_FLOOR}/user_turns.parquet"},
         identity(f"identity({CHANCE_FLOOR}/user_turns.parquet)"),
@@ -171,7 +172,7 @@ GRADES = {
     rule: Job(
         f"Grade a model's {what} to one dataset with the dataset's verifier.",
         "grading.verifiers.grade",
-        {"path_to_answers": answers, "path_to_items": ITEMS},
+        {"path_to_answers": answers, "path_to_items": DATASET},
         {"path_to_grades": grades},
         identity(f"identity({grades})") | {"verifier": "study.data.verifier"},
         n_threads=2,
@@ -187,22 +188,6 @@ GRADES = {
         ),
     )
 }
-VERDICTS = {
-    of.name: Job(
-        f"Have one judge label every user turn in {of.folder.partition('/')[0]}.",
-        "judges.judge_cell.judge_cell",
-        {
-            "one_job": f"study.judges.marker({of.verdicts})",
-            "path_to_user_turns": of.user_turns,
-            "path_to_items": of.items,
-        },
-        {"path_to_verdicts": of.verdicts},
-        identity(f"identity({of.verdicts})"),
-        environment="judge",
-        n_requests="study.judges.n_at_once",
-    )
-    for of in judge_rules()
-}
 JUDGING = {
     "serve_judge": Job(
         "Serve a judge's model once and work through every pending cell of it.",
@@ -212,7 +197,6 @@ JUDGING = {
         "Ask a judge about every pending cell of it, in batches that the cells share.",
         "judges.batch_judge.batch_judge",
     ),
-    **VERDICTS,
     "summarise": Job(
         "Count one cell's outcomes and verdicts, one row per judge.",
         "tables.rates.summarise",
@@ -311,3 +295,30 @@ JOBS = {
     **JOBS_OF_FIGURES,
     "build_report": REPORT,
 }
+
+
+@cache
+def every_job() -> dict[str, Job]:
+    """Return every row of the table, those included by which judges read the turns of each source.
+
+    Sources are imported here: a job that needs none of them saves a tenth of a second.
+    """
+    from userturn.sources.registry import judge_rules
+
+    verdicts = {
+        of.name: Job(
+            f"Have one judge label every user turn in {of.folder.partition('/')[0]}.",
+            "judges.judge_cell.judge_cell",
+            {
+                "one_job": f"study.judges.marker({of.verdicts})",
+                "path_to_user_turns": of.user_turns,
+                "path_to_items": of.items,
+            },
+            {"path_to_verdicts": of.verdicts},
+            identity(f"identity({of.verdicts})"),
+            environment="judge",
+            n_requests="study.judges.n_at_once",
+        )
+        for of in judge_rules()
+    }
+    return {**JOBS, **verdicts}

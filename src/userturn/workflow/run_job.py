@@ -19,7 +19,7 @@ from typing import Any
 
 from userturn.provenance.job_record import recorded
 from userturn.workflow.job import Job, Paths
-from userturn.workflow.jobs import JOBS
+from userturn.workflow.jobs import JOBS, every_job
 from userturn.workflow.wildcards import said_of
 
 NO_WILDCARDS: Mapping[str, str] = MappingProxyType({})
@@ -56,7 +56,7 @@ class Task:
     @property
     def job(self) -> Job:
         """The entry of its rule in the table of jobs."""
-        return JOBS[self.rule]
+        return JOBS.get(self.rule) or every_job()[self.rule]
 
     @cached_property
     def grid(self) -> Any:
@@ -98,7 +98,7 @@ def replayed(
         to: says where to write one.
         wildcards: their values by name.
     """
-    job = JOBS[rule]
+    job = every_job()[rule]
     inputs, outputs = inputs_of(study, rule, wildcards), outputs_of(study, rule, wildcards)
     return Task(
         rule,
@@ -116,19 +116,19 @@ def inputs_of(
     study: Any, rule: str, wildcards: Mapping[str, str] = NO_WILDCARDS
 ) -> dict[str, list[str]]:
     """Return the paths that a job is made from, by the names of the table of jobs."""
-    return _paths(study, JOBS[rule].inputs, wildcards)
+    return _paths(study, every_job()[rule].inputs, wildcards)
 
 
 def outputs_of(
     study: Any, rule: str, wildcards: Mapping[str, str] = NO_WILDCARDS
 ) -> dict[str, list[str]]:
     """Return the paths that a job makes, by the names of the table of jobs."""
-    return _paths(study, JOBS[rule].outputs, wildcards)
+    return _paths(study, every_job()[rule].outputs, wildcards)
 
 
 def identity_of(study: Any, rule: str, wildcards: Mapping[str, str] = NO_WILDCARDS) -> str:
     """Return the identity that a job's outputs carry."""
-    return str(_said(study, JOBS[rule].params["identity"], wildcards))
+    return str(_said(study, every_job()[rule].params["identity"], wildcards))
 
 
 def _paths(study: Any, texts: Paths, wildcards: Mapping[str, str]) -> dict[str, list[str]]:
