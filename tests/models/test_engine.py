@@ -28,7 +28,10 @@ def test_order_of_the_requests_does_not_change_their_tokens(made: dict[str, Any]
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"hidden_size": 8}, "cannot load .*; check that its files are complete and of one model"),
+        (
+            {"hidden_size": 8},
+            "cannot load .*; check that the model's files are complete and of one",
+        ),
         ({"model_type": "alien"}, "cannot load .*ValueError.*alien"),
     ],
 )

@@ -13,7 +13,14 @@ from userturn.errors import UserError
 from userturn.models.gpu_check import machine, outcomes, table, ways
 from userturn.models.gpu_runs import Outcome, Size, Way
 
-SEEN = {"GPUs": "1", "CUDA graphs": "full", "chunked prefill": "true", "prefix caching": "true"}
+SEEN = {
+    "GPUs": "1",
+    "model runner": "V1",
+    "attention": "CPU_ATTN",
+    "CUDA graphs": "full",
+    "chunked prefill": "true",
+    "prefix caching": "true",
+}
 
 
 def test_table_counts_equal_texts_and_says_what_failed() -> None:
@@ -59,4 +66,6 @@ def test_both_loops_write_the_same_in_batches_and_alone(tmp_path: Path) -> None:
     (_, bare), (_, ours) = found
     assert isinstance(bare, Outcome) and isinstance(ours, Outcome), table(found)
     assert ours.texts[:2] == ours.alone and ours.texts[::2] == bare.texts[::2]
-    assert bare.settings == {**SEEN, "CUDA graphs": "none", "chunked prefill": "false"}
+    seen = {**SEEN, "CUDA graphs": "none", "chunked prefill": "false"}
+    assert ours.settings == seen
+    assert bare.settings == {**seen, "attention": "auto"}  # its layers are in another process

@@ -133,3 +133,16 @@ def test_a_record_names_only_files_that_a_project_can_have(
     text = json.dumps({"checksum": fingerprint(record), **record})
     (tmp_path / "record.json").write_text(text)
     assert (read_record(tmp_path / "record.json") is not None) == is_one
+
+
+def test_record_of_a_sweep_has_the_engines_of_its_earlier_runs_too(tmp_path: Path) -> None:
+    note = "from userturn.models.engine_account import note_engine; note_engine({'runner': '%s'})\n"
+    marker = tmp_path / "results/sweeps/m/1of1.json"
+    for path in (marker, tmp_path / "logs/sweep/m/1of1.log"):
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
+    for before in (note % "V1", note % "V2", note % "V2", ""):
+        subprocess.run([sys.executable, "-c", before + JOB], cwd=tmp_path, check=True)
+    record = read_record(tmp_path / "results/provenance/sweep/m/1of1.json")
+    assert record is not None
+    assert record["made"]["engines"] == [{"runner": "V1"}, {"runner": "V2"}]

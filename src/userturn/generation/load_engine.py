@@ -10,10 +10,13 @@ from userturn.endpoints.rate_limit import Pace
 from userturn.generation.loaded_model import LoadedModel
 from userturn.generation.server_record import note_server
 from userturn.judges.batch_notes import cost_of_abandoned
+from userturn.logs import say
 from userturn.models.completion import Engine
 from userturn.models.completion_endpoint import CompletionEndpoint
 from userturn.models.engine import load_engine
+from userturn.models.engine_account import noted_engines
 from userturn.models.served import ServedModel
+from userturn.study.engine_records import in_words, recorded_runners
 from userturn.study.grid import Grid
 from userturn.study.judge import judge_prices
 
@@ -26,7 +29,9 @@ def engine_of(grid: Grid, model: LoadedModel, shard: str) -> Engine:
     """
     entry = grid.models[model.name]
     if not has_endpoint(entry):
-        return load_engine(grid.config["engine"], model.folder, model.engine_settings)
+        engine = load_engine(grid.config["engine"], model.folder, model.engine_settings)
+        _warn_of_runners(grid, model.name)
+        return engine
     return ServedModel(
         model.name,
         model.template,
@@ -34,6 +39,19 @@ def engine_of(grid: Grid, model: LoadedModel, shard: str) -> Engine:
         _account(grid, model.name, entry),
         partial(note_server, grid, model.name, shard, model.identity),
     )
+
+
+def _warn_of_runners(grid: Grid, model: str) -> None:
+    """Say it if vLLM's runner of a model is another than that of the study's earlier texts."""
+    now = {account["runner"] for account in noted_engines() if "runner" in account}
+    before = recorded_runners(grid.results)
+    if now and before.keys() - now:
+        say(
+            f"WARNING: vLLM's model runner {', '.join(sorted(now))} writes the texts of '{model}', "
+            f"and other texts of this study are of another ({in_words(before)}): the two draw "
+            "different tokens with equal seeds; VLLM_USE_V2_MODEL_RUNNER=0 in the environment "
+            "takes V1 (docs/engines.md)"
+        )
 
 
 def open_server(name: str, entry: ModelEntry) -> CompletionEndpoint:

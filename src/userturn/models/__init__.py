@@ -6,6 +6,8 @@ completion.py: what an engine returns for one request.
 completion_endpoint.py: the fields of a server's completions.
 convert.py: turns GGUF files and LoRA adapters into model folders.
 engine.py: the engines by name; the interface: requests in, completions out.
+engine_account.py: what ran a model: runner, kernels, CUDA and driver.
+engine_errors.py: an engine's error as one sentence, with its own reason.
 engine_settings.py: settings of a model's engine, such as its tensor parallel size.
 even_heads.py: a copy of a model that splits over two GPUs.
 fetch.py: finds a model's files: hub id, folder, GGUF or package file.

@@ -8,22 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from userturn.disk_space import is_full_disk
 from userturn.errors import UserError
+from userturn.logs import sentence
 from userturn.models.completion import Engine
+from userturn.models.engine_errors import engine_error, log_size, told_in_sentences
 from userturn.models.transformers import load_transformers
 from userturn.models.vllm import load_vllm
 from userturn.models.weight_files import check_weight_files
 
-UNLOADABLE = (
-    OSError,
-    ValueError,
-    RuntimeError,
-    LookupError,
-    ImportError,
-    AttributeError,
-    TypeError,
-)
 LOADERS = {"vllm": load_vllm, "transformers": load_transformers}
 
 
@@ -34,18 +26,15 @@ def load_engine(name: str, folder: Path, settings: Mapping[str, Any]) -> Engine:
         UserError: the engine is not installed, or cannot load the model.
     """
     check_weight_files(folder)
+    log_began = log_size()
     try:
-        return LOADERS[name](folder, settings)
+        return told_in_sentences(name, LOADERS[name](folder, settings))
     except ModuleNotFoundError as error:
         raise UserError(
             f"engine '{name}' needs the package '{error.name}', which is not installed; "
             "run `make setup`, or set `engine: transformers` in the config"
         ) from error
-    except UNLOADABLE as error:
-        if is_full_disk(error) or getattr(error, "errno", None):
+    except Exception as error:  # an engine may raise anything, and its user needs the reason
+        if sentence(error) is not None:
             raise
-        said = next(iter(str(error).splitlines()), "")
-        raise UserError(
-            f"engine '{name}' cannot load '{folder}' ({type(error).__name__}: {said}); check that "
-            "its files are complete and of one model, and that its GPUs have the memory for it"
-        ) from error
+        raise engine_error(f"engine '{name}' cannot load '{folder}'", error, log_began) from error

@@ -25,6 +25,8 @@ ENTRY = {"gpus": 1, "nodes": 1, "max_model_len": 2048}
 COLUMNS = (
     "vLLM",
     "GPUs",
+    "model runner",
+    "attention",
     "CUDA graphs",
     "chunked prefill",
     "prefix caching",
@@ -79,7 +81,7 @@ def table(found: Sequence[tuple[Way, Outcome | str]]) -> str:
 def _row(way: Way, seen: Outcome, first: Texts) -> tuple[str, ...]:
     return (
         way.name,
-        *(seen.settings[name] for name in COLUMNS[1:5]),
+        *(seen.settings[name] for name in COLUMNS[1:7]),
         f"{seen.seconds:.0f} s",
         f"{seen.pace:,.0f}",
         "-" if seen.memory is None else f"{seen.memory:.1f}",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from userturn.models.engine_account import vllm_account
 from userturn.models.requests import Request, make_request
 from userturn.models.sampling import Sampling
 from userturn.models.vllm import (
@@ -136,9 +137,12 @@ def _write(llm: Any, requests: Sequence[Request]) -> Texts:
 def _settings(llm: Any) -> dict[str, str]:
     """Return the settings that vLLM says it has."""
     config = llm.llm_engine.vllm_config
+    account = vllm_account(llm)
     graphs = "none" if config.model_config.enforce_eager else None
     return {
         "GPUs": str(config.parallel_config.tensor_parallel_size),
+        "model runner": account["runner"],
+        "attention": account["attention"],
         "CUDA graphs": graphs or str(config.compilation_config.cudagraph_mode.name).lower(),
         "chunked prefill": str(config.scheduler_config.enable_chunked_prefill).lower(),
         "prefix caching": str(config.cache_config.enable_prefix_caching).lower(),

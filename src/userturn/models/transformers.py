@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.models.completion import AnyRequest, Completion, Engine
+from userturn.models.engine_account import note_engine, transformers_account
 from userturn.models.scoring import ScoringRequest
 from userturn.models.whole_model import whole_model
 
@@ -73,6 +74,7 @@ def load_transformers(folder: Path, settings: Mapping[str, Any]) -> Engine:
     from userturn.models.transformers_scoring import score_texts
 
     share_heads(model)
+    note_engine(transformers_account(model))
     one = None if settings.get("exact") else _of_one_token(model)
     longest = settings["max_model_len"]
     bounds = Bounds(longest, settings.get("max_num_seqs", ROWS), _free_bytes(model.device))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.models.completion import AnyRequest, Completion, Engine, refusal
+from userturn.models.engine_account import note_engine, vllm_account
 from userturn.models.multi_node import settings_of_nodes, start_workers
 from userturn.models.sampling import Sampling
 from userturn.models.scoring import ScoringRequest
@@ -127,7 +128,9 @@ def start_vllm(folder: Path, settings: Mapping[str, Any]) -> Any:
 
 def load_vllm(folder: Path, settings: Mapping[str, Any]) -> Engine:
     """Load a model into vLLM and return its engine."""
-    return engine_in(start_vllm(folder, settings))
+    llm = start_vllm(folder, settings)
+    note_engine(vllm_account(llm))
+    return engine_in(llm)
 
 
 def engine_in(llm: Any) -> Engine:

@@ -16,6 +16,7 @@ from typing import Any
 from userturn.errors import UserError
 from userturn.lasting_errors import note_error, noted_error
 from userturn.logs import log_to, sentence, stays
+from userturn.models.engine_account import noted_engines
 from userturn.provenance.surroundings import surroundings
 from userturn.storage.atomic_files import SCHEMA_VERSION, files_written, write_text
 from userturn.storage.hashing import beginning_sha256, file_sha256, fingerprint
@@ -140,8 +141,15 @@ def _record(job: Any, earlier: Mapping[str, Any], began: str, files: set[Path]) 
         "outputs": _hashes(declared),
         "beside": beside | _hashes(path for path in written - declared if Path(path).is_file()),
         "journals": {**earlier.get("journals", {}), **_journals(job.rule, job.wildcards, files)},
-        "made": {"began": began, "ended": _now(), **surroundings()},
+        "made": {"began": began, "ended": _now(), **surroundings(), **_engines(earlier)},
     }
+
+
+def _engines(earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ran the model in this job and in earlier ones of the same name, if anything."""
+    before = earlier.get("made", {}).get("engines", [])
+    found = [*before, *(account for account in noted_engines() if account not in before)]
+    return {"engines": found} if found else {}
 
 
 def _of_killed_sweeps(model: str, shard: str, recorded: Mapping[str, str]) -> Iterator[str]:

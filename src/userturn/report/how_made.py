@@ -9,6 +9,7 @@ from typing import Any
 from userturn.config.endpoint_models import has_endpoint, served_as
 from userturn.generation.server_record import server_records
 from userturn.judges.kinds import about
+from userturn.study.engine_records import in_words, recorded_runners
 from userturn.study.grid import Grid
 
 SETTINGS = ("answer", "user_turn", "samples", "engine", "determinism", "statistics", "seed")
@@ -29,7 +30,14 @@ def how_made(grid: Grid, descriptions: Mapping[str, Mapping[str, Any]]) -> list[
     datasets = [["dataset", name, _of_dataset(grid.datasets[name])] for name in grid.datasets]
     judges = [["judge", name, _of_judge(entry)] for name, entry in grid.judges.items()]
     settings = [["setting", name, _in_words(grid.config[name])] for name in SETTINGS]
-    return [*models, *datasets, *judges, *settings]
+    return [*models, *datasets, *judges, *settings, *_two_runners(grid)]
+
+
+def _two_runners(grid: Grid) -> list[list[str]]:
+    """Return a row that says which texts are of which runner of vLLM, if there is more than one."""
+    found = recorded_runners(grid.results)
+    said = f"TWO model runners of vLLM wrote texts, which draw differently: {in_words(found)}"
+    return [["setting", "engine", said]] if len(found) > 1 else []
 
 
 def _in_words(value: Any) -> str:

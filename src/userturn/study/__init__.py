@@ -2,6 +2,7 @@
 
 aliases.py: files that were reformatted and names that changed, as the study knows them.
 cells.py: a cell (model, dataset, temperature, perturbation) and where its files are.
+engine_records.py: which of vLLM's model runners wrote a study's texts.
 finished_requests.py: which answers, cells and scores need no sweep, as sweeps note it.
 grid.py: all cells of a configuration, and the identity of each artifact.
 inputs.py: the contents of files that identities depend on, never their names.
