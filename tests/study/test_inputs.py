@@ -19,7 +19,7 @@ from userturn.study.inputs import SHAPES_OUTPUT
 # `source` counts by the model's files, `recipe` and `base` by the training that they make.
 MODEL = {
     "shapes": {
-        *(*SHAPES_OUTPUT, "source", "revision", "chat_template", "answer", "system"),
+        *(*SHAPES_OUTPUT, "source", "revision", "chat_template", "answer", "system", "vllm"),
         *("endpoint", "served_as"),  # that a server has the model, and under which name
     },
     "does not": {
@@ -86,6 +86,7 @@ OTHER: dict[str, Any] = {
     "size": "7b",
     "header": "bare",
     "system": "none",
+    "vllm": {"kv_cache_dtype": "fp8"},
     "base": "glm-4.7",
     "training": {"gpus": 1},
     "endpoint": "http://here/v1",

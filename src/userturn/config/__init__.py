@@ -13,6 +13,7 @@ load.py: reads configuration files and merges them as Snakemake does.
 numbers.py: numbers written as text, taken as numbers.
 recipes.py: training recipes of data/recipes, read and checked.
 trained_models.py: entries of trained models, completed from their bases.
+own_vllm.py: vLLM's settings of one model, and which of them change tokens.
 reference.py: writes docs/reference_config.md, the configuration reference.
 schema.py: the schema, with the cluster's resources and the verifiers added.
 schema_errors.py: an error of the schema as one sentence.

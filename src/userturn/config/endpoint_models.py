@@ -13,7 +13,7 @@ SERVER = "server"  # in an identity, instead of the engine that loads the model
 ASKING = ("served_as", "key_variable", "price", "concurrency", "timeout", "attempts")
 TRAINING = ("base", "recipe", "training")
 # What an entry may say of a job or of an engine here; a server has its own.
-OF_THE_ENGINE = ("dtype", *(key for key in schemas_for("sweep") if key != "shards"))
+OF_THE_ENGINE = ("dtype", "vllm", *(key for key in schemas_for("sweep") if key != "shards"))
 NO_JOB: Mapping[str, int] = {"gpus": 0, "nodes": 1}
 
 

@@ -28,6 +28,7 @@ class ModelEntry(ResourceEntry):
     template_options: NotRequired[Mapping[str, Any]]
     chat_template: NotRequired[str]
     answer: NotRequired[Mapping[str, Any]]
+    vllm: NotRequired[Mapping[str, Any]]
     header: NotRequired[str]
     system: NotRequired[str]
     endpoint: NotRequired[str]

@@ -7,7 +7,9 @@ from userturn.config.entries import Config, ModelEntry
 
 def engine_settings(config: Config, entry: ModelEntry) -> dict[str, Any]:
     """Return the engine's settings for a model, from the study's config and the model's entry."""
-    settings: dict[str, Any] = config["vllm"] | {
+    settings: dict[str, Any] = {
+        **config["vllm"],
+        **entry.get("vllm", {}),
         "dtype": entry["dtype"],
         "max_model_len": entry["max_model_len"],
         "trust_remote_code": entry["trust_remote_code"],

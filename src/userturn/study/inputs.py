@@ -20,6 +20,7 @@ from userturn.config.entries import (
     selected,
 )
 from userturn.config.formats import TEMPLATES_OWN, model_of, system_file
+from userturn.config.own_vllm import identifying_vllm
 from userturn.config.recipes import (
     Recipe,
     data_identity,
@@ -139,6 +140,7 @@ class FileContents:
         return {
             **{key: value for key, value in entry.items() if key in SHAPES_OUTPUT},
             **_system(entry),
+            **identifying_vllm(entry),
             **_engine(self._config, entry),
             "source": source,
             "today": self._config["today"],

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.endpoint_models import engine_name, has_endpoint, served_as
+from userturn.config.own_vllm import identifying_vllm
 from userturn.storage.atomic_files import read_identity
 from userturn.study.grid import Grid
 
@@ -36,7 +37,7 @@ def request_identity(grid: Grid, model: str, description: Mapping[str, Any]) -> 
     entry = grid.models[model]
     shapes = {"served_as": served_as(entry)} if has_endpoint(entry) else {"dtype": entry["dtype"]}
     settings = {**shapes, "engine": engine_name(grid.config, entry)}
-    return dict(description["identity"] | settings)
+    return dict(description["identity"] | settings | identifying_vllm(entry))
 
 
 def turn_ends(description: Mapping[str, Any], role: str) -> dict[str, Any]:
