@@ -70,6 +70,19 @@ def test_options_are_those_of_vllm() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("vllm", "expected"), [({}, "vllm"), ({"generation_config": "auto"}, "auto")]
+)
+def test_served_judge_takes_no_sampling_from_its_models_folder_unless_it_is_told_to(
+    vllm: dict[str, str], expected: str
+) -> None:
+    settings = {"model": "org/judge", "gpus": 2, "vllm": vllm}
+    words = serving.server_command(settings, Path("folder"), 8000)
+    assert words[words.index("--generation-config") + 1] == expected
+    assert words.count("--generation-config") == 1
+    assert words[words.index("--tensor-parallel-size") + 1] == "2"
+
+
 def test_one_load_works_off_all_cells_which_are_then_gathered(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 """What is read from a model folder, and which folders are refused."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -48,3 +49,28 @@ def test_an_entry_that_merges_system_messages_is_proven_and_its_prompts_have_the
     assert proof in prove(merged) and proof not in prove(as_it_is)
     shown = "<|im_start|>user\nBe brief.\n\nTwo and two?<|im_end|>\n"
     assert merged.probe_prompt(ITEM, "Four.").text.startswith(shown)
+
+
+@pytest.mark.parametrize("place", ["eos_token_id", "text_config"])
+def test_end_token_that_config_json_alone_names_ends_turns_and_answers(
+    place: str, tmp_path: Path
+) -> None:
+    """vLLM stops at it where there is no generation_config.json, and so does transformers here."""
+    tokenizer = families.small_tokenizer(NO_SYSTEM, families.QWEN, eos_token="<|im_end|>")
+    tokenizer.save_pretrained(tmp_path)
+    plain = load_template(tmp_path, ENTRY, "2026-04-02")
+    end, further = tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids("a")
+    assert further not in plain.stop_token_ids
+    for ends in ([end, further], [end]):
+        named = ends if place == "eos_token_id" else {"eos_token_id": ends}
+        (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama", place: named}))
+        found = load_template(tmp_path, ENTRY, "2026-04-02")
+        assert (further in found.stop_token_ids) == (further in ends)
+        assert (further in found.end_token_ids) == (further in ends)
+    # One that names no further token leaves the requests of before as they were.
+    assert found.stop_token_ids == plain.stop_token_ids
+    assert found.end_token_ids == plain.end_token_ids
+    (tmp_path / "config.json").write_text(json.dumps({"eos_token_id": [end, further]}))
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": end}))
+    known = load_template(tmp_path, ENTRY, "2026-04-02")
+    assert known.stop_token_ids == plain.stop_token_ids

@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -98,10 +99,12 @@ def running(command: Sequence[str], url: str) -> Iterator[subprocess.Popen[bytes
                 process.wait()
 
 
-@contextmanager
-def served(settings: Mapping[str, Any], port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Serve a judge's model on a port of this machine until the block ends."""
-    folder = model_folder(settings["model"], settings.get("revision"))
+def server_command(settings: Mapping[str, Any], folder: Path, port: int) -> list[str]:
+    """Return the command that serves a judge's model from its folder.
+
+    vLLM's server would fill in what a question leaves out from the model's generation_config.json,
+    such as a repetition penalty, so it is told not to.
+    """
     placement = (
         CPU_SETTINGS if settings["gpus"] == 0 else {"tensor_parallel_size": settings["gpus"]}
     )
@@ -110,10 +113,18 @@ def served(settings: Mapping[str, Any], port: int) -> Iterator[subprocess.Popen[
         "served_model_name": settings["model"],
         "host": "127.0.0.1",
         "port": port,
+        "generation_config": "vllm",
         **placement,
         **settings["vllm"],
     }
-    with running([*SERVER, *options(chosen)], _url(port)) as process:
+    return [*SERVER, *options(chosen)]
+
+
+@contextmanager
+def served(settings: Mapping[str, Any], port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """Serve a judge's model on a port of this machine until the block ends."""
+    folder = model_folder(settings["model"], settings.get("revision"))
+    with running(server_command(settings, folder, port), _url(port)) as process:
         yield process
 
 

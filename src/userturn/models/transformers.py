@@ -41,14 +41,14 @@ def _of_one_token(model: Any) -> list[tuple[Any, Any]] | None:
     from transformers.cache_utils import DynamicCache, get_layer_types_and_kwargs
 
     config = model.config.get_text_config(decoder=True)
-    kinds = set(get_layer_types_and_kwargs(config)[0])
-    if not kinds <= {"full_attention", "sliding_attention"}:
+    kinds = get_layer_types_and_kwargs(config)[0]  # without layers that share another's keys
+    if not set(kinds) <= {"full_attention", "sliding_attention"}:
         return None
     cache = DynamicCache()
     with torch.inference_mode():
         model(torch.tensor([[0]], device=model.device), past_key_values=cache, use_cache=True)
     found = [(layer.keys, layer.values) for layer in cache.layers]
-    is_whole = len(found) == config.num_hidden_layers
+    is_whole = len(found) == len(kinds)
     return found if is_whole and all(keys is not None for keys, _ in found) else None
 
 

@@ -68,21 +68,25 @@ def vllm_parameters(sampling: Sampling) -> Any:
     )
 
 
-def _for_architecture(folder: Path, is_cpu: bool) -> dict[str, Any]:
+def _for_architecture(folder: Path) -> dict[str, Any]:
     """Return the settings that a model's architecture needs."""
     config = given_object(folder / "config.json")
     settings: dict[str, Any] = {}
     if "vision_config" in config:  # only text is sent to it
         settings["limit_mm_per_prompt"] = {"image": 0, "video": 0}
-    layers = config.get("text_config", config).get("layer_types") or []
-    if is_cpu and "linear_attention" in layers:  # vLLM caches its prefixes only in chunks
-        settings["enable_prefix_caching"] = False
     return settings
+
+
+def _is_hybrid(settings: Mapping[str, Any]) -> bool:
+    """Return whether layers of a model keep a state instead of tokens, as vLLM sees it."""
+    from vllm.engine.arg_utils import EngineArgs
+
+    return bool(EngineArgs(**settings).create_model_config().is_hybrid)
 
 
 def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> dict[str, Any]:
     """Return vLLM's settings for a model on this machine; starts the workers on other nodes."""
-    settings = dict(settings) | _for_architecture(folder, is_cpu)
+    settings = dict(settings) | _for_architecture(folder)
     if settings.pop("exact", False):
         settings |= ALONE if is_cpu else {}
         os.environ[BATCH_INVARIANT] = "0" if is_cpu else "1"  # read when vLLM's parts are imported
@@ -91,6 +95,8 @@ def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> di
         settings["max_num_batched_tokens"] = max(settings["max_model_len"], CPU_BATCHED_TOKENS)
     reads_text = settings.pop("reads_text", False)  # needed to stop at texts
     settings |= {"model": str(folder), "skip_tokenizer_init": not reads_text}
+    if is_cpu and settings.get("enable_prefix_caching") and _is_hybrid(settings):
+        settings["enable_prefix_caching"] = False  # a state's is cached in chunks alone, see above
     if settings.get("nnodes", 1) > 1:
         settings |= settings_of_nodes(settings["nnodes"]) | (CPU_NODES_SETTINGS if is_cpu else {})
         start_workers(settings["nnodes"], settings)

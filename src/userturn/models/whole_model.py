@@ -20,16 +20,28 @@ NOT_UNDERSTOOD = (OSError, ValueError, RuntimeError, LookupError, ImportError, A
 def whole_model(folder: str | Path, **settings: Any) -> Any:
     """Return a causal language model, with the settings of `from_pretrained`.
 
+    A class for text and images, such as Mistral 3's, is loaded whole and given text alone.
+
     Raises:
         BrokenWeightsError: the folder lacks weights of the architecture that its config.json names.
     """
-    from transformers import AutoModelForCausalLM
-
-    model, about = AutoModelForCausalLM.from_pretrained(
+    model, about = _class_for(folder, settings.get("trust_remote_code", False)).from_pretrained(
         folder, **settings, output_loading_info=True
     )
     _refuse(folder, about["missing_keys"])
     return model
+
+
+def _class_for(folder: str | Path, trusts: bool) -> Any:
+    """Return the class of transformers that loads a folder: that of text and images if no other."""
+    import transformers
+    from transformers.models.auto import modeling_auto
+
+    config = type(transformers.AutoConfig.from_pretrained(folder, trust_remote_code=trusts))
+    is_text = config in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING
+    if not is_text and config in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
+        return transformers.AutoModelForImageTextToText
+    return transformers.AutoModelForCausalLM
 
 
 def check_weights(folder: Path) -> None:

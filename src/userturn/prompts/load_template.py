@@ -83,9 +83,15 @@ def _system(entry: ModelEntry) -> str | None:
 
 
 def _end_of_sequence(folder: Path) -> tuple[int, ...]:
-    """Return the ids of the end tokens in a model folder's generation config."""
+    """Return the ids of the end tokens in a model folder's generation config.
+
+    Where there is none, those of config.json: vLLM takes them, too, whatever it is asked for.
+    """
     path = folder / "generation_config.json"
-    found = given_object(path).get("eos_token_id") if path.is_file() else None
+    if not path.is_file():
+        path = folder / "config.json"
+    settings = given_object(path) if path.is_file() else {}
+    found = settings.get("eos_token_id", (settings.get("text_config") or {}).get("eos_token_id"))
     ends = found if isinstance(found, list) else [] if found is None else [found]
     if not all(isinstance(end, int) for end in ends):
         raise TemplateError(
