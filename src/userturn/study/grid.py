@@ -91,7 +91,8 @@ class Grid:
 
     def dataset_settings(self, dataset: str) -> dict[str, Any]:
         """Return a dataset's entry, complete with the text of its instruction and its seed."""
-        return complete(self.config["datasets"][dataset], self.config["seed"])
+        seed = self.config["seed"]
+        return complete(self.config["datasets"][dataset], seed, self.contents.ids)
 
     def n_samples(self, temperature: str) -> int:
         """Return the number of samples per item at a temperature: one for greedy decoding."""
