@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import polars as pl
 
 from userturn.figures.likelihood_and_followup import likelihood_and_followup
-from userturn.report.paper import drawn
+from userturn.html.chart import svg_of
 from userturn.tables.families import families_table
 
 FAMILIES = families_table({"a-7b": {}, "a-70b": {}}, {})
@@ -122,5 +122,5 @@ def test_titles_of_panels_beside_each_other_are_on_one_line() -> None:
         rates("d", 0.3, 0.41), rates("all", 0, 0), likelihood("d"), FAMILIES, "h"
     )
     titles = {panel[0] for panel in panels(chart)}
-    tops = [top for text, top in heights_of_text(drawn(chart.to_dict())) if text in titles]
+    tops = [top for text, top in heights_of_text(svg_of(chart.to_dict())) if text in titles]
     assert len(tops) == 3 and len(set(tops)) == 1

@@ -1,4 +1,4 @@
-"""A study is run again from its archive, in a folder of its own, by its own configuration."""
+"""A study of one's own is run again, in a folder of its own, by its own configuration."""
 
 import os
 import shutil
@@ -12,24 +12,27 @@ from tests.support.snakemake_runs import SNAKEMAKE
 from userturn.cli.main import main
 from userturn.config.load import load_config
 from userturn.errors import UserError
-from userturn.export.write_archive import export
 from userturn.remake.sweep import check_is_trusted
 from userturn.study.grid import Grid
 
 
 @pytest.mark.slow
 def test_folder_to_run_again_asks_for_the_very_same_artifacts(
-    finished_study: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    finished_study: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """The model of this study is a local folder, which no archive has: the run says so and stops.
+    """The model of this study is a local folder, which the new one lacks: the run says so.
 
     With the model there, and the results in their place, Snakemake finds nothing to do: every
     identity is that of the study.
     """
     starting("Snakemake")
-    archive, anew = tmp_path / "results.zip", tmp_path / "anew"
-    export(finished_study / "results", archive)
-    assert main(["remake", str(archive), "--to", str(anew), "--sweep"]) == 1
+    anew = tmp_path / "anew"
+    monkeypatch.chdir(finished_study)
+    command = ["remake", "results", "--to", str(anew), "--sweep", "--configfile", "study.yaml"]
+    assert main(command) == 1
     said = "".join(capfd.readouterr())
     assert "model source './models/tiny' does not exist" in said
     assert "run `snakemake --cores all` in" in said

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from tests.support.paper_sized_figures import paper_sized_charts
+from userturn.html.chart import svg_of
 from userturn.html.svg import smallest_letter
-from userturn.report.paper import drawn, is_legible, part_of, pictures_of, scale_on_paper
+from userturn.report.paper import is_legible, part_of, pictures_of, scale_on_paper
 from userturn.workflow.registry import FIGURES
 
 POINTS = 72 / 96  # of a CSS pixel
@@ -24,7 +25,7 @@ def test_no_letter_of_a_printed_figure_is_below_six_points(
     charts: dict[str, Any], name: str
 ) -> None:
     """11 models, 5 datasets, 5 temperatures, 3 perturbations, and 11 languages."""
-    _, pictures = pictures_of(charts[name], drawn(charts[name]))
+    _, pictures = pictures_of(charts[name], svg_of(charts[name]))
     letters = [(smallest_letter(svg) or 0) * scale_on_paper(svg) * POINTS for svg in pictures]
     assert min(letters) >= 6
 
@@ -50,7 +51,7 @@ def grid_of(rows: int, columns: int, width: int = 100, height: int = 100) -> dic
 
 
 def cut(chart: dict[str, Any]) -> list[dict[str, list[Any]]]:
-    return pictures_of(chart, drawn(chart))[0]
+    return pictures_of(chart, svg_of(chart))[0]
 
 
 def test_a_figure_that_fits_on_a_page_is_not_cut() -> None:
@@ -85,5 +86,5 @@ def test_panels_below_each_other_are_parted_by_their_numbers() -> None:
     panels = [one["spec"] | {"data": {"values": [{"x": 1}]}}] * 3
     chart = {"vconcat": panels, "config": one["config"]}
     assert cut(chart) == [{"panels": [0]}, {"panels": [1]}, {"panels": [2]}]
-    assert is_legible(drawn(part_of(chart, {"panels": [1]})))
+    assert is_legible(svg_of(part_of(chart, {"panels": [1]})))
     assert json.dumps(chart).count("width") == 3, "the chart itself is not changed"

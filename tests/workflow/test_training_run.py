@@ -19,7 +19,6 @@ from tests.support.tiny_model import write_tiny_model
 from tests.support.train_once import DRAWS, N_STEPS
 from tests.workflow.test_rerun import N_FINISHED
 from userturn.audit.run import audit
-from userturn.training.checkpoint import last_checkpoint
 
 pytestmark = pytest.mark.slow
 
@@ -92,14 +91,6 @@ def test_rewards_of_a_conversation_that_goes_on_are_weighted_and_summed(
         assert 0 < thousands < 0.1
         assert entry["rewards/interactivity/mean"] == 0.5
         assert entry["reward"] == pytest.approx(2 * 0.5 - thousands, abs=1e-6)
-
-
-def test_torn_checkpoint_is_passed_over(tmp_path: Path) -> None:
-    for name in ("checkpoint-2", "checkpoint-10"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "adapter_model.safetensors").touch()
-    (tmp_path / "checkpoint-2" / "trainer_state.json").touch()
-    assert last_checkpoint(tmp_path) == (2, tmp_path / "checkpoint-2")
 
 
 @pytest.fixture(scope="module")

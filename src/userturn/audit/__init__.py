@@ -17,6 +17,7 @@ check_likelihood.py: is every score what was planned, and what the engine said?
 check_markers.py: do markers of sweeps and judging say what was planned?
 check_pages.py: whether the report and annotators' tasks show what there is.
 check_pairs.py: are the pairs of a round those that its turns give, shown as they were written?
+check_paths.py: does a stranger's configuration name files outside of its study?
 check_pictures.py: are pictures those of their figures?
 check_probes.py: does every probe show the model's own answer, changed as its perturbation says?
 check_prompts.py: do prompts and texts follow from the model's own tokenizer and template?

@@ -11,9 +11,12 @@ from userturn.audit.checks import with_asked
 from userturn.audit.findings import Finding, Note
 from userturn.audit.run import audit
 from userturn.audit.write_audit import format_audit, with_config_in, write_audit
+from userturn.config.trust import check_is_own
 from userturn.export.read_archive import opened
 from userturn.logs import say
 from userturn.study.record import read_study_record
+
+INSTEAD = "leave it out: an audit without it runs no model and asks nobody"
 
 
 def run_audit(
@@ -32,12 +35,18 @@ def run_audit(
         with_tokenizers: also render all prompts and decode all texts again.
         trusted: who must have signed and dated the archive.
 
+    Raises:
+        UserError: there is no study, or models or judges of one would be asked that is not the
+            user's own.
+
     Returns:
         The exit code: 0; 1 with findings; 3 if the only differences are artifacts of another
         version.
     """
     with opened(Path(path)) as results:
         config = read_study_record(results).config
+        if (option := samples.option) is not None:
+            check_is_own(Path(path), results, config, option, INSTEAD, samples.configfiles)
         found = _audit_whole(results, Path(path), samples, with_tokenizers, trusted)
     whole = with_config_in(found, Path(folder))
     say(format_audit(whole))

@@ -1,8 +1,11 @@
 """Does every figure show its tables? Vega-Lite is written again where altair is the same version.
 
+A figure that would fetch anything is found, and not drawn.
+
 Pictures made of it are checked by hash and chain: other versions of a font draw other bytes.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +14,7 @@ from tempfile import TemporaryDirectory
 import altair
 
 from userturn.audit.findings import Finding, remake
+from userturn.html.chart import names_an_address
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.remake.make_again import Remaking
 from userturn.storage.atomic_files import read_artifact
@@ -31,6 +35,11 @@ def check_figures(
         study: the study of that record.
         broken: artifacts that were already reported as missing or altered.
     """
+    fetching = [path for path in _charts(files) if path not in broken and _fetches(files.at(path))]
+    for path in fetching:
+        expected = "a figure with its own data"
+        yield Finding("figures", path, expected, "a `url` in it; it was not drawn", remake(path))
+    broken |= {*fetching}
     with TemporaryDirectory(prefix="userturn-") as folder:
         here = Remaking(files, record, study, Path(folder), from_made=False)
         for rule in study.figures.rules:
@@ -45,6 +54,18 @@ def check_figures(
             if made.read_bytes() != there.read_bytes():
                 expected = "a figure of what its tables hold"
                 yield Finding("figures", path, expected, "another", remake(path))
+
+
+def _charts(files: Files) -> list[str]:
+    return [path for path in files.hashes if path.endswith(ENDING)]
+
+
+def _fetches(chart: Path) -> bool:
+    """Return whether a figure names an address; one that cannot be read is found otherwise."""
+    try:
+        return names_an_address(json.loads(chart.read_bytes()))
+    except FAULTS:
+        return False
 
 
 def is_of_this_altair(files: Files, rule: str) -> bool:

@@ -16,9 +16,9 @@ import vl_convert
 from userturn.audit.check_figures import ENDING
 from userturn.audit.findings import Finding, Note, remake
 from userturn.config.installation import INSTALLATION
+from userturn.html.chart import svg_of
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.remake.make_again import REPORT, REPORT_PAGE, Remaking
-from userturn.report.paper import drawn
 from userturn.study.record import StudyRecord
 from userturn.workflow.study import Study
 
@@ -74,7 +74,7 @@ def draws_alike(files: Files) -> bool:
 def _comes_out_equal(chart: Path) -> bool:
     svg = chart.with_name(chart.name.removesuffix(ENDING) + ".svg")
     try:
-        return drawn(json.loads(chart.read_bytes())) == svg.read_text(encoding="utf-8")
+        return svg_of(json.loads(chart.read_bytes())) == svg.read_text(encoding="utf-8")
     except FAULTS:
         return False
 

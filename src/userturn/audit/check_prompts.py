@@ -11,7 +11,7 @@ from contextlib import chdir
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
@@ -20,6 +20,7 @@ from userturn.audit.check_probes import OWN_ANSWER, own_answers
 from userturn.audit.findings import Finding, Note, remake
 from userturn.audit.pair import place_of
 from userturn.audit.table_diff import difference
+from userturn.config.entries import ModelEntry
 from userturn.config.trust import check_code_may_run
 from userturn.errors import UserError
 from userturn.generation.ask_engine import to_record
@@ -118,7 +119,7 @@ def _templates(
     Raises:
         UserError: it is not on this machine, or it would run code that is not trusted here.
     """
-    entry = grid.models[model]
+    entry = cast(ModelEntry, grid.opened(grid.models[model]))
     check_code_may_run(model, entry)
     for place in (grid.results.parent, Path.cwd()):
         with chdir(place):

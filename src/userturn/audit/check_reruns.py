@@ -30,11 +30,18 @@ class Samples(NamedTuple):
         n_regenerated: number of requests to run again on this machine.
         n_rejudged: number of verdicts to ask for again.
         nonce: seed of the draws; fresh for each audit, so that nobody knows the sample beforehand.
+        configfiles: the user's configuration files besides `config.yaml`, for a study of theirs.
     """
 
     n_regenerated: int = 0
     n_rejudged: int = 0
     nonce: str = ""
+    configfiles: tuple[str, ...] = ()
+
+    @property
+    def option(self) -> str | None:
+        """The option by which models or judges are asked again; None without."""
+        return "--regenerate" if self.n_regenerated else "--rejudge" if self.n_rejudged else None
 
     def rng(self, *names: str) -> np.random.Generator:
         """Return the generator of one of the draws."""

@@ -45,7 +45,7 @@ def check_sources(
     grid = record.grid(results.resolve())
     with chdir(results.parent):
         for name, entry in grid.prepared_datasets.items():
-            yield from _dataset(record, grid, name, entry, broken)
+            yield from _dataset(record, grid, name, grid.opened(entry), broken)
         for name in sorted(record.contents.annotations):
             yield from _labels(record, grid, name, broken)
         for name in grid.models:
@@ -62,7 +62,7 @@ def _dataset(
         settings = complete(entry, record.config["seed"], record.contents.ids)
         is_same = fingerprint(shaping(settings)) == record.contents.datasets[name]
         files = files_at_hand(settings) if is_same and _is_inside(entry) else None
-    except (OSError, KeyError):
+    except (OSError, KeyError, UserError):
         files = None
     if files is None:
         text = "not prepared again: its file with the study's content is not available here"

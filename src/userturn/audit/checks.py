@@ -108,6 +108,9 @@ CHECKS = {
     "left out": Check(
         "a file was left out of the copy although the configuration does not withhold it"
     ),
+    "paths": Check(
+        "a stranger's study names a file outside of it, which is not opened",
+    ),
     "pins": Check(
         "a model or dataset of the hub has no commit; a model's description differs from its "
         "entry or its pin",

@@ -20,6 +20,7 @@ from userturn.audit.check_likelihood import check_likelihood
 from userturn.audit.check_markers import check_markers
 from userturn.audit.check_pages import check_pages
 from userturn.audit.check_pairs import check_pairs
+from userturn.audit.check_paths import check_paths
 from userturn.audit.check_probes import check_probes
 from userturn.audit.check_records import check_records
 from userturn.audit.check_reruns import Samples
@@ -65,7 +66,7 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
     record, study = open_record(results)
     files = Files(results, read_left_out(results))
     wanted = wanted_of(files, study)
-    found = check_files(files, wanted)
+    found = [*check_paths(files, record), *check_files(files, wanted)]
     altered = {item.artifact for item in found if isinstance(item, Finding)}
     broken = frozenset(altered | files.left_out.keys() | drawn_from_before(files, study))
     found += check_settings(files, record, study, wanted)

@@ -26,6 +26,17 @@ def take_results(command: argparse.ArgumentParser) -> None:
     command.add_argument("results", type=Path, nargs="?", default=Path("results"))
 
 
+def take_own_configuration(command: argparse.ArgumentParser) -> None:
+    """Add the configuration files by which a study is known to be the user's own."""
+    command.add_argument(
+        "--configfile",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="the study's files besides config.yaml, to show that it is your own",
+    )
+
+
 def take_configuration(command: argparse.ArgumentParser) -> None:
     """Add the configuration files that are merged over config.yaml, and the results folder."""
     command.add_argument("--configfile", nargs="+", default=[], metavar="FILE")

@@ -6,7 +6,7 @@ from pathlib import Path
 from userturn.audit.audit_command import run_audit
 from userturn.audit.check_reruns import Samples, fresh_nonce
 from userturn.audit.check_signatures import Trusted
-from userturn.cli.arguments import take_results
+from userturn.cli.arguments import take_own_configuration, take_results
 from userturn.errors import UserError
 from userturn.export.sigstore import Account
 
@@ -43,6 +43,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="certificates of timestamp authorities, one of which must have dated",
     )
+    take_own_configuration(command)
     command.add_argument("--to", type=Path, metavar="FOLDER", help="where to write the results")
     command.set_defaults(code_of_errors=2)
 
@@ -79,7 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     path: Path = arguments.results
     folder = arguments.to or (path / "audit" if path.is_dir() else Path("audit"))
-    samples = Samples(arguments.regenerate, arguments.rejudge, arguments.nonce or fresh_nonce())
+    nonce = arguments.nonce or fresh_nonce()
+    samples = Samples(arguments.regenerate, arguments.rejudge, nonce, tuple(arguments.configfile))
     account = account_of(arguments.identity, arguments.issuer)
     trusted = Trusted(arguments.signers, account, arguments.authorities)
     return run_audit(path, folder, samples, arguments.tokenizer, trusted)

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from userturn.cli.arguments import take_results
+from userturn.cli.arguments import take_own_configuration, take_results
 from userturn.remake.remake import remake
 from userturn.remake.sweep import sweep_again
 
@@ -15,12 +15,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     take_results(command)
     command.add_argument("--to", type=Path, metavar="FOLDER", required=True, help="a new folder")
     command.add_argument(
-        "--sweep", action="store_true", help="run the whole study again, with its model"
+        "--sweep", action="store_true", help="run the whole study again, with its model: your own"
     )
+    take_own_configuration(command)
 
 
 def run(arguments: argparse.Namespace) -> int | str:
     """Run the command."""
     if arguments.sweep:
-        return sweep_again(arguments.results, arguments.to)
+        return sweep_again(arguments.results, arguments.to, arguments.configfile)
     return remake(arguments.results, arguments.to)

@@ -10,6 +10,7 @@ families.py: family and size of a model, from its entry or its name.
 formats.py: prompt formats, in which a model is a line of its own in the grid.
 installation.py: where the workflow is installed, and the files of the present folder's study.
 load.py: reads configuration files and merges them as Snakemake does.
+named_paths.py: the files and names of a stranger's configuration, which may lead nowhere else.
 numbers.py: numbers written as text, taken as numbers.
 recipes.py: training recipes of data/recipes, read and checked.
 trained_models.py: entries of trained models, completed from their bases.

@@ -1,10 +1,10 @@
-"""What a study's record alone cannot authorise: sending a key, running a model's own code.
+"""What a study's record alone cannot authorise: running, reading or sending anything.
 
 A record can come from anybody. The configuration in the working directory is the user's own and
 must agree with it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,63 @@ from userturn.config.installation import CONFIG
 from userturn.config.load import load_study
 from userturn.errors import UserError
 
+RESULTS = "results"
 SENDING = {"judges": ("base_url", "key_variable"), "models": ("endpoint", "key_variable")}
+
+
+def is_of_this_folder(results: Path) -> bool:
+    """Return whether a results folder is that of the present folder, and so the user's own."""
+    return results.resolve() == Path(RESULTS).resolve()
+
+
+def check_is_own(
+    named: Path,
+    results: Path,
+    recorded: Mapping[str, Any],
+    option: str,
+    instead: str,
+    configfiles: Sequence[str] = (),
+) -> None:
+    """Check that a study is that of the present folder and configuration, so that it may be run.
+
+    Any other's settings are a stranger's: they start programs, read files and send keys.
+
+    Args:
+        named: the study as the user names it: a folder or an archive.
+        results: its results folder, where it is now.
+        recorded: the configuration in its record.
+        option: what the user asked for, such as `--sweep`.
+        instead: what is possible without it, in words.
+        configfiles: the user's configuration files besides `config.yaml`.
+
+    Raises:
+        UserError: it is another's, or of another configuration.
+    """
+    if not is_of_this_folder(results):
+        why = f"is not the `{RESULTS}` of this folder"
+    elif not Path(CONFIG).is_file():
+        why = f"has no {CONFIG} beside it"
+    elif others := list(_others(recorded, load_study(configfiles))):
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        hint = "" if configfiles else ", which `--configfile` may add to"
+        why = f"has other settings than {CONFIG} here{hint} ({others[0]}{more})"
+    else:
+        return
+    raise UserError(
+        f"`{option}` was refused: '{named}' {why}, and to run a study is to run programs, read "
+        f"files and send keys as its settings say; {instead}"
+    )
+
+
+def _others(recorded: Any, own: Any, key: str = "") -> Iterator[str]:
+    """Yield the keys of a recorded configuration whose values are not also the user's own."""
+    if not (isinstance(recorded, Mapping) and isinstance(own, Mapping)):
+        if recorded != own:
+            yield key
+        return
+    for name, value in recorded.items():
+        whole = f"{key}.{name}" if key else str(name)
+        yield from _others(value, own[name], whole) if name in own else [whole]
 
 
 def _own(section: str, name: str) -> Mapping[str, Any]:

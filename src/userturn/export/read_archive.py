@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
+from userturn.config.trust import is_of_this_folder
 from userturn.errors import UserError
 from userturn.provenance.study_files import is_hidden
 from userturn.storage.listed_paths import paths_below
@@ -75,6 +76,8 @@ def opened(path: Path) -> Iterator[Path]:
     if path.is_dir():
         folder_of_study = _results_in(path) or path
         _check_kinds(folder_of_study)
+        if not is_of_this_folder(folder_of_study):
+            _check_links(folder_of_study)
         yield folder_of_study
         return
     with TemporaryDirectory(prefix="userturn-") as folder:
@@ -126,6 +129,23 @@ def _check_kinds(results: Path) -> None:
             raise UserError(
                 f"'{path}' is neither a file nor a folder, but a link that leads nowhere, a pipe, "
                 "a socket or a device; fetch what the link names, or remove it"
+            )
+
+
+def _check_links(results: Path) -> None:
+    """Check that no link in a stranger's study, or in the texts beside it, leads out of it.
+
+    Raises:
+        UserError: one does.
+        OSError: a folder may not be read.
+    """
+    folder = results.resolve().parent
+    texts = paths_below(folder / "data") if (folder / "data").exists() else []
+    for path in (*paths_below(results), *texts):
+        if not (place := path.resolve()).is_relative_to(folder):
+            raise UserError(
+                f"'{path}' leads to '{place}', outside of the study, and was not opened; expected "
+                "links inside it: run this in the study's own folder, or put the file there"
             )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from userturn.html.svg import renumbered
+from userturn.html.chart import png_of, svg_of
 from userturn.storage.atomic_files import artifact, written_whole
 from userturn.study.cells import PLAIN
 
@@ -26,11 +26,6 @@ IN_WORDS = "join(split(datum.label, '_'), ' ')"  # names of labels and perturbat
 # A figure has rows of every cell: 5,940 with the shipped grid, where Altair stops at 5,000.
 alt.data_transformers.enable("default", max_rows=None)
 PIXELS = 2  # pixels of the PNG for each pixel on the screen
-FORMATS: dict[str, dict[str, Any]] = {
-    ".json": {"format": "json"},
-    ".svg": {"format": "svg"},
-    ".png": {"format": "png", "scale_factor": PIXELS},
-}
 
 
 @alt.theme.register("userturn", enable=True)
@@ -119,6 +114,9 @@ def save(
     chart = chart.properties(usermeta={"artifact": artifact(identity), "judges": judges})
     for path in map(Path, paths):
         with written_whole(path) as temporary:
-            chart.save(str(temporary), **FORMATS[path.suffix])
-            if path.suffix == ".svg":
-                temporary.write_text(renumbered(temporary.read_text("utf-8")), "utf-8")
+            if path.suffix == ".json":
+                chart.save(str(temporary), format="json")
+            elif path.suffix == ".svg":
+                temporary.write_text(svg_of(chart.to_dict()), "utf-8")
+            else:
+                temporary.write_bytes(png_of(chart.to_dict(), PIXELS))

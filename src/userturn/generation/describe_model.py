@@ -4,9 +4,10 @@ import hashlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from userturn.config.endpoint_models import has_endpoint
+from userturn.config.entries import ModelEntry
 from userturn.config.formats import DEFAULT, format_of, model_of
 from userturn.models.fetch import model_folder, source_identity
 from userturn.models.model_files import files_of_folder
@@ -71,7 +72,8 @@ def default_template(grid: Grid, model: str, folder: Path) -> Template | None:
     """Return a model's template without its format, if it has one."""
     if format_of(model) == DEFAULT:
         return None
-    return load_template(folder, grid.entries[model_of(model)], grid.config["today"])
+    entry = cast(ModelEntry, grid.opened(grid.entries[model_of(model)]))
+    return load_template(folder, entry, grid.config["today"])
 
 
 def tokenizer_identity(template: Template, known_as: Callable[[str, str], str]) -> dict[str, str]:

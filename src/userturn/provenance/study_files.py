@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from userturn.config.trust import is_of_this_folder
 from userturn.errors import UserError
 from userturn.provenance.job_record import PROVENANCE, STAMP, JobRecord, read_record
 from userturn.provenance.surroundings import code_sha256
@@ -70,6 +71,11 @@ class Files:
         """Return the present path of a file in a record; project inputs are beside the results."""
         folder, _, rest = path.partition("/")
         return self.results / rest if folder == "results" else self.results.parent / path
+
+    def _may_open(self, path: str) -> bool:
+        """Return whether a file is the user's own or inside the study, links resolved."""
+        folder = self.results.resolve().parent
+        return is_of_this_folder(self.results) or self.at(path).resolve().is_relative_to(folder)
 
     @cached_property
     def records(self) -> dict[str, JobRecord | None]:
@@ -149,7 +155,7 @@ class Files:
         named = {name for _, record in self.readable for name in record["inputs"]}
         beside = {name for _, record in self.readable for name in record["beside"]}
         wanted = sorted({*self.present, *named, *beside})
-        there = [path for path in wanted if self.at(path).is_file()]
+        there = [path for path in wanted if self.at(path).is_file() and self._may_open(path)]
         with ThreadPoolExecutor() as pool:
             found = pool.map(lambda path: file_sha256(self.at(path)), there)
         return {**self.left_out, **dict(zip(there, found, strict=True))}

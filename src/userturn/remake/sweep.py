@@ -3,7 +3,7 @@
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import yaml
 
 from userturn.config.formats import model_of
 from userturn.config.installation import CONFIG
-from userturn.config.trust import check_code_may_run, check_key_may_be_sent
+from userturn.config.trust import check_code_may_run, check_is_own, check_key_may_be_sent
 from userturn.errors import UserError
 from userturn.export.read_archive import opened
 from userturn.storage.copied_folder import copy_folder
@@ -22,20 +22,27 @@ from userturn.workflow.new_study import write_study_folder
 SNAKEMAKE = ("snakemake", "--cores", "all")
 
 
-def sweep_again(path: Path, folder: Path) -> str:
+INSTEAD = (
+    "leave it out: tables, figures and report are made again, and nothing is run; or read the "
+    "study's configuration and run it as your own"
+)
+
+
+def sweep_again(path: Path, folder: Path, configfiles: Sequence[str] = ()) -> str:
     """Make a folder for a study with its own configuration and texts, and run it there.
 
     Args:
-        path: a results folder, or an archive of one.
+        path: the results folder of the present folder.
         folder: a new folder.
+        configfiles: the study's configuration files besides `config.yaml`.
 
     Raises:
-        UserError: there is no finished study, the folder is not empty, the study would send a key
-            or run a model's code that the user's own configuration does not name, or the run
-            failed.
+        UserError: there is no finished study, it is not the user's own, the folder is not empty,
+            or the run failed.
     """
     with opened(path) as results:
         record = read_study_record(results)
+        check_is_own(path, results, record.config, "--sweep", INSTEAD, configfiles)
         check_is_trusted(record.grid(results))
         write_study_folder(folder)
         # Labels are of turns that were others.

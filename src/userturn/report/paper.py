@@ -9,9 +9,8 @@ from itertools import product
 from math import ceil
 from typing import Any, NamedTuple
 
-from vl_convert import vegalite_to_svg
-
-from userturn.html.svg import renumbered, size_of, smallest_letter
+from userturn.html.chart import svg_of
+from userturn.html.svg import size_of, smallest_letter
 
 WIDTH, HEIGHT = 700, 860  # CSS pixels of a picture on A4 or US Letter, as print.css has them
 LEAST_LETTER = 8.0  # CSS pixels, which are 6 points
@@ -36,11 +35,6 @@ class Side(NamedTuple):
         size = ceil(self.most / n)
         starts = range(0, len(self.values), size)
         return [{self.field: self.values[i : i + size]} for i in starts] or [{}]
-
-
-def drawn(chart: Mapping[str, Any]) -> str:
-    """Return a chart as SVG."""
-    return renumbered(vegalite_to_svg(dict(chart)))
 
 
 def scale_on_paper(svg: str) -> float:
@@ -72,7 +66,7 @@ def pictures_of(chart: Mapping[str, Any], whole: str) -> tuple[list[Part], list[
         return parts, pictures
     for n in _numbers(down, across, whole):
         parts = [a | b for a, b in product(down.cut(n[0]), across.cut(n[1]))]
-        pictures = [drawn(part_of(chart, part)) for part in parts]
+        pictures = [svg_of(part_of(chart, part)) for part in parts]
         if all(map(is_legible, pictures)):
             break
     return parts, pictures

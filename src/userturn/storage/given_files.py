@@ -12,8 +12,10 @@ def given_text(path: str | Path) -> str:
     """Return the text of a file.
 
     Raises:
-        UserError: it does not exist, may not be read, or is not UTF-8.
+        UserError: it does not exist, is no file, may not be read, or is not UTF-8.
     """
+    if Path(path).exists() and not Path(path).is_file():
+        raise UserError(f"'{path}' is a folder, a pipe or a device, expected a file; correct it")
     try:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

@@ -19,6 +19,7 @@ from userturn.config.entries import (
     selected,
 )
 from userturn.config.formats import in_default, models_in_formats
+from userturn.config.named_paths import confined
 from userturn.config.trained_models import complete_entries, described
 from userturn.datasets.fetch import complete
 from userturn.judges.kinds import complete_judges
@@ -39,9 +40,14 @@ class Grid:
         config: Config,
         results: str | Path = "results",
         contents: Contents | None = None,
+        confined_to: Path | None = None,
     ) -> None:
-        """Take a checked configuration; without `contents`, its files are read when needed."""
+        """Take a checked configuration; without `contents`, its files are read when needed.
+
+        No file is opened outside of the folder `confined_to`, if there is one.
+        """
         self.config = config
+        self.confined_to = confined_to
         self.results = Path(results)
         self.contents = contents or FileContents(config, results)
         self.entries = complete_entries(config, results)
@@ -91,8 +97,12 @@ class Grid:
 
     def dataset_settings(self, dataset: str) -> dict[str, Any]:
         """Return a dataset's entry, complete with the text of its instruction and its seed."""
-        seed = self.config["seed"]
-        return complete(self.config["datasets"][dataset], seed, self.contents.ids)
+        entry = self.opened(self.config["datasets"][dataset])
+        return complete(entry, self.config["seed"], self.contents.ids)
+
+    def opened(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the entry of a dataset or model with the files that may be opened."""
+        return dict(entry) if self.confined_to is None else confined(entry, self.confined_to)
 
     def n_samples(self, temperature: str) -> int:
         """Return the number of samples per item at a temperature: one for greedy decoding."""

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.entries import Config
+from userturn.config.named_paths import is_part, misleading_name
+from userturn.config.trust import is_of_this_folder
 from userturn.errors import UserError
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import canonical_json, fingerprint
@@ -33,11 +35,14 @@ class StudyRecord:
     def grid(self, results: Path) -> Grid:
         """Return the study's grid over its results, wherever they are now.
 
+        That of another folder than the present one opens no file outside of it.
+
         Raises:
             UserError: the configuration has not what this version needs.
         """
         try:
-            return Grid(self.config, results, self.contents)
+            is_own = is_of_this_folder(results)
+            return Grid(self.config, results, self.contents, None if is_own else results.parent)
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise UserError(
                 f"'{results}/{RECORD}' has no configuration that this version understands "
@@ -73,6 +78,14 @@ def record_study(config: Config, identity: str, path_to_record: str) -> None:
     write_json(json.loads(canonical_json(content)), path_to_record, identity)  # sorted
 
 
+def _check_names(record: StudyRecord) -> None:
+    """Check that every name in a record is one part of a path; ValueError if one is more."""
+    places = [place for names in record.contents.places.values() for place in names.values()]
+    name = next((p for p in places if not is_part(p)), None) or misleading_name(record.config)
+    if name is not None:
+        raise ValueError(f"'{name}' is a path, expected a name")
+
+
 def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no number of a configuration")
 
@@ -91,9 +104,10 @@ def read_study_record(results: Path) -> StudyRecord:
         )
     try:
         content = json.loads(path.read_bytes(), parse_constant=_no_number)
-        contents = RecordedContents(**content["contents"])
-        return StudyRecord(dict(content["config"]), contents)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        record = StudyRecord(dict(content["config"]), RecordedContents(**content["contents"]))
+        _check_names(record)
+        return record
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(
             f"'{path}' is not the record of a study that this version understands "
             f"({type(error).__name__}: {error}); use the version that made it, whose commit is in "

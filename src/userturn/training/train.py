@@ -26,7 +26,7 @@ from userturn.storage.atomic_files import note_written, write_json
 from userturn.storage.hashing import file_sha256, fingerprint
 from userturn.storage.leases import lease
 from userturn.study.grid import Grid
-from userturn.training.checkpoint import last_checkpoint, log_of
+from userturn.training.checkpoint import last_checkpoint, log_of, remove_torn
 from userturn.training.job import TrainerParts, Training, trainer_arguments
 
 QUIET = {  # otherwise TRL reports each run to its makers
@@ -107,6 +107,7 @@ def run_to_the_end(grid: Grid, training: Training, stop: StopFlag) -> Path:
     step, checkpoint = last_checkpoint(training.checkpoints)
     if checkpoint is None or step < training.n_steps:
         say(f"train {training.model}: from step {step} of {training.n_steps}")
+        remove_torn(training.checkpoints)
         with _checkpoint_named(training):
             load_trainer(grid, training, stop).train(resume_from_checkpoint=checkpoint)
         step, checkpoint = last_checkpoint(training.checkpoints)
