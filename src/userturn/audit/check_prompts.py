@@ -30,7 +30,6 @@ from userturn.generation.describe_model import (
     prompts_of,
     tokenizer_identity,
 )
-from userturn.generation.other_names import OtherNames
 from userturn.generation.plan_files import Plan, read_whole_plan
 from userturn.generation.planner import Planner
 from userturn.generation.score_plans import turns_to_score
@@ -40,7 +39,6 @@ from userturn.generation.sweep_plan import PendingPlans
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, Scorer
 from userturn.models.completion import Completion
 from userturn.models.fetch import folder_at_hand
-from userturn.models.scoring import scoring_request
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
 from userturn.provenance.study_files import FAULTS, Files
@@ -49,15 +47,12 @@ from userturn.sources.registry import asked_of
 from userturn.sources.self_play import Depth, depth_identity, depths
 from userturn.sources.source import ANSWERS, SCORES, USER_TURNS
 from userturn.study.aliases import AsDescribed
-from userturn.study.asks import asks_of
 from userturn.study.cells import files_of
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
 from userturn.study.record import StudyRecord, read_study_record
-from userturn.study.replies import NAMES, scan_plans
 
 KEYS = ["item", "sample"]
-UNNOTED = ["ask", "asked_as"]  # of scores: earlier versions have none
 
 
 def check_prompts(results: Path) -> Iterator[Finding | Note]:
@@ -90,8 +85,7 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
             yield Finding("prompts", path, expected, "another", remake(path))
         identity = request_identity(grid, model, description)
         limit = grid.models[model]["max_model_len"]
-        asks = asks_of(grid, model)
-        planner = Planner(identity, template, limit, grid.config["seed"], asks)
+        planner = Planner(identity, template, limit, grid.config["seed"])
         try:
             yield from _of_model(record, whole, model, planner)
             yield from _of_scores(grid, model, planner)
@@ -151,18 +145,18 @@ def _of_model(
 
 
 def _of_dataset(grid: Grid, plans: PendingPlans, dataset: str, scratch: Path) -> Iterator[Finding]:
-    model = plans.model
+    model, template = plans.model, plans.planner.template
     path = f"results/answers/{model}/{dataset}.parquet"
     identity = grid.answers_identity(model, dataset)
     there = grid.requests_folder(model, dataset, identity)
-    yield from _compared(grid, path, there, plans.answers(dataset, scratch)[0], plans.planner)
+    yield from _compared(grid, path, there, plans.answers(dataset, scratch)[0], template)
     answers = pl.read_parquet(place_of(grid, path), columns=["item", "answer", "outcome"])
     cells = {grid.cell_identity(cell): cell for cell in plans.cells[dataset]}
     for plan in plans.user_turns(dataset, own_answers(answers)):
         identity = plan.path.parent.name
         turns = files_of([cells[identity]], "user_turns.parquet")[0]
         there = grid.requests_folder(model, dataset, identity)
-        yield from _compared(grid, turns, there, plan, plans.planner)
+        yield from _compared(grid, turns, there, plan, template)
 
 
 def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Finding]:
@@ -172,29 +166,14 @@ def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Finding]:
         if scored.kind != SCORES or not are_known(grid, scored):
             continue
         asked_as = grid.places.of_dataset(scored.dataset)
-        scorer = Scorer(planner.identity, planner.template, limit, asked_as, planner.asks)
+        scorer = Scorer(planner.identity, planner.template, limit, asked_as)
         folder = grid.requests_folder(model, scored.dataset, scored.identity)
         for path in sorted(folder.glob("[!.]*.parquet")):
             rows = list(scorer.rows(turns_to_score(grid, scored, path.stem)))
             made = pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA)
-            there = scan_plans([path]).select(*SCORING_PLAN_SCHEMA).collect()
-            if made.height == there.height:
-                made = _scored_as(made, there["asked_as"], planner.identity)
-            wrong = difference(made.drop(UNNOTED), there.drop(UNNOTED), ["item", "context"])
+            wrong = difference(made, pl.read_parquet(path), ["item", "context"])
             if wrong is not None:
                 yield Finding("prompts", scored.path, *wrong, remake(scored.path))
-
-
-def _scored_as(made: pl.DataFrame, names: pl.Series, identity: Mapping[str, Any]) -> pl.DataFrame:
-    """Return scoring requests under the names of their dataset that a plan notes."""
-    keys = [
-        row["key"]
-        and scoring_request(
-            identity, name or row["asked_as"], row["item"], row["token_ids"], row["n_context"]
-        ).key
-        for row, name in zip(made.iter_rows(named=True), names, strict=True)
-    ]
-    return made.with_columns(pl.Series("key", keys, dtype=pl.String))
 
 
 def _of_depth(grid: Grid, plans: SelfPlayPlans, at: Depth) -> Iterator[Finding]:
@@ -205,7 +184,7 @@ def _of_depth(grid: Grid, plans: SelfPlayPlans, at: Depth) -> Iterator[Finding]:
     turns = plans.user_turns(at, conversations, own_answers(answers))
     for what, name, plan in ((ANSWERS, path, asked), (USER_TURNS, at.path_to_user_turns, turns)):
         folder = grid.requests_folder(at.model, at.dataset, depth_identity(grid, at, what))
-        yield from _compared(grid, name, folder, plan, plans.planner)
+        yield from _compared(grid, name, folder, plan, plans.planner.template)
 
 
 def _of_candidates(
@@ -220,28 +199,17 @@ def _of_candidates(
         plan = turns_plan(again, planner, of, WHOLE, shown)
     else:
         plan = answers_plan(again, planner, of, WHOLE)
-    yield from _compared(grid, path, folder, plan, planner)
+    yield from _compared(grid, path, folder, plan, planner.template)
 
 
 def _compared(
-    grid: Grid, path: str, folder: Path, made: Plan, planner: Planner
+    grid: Grid, path: str, folder: Path, made: Plan, template: Template
 ) -> Iterator[Finding]:
-    """Compare a plan with its recomputation, and the texts of its table with their tokens.
-
-    Requests may have been asked under other names, which the plan has.
-    """
-    there, again = read_whole_plan(folder), pl.read_parquet(made.path)
-    noted = there.select(*KEYS, "asked_as", "asked_item").drop_nulls()
-    asked = again.select("key", *KEYS).drop_nulls("key").join(noted, on=KEYS)
-    rows = asked.select("key", "asked_as", "asked_item").iter_rows()
-    names = {key: (dataset, item) for key, dataset, item in rows}
-    OtherNames(planner.identity, grid.config["seed"], {}).rename(made, names)
-    again = pl.read_parquet(made.path)
-    if noted.is_empty():  # an earlier version planned it
-        there, again = there.drop(NAMES), again.drop(NAMES)
-    wrong = difference(again, there, KEYS)
+    """Compare a plan with its recomputation, and the texts of its table with their tokens."""
+    there = read_whole_plan(folder)
+    wrong = difference(pl.read_parquet(made.path), there, KEYS)
     if wrong is None:
-        wrong = _wrong_text(pl.read_parquet(place_of(grid, path)), made, planner.template)
+        wrong = _wrong_text(pl.read_parquet(place_of(grid, path)), made, template)
     if wrong is not None:
         yield Finding("prompts", path, *wrong, remake(path))
 
