@@ -162,6 +162,7 @@ def test_with_the_tokenizer_an_audit_renders_and_decodes_candidates_again(
     answers, turns = (swept.results / "answers" / "tiny", swept.results / "cells" / cell.folder)
     collect_answers(swept, *PAIR, str(answers / "items.parquet"))
     collect_user_turns(swept, cell, str(turns / "user_turns.parquet"))
+    monkeypatch.chdir(swept.results.parent)  # of one's own study a model may be anywhere
     assert list(check_prompts(swept.results)) == []
     for name in ("answers", "user_turns"):
         path = swept.results / "candidates/tiny/items" / f"{name}.parquet"

@@ -22,7 +22,6 @@ from userturn.judges.verdict import Verdict
 from userturn.provenance import study_files
 from userturn.provenance.job_record import read_record, write_record
 from userturn.storage.atomic_files import read_identity
-from userturn.workflow import tables as tables_module
 
 pytestmark = pytest.mark.slow
 
@@ -466,12 +465,13 @@ def test_verdicts_by_earlier_rules_of_a_judge_are_noted_and_not_accused(
 def test_what_another_version_made_otherwise_is_set_apart_and_not_accused(
     results: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(tables_module, "ANALYSIS_VERSION", 0)
-    assert {f.check for f in found(results)} == {"identities"}  # by the same code: an accusation
+    rewrite(results / "tables" / "health.parquet", first_row(n_items=1234))
+    forge(results, "tables/health.parquet", everywhere=True)
+    assert {f.check for f in found(results)} == {"tables"}  # by the same code: an accusation
     monkeypatch.setattr(study_files, "code_sha256", lambda: "f" * 64)
     done = audit(results)
     assert done.findings == []
-    assert {f.check for f in done.of_another_version} == {"identities"}
+    assert {f.check for f in done.of_another_version} == {"tables"}
     notes = [note.artifact for note in done.notes if note.check == "pages"]  # not passed over
     assert notes == ["results/humans/first/task.html", "results/report/index.html"]
     assert main(["audit", str(results), "--to", str(tmp_path)]) == 3

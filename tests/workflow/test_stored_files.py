@@ -6,11 +6,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-import yaml
 
 from tests.support.snakemake_runs import ROOT
 from userturn.tables.reference import (
-    COLUMNS,
     StoredFile,
     stored_figures,
     stored_files,
@@ -22,8 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 def files_of_a_study() -> list[StoredFile]:
-    rows = yaml.safe_load(COLUMNS.read_text("utf-8"))["rows"]
-    return [*stored_tables(rows), *stored_figures(), *stored_files()]
+    return [*stored_tables(), *stored_figures(), *stored_files()]
 
 
 def pattern(path: str) -> re.Pattern[str]:
