@@ -244,11 +244,6 @@ class Grid:
         """Return the identity of one judge's verdicts on a cell."""
         return self._verdict_identities[cell, judge]
 
-    @property
-    def verdict_identities(self) -> list[str]:
-        """The identities of all judges' verdicts on all cells."""
-        return list(self._verdict_identities.values())
-
     def model_fingerprint(self, model: str) -> str:
         """Return the fingerprint of a model's identity."""
         return fingerprint(self.contents.models[model])
