@@ -1,11 +1,9 @@
 """The table in docs/audit.md: who wants to cheat, with what it is looked for, and what is found."""
 
 import shutil
-import subprocess
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 
 import polars as pl
 import pytest
@@ -14,12 +12,10 @@ from tests.support.forgery import first_row, flip, forge, forge_journal, rewrite
 from tests.support.snakemake_runs import ROOT, run
 from userturn.audit.audit import Audit
 from userturn.audit.check_reruns import Samples, rerun
-from userturn.audit.check_signatures import Trusted, check_signatures
 from userturn.audit.findings import Finding
 from userturn.audit.run import audit
 from userturn.errors import UserError
 from userturn.export.read_archive import opened
-from userturn.export.signature import sign, signature_of
 from userturn.export.write_archive import export
 from userturn.storage.journal import decode_line, encode_line
 
@@ -77,17 +73,6 @@ def exported(study: Path) -> Path | None:
     return archive
 
 
-@cache
-def signed(study: Path) -> tuple[Path, Path]:
-    """The signature that honest authors published with their archive, and their public key."""
-    archive, folder = exported(study), study.parent
-    assert archive is not None
-    key, signers = folder / "key", folder / "signers"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
-    signers.write_text(f"ada {key.with_suffix('.pub').read_text()}")
-    return sign(archive, key), signers
-
-
 def by_folder(study: Path, honest: Path) -> bool:
     return bool(audited(study).findings)
 
@@ -102,17 +87,6 @@ def by_archive(study: Path, honest: Path) -> bool:
 
 def by_digest(study: Path, honest: Path) -> bool:
     return audited(study).digest != audited(honest).digest
-
-
-def by_signature(study: Path, honest: Path) -> bool:
-    archive, (signature, signers) = exported(study), signed(honest)
-    if archive is None:
-        return True
-    beside = Path(mkdtemp(dir=study.parent))
-    shutil.copy(archive, beside)
-    shutil.copy(signature, signature_of(beside / archive.name))
-    found = check_signatures(beside / archive.name, Trusted(signers=signers))
-    return any(isinstance(item, Finding) for item in found)
 
 
 @cache
@@ -146,7 +120,7 @@ def forged(finished_study: Path, tmp_path_factory: pytest.TempPathFactory) -> di
         made[name] = tmp_path_factory.mktemp("forged") / "study"
         shutil.copytree(finished_study, made[name], copy_function=shutil.copy)
         forge_it(made[name] / "results")
-    # Who invents a study publishes digest and signature of the invention.
+    # Who invents a study publishes the digest of the invention.
     return made | {"invented study": made["whole chain"]}
 
 
@@ -164,12 +138,10 @@ LOOKS: dict[str, Callable[[Path, Path], bool]] = {
     "folder": by_folder,
     "archive": by_archive,
     "published digest": by_digest,
-    "signature": by_signature,
     "regeneration": by_regeneration,
 }
 
 
-@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="needs ssh-keygen")
 @pytest.mark.parametrize(("who", "what", "said"), promises())
 def test_what_the_table_says_is_found_is_found_and_nothing_else(
     who: str, what: str, said: str, forged: dict[str, Path], monkeypatch: pytest.MonkeyPatch
@@ -181,4 +153,4 @@ def test_what_the_table_says_is_found_is_found_and_nothing_else(
 
 
 def test_the_table_has_every_forgery_with_every_means() -> None:
-    assert len({(who, what) for who, what, _ in promises()}) == 5 * 5
+    assert len({(who, what) for who, what, _ in promises()}) == 5 * 4

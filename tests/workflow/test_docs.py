@@ -48,15 +48,7 @@ RUN_ELSEWHERE = {
     "userturn doctor": "tests/slurm/test_slurm.py",
     "userturn doctor --gpu --seconds 1800": "needs a GPU; tests/slurm/test_node_check.py",
     "snakemake --report report.zip": "with the configuration of the tests, here",
-    "userturn export results --sign ~/.ssh/id_ed25519": "test_export.py, with a new key",
     "userturn audit results --regenerate 20 --rejudge 20": "tests/audit/test_check_paths.py",
-    "userturn audit results.zip --signers signers.txt": "test_export.py",
-    "userturn export results --sign sigstore": "tests/export/test_sigstore.py, by a stand-in",
-    "userturn audit results.zip --identity ada@example.org --issuer https://accounts.google.com": (
-        "test_export.py"
-    ),
-    "userturn export results --timestamp https://freetsa.org/tsr": "test_export.py, here",
-    "userturn audit results.zip --authorities certificates.pem": "test_export.py",
     "userturn audit results.zip --tokenizer": "test_audit_tokenizer.py",
     'userturn try my-model "How tall is a giraffe?"': "test_try.py",
     'userturn try org/My-Model-Instruct "How tall is a giraffe?"': "test_try.py",

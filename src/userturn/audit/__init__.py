@@ -28,7 +28,6 @@ check_rows.py: does every answer and user turn match its plan and its journal?
 check_secrets.py: does any file contain a key or password?
 check_self_play.py: does every depth of self-play follow from the one before it?
 check_settings.py: were artifacts made with the settings of the configuration?
-check_signatures.py: was an archive signed and dated, and by those whom the auditor trusts?
 check_sources.py: do datasets and people's labels follow from their source files?
 check_tables.py: does every table follow from its inputs, and every printed form from it?
 check_training.py: does the record of a training say what its checkpoint, data and recipe say?

@@ -6,7 +6,6 @@ from pathlib import Path
 from userturn.audit.audit import Audit
 from userturn.audit.check_pictures import check_pictures
 from userturn.audit.check_reruns import Samples, rerun
-from userturn.audit.check_signatures import NOBODY, Trusted, check_signatures
 from userturn.audit.checks import with_asked
 from userturn.audit.findings import Finding, Note
 from userturn.audit.run import audit
@@ -24,7 +23,6 @@ def run_audit(
     folder: str | Path,
     samples: Samples,
     with_tokenizers: bool = False,
-    trusted: Trusted = NOBODY,
 ) -> int:
     """Audit a results folder or an archive of one; print and write the result.
 
@@ -33,7 +31,6 @@ def run_audit(
         folder: output folder of audit.json, audit.html and config.yaml.
         samples: the samples of requests and verdicts to repeat, and their seed.
         with_tokenizers: also render all prompts and decode all texts again.
-        trusted: who must have signed and dated the archive.
 
     Raises:
         UserError: there is no study, or models or judges of one would be asked that is not the
@@ -47,7 +44,7 @@ def run_audit(
         config = read_study_record(results).config
         if (option := samples.option) is not None:
             check_is_own(Path(path), results, config, option, INSTEAD, samples.configfiles)
-        found = _audit_whole(results, Path(path), samples, with_tokenizers, trusted)
+        found = _audit_whole(results, samples, with_tokenizers)
     whole = with_config_in(found, Path(folder))
     say(format_audit(whole))
     write_audit(whole, config, Path(folder))
@@ -56,13 +53,10 @@ def run_audit(
     return 3 if whole.of_another_version else 0
 
 
-def _audit_whole(
-    results: Path, path: Path, samples: Samples, with_tokenizers: bool, trusted: Trusted
-) -> Audit:
-    """Check the results of a folder or archive, repeat the samples, and check who vouches."""
+def _audit_whole(results: Path, samples: Samples, with_tokenizers: bool) -> Audit:
+    """Check the results of a folder or archive, and repeat the samples."""
     found = audit(results, samples)
     more: list[Finding | Note] = [_how_drawn(samples), *rerun(results, samples)]
-    more += check_signatures(path, trusted)
     more += check_pictures(results, frozenset(finding.artifact for finding in found.findings))
     if with_tokenizers:
         from userturn.audit.check_prompts import check_prompts  # transformers
@@ -70,7 +64,7 @@ def _audit_whole(
         more += check_prompts(results)
     return replace(
         found,
-        n_looked_at=with_asked(found.n_looked_at, path, samples, with_tokenizers),
+        n_looked_at=with_asked(found.n_looked_at, samples, with_tokenizers),
         findings=sorted([*found.findings, *(m for m in more if isinstance(m, Finding))]),
         notes=sorted([*found.notes, *(m for m in more if isinstance(m, Note))]),
     )

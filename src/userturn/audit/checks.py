@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from userturn.audit.check_reruns import Samples
@@ -124,14 +123,6 @@ CHECKS = {
         r"tables/(post_training|training_overlap)\.parquet",
     ),
     "secrets": Check("something looks like a key or password"),
-    "signature": Check(
-        "a signature beside an archive signs other bytes, is missing or by an unknown key",
-        needs="an archive",
-    ),
-    "timestamp": Check(
-        "a timestamp beside an archive dates other bytes, is missing or by an unknown authority",
-        needs="an archive",
-    ),
     "regenerate": Check(
         "a request that is run again gives another result", needs="--regenerate"
     ),
@@ -150,12 +141,10 @@ def looked_at(files: Files) -> dict[str, int | None]:
 
 
 def with_asked(
-    counts: Mapping[str, int | None], path: Path, samples: Samples, with_tokenizers: bool
+    counts: Mapping[str, int | None], samples: Samples, with_tokenizers: bool
 ) -> dict[str, int | None]:
     """Return the counts with those of the checks that an audit makes where it is asked to."""
     made = {
-        "signature": not path.is_dir(),
-        "timestamp": not path.is_dir(),
         "regenerate": samples.n_regenerated,
         "rejudge": samples.n_rejudged,
         "prompts": counts["probes"] if with_tokenizers else 0,

@@ -7,10 +7,7 @@ from pathlib import Path
 from userturn.cli.arguments import take_results
 from userturn.export.dataset_folder import write_dataset_folder
 from userturn.export.inspect_logs import write_inspect_logs
-from userturn.export.signature import sign
-from userturn.export.sigstore import sign_with_account
-from userturn.export.timestamp import stamp
-from userturn.export.write_archive import archive_of, export
+from userturn.export.write_archive import export
 from userturn.remake.claims import SHEET, claims_sheet
 
 HELP = "pack a finished study into one archive"
@@ -21,10 +18,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     take_results(command)
     command.add_argument("--to", type=Path, metavar="FILE.zip")
     command.add_argument("--with-journals", action="store_true")
-    command.add_argument(
-        "--sign", metavar="KEY", help="SSH key that signs the archive; `sigstore` for an account"
-    )
-    command.add_argument("--timestamp", metavar="URL", help="timestamp authority that dates it")
     other = "instead of an archive, a new folder of "
     command.add_argument(
         "--inspect", type=Path, metavar="FOLDER", help=f"{other}Inspect's logs, one for each cell"
@@ -39,17 +32,7 @@ def run(arguments: argparse.Namespace) -> str:
     if arguments.inspect is not None or arguments.datasets is not None:
         return "\n".join(_folders(arguments))
     more = {SHEET: claims_sheet(arguments.results)}
-    said = export(arguments.results, arguments.to, arguments.with_journals, more)
-    archive = archive_of(arguments.results, arguments.to)
-    if arguments.sign is not None:
-        said += f"\nsigned: {_signed(archive, arguments.sign)}"
-    if arguments.timestamp is not None:
-        said += f"\ndated: {stamp(archive, arguments.timestamp)}"
-    return said
-
-
-def _signed(archive: Path, key: str) -> Path:
-    return sign_with_account(archive) if key == "sigstore" else sign(archive, Path(key))
+    return export(arguments.results, arguments.to, arguments.with_journals, more)
 
 
 def _folders(arguments: argparse.Namespace) -> Iterator[str]:

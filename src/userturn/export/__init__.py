@@ -9,9 +9,6 @@ open_turns.py: the user turns that may leave a study.
 read_archive.py: opens an archive without trusting the names inside it.
 ro_crate.py: describes a study as a Workflow Run RO-Crate.
 secrets.py: finds keys and passwords by form or value, and never shows them.
-signature.py: signs an archive with an SSH key and checks signatures.
-sigstore.py: signs an archive with an account and checks such signatures.
-timestamp.py: has an authority date an archive and checks timestamps.
 withheld.py: private rows that must not be exported, and every file that quotes them.
 write_archive.py: `userturn export`: writes the archive.
 """

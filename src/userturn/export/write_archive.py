@@ -61,7 +61,7 @@ Provenance records name the machines that did the work.
 """
 
 
-def archive_of(results: Path, archive: Path | None) -> Path:
+def _archive_of(results: Path, archive: Path | None) -> Path:
     """Return where the archive of a study is written: as asked, else the folder's name."""
     whole = results.resolve()
     return archive or whole.with_name(f"{whole.name}.zip")
@@ -87,7 +87,7 @@ def export(
     """
     config = read_study_record(results).config
     records = read_records(results)
-    whole, target = results.resolve(), archive_of(results, archive)
+    whole, target = results.resolve(), _archive_of(results, archive)
     if target.resolve().is_relative_to(whole):
         raise UserError(
             f"'{target}' would be inside the folder that it contains; name another place"
