@@ -16,10 +16,8 @@ from benchmarks.coverage_of_outcomes import outcomes
 from benchmarks.coverage_of_scores import (
     areas,
     cards,
-    components,
     floors,
     identified,
-    of_judges,
 )
 from benchmarks.coverage_of_tests import agreements, associations, corrected, families
 from benchmarks.power import promises
@@ -131,7 +129,7 @@ SUITE: list[Callable[[Generator, int], Iterator[Result]]] = [
     rates, paired, agreements, families, associations, corrected,
     interactions, claims, bounds, rounds, promises, outcomes,
     slopes, correlated, over_items, clusters, discoveries,
-    identified, areas, cards, floors, components, of_judges,
+    identified, areas, cards, floors,
     choices,
 ]  # fmt: skip
 

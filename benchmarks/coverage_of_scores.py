@@ -1,4 +1,4 @@
-"""Likelihoods, judge cards, chance floors, variance components: parts of `coverage.py`."""
+"""Likelihoods, judge cards, chance floors: parts of `coverage.py`."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,6 @@ from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.stats.clustered_means import clustered_mean
 from userturn.stats.paired import Shares, clustered_change, paired_difference
 from userturn.stats.sign_flips import sign_flip_p
-from userturn.stats.variance_components import Observed, variance_components
 
 # Turns of each conversation: those of the demo, of `oasst_en100`, of `oasst_human`.
 CONVERSATIONS = {
@@ -138,89 +137,3 @@ def floors(rng: Generator, n: int) -> Iterator[Result]:
             limits.append((found.lower, 0.96 * above, found.upper))
         where = f"{size} items of {samples} turns, floor {floor}, {above} above it"
         yield Result("rate less its chance floor", where, 0.95, *held(limits))
-
-
-NAMES = ("models", "items", "items by models", "samples")
-# Items, models, samples; rate; by how much models differ; correlation of turns.
-DESIGNS = (
-    (30, 3, 3, 0.2, 0.5, 0.3),
-    (30, 11, 1, 0.05, 0.5, 0.3),
-    (100, 3, 3, 0.02, 0.0, 0.3),
-    (300, 2, 3, 0.05, 0.0, 0.3),
-    (300, 3, 3, 0.2, 0.5, 0.3),
-    (1319, 4, 1, 0.02, 0.5, 0.3),
-)
-
-
-def _chances(rng: Generator, size: int, design: tuple[float, ...]) -> Array:
-    """Return the chance of a genuine turn, models x items; the models are the same in each draw."""
-    _, n_models, _, rate, apart, alike = design
-    of_model = 1 + apart * np.linspace(-1, 1, int(n_models))[:, None]
-    own = items(rng, size * int(n_models), rate, alike).reshape(-1, size)
-    return np.asarray(np.clip((0.7 * items(rng, size, rate, alike) + 0.3 * own) * of_model, 0, 1))
-
-
-def _truth(design: tuple[float, ...]) -> list[float]:
-    """Return the components of a design, from the moments of very many items."""
-    chance = _chances(np.random.default_rng(0), 1_000_000, design)
-    covariance = np.cov(chance)
-    of_models, within = float(chance.mean(1).var(ddof=1)), float((chance * (1 - chance)).mean())
-    of_items = float(covariance[~np.eye(len(covariance), dtype=bool)].mean())
-    of_both = float(np.trace(covariance)) / len(covariance) - of_items
-    return [of_models, of_items, *((of_both, within) if design[2] > 1 else (0, of_both + within))]
-
-
-def components(rng: Generator, n: int) -> Iterator[Result]:
-    """Yield coverage of variance components over items, of models that are what they are."""
-    for design in DESIGNS:
-        size, n_models, samples, rate, apart, _ = design
-        truth = _truth(design)
-        first, second = (levels.ravel() for levels in np.indices((n_models, size)))
-        turns = np.full(len(first), samples)
-        limits: dict[str, list[tuple[float | None, float, float | None]]] = {}
-        for _ in range(n):
-            positive = rng.binomial(samples, _chances(rng, size, design)).ravel()
-            found = variance_components(Observed(first, second, second, turns, positive)) or ()
-            for name, part, true in zip(NAMES, found, truth, strict=True):
-                if part.estimate is not None:
-                    limits.setdefault(name, []).append((part.lower, true, part.upper))
-        for name, of_name in limits.items():
-            where = (
-                f"{size} items, {n_models} models that differ by {apart:.0%}, {samples} samples, "
-                f"rate {rate}"
-            )
-            yield Result(f"variance component, {name}", where, 0.95, *held(of_name))
-
-
-def of_judges(rng: Generator, n: int) -> Iterator[Result]:
-    """Yield coverage of what judges and turns add to verdicts, where items have several turns."""
-    for size, turns, rate, errors in ((60, 3, 0.2, (0.1, 0.3)), (300, 2, 0.05, (0.02, 0.05, 0.1))):
-        verdicts = _verdicts(np.random.default_rng(0), 400_000, turns, rate, errors)
-        covariance = np.cov(verdicts)
-        of_turns = float(covariance[~np.eye(len(errors), dtype=bool)].mean())
-        apart = float(np.trace(covariance)) / len(errors) - of_turns
-        truth = [float(verdicts.mean(1).var(ddof=1)), of_turns, apart]
-        first, second = (levels.ravel() for levels in np.indices((len(errors), size * turns)))
-        limits: dict[str, list[tuple[float | None, float, float | None]]] = {}
-        for _ in range(n):
-            said = _verdicts(rng, size, turns, rate, errors).ravel().astype(int)
-            seen = Observed(first, second, second // turns, np.ones_like(said), said)
-            judges, of_turn, _, rest = variance_components(seen) or ()
-            parts = (judges, of_turn, rest)
-            for name, part, true in zip(JUDGED, parts, truth, strict=True):
-                limits.setdefault(name, []).append((part.lower, true, part.upper))
-        where = f"{size} items of {turns} turns, rate {rate}, judges wrong in {errors}"
-        for name, of_name in limits.items():
-            yield Result(f"variance component, {name}", where, 0.95, *held(of_name))
-
-
-JUDGED = ("judges", "turns", "judges by turns")
-
-
-def _verdicts(
-    rng: Generator, size: int, turns: int, rate: float, errors: tuple[float, ...]
-) -> Array:
-    """Return what judges say, judges x turns; each errs by itself."""
-    genuine = rng.random((size, turns)) < items(rng, size, rate, 0.33)[:, None]
-    wrong = rng.random((len(errors), size, turns)) < np.array(errors)[:, None, None]
-    return np.asarray((genuine ^ wrong).reshape(len(errors), -1))

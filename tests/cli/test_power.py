@@ -38,7 +38,7 @@ def write_pilot(folder: Path, models: dict[str, Any], **shape: Any) -> Path:
     verdicts, grades = write_study(folder, models=list(models), **shape)
     material = Material(grid(models), {"verdicts": verdicts, "grades": grades})
     (folder / "tables").mkdir()
-    for name in ("pooled_rates", "contrasts", "variance_components"):
+    for name in ("pooled_rates", "contrasts"):
         material.table(name).write_parquet(folder / "tables" / f"{name}.parquet")
     pl.DataFrame(schema=SCHEMA).write_parquet(folder / "tables" / "confusion.parquet")
     contents = RecordedContents(**{field.name: {} for field in fields(RecordedContents)})

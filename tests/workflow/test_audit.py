@@ -217,6 +217,13 @@ def test_a_file_that_no_job_made_is_an_orphan(results: Path) -> None:
     assert (finding.check, finding.fix) == ("orphans", fix)
 
 
+def test_a_table_that_only_an_earlier_version_made_is_noted_and_no_fault(results: Path) -> None:
+    shutil.copy(
+        results / "tables/accuracy.parquet", results / "tables/temperature_response.parquet"
+    )
+    assert found(results) == []
+
+
 def test_a_marker_that_a_later_sweep_wrote_is_no_fault(results: Path) -> None:
     path = "sweeps/tiny/1of1.json"
     (results / path).write_text(

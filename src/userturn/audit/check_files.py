@@ -18,6 +18,7 @@ from userturn.provenance.study_files import FAULTS, Files, is_hidden
 from userturn.storage.hashing import short_hash
 from userturn.study.shards import whole_splits
 from userturn.workflow.artifacts import Identities
+from userturn.workflow.registry import FIGURES, TABLES
 
 # What is written once and outlives its job: pins, and notes of what a sweep has finished.
 KEPT = ("results/revisions/", "results/served/", "results/sweeps/")
@@ -147,13 +148,19 @@ def _claimed_twice(files: Files, wanted: Identities) -> Iterator[Finding]:
             )
 
 
+def _is_no_more(artifact: str) -> bool:
+    """Return whether an artifact is of a table or figure that only an earlier version made."""
+    name = PurePosixPath(artifact).name.partition(".")[0]
+    return artifact.startswith(OF_STUDY) and name not in {*TABLES, *FIGURES}
+
+
 def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
     """Yield files of no job: a finding if the pipeline would read them, else a note."""
     others = []
     for artifact in files.present:
         if artifact in files.makers or artifact in wanted:
             continue
-        if is_hidden(artifact) or not artifact.endswith(READ):
+        if is_hidden(artifact) or not artifact.endswith(READ) or _is_no_more(artifact):
             others.append(artifact)
         elif artifact.startswith("results/requests/") and artifact.endswith(".parquet"):
             text = "plan of an unfinished sweep; the next sweep of its cell writes it again"

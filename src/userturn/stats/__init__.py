@@ -19,6 +19,5 @@ rank_permutations.py: the permutation p of rank correlations.
 rng.py: random generators, each seeded by its purpose.
 sample_size.py: items, samples and labels for a given precision or power.
 sign_flips.py: the exact test of paired differences.
-variance_components.py: variances of two crossed factors.
 within_items.py: whether a score tells the right answers of an item, and what the best is worth.
 """

@@ -38,9 +38,7 @@ pooling.py: pools turns over items, datasets, models and families.
 post_training.py: a trained model against its base.
 rates.py: rate of each cell and judge, with interval and coverage.
 reference.py: writes results/README.md from declarations, schemas and data/columns.yaml.
-temperature_response.py: lowest against highest temperature, and where a rise is detected.
 training_overlap.py: items that occur in training data, exactly or nearly.
 turn_clusters.py: rates and changes of turns that belong to one item or conversation.
 unscored_bounds.py: bounds on a contrast, whatever the missing verdicts would be.
-variance_components.py: how much verdicts vary by model, item, sample and judge.
 """

@@ -11,8 +11,8 @@ from userturn.humans.labels import NO_LABELS, drawn_turns, people
 from userturn.stats.prediction_powered import contrast
 from userturn.storage.key_columns import CELL_KEYS, ITEM_KEYS, TURN_KEYS
 from userturn.storage.parquet import Schema
-from userturn.study.cells import ALL, PLAIN
-from userturn.tables.format_columns import FORMAT, is_default
+from userturn.study.cells import PLAIN
+from userturn.tables.format_columns import FORMAT
 from userturn.tables.label_domain import Domain, correlation
 from userturn.tables.layout import (
     INTERVAL,
@@ -30,11 +30,11 @@ TABLE = Table(
     row="a cell, pool of cells or contrast, and a judge",
     made_of=("user_turns", "verdicts", "annotations", "round_keys"),
     settings=("families",),
+    version=2,
 )
 MEANINGS = {
     "scope": (
-        "cell; model and temperature (over datasets); model; family; all, each perturbation apart; "
-        "contrast of a cell; contrast over datasets"
+        "cell; model and temperature (over datasets); contrast of a cell; contrast over datasets"
     ),
     "estimate": "rate corrected by people's labels",
 }
@@ -44,9 +44,6 @@ OVER_DATASETS = [name for name in COORDINATES if name != "dataset"]
 SCOPES = {
     "cell": COORDINATES,
     "model and temperature": OVER_DATASETS,
-    "model": ["family", "model", "perturbation"],
-    "family": ["family", "perturbation"],
-    ALL: ["perturbation"],
 }
 CONTRASTS = {"contrast": "cell", "contrast over datasets": "model and temperature"}  # of a scope
 Groups = Mapping[tuple[Any, ...], Domain]  # by the values of a scope's columns
@@ -92,11 +89,6 @@ def _drawn_cells(domain: Domain) -> Domain:
     """Return the part of a domain that can be pooled: the cells from which turns were drawn."""
     turns = domain.turns.join(domain.drawn, on=CELL_KEYS, how="semi", maintain_order="left")
     return domain.part(turns, domain.drawn)
-
-
-def _in_default_format(domain: Domain) -> Domain:
-    """Return the part of a domain that shows each model once."""
-    return domain.part(domain.turns.filter(is_default()), domain.drawn.filter(is_default()))
 
 
 def _rates(groups: Groups, scope: str) -> list[dict[str, Any]]:
@@ -155,7 +147,6 @@ def _of_judge(domain: Domain) -> list[dict[str, Any]]:
     groups = {
         scope: (domain if scope == "cell" else pools).parts(by) for scope, by in SCOPES.items()
     }
-    groups[ALL] = _in_default_format(pools).parts(SCOPES[ALL])
     rows = [row for scope in SCOPES for row in _rates(groups[scope], scope)]
     return rows + [row for name, of in CONTRASTS.items() for row in _contrasts(groups[of], name)]
 
@@ -167,7 +158,7 @@ def corrected_rates(
     keys: pl.DataFrame,
     family_by_model: Mapping[str, str],
 ) -> pl.DataFrame:
-    """Return plain and corrected rates of all cells, pools and contrasts, by each judge.
+    """Return plain and corrected rates of all cells, models and contrasts, by each judge.
 
     Args:
         turns: user turns of all cells: key columns, `key`, `outcome`.

@@ -9,11 +9,12 @@ import polars as pl
 from userturn.errors import UserError
 from userturn.humans.labels import PEOPLE
 from userturn.judges.verdict import GENUINE
-from userturn.study.cells import ALL, PLAIN
+from userturn.study.cells import PLAIN
 from userturn.study.record import read_study_record
-from userturn.tables.format_columns import in_default_format, read_joined
+from userturn.tables.format_columns import in_default_format, is_default, read_joined
+from userturn.tables.item_counts import count_items
 
-TABLES = ("pooled_rates", "contrasts", "variance_components", "confusion")
+TABLES = ("pooled_rates", "contrasts", "confusion")
 ONE_EACH = "McNemar exact, Newcombe 10"  # the test of items of one turn under either condition
 
 
@@ -49,7 +50,7 @@ def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
     return {
         **_rate(kept["pooled_rates"]),
         "related": _related(kept["contrasts"]),
-        "alike": _alike(kept["variance_components"]),
+        "alike": _alike(results, judge),
         "tests": _tests(kept["contrasts"]),
         **_judge(kept["confusion"], judge),
     }
@@ -104,19 +105,32 @@ def _phi(row: Mapping[str, Any]) -> float | None:
     return None if spread <= 0 else float((both - p * q) / spread**0.5)
 
 
-def _alike(components: pl.DataFrame) -> Assumption:
-    """Return the intraclass correlation of an item's samples, at the highest temperature."""
-    rows = components.filter(
-        pl.col("dataset") == ALL, pl.col("temperature") == components["temperature"].max()
+def _alike(results: Path, judge: str) -> Assumption:
+    """Return the intraclass correlation of an item's unperturbed turns at the highest temperature.
+
+    By symmetric sums (Koch 1967, Technometrics 9:93): the mean product of two turns of an item and
+    model, less that of two turns of a model and different items; both are means over datasets.
+    """
+    paths = [str(path) for path in results.glob(f"cells/*/*/*/{PLAIN}/verdicts/{judge}.parquet")]
+    items = count_items(paths).filter(is_default())
+    hottest = items.filter(pl.col("temperature") == pl.col("temperature").max())
+    n, y = pl.col("n_scored").cast(pl.Float64), pl.col("n_genuine").cast(pl.Float64)
+    of_models = hottest.group_by("dataset", "model").agg(
+        turns=n.sum(),
+        genuine=y.sum(),
+        pairs=(n * (n - 1)).sum(),
+        both=(y * (y - 1)).sum(),
+        pairs_apart=n.sum() ** 2 - (n**2).sum(),
+        both_apart=y.sum() ** 2 - (y**2).sum(),
     )
-    found = {row["component"]: row for row in rows.to_dicts()}
-    samples = found.get("samples")
-    if samples is None or samples["variance"] is None or samples["includes"]:
+    sums = of_models.group_by("dataset").agg(pl.exclude("model", "dataset").sum())
+    if sums.filter(pl.col("pairs") * pl.col("pairs_apart") > 0).height < max(1, sums.height):
         return Assumption(None, "the pilot has one sample an item")
-    values = [found[name]["variance"] for name in ("items", "items by models")]
-    between = max(0.0, sum(value or 0.0 for value in values))
-    total = between + max(0.0, samples["variance"])
-    return Assumption(between / total if total else 0.0, "variance components of the pilot")
+    same, apart = pl.col("both") / pl.col("pairs"), pl.col("both_apart") / pl.col("pairs_apart")
+    found = sums.select(between=same - apart, within=pl.col("genuine") / pl.col("turns") - same)
+    between, within = (max(0.0, float(found[name].sum())) for name in ("between", "within"))
+    total = between + within
+    return Assumption(between / total if total else 0.0, "the pilot's items of several samples")
 
 
 def _tests(contrasts: pl.DataFrame) -> Assumption:

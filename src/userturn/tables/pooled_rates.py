@@ -22,11 +22,12 @@ TABLE = Table(
     rule="analyse",
     place=10,
     row=(
-        "a model over datasets, a family, or a model and dataset over temperatures; twice where "
-        "there are several datasets"
+        "a model over datasets, or a family, at a temperature; twice where there are several "
+        "datasets"
     ),
     made_of=("verdicts", "families", "judge_card"),
     settings=("thresholds",),
+    version=2,
     formats=(".parquet", ".csv", ".md", ".tex"),
 )
 SCHEMA: Schema = {
@@ -43,15 +44,9 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def pooled_rates(items: pl.DataFrame) -> pl.DataFrame:
-    """Return the rates of models over datasets, of families, and over all temperatures.
-
-    A temperature of null means all temperatures together.
-    """
-    positives = ["n_genuine"]
-    at_each = pool_scopes(items, positives, ["model", "family and dataset", "family"])
-    everywhere = items.with_columns(temperature=pl.lit(None, dtype=pl.Float64))
-    over_all = pool_scopes(everywhere, positives, ["model and dataset"])
-    return pl.concat([over_all, at_each]).drop("counted").rename({"n_positive": "n_genuine"})
+    """Return the rates of models over datasets and of families, at each temperature."""
+    found = pool_scopes(items, ["n_genuine"], ["model", "family and dataset", "family"])
+    return found.drop("counted").rename({"n_positive": "n_genuine"})
 
 
 LAYOUT = Layout(
