@@ -8,9 +8,11 @@ import yaml
 
 from tests.support.snakemake_runs import ROOT
 from userturn.config.check import check
+from userturn.config.described import object_schema
 from userturn.config.endpoint_models import check_endpoint_models
 from userturn.config.errors import ConfigError
 from userturn.config.own_vllm import CHANGE_TOKENS, identifying_vllm
+from userturn.config.shared_keys import VllmSettings
 from userturn.models.engine_settings import engine_settings
 from userturn.study.grid import Grid
 from userturn.study.model_description import request_identity
@@ -55,8 +57,7 @@ def test_only_settings_that_change_tokens_make_other_requests_and_cells(
 
 def test_every_setting_of_the_schema_is_known_to_change_tokens_or_not_to() -> None:
     """A new key must be put in one of the two lists by whoever adds it."""
-    schema = yaml.safe_load((ROOT / "config.schema.yaml").read_text())
-    properties = schema["definitions"]["own_vllm"]["properties"]
+    properties = object_schema(VllmSettings)["properties"]
     changing = {name for name, one in properties.items() if "changes tokens" in one["description"]}
     assert changing == set(CHANGE_TOKENS)
     assert identifying_vllm({"vllm": dict.fromkeys(properties, 1)}).keys() == {"vllm"}

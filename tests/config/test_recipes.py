@@ -26,9 +26,7 @@ TINY = {"source": "data", "gpus": 2, "nodes": 2, "dtype": "float32", "user_heade
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The files that a config names, where they may be changed."""
-    for part in ("data", "config.schema.yaml"):
-        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
-        copy(ROOT / part, tmp_path / part)
+    shutil.copytree(ROOT / "data", tmp_path / "data")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -6,16 +6,15 @@ import pytest
 import yaml
 
 from tests.support.snakemake_runs import ROOT
+from userturn.config.recipes import recipe_schema
 from userturn.config.schema import config_schema
 from userturn.config.verifiers import verifiers
 from userturn.models.engine import LOADERS
 from userturn.prompts.perturbations import OPERATORS
 
-PATH = ROOT / "config.schema.yaml"
-
 
 def test_verifiers_of_the_schema_are_the_files_of_grading() -> None:
-    entry = config_schema(PATH)["properties"]["datasets"]["additionalProperties"]
+    entry = config_schema()["properties"]["datasets"]["additionalProperties"]
     found = entry["properties"]["verifier"]["enum"]
     assert found == ["none", "code", "ifbench", "ifeval", "math", "numeric", "rubric"]
 
@@ -30,8 +29,7 @@ def test_rubric_asks_a_judge() -> None:
 
 
 def test_a_reward_names_verifiers_that_there_are() -> None:
-    text = (ROOT / "data/recipe.schema.yaml").read_text()
-    enums = [node["enum"] for node in nodes(yaml.safe_load(text), "verifier")]
+    enums = [node["enum"] for node in nodes(recipe_schema(), "verifier")]
     assert enums and all(set(names) <= set(verifiers()) for names in enums)
 
 
@@ -44,7 +42,7 @@ def nodes(schema: object, key: str) -> list[dict[str, list[str]]]:
 
 
 def test_engines_of_the_schema_are_those_that_load() -> None:
-    assert sorted(config_schema(PATH)["properties"]["engine"]["enum"]) == sorted(LOADERS)
+    assert sorted(config_schema()["properties"]["engine"]["enum"]) == sorted(LOADERS)
 
 
 def test_shipped_perturbations_use_every_operator_and_no_other() -> None:
@@ -53,11 +51,11 @@ def test_shipped_perturbations_use_every_operator_and_no_other() -> None:
 
 
 def test_model_defaults_must_give_each_resource_that_is_read_without_asking() -> None:
-    required = config_schema(PATH)["properties"]["model_defaults"]["required"]
+    required = config_schema()["properties"]["model_defaults"]["required"]
     assert "mem_mb" in required and "gpu_model" not in required
 
 
 def test_training_is_one_process() -> None:
-    model = config_schema(PATH)["properties"]["models"]["additionalProperties"]["properties"]
+    model = config_schema()["properties"]["models"]["additionalProperties"]["properties"]
     gpus = model["training"]["properties"]["gpus"]
     assert (model["gpus"].get("maximum"), gpus["maximum"]) == (None, 1)

@@ -5,17 +5,15 @@ import pkgutil
 from importlib import import_module
 
 import pytest
-import yaml
 
-from tests.support.snakemake_runs import ROOT
 from userturn import judges
+from userturn.config.schema import config_schema
 from userturn.errors import UserError
 from userturn.judges.kinds import JudgeKind, kind_of
 
 
 def kinds_in_schema() -> list[str]:
-    schema = yaml.safe_load((ROOT / "config.schema.yaml").read_text())
-    entry = schema["properties"]["judges"]["additionalProperties"]
+    entry = config_schema()["properties"]["judges"]["additionalProperties"]
     return sorted(entry["properties"]["kind"]["enum"])
 
 

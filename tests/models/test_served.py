@@ -12,7 +12,7 @@ import pytest
 from tests.support.completion_server import KEY, NAME, Fake, as_http, asked, requests
 from tests.support.faults.completions import AGAIN, NEVER, TOO_SLOW, changed
 from tests.support.judge_server import Asked, judge_server
-from userturn.config.entries import ServerEntry
+from userturn.config.judge_keys import ServerEntry
 from userturn.endpoints import http_client
 from userturn.endpoints.account_files import read_accounts
 from userturn.endpoints.budget import Account

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.judge_server import Asked, http
-from userturn.config.entries import ServerEntry
+from userturn.config.judge_keys import ServerEntry
 from userturn.endpoints.budget import Account
 from userturn.endpoints.rate_limit import Pace
 from userturn.models.completion import Completion

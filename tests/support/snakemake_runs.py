@@ -14,7 +14,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PARTS = [
     "Snakefile",
     "config.yaml",
-    "config.schema.yaml",
     "rules",
     "scripts",
     "envs",

@@ -20,8 +20,7 @@ N_TURNS = len((ROOT / "data/labelled/turns.jsonl").read_text().splitlines())
 
 @pytest.fixture(autouse=True)
 def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("config.yaml", "config.schema.yaml"):
-        shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "config.yaml", tmp_path)
     shutil.copytree(ROOT / "data", tmp_path / "data")
     monkeypatch.chdir(tmp_path)
 

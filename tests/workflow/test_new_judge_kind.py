@@ -1,7 +1,6 @@
 """A judge kind that is added as docs/extending.md says judges cells and is audited."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -59,15 +58,13 @@ def add_kind(project: Path) -> None:
     """Do what docs/extending.md says."""
     shutil.copytree(ROOT / "src", project / "src")
     (project / "src/userturn/judges/question_mark.py").write_text(KIND)
-    schema = project / "config.schema.yaml"
-    text = schema.read_text()
-    changed = re.sub(
-        r"kind: \{enum: \[(.*?)\](.*)\}\n( +)",
-        r"kind: {enum: [\1, question_mark]\2}\n\3mark: {type: string}\n\3",
-        text,
-    )
-    assert changed != text
-    schema.write_text(changed)
+    keys = project / "src/userturn/config/judge_keys.py"
+    text = keys.read_text()
+    changed = text.replace('"scored"]', '"scored", "question_mark"]', 1)
+    own = '    """The keys of every kind of judge."""\n'
+    more = '    mark: Annotated[str, harmless("What marks a follow-up.")]\n'
+    assert changed != text and own in changed
+    keys.write_text(changed.replace(own, own + more))
     with (project / "study.yaml").open("a") as study:
         study.write("judges:\n  asks: {kind: question_mark, mark: '?'}\n")
     study_file = project / "study.yaml"

@@ -60,7 +60,7 @@ def test_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 def test_export_takes_the_workflow_from_where_it_is_installed(folder: Path) -> None:
     files = project_files(folder / "results", {})
     assert files["Snakefile"] == ROOT / "Snakefile"
-    assert {"rules/jobs.smk", "scripts/run_job.py", "config.schema.yaml"} <= files.keys()
+    assert {"rules/jobs.smk", "scripts/run_job.py", "config.yaml"} <= files.keys()
 
 
 @pytest.mark.slow

@@ -37,8 +37,7 @@ from userturn.workflow.study_size import dataset_sizes, load_of_model
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A study of 5 items, 1 model, 2 temperatures and 2 perturbations, with 3 samples."""
-    for name in ("config.yaml", "config.schema.yaml"):
-        shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "config.yaml", tmp_path)
     shutil.copytree(ROOT / "data", tmp_path / "data")
     study = yaml.safe_load((ROOT / "tests" / "support" / "study.yaml").read_text())
     study |= {"samples": 3, "answer": {"max_tokens": 10}, "user_turn": {"max_tokens": 20}}

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from userturn.audit.findings import Finding, Note, remake
-from userturn.config.entries import ModelEntry
 from userturn.config.formats import model_of
+from userturn.config.model_keys import ModelEntry
 from userturn.errors import UserError
 from userturn.models.fetch import COMMIT, is_local
 from userturn.prompts.load_template import options_of

@@ -20,7 +20,7 @@ from userturn.audit.check_probes import OWN_ANSWER, own_answers
 from userturn.audit.findings import Finding, Note, remake
 from userturn.audit.pair import place_of
 from userturn.audit.table_diff import difference
-from userturn.config.entries import ModelEntry
+from userturn.config.model_keys import ModelEntry
 from userturn.config.trust import check_code_may_run
 from userturn.errors import UserError
 from userturn.generation.ask_engine import to_record

@@ -25,7 +25,7 @@ from userturn.audit.rerun_sample import (
     rerun_table,
 )
 from userturn.config.endpoint_models import has_endpoint
-from userturn.config.entries import ModelEntry
+from userturn.config.model_keys import ModelEntry
 from userturn.config.trust import check_code_may_run
 from userturn.errors import UserError
 from userturn.generation.ask_engine import GenerationRecord, any_record

@@ -9,9 +9,9 @@ import polars as pl
 from userturn.cli.arguments import take_configuration
 from userturn.cli.smallest_effect import smallest_effect
 from userturn.config.endpoint_models import has_endpoint
-from userturn.config.entries import ModelEntry
 from userturn.config.formats import in_default
 from userturn.config.load import load_study
+from userturn.config.model_keys import ModelEntry
 from userturn.datasets.messages import Message
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError

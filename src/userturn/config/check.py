@@ -8,7 +8,6 @@ from userturn.config.dataset_files import by_language, paths_of
 from userturn.config.entries import Config, prepared_datasets, selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.formats import check_formats
-from userturn.config.installation import SCHEMA
 from userturn.config.numbers import take_plain_numbers
 from userturn.config.schema import config_schema
 from userturn.config.schema_errors import schema_sentence
@@ -20,13 +19,13 @@ RESERVED = {  # what is beside them in the results
 }
 
 
-def validate(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
-    """Check a configuration against the schema; numbers written as text become numbers in place.
+def validate(config: Config) -> None:
+    """Check a configuration by its description; numbers written as text become numbers in place.
 
     Raises:
         ConfigError: the error nearest to the top, as one sentence.
     """
-    schema = config_schema(path_to_schema)
+    schema = config_schema()
     take_plain_numbers(config, schema)
     check_values(config, schema)
 
@@ -149,13 +148,13 @@ def _check_nodes(config: Config) -> None:
             )
 
 
-def check(config: Config, path_to_schema: str | Path = SCHEMA) -> None:
+def check(config: Config) -> None:
     """Check that a configuration can be run.
 
     Raises:
         ConfigError: an unknown key, a wrong value, a selection that is not defined, a missing file.
     """
-    validate(config, path_to_schema)
+    validate(config)
     _check_selection(config)
     check_formats(config)
     _check_controls(config)

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.addresses import check_address, check_key_variable
-from userturn.config.entries import Config, ModelEntry, selected
+from userturn.config.entries import Config, selected
 from userturn.config.errors import ConfigError
+from userturn.config.model_keys import ModelEntry
+from userturn.config.shared_keys import Prices
 from userturn.slurm.resources import schemas_for
 
 SERVER = "server"  # in an identity, instead of the engine that loads the model
@@ -37,7 +39,7 @@ def account_name(model: str) -> str:
     return f"model={model}"
 
 
-def model_prices(models: Mapping[str, ModelEntry]) -> dict[str, Mapping[str, float]]:
+def model_prices(models: Mapping[str, ModelEntry]) -> dict[str, Prices]:
     """Return the prices of the models that have one, by the names of their accounts."""
     return {account_name(name): e["price"] for name, e in models.items() if "price" in e}
 

@@ -1,92 +1,11 @@
 """The entries that a run selects: datasets, models and judges, complete with defaults."""
 
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
-from userturn.slurm.resources import ResourceEntry
+from userturn.config.dataset_keys import DatasetEntry
 
 Config = Mapping[str, Any]
-
-
-class ModelEntry(ResourceEntry):
-    """A model's entry, completed by `model_defaults`, a trained model's also by its base's."""
-
-    source: str
-    revision: str
-    dtype: str
-    max_model_len: int
-    enable_thinking: bool
-    trust_remote_code: bool
-    base: NotRequired[str]
-    recipe: NotRequired[str]
-    training: NotRequired[Mapping[str, Any]]
-    family: NotRequired[str]
-    size: NotRequired[str]
-    user_header: NotRequired[str]
-    stop: NotRequired[list[str]]
-    merge_system_message: NotRequired[bool]
-    template_options: NotRequired[Mapping[str, Any]]
-    chat_template: NotRequired[str]
-    answer: NotRequired[Mapping[str, Any]]
-    vllm: NotRequired[Mapping[str, Any]]
-    header: NotRequired[str]
-    system: NotRequired[str]
-    endpoint: NotRequired[str]
-    served_as: NotRequired[str]
-    key_variable: NotRequired[str]
-    price: NotRequired[Mapping[str, float]]
-    concurrency: int
-    timeout: float
-    attempts: int
-
-
-class DatasetEntry(TypedDict):
-    """A dataset's entry; without `hub` its `file` is a local path."""
-
-    file: str | Mapping[str, str]
-    fields: Mapping[str, Any]
-    verifier: str
-    hub: NotRequired[str]
-    revision: NotRequired[str]
-    sha256: NotRequired[str | Mapping[str, str]]
-    columns: NotRequired[list[str]]
-    rows: NotRequired[int]
-    language: NotRequired[str]
-    limit: NotRequired[int]
-    seed: NotRequired[int]
-    turns: NotRequired[str | list[int]]
-    condition: NotRequired[str]
-    instruction: NotRequired[str]
-    private: NotRequired[bool]
-    export: NotRequired[bool]
-    judge: NotRequired[str]
-
-
-class ServerEntry(TypedDict):
-    """How a server is asked: the model's name there, and the care that is taken."""
-
-    model: str
-    concurrency: int
-    timeout: float
-    attempts: int
-
-
-class EndpointEntry(ResourceEntry, ServerEntry):
-    """The entry of a judge with an endpoint, completed by `judge_defaults`."""
-
-    kind: str
-    rubric: str
-    prompt: str
-    settings: Mapping[str, Any]
-    reply: str
-    batch: bool
-    serve: bool
-    vllm: Mapping[str, Any]
-    base_url: NotRequired[str]
-    key_variable: NotRequired[str]
-    price: NotRequired[Mapping[str, float]]
-    revision: NotRequired[str]
-    rationale_characters: NotRequired[int]
 
 
 def selected(config: Config, key: str) -> dict[str, Any]:

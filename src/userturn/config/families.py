@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from userturn.config.entries import ModelEntry
 from userturn.config.formats import format_of, in_format, model_of
+from userturn.config.model_keys import ModelEntry
 
 FAMILY = re.compile(r"(.+?)-\d")
 SIZE = re.compile(r"(?:^|-)(\d+(?:\.\d+)?)([bm])(?:-a(\d+(?:\.\d+)?)b)?(?=-|$)")

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from userturn.config.entries import Config, ModelEntry, selected
+from userturn.config.entries import Config, selected
 from userturn.config.errors import ConfigError, near_miss
+from userturn.config.model_keys import ModelEntry
 
 DEFAULT = "default"
 BETWEEN = "+"

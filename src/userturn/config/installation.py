@@ -1,7 +1,7 @@
 """Where the workflow is installed, and the configuration files of a study in the present folder.
 
-A clone has the whole configuration and its schema. A study's own folder (`userturn new`) has a
-short `config.yaml`, which is merged over that of the installation.
+A clone, and a study that is run again, have a whole configuration. A study's own folder
+(`userturn new`) has a short `config.yaml`, which is merged over that of the installation.
 """
 
 from pathlib import Path
@@ -9,7 +9,8 @@ from pathlib import Path
 from userturn.config.errors import ConfigError
 
 INSTALLATION = Path(__file__).resolve().parents[3]
-CONFIG, SCHEMA = "config.yaml", "config.schema.yaml"
+CONFIG = "config.yaml"
+IN_EVERY_WHOLE_ONE = frozenset(("model_defaults", "judge_defaults", "statistics"))
 
 
 def installed(name: str) -> Path:
@@ -30,11 +31,13 @@ def installed(name: str) -> Path:
 def config_files() -> list[Path]:
     """Return the configuration files of the study in the present folder, in order of merging."""
     own = Path(CONFIG)
-    if Path(SCHEMA).is_file() or not own.is_file():
-        return [own]
-    return [installed(CONFIG), own]
+    return [own] if not own.is_file() or _is_whole(own) else [installed(CONFIG), own]
 
 
-def here_or_installed(path: str | Path) -> Path:
-    """Return a file of the present folder if it is there, otherwise the installation's."""
-    return Path(path) if Path(path).is_file() else installed(str(path))
+def _is_whole(path: Path) -> bool:
+    """Return whether a configuration needs no other one below it; one that is broken does not."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return True
+    return {line.partition(":")[0] for line in lines} >= IN_EVERY_WHOLE_ONE

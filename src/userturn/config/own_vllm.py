@@ -1,6 +1,6 @@
 """vLLM's settings of one model: which of them change tokens, and so its requests' identity.
 
-The entry takes a closed list, `own_vllm` of config.schema.yaml. All but these change how fast a
+The entry takes a closed list, `VllmSettings` of shared_keys.py. All but these change how fast a
 model runs and where it fits: the tokens only as far as another batch rounds otherwise, which is no
 part of an identity (docs/engines.md).
 """

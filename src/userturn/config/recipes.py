@@ -7,13 +7,15 @@ from typing import Any
 import yaml
 
 from userturn.config.check import check_values
+from userturn.config.described import object_schema
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError, near_miss
+from userturn.config.recipe_keys import RecipeKeys
+from userturn.config.schema import NEEDS_COMMIT
 from userturn.storage.given_files import given_text
 from userturn.storage.hashing import file_sha256, fingerprint
 
 RECIPES = Path("data/recipes")
-SCHEMA = Path("data/recipe.schema.yaml")
 # What an endpoint is told, by what it is asked for; a judge of follow-ups has a prompt of its own.
 PROMPTS = {
     "simulator": Path("data/simulator_prompt.txt"),
@@ -26,6 +28,26 @@ NOT_LEARNT = frozenset(("engine", "max_model_len"))
 DECLARED = frozenset(("trained_on", "trains_on_the_metric", "data"))
 
 Recipe = Mapping[str, Any]
+ITS_METHOD = {
+    "if": {"properties": {"method": {"const": "sft"}}},
+    "then": {"required": ["sft"]},
+    "else": {"required": ["grpo"]},
+}
+FOLLOW_UPS = {"properties": {"rewards": {"required": ["followup"]}}}
+SAYS_SO = {
+    "if": {"required": ["grpo"], "properties": {"grpo": FOLLOW_UPS}},
+    "then": {
+        "required": ["trains_on_the_metric"],
+        "properties": {"trains_on_the_metric": {"const": True}},
+    },
+}
+
+
+def recipe_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a recipe."""
+    schema = object_schema(RecipeKeys)
+    schema["properties"]["data"]["items"] |= NEEDS_COMMIT
+    return schema | {"allOf": [ITS_METHOD, SAYS_SO]}
 
 
 def load_recipe(name: str) -> dict[str, Any]:
@@ -44,7 +66,7 @@ def load_recipe(name: str) -> dict[str, Any]:
         raise ConfigError(
             f"'{path}' is not YAML ({str(error).splitlines()[0]}); correct it"
         ) from None
-    check_values(recipe, yaml.safe_load(SCHEMA.read_text()), (str(path),))
+    check_values(recipe, recipe_schema(), (str(path),))
     return recipe
 
 

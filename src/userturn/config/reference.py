@@ -17,7 +17,7 @@ HEAD = """\
 # Configuration reference
 
 Every key of `config.yaml`. `<name>` stands for a name that you choose; defaults are those of the
-shipped `config.yaml`. This page is generated from `config.schema.yaml` and `slurm/resources.py`:
+shipped `config.yaml`. This page is generated from `config/*_keys.py` and `slurm/resources.py`:
 run `python -m userturn.config.reference` after a change.
 """
 # Where the defaults of a key's entries are; None where the shipped values are a study's choice.
@@ -32,23 +32,28 @@ Node = Mapping[str, Any]
 
 
 class Row(NamedTuple):
-    """One key: its path with dots, JSON Schema with references followed, and default or None."""
+    """One key: its path with dots, JSON Schema, and default or None."""
 
     key: str
     schema: Node
     default: Any
 
 
-def rows(key: str, schema: Node, definitions: Mapping[str, Node], default: Any) -> Iterator[Row]:
+def rows(key: str, schema: Node, default: Any) -> Iterator[Row]:
     """Yield a key and all keys below it, in the order of the schema."""
-    schema = {**definitions.get(schema.get("$ref", "").rpartition("/")[2], {}), **schema}
     yield Row(key, schema, default)
     entry = schema.get("additionalProperties")
     if "properties" not in schema and isinstance(entry, Mapping):
-        yield from list(rows(f"{key}.<name>", entry, definitions, default))[1:]
-    for name, below in schema.get("properties", {}).items():
+        yield from list(rows(f"{key}.<name>", entry, default))[1:]
+    for name, below in properties_of(schema).items():
         own = default.get(name) if isinstance(default, Mapping) else None
-        yield from rows(f"{key}.{name}", below, definitions, own)
+        yield from rows(f"{key}.{name}", below, own)
+
+
+def properties_of(schema: Node) -> dict[str, Node]:
+    """Return the keys of an object, or of the form of a value that is one."""
+    forms = [schema, *schema.get("oneOf", ())]
+    return {name: below for form in forms for name, below in form.get("properties", {}).items()}
 
 
 def all_rows(schema: Node, config: Node) -> Iterator[tuple[str, list[Row]]]:
@@ -56,13 +61,16 @@ def all_rows(schema: Node, config: Node) -> Iterator[tuple[str, list[Row]]]:
     for name, below in schema["properties"].items():
         place = DEFAULTS.get(name, name)
         default = None if place is None else config.get(place)
-        yield name, list(rows(name, below, schema["definitions"], default))
+        yield name, list(rows(name, below, default))
 
 
 def type_of(schema: Node) -> str:
     """Return the values that a key accepts, in words: integer, at least 1."""
     if "enum" in schema:
-        return "one of " + ", ".join(f"`{value}`" for value in schema["enum"])
+        values = ", ".join(f"`{value}`" for value in schema["enum"])
+        return values if len(schema["enum"]) == 1 else f"one of {values}"
+    if "oneOf" in schema and "type" not in schema:
+        return " or ".join(map(type_of, schema["oneOf"])).replace("`False`", "`off`")
     kind = schema.get("type", "any")
     words = [kind if isinstance(kind, str) else " or ".join(kind)]
     limits = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}
@@ -72,7 +80,7 @@ def type_of(schema: Node) -> str:
 
 def default_of(row: Row) -> str:
     """Return a default in YAML; empty if the keys below it have their own."""
-    if row.default is None or "properties" in row.schema:
+    if row.default is None or properties_of(row.schema):
         return ""
     text = json.dumps(row.default, ensure_ascii=False)
     return f"`{text}`" if len(text) <= LONGEST else "see `config.yaml`"

@@ -71,9 +71,9 @@ def _types(wanted: str | list[str]) -> str:
 
 
 def _form(schema: Mapping[str, Any]) -> str:
-    """Return one form of `oneOf` in a few words: its keys, its value, or its type."""
+    """Return one form of `oneOf` in a few words: its keys, its values, or its type."""
     if "required" in schema:
         return "+".join(schema["required"])
-    if schema.get("const") is False:
+    if schema.get("enum") == [False]:
         return "off (without quotes)"
-    return str(schema["const"]) if "const" in schema else _types(schema["type"])
+    return " or ".join(map(str, schema["enum"])) if "enum" in schema else _types(schema["type"])

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from userturn.config.endpoint_models import NO_JOB, has_endpoint
-from userturn.config.entries import Config, ModelEntry, selected
+from userturn.config.entries import Config, selected
 from userturn.config.errors import ConfigError, near_miss
 from userturn.config.families import family
 from userturn.config.formats import entry_in_format, formats, in_format, models_in_formats
+from userturn.config.model_keys import ModelEntry
 from userturn.config.recipes import check_recipe
 
 

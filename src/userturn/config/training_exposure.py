@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from userturn.config.entries import ModelEntry
+from userturn.config.model_keys import ModelEntry
 from userturn.config.recipes import Recipe
 
 Entries = Mapping[str, ModelEntry]

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import aiohttp
 
-from userturn.config.entries import ServerEntry
+from userturn.config.judge_keys import ServerEntry
 from userturn.endpoints.api_keys import without_key
 from userturn.endpoints.budget import Account
 from userturn.endpoints.http_errors import (

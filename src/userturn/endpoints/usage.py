@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from operator import add, sub
 from typing import Any
 
+from userturn.config.shared_keys import Prices
+
 MILLION = 1e6
 UNLIMITED = 128_000  # tokens that a reply without a limit may have
 # A larger count is taken for a mistake: a token has at least one byte, and the system prompt that
@@ -13,7 +15,7 @@ TOKENS_PER_BYTE, TOKENS_OF_A_HIDDEN_PROMPT = 10, 10_000
 
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")  # in the settings of a judge's requests
 
-Price = Mapping[str, float]
+Price = Prices
 
 
 @dataclass

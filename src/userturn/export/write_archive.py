@@ -34,7 +34,6 @@ METADATA = "ro-crate-metadata.json"
 WORKFLOW_FILES = (
     "Snakefile",
     "config.yaml",
-    "config.schema.yaml",
     "pyproject.toml",
     "LICENSE",
     CITATION,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from userturn.config.endpoint_models import has_endpoint
-from userturn.config.entries import ModelEntry
 from userturn.config.formats import DEFAULT, format_of, model_of
+from userturn.config.model_keys import ModelEntry
 from userturn.models.fetch import model_folder, source_identity
 from userturn.models.model_files import files_of_folder
 from userturn.models.revision import pinned_revision, resolved_revision

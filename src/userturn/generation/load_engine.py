@@ -3,7 +3,8 @@
 from functools import partial
 
 from userturn.config.endpoint_models import account_name, has_endpoint, served_as
-from userturn.config.entries import ModelEntry, ServerEntry
+from userturn.config.judge_keys import ServerEntry
+from userturn.config.model_keys import ModelEntry
 from userturn.endpoints.api_keys import read_key
 from userturn.endpoints.budget import Account
 from userturn.endpoints.rate_limit import Pace

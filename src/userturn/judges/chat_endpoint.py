@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from userturn.config.entries import EndpointEntry
+from userturn.config.judge_keys import EndpointEntry
 from userturn.datasets.messages import Message
 from userturn.endpoints.http_client import Endpoint
 from userturn.endpoints.response_body import Received

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from userturn.config.entries import EndpointEntry
+from userturn.config.judge_keys import EndpointEntry
 from userturn.endpoints.api_keys import read_key
 from userturn.endpoints.rate_limit import Pace
 from userturn.errors import UserError

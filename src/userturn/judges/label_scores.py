@@ -11,7 +11,7 @@ from functools import cached_property
 from math import exp, fsum
 from typing import Any, ClassVar, cast
 
-from userturn.config.entries import EndpointEntry
+from userturn.config.judge_keys import EndpointEntry
 from userturn.datasets.messages import Message
 from userturn.endpoints.http_errors import UnscoredError
 from userturn.endpoints.rate_limit import Pace

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from userturn.config.entries import Config, ModelEntry
+from userturn.config.entries import Config
+from userturn.config.model_keys import ModelEntry
 
 
 def engine_settings(config: Config, entry: ModelEntry) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from userturn.config.entries import ModelEntry
 from userturn.config.formats import NO_SYSTEM, system_file
+from userturn.config.model_keys import ModelEntry
 from userturn.prompts.bare_header import with_bare_header
 from userturn.prompts.chat_template import Template
 from userturn.prompts.tokenize import TemplateError

@@ -7,7 +7,7 @@ from getpass import getuser
 from typing import NamedTuple, cast
 
 from userturn.config.endpoint_models import has_endpoint
-from userturn.config.entries import ModelEntry
+from userturn.config.model_keys import ModelEntry
 from userturn.config.trained_models import training_entry
 from userturn.errors import UserError
 from userturn.slurm.partitions import Partition, never_starts, read_partitions

@@ -6,11 +6,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from userturn.config.dataset_keys import DatasetEntry
 from userturn.config.endpoint_models import model_prices
 from userturn.config.entries import (
     Config,
-    DatasetEntry,
-    ModelEntry,
     asked_judges,
     grader,
     human_datasets,
@@ -19,6 +18,7 @@ from userturn.config.entries import (
     selected,
 )
 from userturn.config.formats import in_default, models_in_formats
+from userturn.config.model_keys import ModelEntry
 from userturn.config.named_paths import confined
 from userturn.config.trained_models import complete_entries, described
 from userturn.datasets.fetch import complete

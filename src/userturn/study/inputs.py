@@ -11,15 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from userturn.config.endpoint_models import engine_name, has_endpoint, served_as
-from userturn.config.entries import (
-    Config,
-    ModelEntry,
-    asked_judges,
-    pair_rounds,
-    prepared_datasets,
-    selected,
-)
+from userturn.config.entries import Config, asked_judges, pair_rounds, prepared_datasets, selected
 from userturn.config.formats import TEMPLATES_OWN, model_of, system_file
+from userturn.config.model_keys import ModelEntry
 from userturn.config.own_vllm import identifying_vllm
 from userturn.config.recipes import (
     Recipe,

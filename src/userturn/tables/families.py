@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from userturn.config.entries import ModelEntry
 from userturn.config.families import families
+from userturn.config.model_keys import ModelEntry
 from userturn.storage.parquet import Schema
 from userturn.tables.make_tables import Material
 from userturn.workflow.declarations import Table

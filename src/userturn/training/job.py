@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from userturn.config.entries import ModelEntry
+from userturn.config.model_keys import ModelEntry
 from userturn.config.recipes import Recipe
 from userturn.prompts.chat_template import Template
 

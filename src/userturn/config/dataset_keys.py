@@ -1,0 +1,158 @@
+"""The keys of datasets."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from userturn.config.keys import harmless, part, path
+from userturn.config.verifiers import verifiers
+
+LANGUAGE = "[a-z]{2}(-[a-z]{2})?"
+Language = Annotated[
+    str, harmless(pattern=f"^{LANGUAGE}$", form="a code of two letters such as de")
+]
+Sha256 = Annotated[
+    str,
+    harmless(
+        pattern="^[0-9a-f]{64}$",
+        form="the 64 hexadecimal digits of a SHA-256, in lower case",
+    ),
+]
+Texts = Annotated[str, harmless(minLength=1)]
+
+
+class Fields(TypedDict, total=False):
+    """The columns of a dataset's file."""
+
+    id: Annotated[str, harmless("Unique id of a row; a hash of its content where left out.")]
+    prompt: Annotated[
+        str | list[str],
+        harmless("The only user message: a column, or several, one below the other.", minItems=2),
+    ]
+    messages: Annotated[str, harmless("List of {role, content}, the last one the user's.")]
+    tree: Annotated[str, harmless("First message of an OpenAssistant tree.")]
+    reference: Annotated[str, harmless("Reference answer for the verifier.")]
+    language: Annotated[
+        str,
+        harmless("Language of the row, with `language` of the entry; detected where left out."),
+    ]
+    problem: Annotated[
+        str, harmless("What the row has in common with the same problem in other languages.")
+    ]
+    arguments: Annotated[Mapping[str, str], harmless("What else the verifier needs, by its name.")]
+
+
+class DatasetEntry(TypedDict):
+    """A dataset's entry; without `hub` its `file` is a local path."""
+
+    hub: NotRequired[
+        Annotated[
+            str,
+            harmless(
+                "Dataset id on the hub; without it `file` is a local path.",
+                pattern=r"^[\w.-]+(/[\w.-]+)?$",
+                form="an id on the hub such as openai/gsm8k",
+            ),
+        ]
+    ]
+    revision: NotRequired[
+        Annotated[
+            str,
+            harmless(
+                "Commit on the hub.",
+                pattern="^[0-9a-f]{40}$",
+                form="the 40 hexadecimal digits of a commit",
+            ),
+        ]
+    ]
+    file: Annotated[
+        str | Mapping[Language, Texts],
+        path(
+            "JSON lines or Parquet file, in the hub's repository or local; or one for each "
+            "language, by its code."
+        ),
+    ]
+    sha256: NotRequired[
+        Annotated[
+            Sha256 | Mapping[Language, Sha256],
+            harmless("SHA-256 of the file, or of each by language."),
+        ]
+    ]
+    columns: NotRequired[
+        Annotated[
+            list[str],
+            harmless(
+                "Names of the columns of tab-separated files without a head.",
+                minItems=1,
+                uniqueItems=True,
+            ),
+        ]
+    ]
+    rows: NotRequired[Annotated[int, harmless("Rows that the file must have.", minimum=1)]]
+    language: NotRequired[
+        Annotated[
+            str,
+            harmless(
+                "Use only items whose user writes in this language; `all` tells languages apart, "
+                "and `limit` counts items of each.",
+                pattern=f"^(all|{LANGUAGE})$",
+                form="a code of two letters such as de, or all",
+            ),
+        ]
+    ]
+    limit: NotRequired[Annotated[int, harmless("Items of a random subsample.", minimum=1)]]
+    seed: NotRequired[
+        Annotated[
+            int,
+            harmless("Seed of the subsample; that of the study where left out.", minimum=0),
+        ]
+    ]
+    turns: NotRequired[
+        Annotated[
+            Literal["all"] | list[Annotated[int, harmless(minimum=1)]],
+            harmless(
+                "User turns of each conversation after which the model is probed, `all` or their "
+                "numbers; without it only after the last.",
+                minItems=1,
+                uniqueItems=True,
+            ),
+        ]
+    ]
+    condition: NotRequired[
+        Annotated[
+            Literal["own_answer", "gold_context"],
+            harmless(
+                "Which assistant turn the user reacts to: the model's own, or the dataset's first."
+            ),
+        ]
+    ]
+    instruction: NotRequired[
+        Annotated[str, path("Path of a text appended to the last user message.")]
+    ]
+    private: NotRequired[
+        Annotated[
+            bool, harmless("Rows are never shown in a report, to annotators or in an export.")
+        ]
+    ]
+    export: NotRequired[
+        Annotated[
+            bool,
+            harmless(
+                "`false` means the same as `private: true`, for rows whose licence forbids copies."
+            ),
+        ]
+    ]
+    judge: NotRequired[Annotated[str, harmless("The judge that the verifier rubric asks.")]]
+    verifier: Annotated[
+        str,
+        harmless(
+            "What grades the answers: none, or the name of a file of grading/.",
+            enum=["none", *verifiers()],
+        ),
+    ]
+    fields: Annotated[
+        Fields,
+        part(
+            "Columns of the file by what they mean; outer.inner is a nested column.",
+            oneOf=[{"required": [name]} for name in ("prompt", "messages", "tree")],
+        ),
+    ]

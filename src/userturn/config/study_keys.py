@@ -1,0 +1,262 @@
+"""The keys of a configuration: a study, the part of it that is run, and what entries start from."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from userturn.config.dataset_keys import DatasetEntry
+from userturn.config.human_keys import Humans
+from userturn.config.keys import harmless, part
+from userturn.config.model_keys import FormatEntry
+from userturn.config.shared_keys import (
+    Below1,
+    MaxTokens,
+    Name,
+    PresencePenalty,
+    Selection,
+    Share,
+    Temperature,
+    Temperatures,
+    TopK,
+    TopP,
+)
+
+
+class Run(TypedDict, total=False):
+    """The part of the grid that a run makes."""
+
+    models: Selection
+    datasets: Selection
+    temperatures: Temperatures
+    perturbations: Selection
+    formats: Selection
+    judges: Selection
+
+
+class Controls(TypedDict):
+    """User turns of a known kind."""
+
+    human: Annotated[
+        list[str], harmless("Datasets whose real user turns are judged.", uniqueItems=True)
+    ]
+    planted: Annotated[
+        int, harmless("Items of each model and dataset that get every planted failure.", minimum=0)
+    ]
+    labelled: NotRequired[
+        Annotated[
+            bool,
+            harmless(
+                "Whether every judge reads the project's own labelled user turns (data/labelled)."
+            ),
+        ]
+    ]
+    chance_floor: NotRequired[
+        Annotated[
+            int,
+            harmless(
+                "User turns of each cell that are judged again after another item's answer.",
+                minimum=0,
+            ),
+        ]
+    ]
+
+
+class JudgeCard(TypedDict):
+    """What a judge must reach."""
+
+    min_sensitivity: Annotated[
+        Share, part("Least share of genuine follow-ups that it calls genuine.")
+    ]
+    min_specificity: Annotated[
+        Share, part("Least share of all other turns that it does not call genuine.")
+    ]
+    min_kappa: Annotated[
+        float,
+        harmless("Least Cohen's kappa with the right side, genuine or not.", minimum=-1, maximum=1),
+    ]
+
+
+class Likelihood(TypedDict):
+    """Which turns are scored, and after what."""
+
+    datasets: Annotated[
+        list[str], harmless("Datasets whose reference follow-ups are scored.", uniqueItems=True)
+    ]
+    turns: Annotated[
+        int, harmless("Own turns of each cell that are scored; 0 for none.", minimum=0)
+    ]
+    distractors: Annotated[
+        int,
+        harmless(
+            "Other answers and other conversations that each turn is scored after.", minimum=1
+        ),
+    ]
+
+
+class SelfPlay(TypedDict):
+    """Conversations of a model with itself."""
+
+    turns: Annotated[
+        int,
+        harmless(
+            "User turns of each conversation; the first is that of the cell without a "
+            "perturbation.",
+            minimum=2,
+        ),
+    ]
+    datasets: NotRequired[
+        Annotated[
+            list[str],
+            harmless(
+                "Datasets whose items begin the conversations; those of the run, where left out.",
+                minItems=1,
+                uniqueItems=True,
+            ),
+        ]
+    ]
+
+
+class UserTurn(TypedDict):
+    """How the user turn is sampled."""
+
+    top_p: TopP
+    top_k: TopK
+    presence_penalty: PresencePenalty
+    max_tokens: MaxTokens
+
+
+class Answer(UserTurn):
+    """How the model's own answer is sampled."""
+
+    samples: NotRequired[
+        Annotated[
+            int,
+            harmless(
+                "Answers of each item of a graded dataset, of which signals choose the best; 1, "
+                "where left out.",
+                minimum=1,
+            ),
+        ]
+    ]
+    temperature: Temperature
+
+
+class Margins(TypedDict):
+    """What counts as nothing."""
+
+    near_zero: Annotated[Below1, part("A rate below it is near zero.")]
+    change: Annotated[Below1, part("A smaller change of a rate, up or down, is none.")]
+    accuracy: Annotated[Below1, part("A smaller loss of accuracy is none.")]
+    correlation: Annotated[Below1, part("A rank correlation nearer to 0 is none.")]
+    odds_ratio: Annotated[
+        float,
+        harmless("An odds ratio between its inverse and itself is none.", exclusiveMinimum=1),
+    ]
+
+
+class Statistics(TypedDict):
+    """How intervals and tests are computed."""
+
+    resamples: Annotated[
+        int,
+        harmless(
+            "Random permutations of a rank correlation of 12 models or more; a small p takes up to "
+            "100 times as many. Fewer models have an exact p.",
+            minimum=100,
+        ),
+    ]
+    margins: Annotated[
+        Margins, part("What the table equivalence takes as nothing; no other table depends on it.")
+    ]
+
+
+class Study(TypedDict):
+    """A whole configuration; `schema.py` adds the entries that have defaults, and the defaults."""
+
+    run: NotRequired[Annotated[Run, part("The part of the grid that a run makes.")]]
+    models: Annotated[Mapping[Name, Any], part("Model entries by name.", minProperties=1)]
+    model_defaults: Annotated[Mapping[str, Any], part("Defaults for model entries.")]
+    formats: NotRequired[
+        Annotated[
+            Mapping[Name, FormatEntry],
+            part(
+                "Ways of writing the same conversation for the same model, by name; `default` is "
+                "the model's entry as it is."
+            ),
+        ]
+    ]
+    datasets: Annotated[Mapping[Name, DatasetEntry], part("Datasets by name.", minProperties=1)]
+    controls: Annotated[Controls, part("User turns of a known kind that measure each judge.")]
+    judge_card: Annotated[
+        JudgeCard, part("What a judge must reach before its rates are shown as findings.")
+    ]
+    likelihood: NotRequired[
+        Annotated[
+            Literal[False] | Likelihood,
+            part(
+                "How likely models find reference follow-ups and their own turns; `off` for "
+                "neither."
+            ),
+        ]
+    ]
+    self_play: NotRequired[
+        Annotated[
+            Literal[False] | SelfPlay,
+            part(
+                "Whether the model also answers its own user turns, several turns long "
+                "(docs/methods.md); `off` for no."
+            ),
+        ]
+    ]
+    temperatures: Annotated[
+        list[Temperature],
+        harmless("Temperatures of the user turn.", minItems=1, uniqueItems=True),
+    ]
+    perturbations: Annotated[
+        Mapping[Name, Mapping[str, Any]],
+        part(
+            "Operators on the answer before the probe, by name; each has keys of its own, checked "
+            "when the config is read.",
+            minProperties=1,
+        ),
+    ]
+    judges: Annotated[Mapping[Name, Any], part("Judges by name.", minProperties=1)]
+    judge_defaults: Annotated[
+        Mapping[str, Any], part("Defaults for entries of endpoints and of scored judges.")
+    ]
+    primary_judge: Annotated[
+        str, harmless("The judge whose verdicts figures and comparisons show.")
+    ]
+    max_cost: Annotated[
+        float | None,
+        harmless(
+            "Most money that all judges and models with a price may cost together; null sets no "
+            "limit.",
+            minimum=0,
+        ),
+    ]
+    humans: Annotated[Humans, part("Which turns people label, and how their labels are taken in.")]
+    answer: Annotated[Answer, part("How the model's own answer is sampled.")]
+    user_turn: Annotated[UserTurn, part("How the user turn is sampled.")]
+    samples: Annotated[int, harmless("Samples per item above temperature 0.", minimum=1)]
+    seed: Annotated[int, harmless("The study's one seed.", minimum=0)]
+    statistics: Annotated[Statistics, part("How intervals and tests are computed.")]
+    today: Annotated[
+        str,
+        harmless(
+            "The date that chat templates are given.",
+            pattern=r"^\d{4}-\d{2}-\d{2}$",
+            form="a date such as 2026-04-02",
+        ),
+    ]
+    engine: Annotated[Literal["vllm", "transformers"], harmless("What runs the models.")]
+    vllm: Annotated[Mapping[str, Any], part("Arguments passed on to the vLLM engine.")]
+    determinism: Annotated[
+        Literal["exact", "best_effort"],
+        harmless("What the study claims about a request that is run again."),
+    ]
+    max_unscored_share: Annotated[
+        Share, part("A cell of which a judge leaves a larger share without a verdict fails.")
+    ]
+    max_error_share: Annotated[
+        Share, part("A cell, or a table of scores, with a larger share of errors fails.")
+    ]
