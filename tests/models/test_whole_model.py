@@ -5,16 +5,19 @@ from pathlib import Path
 
 import pytest
 import torch
+import yaml
 from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM
 
 from tests.models.test_fetch import write_adapter
+from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_families import FAMILIES, write_family
 from tests.support.tiny_grid import tiny_grid
 from tests.support.tiny_model import write_tiny_model
 from userturn.errors import UserError
 from userturn.models.engine import load_engine
-from userturn.models.fetch import model_folder
-from userturn.models.whole_model import check_weights
+from userturn.models.fetch import local_path, model_folder
+from userturn.models.whole_model import check_weights, class_for
 
 SETTINGS = {"dtype": "float32", "max_model_len": 64}
 
@@ -106,3 +109,10 @@ def test_cut_adapter_and_unknown_kind_of_weights_are_told_in_a_sentence(
         (base / "config.json").write_text(json.dumps(config | {"quantization_config": kind}))
         with pytest.raises(UserError, match="engine 'transformers' cannot load"):
             load_engine("transformers", base, SETTINGS)
+
+
+def test_a_folder_with_a_gguf_file_alone_is_loaded_by_what_the_file_says() -> None:
+    study = yaml.safe_load((ROOT / "profiles/demo/study.yaml").read_text())
+    path = local_path(study["models"]["smollm2-135m"]["source"])
+    assert path is not None and not (path.parent / "config.json").exists()
+    assert class_for(path.parent, {"gguf_file": path.name}) is AutoModelForCausalLM

@@ -25,19 +25,25 @@ def whole_model(folder: str | Path, **settings: Any) -> Any:
     Raises:
         BrokenWeightsError: the folder lacks weights of the architecture that its config.json names.
     """
-    model, about = _class_for(folder, settings.get("trust_remote_code", False)).from_pretrained(
+    about_files = {k: settings[k] for k in ("trust_remote_code", "gguf_file") if k in settings}
+    model, about = class_for(folder, about_files).from_pretrained(
         folder, **settings, output_loading_info=True
     )
     _refuse(folder, about["missing_keys"])
     return model
 
 
-def _class_for(folder: str | Path, trusts: bool) -> Any:
-    """Return the class of transformers that loads a folder: that of text and images if no other."""
+def class_for(folder: str | Path, about_files: Mapping[str, Any]) -> Any:
+    """Return the class of transformers that loads a folder: that of text and images if no other.
+
+    Args:
+        folder: of the model; one with a GGUF file may have no config.json.
+        about_files: the settings of `from_pretrained` by which its configuration is found.
+    """
     import transformers
     from transformers.models.auto import modeling_auto
 
-    config = type(transformers.AutoConfig.from_pretrained(folder, trust_remote_code=trusts))
+    config = type(transformers.AutoConfig.from_pretrained(folder, **about_files))
     is_text = config in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING
     if not is_text and config in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
         return transformers.AutoModelForImageTextToText
