@@ -25,7 +25,9 @@ def whole_model(folder: str | Path, **settings: Any) -> Any:
     Raises:
         BrokenWeightsError: the folder lacks weights of the architecture that its config.json names.
     """
-    about_files = {k: settings[k] for k in ("trust_remote_code", "gguf_file") if k in settings}
+    about_files: dict[str, Any] = {
+        k: settings[k] for k in ("trust_remote_code", "gguf_file") if k in settings
+    }
     model, about = class_for(folder, about_files).from_pretrained(
         folder, **settings, output_loading_info=True
     )
