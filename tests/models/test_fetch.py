@@ -91,6 +91,7 @@ def grid(folder: Path, **line: Any) -> Grid:
         "run": {},
         "controls": {"human": [], "planted": 0},
         "likelihood": False,
+        "answer": config["answer"] | {"max_tokens": 64},
     }
     return Grid(config, folder / "results")
 

@@ -40,7 +40,7 @@ def write_tiny_model(folder: Path, seed: int = 0, width: int = 32) -> Path:
         num_hidden_layers=2,
         num_attention_heads=2,
         num_key_value_heads=2,
-        max_position_embeddings=1024,
+        max_position_embeddings=4096,
         initializer_range=0.4,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,

@@ -49,7 +49,11 @@ from userturn.sources.source import ANSWERS, SCORES, USER_TURNS
 from userturn.study.aliases import AsDescribed
 from userturn.study.cells import files_of
 from userturn.study.grid import Grid
-from userturn.study.model_description import read_description, request_identity
+from userturn.study.model_description import (
+    longest_text,
+    read_description,
+    request_identity,
+)
 from userturn.study.record import StudyRecord, read_study_record
 
 KEYS = ["item", "sample"]
@@ -84,7 +88,7 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
             expected = f"{name} as tokenizer and chat template give it"
             yield Finding("prompts", path, expected, "another", remake(path))
         identity = request_identity(grid, model, description)
-        limit = grid.models[model]["max_model_len"]
+        limit = longest_text(grid, model, description)
         planner = Planner(identity, template, limit, grid.config["seed"])
         try:
             yield from _of_model(record, whole, model, planner)
@@ -161,12 +165,11 @@ def _of_dataset(grid: Grid, plans: PendingPlans, dataset: str, scratch: Path) ->
 
 def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Finding]:
     """Compare the tokens that are scored with those of the rendered contexts and turns."""
-    limit = grid.models[model]["max_model_len"]
     for scored in asked_of(grid, model):
         if scored.kind != SCORES or not are_known(grid, scored):
             continue
         asked_as = grid.places.of_dataset(scored.dataset)
-        scorer = Scorer(planner.identity, planner.template, limit, asked_as)
+        scorer = Scorer(planner.identity, planner.template, planner.max_model_len, asked_as)
         folder = grid.requests_folder(model, scored.dataset, scored.identity)
         for path in sorted(folder.glob("[!.]*.parquet")):
             rows = list(scorer.rows(turns_to_score(grid, scored, path.stem)))

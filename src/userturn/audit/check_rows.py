@@ -21,7 +21,7 @@ from userturn.provenance.study_files import FAULTS
 from userturn.storage.hashing import fingerprint, short_hash
 from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
 from userturn.study.cells import Cell, files_of
-from userturn.study.model_description import request_identity, turn_ends
+from userturn.study.model_description import longest_text, request_identity, turn_ends
 
 ENDS = ("stop", "length")  # why an engine ends a text
 AGAIN = "fix the cause that the errors name and run snakemake: those requests are sent again"
@@ -200,11 +200,12 @@ def _wrong_end(pair: Pair, table: pl.DataFrame, max_tokens: int) -> Wrong | None
     How many tokens a server counted is not known where it told none, so only texts that were
     written here must be as long as the limit that ended them.
     """
-    entry = pair.grid.models[pair.model]
+    longest = longest_text(pair.grid, pair.model, pair.description)
+    is_served = has_endpoint(pair.grid.models[pair.model])
     asked = table.filter(pl.col("key").is_not_null() & (pl.col("outcome") != "error"))
     columns = ("item", "finish_reason", "prompt_token_ids", "token_ids")
     for item, reason, prompt, written in asked.select(columns).iter_rows():
-        is_short = len(written) < min(max_tokens, entry["max_model_len"] - len(prompt))
-        if reason not in ENDS or (reason == ENDS[1] and is_short and not has_endpoint(entry)):
+        is_short = len(written) < min(max_tokens, longest - len(prompt))
+        if reason not in ENDS or (reason == ENDS[1] and is_short and not is_served):
             return f"the text of {item} to end at a stop or its limit", f"{len(written)} tokens"
     return None

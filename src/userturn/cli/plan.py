@@ -16,7 +16,10 @@ from userturn.datasets.messages import Message
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
 from userturn.judges.kinds import kind_of
+from userturn.judges.served_setup import check_served_judge
+from userturn.models.engine_setup import Setup
 from userturn.models.fetch import check_source, folder_at_hand
+from userturn.models.setup_refusals import check_setup
 from userturn.plural import number_of
 from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
@@ -33,6 +36,7 @@ from userturn.sources.source import (
 )
 from userturn.storage.atomic_files import read_identity
 from userturn.study.grid import Grid
+from userturn.study.model_setup import model_setup, with_prompts
 from userturn.workflow.run_size import run_size
 from userturn.workflow.study import Study
 from userturn.workflow.study_size import dataset_sizes, load_of_judge, load_of_model, total
@@ -62,7 +66,8 @@ def plan(configfiles: list[str], results: str) -> str:
     parts = [_grid(grid), _datasets(grid, sizes), _models(grid, sizes), *_scores(grid, sizes)]
     parts += [_judges(grid, sizes), run_size(Study(grid))]
     parts.append(smallest_effect(grid, sum(sizes[name].n_items for name in grid.datasets)))
-    return "\n\n".join([*parts, *(_first_prompt(grid, name) for name in grid.models)])
+    judges = [said for name in grid.judges if (said := _refused_judge(grid, name))]
+    return "\n\n".join([*parts, *judges, *(_first_prompt(grid, name) for name in grid.models)])
 
 
 def _grid(grid: Grid) -> str:
@@ -173,11 +178,34 @@ def _first_prompt(grid: Grid, model: str) -> str:
     folder = folder_at_hand(entry["source"], entry["revision"])
     if folder is None:
         return f"{model}: its tokenizer is not downloaded yet, so its prompt cannot be shown"
+    setup = model_setup(grid, model, folder)
     try:
+        check_setup(setup)
         template = load_template(folder, entry, grid.config["today"])
-        return f"{model}: {shown_prompt(template, _first_messages(grid))}"
+        check_setup(with_prompts(setup, template))
+        shown = shown_prompt(template, _first_messages(grid))
     except UserError as error:
         return f"{model}: REFUSED, {error}"
+    return f"{model}: {_shortened_context(setup)}{shown}"
+
+
+def _shortened_context(setup: Setup) -> str:
+    """Return that a model takes shorter texts than its entry would let it, if it does."""
+    most, asked = setup.longest_text, setup.max_model_len
+    if most == asked:
+        return ""
+    return f"texts of up to {most:,} tokens, as its config.json says, not {asked:,};\n"
+
+
+def _refused_judge(grid: Grid, judge: str) -> str | None:
+    """Return why the model of a served judge could not be loaded, as far as that is known here."""
+    entry = grid.judges[judge]
+    try:
+        if entry.get("serve"):
+            check_served_judge(judge, entry, asks_hub=False)
+    except UserError as error:
+        return f"{judge}: REFUSED, {error}"
+    return None
 
 
 def _first_messages(grid: Grid) -> list[Message]:

@@ -49,7 +49,11 @@ class ModelEntry(ResourceEntry):
         harmless("Number type of the weights."),
     ]
     max_model_len: Annotated[
-        int, harmless("Tokens of prompt and continuation together.", minimum=64)
+        int,
+        harmless(
+            "Tokens of prompt and continuation together; by default no more than the model's own.",
+            minimum=64,
+        ),
     ]
     enable_thinking: Annotated[bool, harmless("Passed to the chat template.")]
     user_header: NotRequired[

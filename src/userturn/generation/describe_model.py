@@ -12,7 +12,7 @@ from userturn.config.model_keys import ModelEntry
 from userturn.models.fetch import model_folder, source_identity
 from userturn.models.model_files import files_of_folder
 from userturn.models.revision import pinned_revision, resolved_revision
-from userturn.models.weight_files import check_weight_files
+from userturn.models.setup_refusals import check_setup
 from userturn.models.weights import weights_sha256
 from userturn.models.whole_model import check_weights
 from userturn.prompts.chat_template import Template
@@ -24,13 +24,15 @@ from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
 from userturn.study.aliases import Aliases
 from userturn.study.grid import Grid
+from userturn.study.model_setup import model_setup, with_prompts
 
 
 def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> None:
     """Write a model's description as JSON: its revision, hashes, user header, stops and checks.
 
     Raises:
-        UserError: the model is not available, or its prompts fail the checks.
+        UserError: the model is not available, its engine would refuse it, or its prompts fail the
+            checks.
     """
     entry = grid.entries[model]
     is_loaded = not has_endpoint(entry)  # else a server has the weights
@@ -38,16 +40,19 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
     wanted = pinned_revision(pins, entry["source"], entry["revision"])
     revision = resolved_revision(entry["source"], wanted, is_loaded)
     folder = model_folder(entry["source"], revision, is_loaded)
+    setup, aliases = model_setup(grid, model, folder, is_fetched=is_loaded), Aliases(grid.results)
+    check_setup(setup)
     if is_loaded:
-        check_weight_files(folder)
         check_weights(folder)
-    template, aliases = load_template(folder, entry, grid.config["today"]), Aliases(grid.results)
+    template = load_template(folder, entry, grid.config["today"])
+    check_setup(with_prompts(setup, template))
     source = source_identity(entry["source"], revision, aliases.of_folder)
     description = {
         "source": entry["source"],
         "revision": revision,
         "revision_asked_for": entry["revision"],
         "trust_remote_code": entry["trust_remote_code"],
+        "longest_text": setup.architecture.longest,
         "identity": {
             "source": source,
             **tokenizer_identity(template, partial(aliases.of_template, source=source)),

@@ -38,7 +38,7 @@ def engine_of(grid: Grid, model: LoadedModel, shard: str) -> Engine:
         model.template,
         open_server(model.name, entry),
         _account(grid, model.name, entry),
-        partial(note_server, grid, model.name, shard, model.identity),
+        partial(note_server, grid, model.name, shard, model.identity, model.max_model_len),
     )
 
 

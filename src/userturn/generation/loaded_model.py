@@ -12,7 +12,7 @@ from userturn.models.weights import check_weights
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
 from userturn.study.grid import Grid
-from userturn.study.model_description import request_identity
+from userturn.study.model_description import longest_text, request_identity
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,12 @@ def load_model(grid: Grid, model: str, description: Mapping[str, Any]) -> Loaded
     revision = description["revision"]  # a commit, not a branch
     folder = model_folder(entry["source"], revision, with_weights=not has_endpoint(entry))
     template = load_template(folder, entry, grid.config["today"])
+    longest = {"max_model_len": longest_text(grid, model, description)}
     return LoadedModel(
         model,
-        entry["max_model_len"],
+        longest["max_model_len"],
         folder,
         template,
         request_identity(grid, model, description),
-        engine_settings(grid.config, entry) | {"reads_text": template.has_stop_texts},
+        engine_settings(grid.config, entry) | longest | {"reads_text": template.has_stop_texts},
     )

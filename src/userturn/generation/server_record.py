@@ -32,7 +32,12 @@ def server_records(grid: Grid, model: str) -> Iterator[dict[str, Any]]:
 
 
 def note_server(
-    grid: Grid, model: str, shard: str, identity: Mapping[str, Any], found: ServerCheck
+    grid: Grid,
+    model: str,
+    shard: str,
+    identity: Mapping[str, Any],
+    longest: int,
+    found: ServerCheck,
 ) -> None:
     """Compare a server with what is noted of it, and note it.
 
@@ -41,13 +46,14 @@ def note_server(
         model: name.
         shard: of the sweep, such as 1of1.
         identity: what identifies the model's requests.
+        longest: the largest number of tokens in prompt and continuation together.
         found: the server as it is now.
 
     Raises:
         UserError: another model is behind the same name, or it takes shorter prompts than the
             entry says.
     """
-    _check_length(grid, model, found.account)
+    _check_length(model, longest, found.account)
     described_as = fingerprint(identity)
     for noted in server_records(grid, model):
         if noted.get("described_as") == described_as:
@@ -87,8 +93,8 @@ def _n_equal(noted: Sequence[str], now: Sequence[str]) -> int:
     return sum(one == other for one, other in zip(noted, now, strict=False))
 
 
-def _check_length(grid: Grid, model: str, account: Mapping[str, Any]) -> None:
-    most, wanted = str(account.get("max_model_len", "")), grid.models[model]["max_model_len"]
+def _check_length(model: str, wanted: int, account: Mapping[str, Any]) -> None:
+    most = str(account.get("max_model_len", ""))
     if most.isdigit() and int(most) < wanted:
         raise UserError(
             f"model '{model}': its server takes {most} tokens of prompt and continuation, and "

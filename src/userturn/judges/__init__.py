@@ -26,11 +26,12 @@ pending_cells.py: works through all cells that a judge has yet to judge, in one 
 phrases.py: phrases that show the heuristic judge who speaks and what a turn refers to.
 prompt_fields.py: the two parts of a prompt, and the fields that are filled in there.
 question.py: the prompt for a user turn, and the identity of that question.
-rubric.py: the rubric that judges and people read: labels, rules and the paper's names for them.
 reply_format.py: how a kind of judge is asked over HTTP, and how its replies are read.
-session.py: the endpoint, journal and account that a job uses to ask a judge.
+rubric.py: the rubric that judges and people read: labels, rules and the paper's names for them.
 scored.py: `kind: scored`: verdicts by the probability of a label's letter, of a served model.
 serve.py: serves a judge's model with vLLM on loopback for the length of a job.
+served_setup.py: the setup of a judge that is served here, by the rules of models.
+session.py: the endpoint, journal and account that a job uses to ask a judge.
 trial.py: the first question to an endpoint, asked alone.
 verdict.py: a verdict: a label of the rubric, or the reason why there is none.
 words.py: words of a text, and how many of them another text holds.

@@ -27,8 +27,10 @@ from userturn.judges.endpoint_verdicts import (
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.pending_cells import judge_pending_cells
 from userturn.judges.reply_format import ReplyFormat
+from userturn.judges.served_setup import judge_setup
 from userturn.logs import say
 from userturn.models.fetch import model_folder
+from userturn.models.setup_refusals import check_setup
 from userturn.models.vllm import CPU_SETTINGS, VLLM_ENVIRONMENT
 from userturn.signals import end_with_parent
 from userturn.storage.parquet import PART
@@ -182,6 +184,8 @@ def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
         port = _free_port()
         # Before the model is loaded, which may take long, it is known whether it can be asked.
         endpoint = form.open_endpoint(_url(port), judge.settings["concurrency"])
+        folder = model_folder(judge.settings["model"], judge.settings.get("revision"))
+        check_setup(judge_setup(judge.name, judge.settings, folder))
         say(f"judge {judge.name}: loading the model")
         with served(judge.settings, port) as process:
             asking = ask_about_cells(judge, form, endpoint, lacking)

@@ -125,13 +125,36 @@ def _downloaded(source: str, revision: str | None, with_weights: bool = True) ->
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
         if is_full_disk(error):
             raise
-        raise UserError(
-            f"model '{source}' at revision '{revision or 'main'}' could not be downloaded: "
-            f"{type(error).__name__}; check its name and revision, the access of your hub token "
-            "(HF_TOKEN; terms are accepted on its page of the hub) and the network (nodes without "
-            "one need `snakemake --cores 1 download` on a node that has it), or name a local folder"
-            + (f" (a folder of this name is here: './{source}')" if Path(source).is_dir() else "")
-        ) from error
+        raise _not_downloaded(source, revision, error) from error
+
+
+def _not_downloaded(source: str, revision: str | None, error: Exception) -> UserError:
+    return UserError(
+        f"model '{source}' at revision '{revision or 'main'}' could not be downloaded: "
+        f"{type(error).__name__}; check its name and revision, the access of your hub token "
+        "(HF_TOKEN; terms are accepted on its page of the hub) and the network (nodes without "
+        "one need `snakemake --cores 1 download` on a node that has it), or name a local folder"
+        + (f" (a folder of this name is here: './{source}')" if Path(source).is_dir() else "")
+    )
+
+
+def check_access(source: str, revision: str) -> None:
+    """Refuse a hub model that its hub would not give: gated, private, or not there.
+
+    Without a network nothing is known, and nothing is said.
+
+    Raises:
+        UserError: the hub's refusal.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    try:
+        HfApi().auth_check(source)
+    except RepositoryNotFoundError as error:  # a gated one, too
+        raise _not_downloaded(source, revision, error) from error
+    except Exception:  # no network, as the hub's client of the day puts it
+        return
 
 
 def folder_at_hand(source: str, revision: str) -> Path | None:

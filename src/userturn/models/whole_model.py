@@ -59,7 +59,8 @@ def check_weights(folder: Path) -> None:
     weights, and of weights under names that the architecture does not have: vLLM may know better.
 
     Raises:
-        BrokenWeightsError: the folder lacks weights of the architecture that its config.json names.
+        BrokenWeightsError: the folder lacks weights of the architecture that its config.json names,
+            or has them in another shape.
     """
     config = given_object(folder / "config.json")
     if _is_quantised(folder, config) or "auto_map" in config:
@@ -72,9 +73,17 @@ def check_weights(folder: Path) -> None:
         return
     try:
         with _silence():
-            _, about = model.from_pretrained(folder, device_map="meta", output_loading_info=True)
+            _, about = model.from_pretrained(
+                folder, device_map="meta", output_loading_info=True, ignore_mismatched_sizes=True
+            )
     except NOT_UNDERSTOOD:
         return
+    if about["mismatched_keys"]:
+        name, found, expected = min(about["mismatched_keys"])
+        raise BrokenWeightsError(
+            f"model folder '{folder}' has '{name}' in the shape {list(found)}, and by its "
+            f"config.json it would be {list(expected)}; {AGAIN}"
+        )
     if not about["unexpected_keys"]:
         _refuse(folder, about["missing_keys"])
 

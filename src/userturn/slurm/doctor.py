@@ -12,12 +12,14 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from userturn.config.load import load_study
 from userturn.disk_space import full_folders
 from userturn.errors import UserError
+from userturn.judges.served_setup import check_served_judge
 from userturn.slurm.scheduler import (
     attempts_of,
     entries_of_jobs,
@@ -32,6 +34,7 @@ from userturn.slurm.scheduler import (
 from userturn.slurm.submission import Options, Profile, as_words, read_profile
 from userturn.sources.check import check_study
 from userturn.study.grid import Grid
+from userturn.study.model_setup import look_at_model
 
 COMMANDS = ("sbatch", "squeue", "scancel", "scontrol")
 FOLDER = Path("logs", "doctor")
@@ -86,6 +89,7 @@ def _tail(finding: CheckResult) -> str:
 def examine(grid: Grid, profile: Profile, patience: int, tries_gpu: bool) -> Iterator[CheckResult]:
     """Check keys, the scheduler, every model's resources, and one compute node."""
     yield from _keys(grid)
+    yield from _setups(grid)
     yield _space(grid)
     missing = [name for name in COMMANDS if shutil.which(name) is None]
     if missing:
@@ -107,6 +111,21 @@ def examine(grid: Grid, profile: Profile, patience: int, tries_gpu: bool) -> Ite
         yield finding
     if not refused and attempts:
         yield from _node(grid, attempts[0].options, patience, tries_gpu)
+
+
+def _setups(grid: Grid) -> Iterator[CheckResult]:
+    """Check whether engines would take the models and the judges that are served here."""
+    models = [name for name in grid.described if "recipe" not in grid.entries[name]]
+    looks = {f"model {name}": partial(look_at_model, grid, name) for name in models}
+    served = {name: entry for name, entry in grid.judges.items() if entry.get("serve")}
+    looks |= {f"judge {name}": partial(check_served_judge, name, e) for name, e in served.items()}
+    for name, look in looks.items():
+        try:
+            look()
+        except UserError as error:
+            yield CheckResult(f"{name} can be loaded", str(error))
+        else:
+            yield CheckResult(f"{name} can be loaded, as far as its files are here")
 
 
 def _space(grid: Grid) -> CheckResult:

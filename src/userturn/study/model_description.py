@@ -52,3 +52,13 @@ def turn_ends(description: Mapping[str, Any], role: str) -> dict[str, Any]:
         "stop_texts": tuple(description.get(texts, ())),
         "begins_with": begins_with,
     }
+
+
+def longest_text(grid: Grid, model: str, description: Mapping[str, Any]) -> int:
+    """Return the largest number of tokens in prompt and continuation together.
+
+    It is what the entry says, and no more than the model's own. A description of an earlier
+    version does not have that: there the entry counts alone.
+    """
+    most: int = grid.models[model]["max_model_len"]
+    return min(most, description.get("longest_text") or most)

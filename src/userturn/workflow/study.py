@@ -2,9 +2,12 @@
 
 from functools import cached_property
 
+from userturn.errors import UserError
+from userturn.judges.served_setup import check_served_judge
 from userturn.sources.registry import artifacts, judged
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
+from userturn.study.model_setup import look_at_model
 from userturn.workflow.artifacts import Identities, made_before_tables
 from userturn.workflow.audit import AuditGrid
 from userturn.workflow.data import DataGrid
@@ -68,8 +71,25 @@ class Study:
         """Return the paths of what the user turns in a folder below the results are made of."""
         return list(judged(self.grid)[folder].made_of)
 
+    def check_setups(self) -> None:
+        """End the program if an engine would refuse a model, or a served judge, that it is to load.
+
+        What was asked of them may be finished: then none is loaded.
+        """
+        swept = sorted({of.model for of in self.pending.tables.values()})
+        served = [name for name, turns in self.judges.pending.items() if turns]
+        try:
+            for name in swept:
+                look_at_model(self.grid, name, asks_hub=False)  # its description does
+            for name in served:
+                if self.grid.judges[name].get("serve"):
+                    check_served_judge(name, self.grid.judges[name])
+        except UserError as error:
+            raise SystemExit(f"error: {error}") from None
+
     def begin(self) -> None:
-        """Do what comes before the first job of a run: check keys, and note what is known."""
+        """Do what comes before the first job of a run: check models and keys, note the known."""
+        self.check_setups()
         self.judges.check_keys()
         if isinstance(self.grid.contents, FileContents):
             self.grid.contents.keep_aliases()

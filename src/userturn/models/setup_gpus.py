@@ -1,0 +1,180 @@
+"""What vLLM would refuse of a model on its GPUs: parts that do not divide, and too little memory.
+
+Each rule is that of vLLM 0.32; tests hold it against vLLM's own code where that runs on a CPU.
+"""
+
+from collections.abc import Iterator
+
+from userturn.models.engine_setup import Setup
+from userturn.models.gpu_cards import has_bfloat16, memory_of
+from userturn.models.weight_sizes import weight_bytes
+
+GIB = 2**30
+SHARE = 0.9  # of a GPU's memory, where vLLM's settings name none
+SEQUENCES = 256
+HEADS = {  # of layers that keep a state, by the keys of their numbers
+    "linear_num_key_heads": "key heads of linear attention",
+    "linear_num_value_heads": "value heads of linear attention",
+    "mamba_num_heads": "state heads",
+    "mamba_n_heads": "state heads",
+}
+
+
+def refusals_on_gpus(setup: Setup) -> Iterator[str]:
+    """Yield what vLLM would refuse of a setup on GPUs; of other engines, what cannot fit."""
+    if setup.engine == "vllm":
+        yield from _placement(setup)
+    if setup.is_vllm_on_gpus:
+        yield from _exactness(setup)
+        yield from _division(setup)
+        yield from _blocks(setup)
+    if setup.gpus:
+        yield from _card(setup)
+        yield from _memory(setup)
+
+
+def _exactness(setup: Setup) -> Iterator[str]:
+    state = setup.architecture.states
+    if setup.is_exact and state:
+        yield (
+            "`determinism: exact` needs VLLM_BATCH_INVARIANT on a GPU, which vLLM has not for "
+            f"layers that keep a state (its config.json has '{state}'); set `determinism: "
+            "best_effort`, or `engine: transformers`"
+        )
+
+
+def _placement(setup: Setup) -> Iterator[str]:
+    if setup.parts * setup.nodes > max(1, setup.gpus):
+        yield (
+            f"tensor_parallel_size is {setup.parts}, and its job has {setup.gpus} GPUs; set `gpus` "
+            "of its entry, and leave tensor_parallel_size out"
+        )
+    if setup.nodes > setup.architecture.layers > 0:
+        yield (
+            f"its {setup.architecture.layers} layers cannot be spread over {setup.nodes} nodes; "
+            "set `nodes` of its entry to fewer"
+        )
+
+
+def _division(setup: Setup) -> Iterator[str]:
+    """Yield the numbers that the GPUs of a layer do not divide."""
+    model, n = setup.architecture, setup.parts
+    counts = {"heads of attention": model.heads}
+    counts |= {name: model.number(key) for key, name in HEADS.items()}
+    by_experts = setup.options.get("enable_expert_parallel")
+    widths = {} if model.quant_method == "mxfp4" else model.widths  # which pads them
+    for key, width in widths.items():
+        if not (by_experts and width == model.width_of_experts):
+            counts[f"columns of its feed-forward layers ({key})"] = width
+    for name, count in counts.items():
+        if count % n:
+            yield f"{n} GPUs do not divide its {count} {name}; {_gpus_that_divide(count)}"
+    if model.groups % n and n % max(1, model.groups):
+        yield (
+            f"{n} GPUs neither divide its {model.groups} heads of keys and values nor are a "
+            f"multiple of them; {_gpus_that_divide(model.groups)}"
+        )
+
+
+def _gpus_that_divide(count: int) -> str:
+    fitting = [str(n) for n in (1, 2, 3, 4, 5, 6, 7, 8) if count % n == 0]
+    return f"set `gpus` of its entry to {' or '.join(fitting)} on each node"
+
+
+def _blocks(setup: Setup) -> Iterator[str]:
+    """Yield the widths whose part on a GPU is no whole number of blocks of quantised weights."""
+    model, n = setup.architecture, setup.parts
+    block, rows_alone = _block(setup)
+    if not block:
+        return
+    widths = {f"its feed-forward layers ({key})": width for key, width in model.widths.items()}
+    if setup.options.get("enable_expert_parallel"):
+        widths = {k: v for k, v in widths.items() if v != model.width_of_experts}
+    if not model.states and not model.number("kv_lora_rank"):
+        widths["its heads of attention"] = model.heads * model.head_size
+    for name, width in widths.items():
+        if width % n == 0 and (width // n) % block and not (rows_alone and n == 1):
+            yield (
+                f"its weights are quantised in blocks of {block}, and of the {width} columns of "
+                f"{name} each of {n} GPUs gets {width // n}, no whole number of blocks; set `gpus` "
+                "of its entry to fewer"
+                + (", or `vllm: {enable_expert_parallel: true}`" if model.experts else "")
+            )
+
+
+def _block(setup: Setup) -> tuple[int, bool]:
+    """Return the size of a block, 0 for none, and whether only parts of a row must be whole."""
+    model = setup.architecture
+    said = model.quantization
+    if model.quant_method == "fp8":
+        size = said.get("weight_block_size")
+        return (int(size[0]), False) if isinstance(size, list) and size else (0, False)
+    if model.quant_method in ("gptq", "awq"):
+        size = said.get("group_size")
+        return (size, True) if isinstance(size, int) and size > 0 else (0, False)
+    return 0, False
+
+
+def _card(setup: Setup) -> Iterator[str]:
+    uses_it = setup.dtype == "bfloat16" and setup.engine == "vllm"
+    if uses_it and not has_bfloat16(setup.gpu_model):
+        yield (
+            f"a {setup.gpu_model} has no bfloat16, which vLLM then refuses; set `dtype: float16` "
+            "in its entry, or another gpu_model"
+        )
+
+
+def _memory(setup: Setup) -> Iterator[str]:
+    """Yield that weights, or states, are more than the largest such cards have."""
+    model, options = setup.architecture, setup.options
+    n_cards = setup.gpus if setup.engine == "vllm" else 1
+    share = options.get("gpu_memory_utilization", SHARE) if setup.engine == "vllm" else 1.0
+    there = n_cards * (share * memory_of(setup.gpu_model) + options.get("cpu_offload_gb", 0)) * GIB
+    needed = weight_bytes(setup.folder, setup.dtype, setup.quantization, bool(model.quantization))
+    card = (
+        f"{setup.gpu_model} ({memory_of(setup.gpu_model)} GB)"
+        if setup.gpu_model
+        else f"GPU of {memory_of(None)} GB, the largest there is,"
+    )
+    if needed > there:
+        on = f"{n_cards} of the {card}" if n_cards > 1 else f"one {card}"
+        alone = "" if setup.engine == "vllm" else " (`engine: transformers` uses one GPU)"
+        yield (
+            f"its weights take {needed / GIB:.0f} GB, and {on} has {there / GIB:.0f} GB for it"
+            f"{alone}; set more `gpus`, a larger gpu_model, or name a quantised checkpoint"
+        )
+    elif setup.is_vllm_on_gpus and not options.get("enforce_eager"):
+        yield from _states(setup, (there - needed) / n_cards, card)
+
+
+def _states(setup: Setup, free: float, card: str) -> Iterator[str]:
+    """Yield that a GPU has no room for the states of so many requests."""
+    size = _bytes_of_states(setup)
+    wanted = setup.options.get("max_num_seqs", SEQUENCES)
+    if size and wanted > (most := int(free // size)):
+        yield (
+            f"max_num_seqs is {wanted}, and beside its weights one {card} holds the states of "
+            f"{most} requests; set `vllm: {{max_num_seqs: {max(1, most // 2)}}}` in its entry, or "
+            "more `gpus`"
+        )
+
+
+def _bytes_of_states(setup: Setup) -> int:
+    """Return the memory of one block of vLLM's cache in a hybrid model, 0 where that is not known.
+
+    Layers with states are put in groups as large as the fewer of the two kinds, and a block of
+    any group is at least as large as the states of its layers.
+    """
+    model = setup.architecture
+    kinds = model.kinds
+    n_states = sum(kind == model.states for kind in kinds)
+    number = model.number
+    heads, keys = number("linear_num_value_heads"), number("linear_key_head_dim")
+    numbers = heads * keys * number("linear_value_head_dim")
+    numbers = numbers or number("mamba_num_heads", "mamba_n_heads") * number(
+        "mamba_head_dim", "mamba_d_head"
+    ) * number("ssm_state_size", "mamba_d_state")
+    said = (model.text.get("mamba_ssm_dtype"), model.text.get("mamba_ssm_cache_dtype"))
+    width = 4 if "float32" in said else 2
+    n_tokens = sum("attention" in kind and kind != model.states for kind in kinds)
+    return min(n_states, n_tokens or n_states) * numbers * width // setup.parts

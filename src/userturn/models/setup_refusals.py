@@ -1,0 +1,187 @@
+"""What an engine would refuse of a model, known from its files and its entry before a job waits.
+
+Everybody who asks whether a model can run asks here: `plan`, the description of a model, `doctor`,
+and a run as it begins; of judges that are served here, too. A sentence is only given where the
+engine is sure to refuse. What cannot be known without a GPU is left to the engine.
+"""
+
+from collections.abc import Iterator
+
+from userturn.errors import UserError
+from userturn.models.engine_setup import Setup
+from userturn.models.known_to_engines import (
+    classes_of_transformers,
+    classes_of_vllm,
+    families,
+    missing_package,
+    quantizations_of_transformers,
+    quantizations_of_vllm,
+    settings_of_vllm,
+)
+from userturn.models.setup_gpus import refusals_on_gpus
+from userturn.models.weight_files import check_weight_files
+
+NO_FLOAT16 = ("gemma2", "gemma3", "gemma3_text", "glm4")  # by vLLM 0.32
+HEADS_ON_CPU = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)  # of its attention there
+NOT_ON_CPU = ("mxfp4",)
+
+
+class SetupError(UserError):
+    """A model that its engine would refuse, and would at another attempt."""
+
+    stays = True
+
+
+def check_setup(setup: Setup) -> None:
+    """Refuse a model that its engine would refuse.
+
+    Raises:
+        SetupError: the first reason.
+        UserError: its config.json or its weights are not whole.
+    """
+    if setup.engine is not None and setup.has_weights:
+        check_weight_files(setup.folder)
+    reason = next(refusals(setup), None)
+    if reason is not None:
+        raise SetupError(f"{setup.what}: {reason}")
+
+
+def refusals(setup: Setup) -> Iterator[str]:
+    """Yield why an engine would refuse a model; of a server, only what is asked of its length."""
+    if setup.engine is not None:
+        yield from _classes(setup)
+        yield from _quantisation(setup)
+        yield from _number_type(setup)
+        yield from _settings(setup)
+    yield from _length(setup)
+    if setup.engine is not None:
+        yield from refusals_on_gpus(setup)
+
+
+def _length(setup: Setup) -> Iterator[str]:
+    own, asked = setup.architecture.longest, setup.max_model_len
+    if own and asked and asked > own and setup.is_length_asked:
+        yield (
+            f"max_model_len is {asked}, and its config.json gives the model {own} tokens; set "
+            f"max_model_len to {own} or less, or leave it out"
+        )
+    most = setup.longest_text
+    for what, n in setup.writes.items():
+        if most and n + setup.prompt_tokens > most:
+            yield (
+                f"{what} may take {n} tokens, and prompt and text together {most}, so that there "
+                f"is no room for a prompt of {setup.prompt_tokens} or more; set a smaller "
+                "max_tokens" + (", or a larger max_model_len" if most != own else "")
+            )
+
+
+def _classes(setup: Setup) -> Iterator[str]:
+    """Yield that an engine has no code for a model's class."""
+    model = setup.architecture
+    name, family, code = model.name, model.family, model.whole.get("auto_map")
+    if code and setup.trusts:
+        missing = [file for file in _files_of_code(code) if not (setup.folder / file).is_file()]
+        if missing:
+            yield f"its folder lacks '{missing[0]}', the code of its class; fetch the model again"
+    elif not (name and family):
+        key = "model_type" if name else "architectures"
+        yield f"its config.json has no {key}, by which engines choose a class; fetch it again"
+    elif model.whole.get("is_encoder_decoder"):
+        yield f"its class {name} has an encoder, and only models that continue a text can be asked"
+    elif families() and family not in families():
+        yield f"its family '{family}' is known to no engine here; {_other_code(code)}"
+    elif (known := _classes_of(setup.engine)) and name not in known:
+        other = setup.engine == "transformers" and name in classes_of_vllm()
+        advice = "set `engine: vllm`" if other else _other_code(code)
+        yield f"its class {name} is none that {setup.engine} writes texts with here; {advice}"
+
+
+def _classes_of(engine: str | None) -> frozenset[str]:
+    """Return the classes that an engine writes texts with; vLLM also has those of transformers."""
+    own = classes_of_vllm() if engine == "vllm" else classes_of_transformers()
+    return own | classes_of_transformers() if own else own
+
+
+def _other_code(code: object) -> str:
+    if code:
+        return "set `trust_remote_code: true` in its entry to run the code of its repository"
+    return "name a model that writes text, or install a newer engine"
+
+
+def _files_of_code(auto_map: object) -> list[str]:
+    """Return the files that an `auto_map` names in its own folder, of a value such as module.X."""
+    named = auto_map.values() if isinstance(auto_map, dict) else []
+    own = {one.rpartition(".")[0] for one in named if isinstance(one, str) and "--" not in one}
+    return sorted(f"{module}.py" for module in own)
+
+
+def _quantisation(setup: Setup) -> Iterator[str]:
+    model = setup.architecture
+    own, asked = model.quant_method, setup.quantization
+    if model.quantization and not own:
+        yield (
+            "its quantization_config names no quant_method, by which engines choose; fetch the "
+            "model again"
+        )
+        return
+    if own and asked and asked not in (own, f"{own}_marlin"):
+        yield (
+            f"`vllm: {{quantization: {asked}}}` of weights that are quantised as {own}; leave it "
+            "out, or name an unquantised checkpoint"
+        )
+        return
+    kind = asked or own
+    if not kind:
+        return
+    known = quantizations_of_vllm() if setup.engine == "vllm" else quantizations_of_transformers()
+    if known and kind not in known:
+        yield (
+            f"its weights are quantised as '{kind}', which {setup.engine} has no code for here; "
+            "name a checkpoint in another format, or set `engine:` to the other engine"
+        )
+    elif setup.engine == "vllm" and not setup.gpus and kind in NOT_ON_CPU:
+        yield f"vLLM has no code for {kind} weights on a CPU; set `engine: transformers`, or `gpus`"
+    elif setup.engine == "transformers" and (said := missing_package(model.quantization)):
+        yield f"transformers cannot read its {kind} weights: {said}; install it, or `engine: vllm`"
+
+
+def _number_type(setup: Setup) -> Iterator[str]:
+    model = setup.architecture
+    if setup.engine != "vllm":
+        return
+    if setup.dtype == "float16" and model.family in NO_FLOAT16:
+        yield (
+            f"vLLM refuses float16 for {model.family}, whose numbers it cannot hold; set `dtype: "
+            "bfloat16` in its entry"
+        )
+    has_heads = model.heads and not model.number("kv_lora_rank")
+    if not setup.gpus and has_heads and model.head_size not in HEADS_ON_CPU:
+        yield (
+            f"its heads have {model.head_size} numbers, and vLLM's attention on a CPU takes "
+            f"{', '.join(map(str, HEADS_ON_CPU))}; set `engine: transformers`, or `gpus`"
+        )
+
+
+def _settings(setup: Setup) -> Iterator[str]:
+    """Yield settings of vLLM that it does not know, or that contradict each other."""
+    if setup.engine != "vllm":
+        return
+    options, known = setup.options, settings_of_vllm()
+    unknown = sorted(set(options) - known) if known else []
+    if unknown:
+        yield f"vLLM has no setting '{unknown[0]}'; correct `vllm:` in the config"
+    tokens, rows = options.get("max_num_batched_tokens"), options.get("max_num_seqs")
+    if type(tokens) is int and setup.gpus:
+        if type(rows) is int and tokens < rows:
+            yield (
+                f"max_num_batched_tokens is {tokens}, fewer than max_num_seqs ({rows}), which vLLM "
+                "refuses; set it to as many or more"
+            )
+        most = setup.longest_text
+        if options.get("enable_chunked_prefill") is False and most and tokens < most:
+            yield (
+                f"max_num_batched_tokens is {tokens}, fewer than max_model_len ({most}), which "
+                "vLLM refuses with enable_chunked_prefill off; set it to as many, or leave that on"
+            )
+    if options.get("enable_expert_parallel") and setup.gpus and not setup.architecture.experts:
+        yield "enable_expert_parallel is on, and the model has no experts; leave it out"
