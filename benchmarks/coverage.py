@@ -21,10 +21,11 @@ from benchmarks.coverage_of_scores import (
 )
 from benchmarks.coverage_of_tests import agreements, associations, corrected, families
 from benchmarks.power import promises
-from benchmarks.simulated import PAPER, Array, Generator, Result, held, items, patterns
+from benchmarks.simulated import PAPER, Generator, Result, held, items, patterns
 from tests.support.paired_counts import mcnemar, newcombe
 from userturn.stats.clustered import clustered_rate
-from userturn.stats.paired import Shares, paired_difference
+from userturn.stats.margins import change as change_of
+from userturn.stats.margins import side_by_side
 from userturn.stats.proportions import wilson_limits
 from userturn.stats.sign_flips import sign_flip_p
 
@@ -68,11 +69,6 @@ def rates(rng: Generator, n: int) -> Iterator[Result]:
         yield Result("macro rate", where, 0.95, *held(limits))
 
 
-def shares_of(before: Array, after: Array, turns: tuple[int, int]) -> Shares:
-    """Return items by their shares under two conditions."""
-    return Shares(before / turns[0], after / turns[1], np.ones(len(before)), *turns)
-
-
 def paired(rng: Generator, n: int) -> Iterator[Result]:
     """Yield coverage of the difference and false rejections: equal rates, greedy and sampled."""
     for size, rate, alike in ((30, 0.05, 0), (300, 0.02, 0.8), (1319, 0.1, 0.5)):
@@ -114,7 +110,7 @@ def _several(
             before = rng.binomial(turns[0], chance)
         samples = rng.random((turns[1], size)) < chance
         after = samples.sum(0)
-        found = paired_difference(shares_of(before, after, turns))
+        found = change_of(side_by_side((turns[0], before), (turns[1], after)))
         limits.append((found.lower, 0.0, found.upper))
         change = samples[0] - before if turns[0] == 1 else (after - before) / 5
         p = sign_flip_p(change.astype(float), np.ones(size))

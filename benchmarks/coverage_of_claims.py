@@ -9,10 +9,10 @@ from tests.support.paired_counts import mcnemar, newcombe
 from userturn.stats.allocation import allocated
 from userturn.stats.association import mantel_haenszel, spearman
 from userturn.stats.equivalence import Margins, equivalence
-from userturn.stats.interaction import interaction
-from userturn.stats.paired import Shares, paired_difference
+from userturn.stats.margins import change, combination, side_by_side
 from userturn.stats.prediction_powered import Labelled, contrast, corrected_rate
 from userturn.stats.proportions import Interval, wilson
+from userturn.stats.sign_flips import sign_flip_p
 
 # Items; the two families' rates and models; samples before and after; correlation of turns.
 FAMILIES = (
@@ -26,37 +26,39 @@ FAMILIES = (
 
 def _family(
     rng: Generator, chance: Array, change: float, n_models: int, turns: tuple[int, int]
-) -> tuple[Shares, Shares]:
-    """Return a family's shares, and those of first samples; every turn has its item's chance."""
+) -> tuple[list[tuple[float, Array]], Array]:
+    """Return a family's turns before and after, and the changes of items that are tested.
+
+    Every turn has its item's chance; one turn against several is tested on first samples.
+    """
     after_chance = chance + (1 - chance) * change / (1 - chance.mean())
     shape = (n_models, len(chance))
     before = rng.random((turns[0], *shape)) < chance
     after = rng.random((turns[1], *shape)) < after_chance
-    once = np.ones(len(chance))
-    each = tuple(float(n_models * k) for k in turns)
-    all_of_them = Shares(before.mean((0, 1)), after.mean((0, 1)), once, each[0], each[1])
-    firsts = Shares(before[0].mean(0), after[0].mean(0), once, n_models, n_models)
-    return all_of_them, firsts
+    columns = [(float(n_models * len(turn)), turn.sum((0, 1))) for turn in (before, after)]
+    is_equal = turns[0] == turns[1]
+    tested = [turn.mean((0, 1)) if is_equal else turn[0].mean(0) for turn in (before, after)]
+    return columns, tested[1] - tested[0]
 
 
 def interactions(rng: Generator, n: int) -> Iterator[Result]:
     """Yield coverage and false rejections where two families change alike: by 0 and by .1."""
     for size, rates, models, turns, alike in FAMILIES:
-        for change in (0.0, 0.1):
+        for moved in (0.0, 0.1):
             limits, wrong = [], 0
             for _ in range(n):
                 two = [
-                    _family(rng, items(rng, size, rate, alike), change, k, turns)
+                    _family(rng, items(rng, size, rate, alike), moved, k, turns)
                     for rate, k in zip(rates, models, strict=True)
                 ]
-                tested = 1 if turns[0] != turns[1] else 0
-                found = interaction(two[0][0], two[1][0], (two[0][tested], two[1][tested]))
-                lower, upper = found.difference.lower or 0.0, found.difference.upper or 0.0
-                limits.append((lower, 0.0, upper))
-                wrong += found.p < 0.05
+                counts = side_by_side(*two[0][0], *two[1][0])
+                found = combination(counts, np.array([-1.0, 1.0, 1.0, -1.0]))
+                limits.append((found.lower or 0.0, 0.0, found.upper or 0.0))
+                apart = np.round(two[0][1] - two[1][1], 9)
+                wrong += sign_flip_p(*np.unique(apart, return_counts=True)) < 0.05
             where = (
                 f"{size} items, rates {rates[0]} and {rates[1]}, {models[0]} and {models[1]} "
-                f"models, {turns[0]} and {turns[1]} samples, both change by {change}"
+                f"models, {turns[0]} and {turns[1]} samples, both change by {moved}"
             )
             yield Result("interaction", where, 0.95, *held(limits))
             yield Result("interaction, false rejections", where, 0.05, wrong / n)
@@ -87,8 +89,8 @@ def _changes(rng: Generator, n: int, size: int, rate: float, kept: bool) -> Resu
         before = items(rng, size, rate, 0.5)
         after = before * (1 - margin / rate)
         first, second = (rng.random((2, size)) < [before, after]).astype(float)
-        shares = Shares(first, second, np.ones(size), 1.0, 1.0)
-        made += equivalence(lambda c, s=shares: paired_difference(s, c), margins).p < 0.05
+        counts = side_by_side((1, first), (1, second))
+        made += equivalence(lambda c, s=counts: change(s, c), margins).p < 0.05
     claim = "accuracy kept" if kept else "no change"
     return Result(f"false claim: {claim}", f"{size} items, {rate} less {margin}", 0.05, made / n)
 

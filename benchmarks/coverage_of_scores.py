@@ -11,7 +11,8 @@ from userturn.stats.auc import clustered_auc
 from userturn.stats.cluster_bootstrap import estimate_all
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.stats.clustered_means import clustered_mean
-from userturn.stats.paired import Shares, clustered_change, paired_difference
+from userturn.stats.margins import change, side_by_side
+from userturn.stats.paired import clustered_change
 from userturn.stats.sign_flips import sign_flip_p
 
 # Turns of each conversation: those of the demo, of `oasst_en100`, of `oasst_human`.
@@ -132,8 +133,7 @@ def floors(rng: Generator, n: int) -> Iterator[Result]:
             reacts = rng.random((2, samples, size)) < [[[above / (1 - floor)]], [[0.0]]]
             differs = rng.random((2, samples, size)) < 0.02  # the judge errs by itself
             own, other = ((fits | reacts[k]) ^ differs[k] for k in (0, 1))
-            shares = Shares(other.mean(0), own.mean(0), np.ones(size), samples, samples)
-            found = paired_difference(shares)
+            found = change(side_by_side((samples, other.sum(0)), (samples, own.sum(0))))
             limits.append((found.lower, 0.96 * above, found.upper))
         where = f"{size} items of {samples} turns, floor {floor}, {above} above it"
         yield Result("rate less its chance floor", where, 0.95, *held(limits))

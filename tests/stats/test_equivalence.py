@@ -6,7 +6,7 @@ from statsmodels.stats.proportion import proportions_ztest
 from statsmodels.stats.weightstats import DescrStatsW
 
 from userturn.stats.equivalence import Equivalence, Margins, equivalence
-from userturn.stats.paired import Shares, paired_difference
+from userturn.stats.margins import change, side_by_side
 from userturn.stats.proportions import Interval, wilson
 
 
@@ -24,8 +24,8 @@ def test_p_of_an_unchanged_rate_of_many_items_is_that_of_two_one_sided_t_tests()
     rng = np.random.default_rng(2)
     chance = rng.beta(1, 4, 3000)
     before, after = (rng.random((2, 3000)) < chance).astype(float)
-    shares = Shares(before, after, np.ones(3000), 1.0, 1.0)
-    found = equivalence(lambda c: paired_difference(shares, c), Margins(-0.03, 0.03))
+    counts = side_by_side((1, before), (1, after))
+    found = equivalence(lambda c: change(counts, c), Margins(-0.03, 0.03))
     p, *_ = DescrStatsW(after - before).ttost_mean(-0.03, 0.03)
     assert found.p == pytest.approx(p, rel=0.15)
 

@@ -7,10 +7,8 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
 from tests.support.paired_counts import mcnemar, newcombe
 from userturn.stats.paired import (
-    Shares,
     clustered_change,
     detectable_difference,
-    paired_difference,
 )
 
 
@@ -113,18 +111,3 @@ def test_nothing_is_detectable_without_pairs() -> None:
 def test_rise_one_way_solves_its_equation_for_few_items_too(n: int) -> None:
     delta = float(detectable_difference(n, 0.0))
     assert n * delta == pytest.approx((1.959964 + 0.841621 * (1 - delta) ** 0.5) ** 2)
-
-
-def test_paired_difference_of_one_turn_each_is_newcombes() -> None:
-    before, after = np.array([1.0, 1, 0, 0]), np.array([1.0, 0, 1, 0])
-    for counts in ([59, 6, 16, 80], [0, 0, 3, 9], [5, 0, 0, 5]):
-        found = paired_difference(Shares(before, after, np.array(counts, float), 1, 1))
-        assert list(found) == pytest.approx([float(x) for x in newcombe(*counts)])
-
-
-def test_copies_of_one_turn_say_no_more_than_it() -> None:
-    # Five equal turns of each item, but for the correction for continuity, which shrinks.
-    before, after = np.array([1.0, 1, 0, 0]), np.array([1.0, 0, 1, 0])
-    counts = np.array([590.0, 60, 160, 800])
-    once, five = (paired_difference(Shares(before, after, counts, k, k)) for k in (1, 5))
-    assert list(five) == pytest.approx(list(once), abs=1e-3)

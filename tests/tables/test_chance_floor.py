@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.paired_counts import newcombe
 from userturn.stats.proportions import wilson
-from userturn.tables.chance_floor import NO_OTHER_ANSWER, NOT_SCORED, SCHEMA, chance_floor
+from userturn.tables.chance_floor import NO_OTHER_ANSWER, SCHEMA, chance_floor
 
 CELL = {"model": "m", "temperature": 0.5, "perturbation": "none", "judge": "j"}
 
@@ -21,12 +21,10 @@ def judged_twice(dataset: str, *verdicts: tuple[bool | None, bool | None]) -> pl
     return pl.DataFrame(rows, schema_overrides=kinds)
 
 
-def cells(*datasets: str) -> pl.DataFrame:
-    return pl.DataFrame([{**CELL, "dataset": dataset} for dataset in datasets])
-
-
-def rows_of(turns: pl.DataFrame, *datasets: str) -> dict[str, dict[str, Any]]:
-    table = chance_floor(turns, cells(*datasets))
+def rows_of(turns: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return the table of turns that were judged twice, and of those without a second answer."""
+    swapped = turns.filter(pl.col("again")) if "again" in turns.columns else turns
+    table = chance_floor(turns.drop("after_another"), swapped.drop("genuine"))
     assert dict(table.schema) == dict(SCHEMA)
     return {row["dataset"]: row for row in table.to_dicts()}
 
@@ -35,7 +33,7 @@ BOTH = [(True, True)] * 3 + [(True, False)] * 9 + [(False, True)] * 2 + [(False,
 
 
 def test_the_difference_is_newcombes_of_paired_shares_and_the_floor_has_wilsons_limits() -> None:
-    row = rows_of(judged_twice("d", *BOTH), "d")["d"]
+    row = rows_of(judged_twice("d", *BOTH))["d"]
     assert (row["rate"], row["floor"]) == pytest.approx((12 / 40, 5 / 40))
     expected = newcombe(3, 2, 9, 26)
     found = row["difference"], row["lower"], row["upper"]
@@ -44,22 +42,38 @@ def test_the_difference_is_newcombes_of_paired_shares_and_the_floor_has_wilsons_
     assert (row["n_items"], row["n_turns"], row["n_scored"], row["reason"]) == (40, 40, 40, None)
 
 
-def test_a_turn_without_one_of_the_two_verdicts_is_in_neither_share() -> None:
-    row = rows_of(judged_twice("d", (True, None), (None, True), (True, False), (False, False)), "d")
-    assert (row["d"]["n_turns"], row["d"]["n_scored"]) == (4, 2)
-    assert (row["d"]["rate"], row["d"]["floor"]) == (0.5, 0)
+def test_each_share_is_over_the_turns_that_have_its_verdict() -> None:
+    row = rows_of(judged_twice("d", (True, None), (None, True), (True, False), (False, False)))
+    assert (row["d"]["n_turns"], row["d"]["n_scored"]) == (4, 3)
+    # After their own answers 2 of 3 are genuine, after others 1 of 3.
+    assert (row["d"]["rate"], row["d"]["floor"]) == pytest.approx((2 / 3, 1 / 3))
 
 
-def test_a_cell_without_a_pair_says_why() -> None:
-    rows = rows_of(judged_twice("d", (True, None)), "d", "e")
-    assert rows["d"]["reason"] == NOT_SCORED
+def test_a_cell_without_a_floor_says_why() -> None:
+    once = judged_twice("e", (True, None)).with_columns(again=pl.lit(False))
+    twice = judged_twice("d", (True, None)).with_columns(again=pl.lit(True))
+    rows = rows_of(pl.concat([twice, once]))
     assert rows["e"]["reason"] == NO_OTHER_ANSWER
-    assert rows["d"]["rate"] is rows["d"]["difference"] is rows["e"]["floor"] is None
+    assert rows["d"]["difference"] is rows["e"]["floor"] is rows["all"]["floor"] is None
+
+
+def test_the_floor_over_datasets_weighs_each_by_its_scored_turns() -> None:
+    # Of d's 30 turns 10 are judged again, half are genuine then; of e's 10 all, none is.
+    d = judged_twice("d", *[(True, i % 2 == 0) for i in range(30)])
+    d = d.with_columns(again=pl.int_range(30) < 10)
+    e = judged_twice("e", *[(False, False)] * 10).with_columns(again=pl.lit(True))
+    row = rows_of(pl.concat([d, e]))["all"]
+    assert (row["rate"], row["floor"]) == pytest.approx((30 / 40, 15 / 40))
+    assert row["difference"] == pytest.approx(15 / 40)
+    assert (row["n_turns"], row["n_scored"]) == (20, 20)
+    # Ten turns that stand for thirty are worth ten: half of them have Wilson's limits of 5 of 10.
+    few = rows_of(d)["d"]
+    assert (few["floor_lower"], few["floor_upper"]) == pytest.approx(wilson(5, 10)[1:], abs=0.02)
 
 
 def test_items_of_two_datasets_stay_apart_where_all_are_together() -> None:
     turns = pl.concat([judged_twice("d", *BOTH), judged_twice("e", *BOTH)])
-    rows = rows_of(turns, "d", "e")
+    rows = rows_of(turns)
     assert list(rows) == ["all", "d", "e"]
     assert rows["all"]["n_items"] == 80
     assert rows["all"]["difference"] == pytest.approx(rows["d"]["difference"])
@@ -70,7 +84,7 @@ def test_items_of_two_datasets_stay_apart_where_all_are_together() -> None:
 def test_five_equal_turns_of_an_item_are_worth_no_more_than_one() -> None:
     one = judged_twice("d", *BOTH)
     five = pl.concat([one.with_columns(sample=pl.lit(sample)) for sample in range(5)])
-    few, many = (rows_of(turns, "d")["d"] for turns in (one, five))
+    few, many = (rows_of(turns)["d"] for turns in (one, five))
     assert many["n_turns"] == 5 * few["n_turns"]
     for name in ("rate", "floor", "difference", "floor_lower", "floor_upper"):
         assert many[name] == pytest.approx(few[name])
@@ -79,5 +93,5 @@ def test_five_equal_turns_of_an_item_are_worth_no_more_than_one() -> None:
 
 def test_the_difference_is_the_rate_less_the_floor_also_of_unequal_numbers_of_turns() -> None:
     again = judged_twice("d", *BOTH[:10]).with_columns(sample=pl.lit(1), genuine=pl.lit(False))
-    row = rows_of(pl.concat([judged_twice("d", *BOTH), again]), "d")["d"]
+    row = rows_of(pl.concat([judged_twice("d", *BOTH), again]))["d"]
     assert row["difference"] == pytest.approx(row["rate"] - row["floor"])

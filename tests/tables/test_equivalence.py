@@ -82,13 +82,9 @@ def test_accuracy_is_kept_where_the_loss_is_below_the_margin(n_right: int, holds
     columns = {"temperature": None, "judge": "verifier"}
     graded = pl.concat(
         [
-            cell(share(1000, n), model=model, **columns)
-            .with_columns(
-                share=pl.col("n_genuine").cast(pl.Float64),
-                first=pl.col("n_genuine").cast(pl.Float64),
-                temperature=pl.lit(None, dtype=pl.Float64),
+            cell(share(1000, n), model=model, **columns).with_columns(
+                temperature=pl.lit(None, dtype=pl.Float64)
             )
-            .drop("n_genuine")
             for model, n in (("base", 700), ("sft", n_right))
         ]
     )

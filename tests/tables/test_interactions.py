@@ -6,11 +6,17 @@ import polars as pl
 import pytest
 
 from tests.support.synthetic_study import write_study
-from userturn.tables.interactions import LAYOUT, interactions
+from userturn.tables.contrasts import LAYOUT, SCHEMA
+from userturn.tables.interactions import interactions
 from userturn.tables.item_counts import count_items
 from userturn.tables.layout import printed
 
 MODELS = {"qwen3.5-2b": "qwen", "qwen3.5-4b": "qwen", "gpt-oss-20b": "gpt-oss", "glm-4.7": "glm"}
+
+FAMILIES = pl.DataFrame(
+    {"model": list(MODELS), "family": list(MODELS.values()), "base": [None] * 4},
+    schema_overrides={"base": pl.String},
+)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +37,7 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def table(items: pl.DataFrame) -> pl.DataFrame:
-    return interactions(items, controls=[])
+    return interactions(items, FAMILIES, controls=[])
 
 
 def test_families_that_differ_are_found_and_those_that_do_not_are_not(table: pl.DataFrame) -> None:
@@ -73,6 +79,7 @@ def test_one_turn_against_two_is_tested_on_first_samples(table: pl.DataFrame) ->
 
 
 def test_study_of_one_family_says_why_there_is_no_interaction(items: pl.DataFrame) -> None:
-    table = interactions(items.filter(pl.col("family").cast(pl.String) == "qwen"), [])
+    table = interactions(items.filter(pl.col("family").cast(pl.String) == "qwen"), FAMILIES, [])
+    table = pl.concat([pl.DataFrame(schema=SCHEMA), table], how="diagonal_relaxed")
     reason = "no two families under two conditions on the same items; families: qwen"
-    assert table["reason"].to_list() == printed(LAYOUT, table)["reason"].to_list() == [reason]
+    assert table["reason"].to_list() == printed(LAYOUT[1], table)["reason"].to_list() == [reason]

@@ -9,13 +9,14 @@ from userturn.datasets.language import TOO_SHORT
 from userturn.generation.turn_languages import LANGUAGES_SCHEMA
 from userturn.humans.labels import NO_LABELS
 from userturn.storage.key_columns import CELL_COLUMNS, TURN_KEYS
+from userturn.tables.compared_conditions import ADJUSTED_SCHEMA
 from userturn.tables.judge_card import NOT_SCORED
 from userturn.tables.judge_card import SCHEMA as CARD_SCHEMA
 from userturn.tables.judge_languages import ENGLISH_ONLY
 from userturn.tables.label_domain import NOT_DRAWN, Domain
 from userturn.tables.language_contrasts import (
+    between_languages,
     graded_problems,
-    language_contrasts,
     scored_problems,
     without_contrast,
 )
@@ -177,7 +178,7 @@ BY_PROBLEM = judged(PAIRS, *[n < limit for n in range(20) for limit in (4, 14, 1
 def contrasts(told: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, dict[str, Any]]:
     items = scored_problems(told, verdicts).with_columns(family=pl.lit("f"))
     blocks = ["model", "dataset", "temperature", "perturbation", "judge", "item"]
-    table = language_contrasts(items, blocks, [])
+    table = between_languages(items, blocks, [])
     return {row["condition"]: row for row in table.filter(pl.col("scope") == "model").to_dicts()}
 
 
@@ -193,7 +194,7 @@ def test_a_language_is_compared_with_english_on_the_same_problems() -> None:
     assert found["fr"]["difference"] == 0
 
 
-def test_a_problem_that_is_unscored_in_one_language_is_in_no_pair_but_in_the_bounds() -> None:
+def test_a_problem_that_is_unscored_in_one_language_is_not_tested_but_in_the_bounds() -> None:
     unscored = [
         None if (n, limit) == (0, 4) else n < limit for n in range(20) for limit in (4, 14, 14)
     ]
@@ -211,15 +212,17 @@ def test_without_english_the_first_language_is_the_baseline() -> None:
 def test_accuracies_are_compared_on_the_same_problems() -> None:
     grades = graded(PAIRS, *[n < limit for n in range(20) for limit in (4, 14, 14)])
     items = graded_problems(PAIRS, grades).with_columns(family=pl.lit("f"))
-    table = language_contrasts(items, ["model", "dataset", "item"], [])
+    table = between_languages(items, ["model", "dataset", "item"], [])
     german = table.filter(pl.col("condition") == "de", pl.col("scope") == "model").to_dicts()[0]
     assert german["difference"] == pytest.approx(-0.5)
     assert (german["judge"], german["n_items"]) == ("verifier", 20)
 
 
 def test_a_judge_without_a_contrast_has_a_row_that_says_why() -> None:
-    found = without_contrast(pl.DataFrame({"judge": ["a"]}), {"b"}, ["a", "b", "c"])
+    one = pl.DataFrame([{"judge": "a"}], schema=ADJUSTED_SCHEMA)
+    found = without_contrast(one, {"b"}, ["a", "b", "c"])
     assert dict(found.select("judge", "reason").iter_rows()) == {
+        "a": None,
         "b": ENGLISH_ONLY,
         "c": "no problem was scored in several languages",
     }

@@ -92,9 +92,13 @@ def test_markdown_and_latex_may_want_other_rows_and_have_the_reasons_if_there_ar
     assert printed(layout, reasons).rows() == [("too few",)]
 
 
-@pytest.mark.parametrize("name", sorted(layouts()))
-def test_a_layout_shows_columns_of_its_table_and_each_heading_once(name: str) -> None:
-    layout = layouts()[name]
+PARTS = [(name, part) for name, parts in sorted(layouts().items()) for part in parts]
+
+
+@pytest.mark.parametrize(("name", "layout"), PARTS, ids=[part.title for _, part in PARTS])
+def test_a_layout_shows_columns_of_its_table_and_each_heading_once(
+    name: str, layout: Layout
+) -> None:
     empty = pl.DataFrame(schema=import_module(f"userturn.tables.{name}").SCHEMA)
     headings = [column.heading for column in layout.columns if column.heading]
     shown = page_form(layout, empty, "heuristic")["columns"]

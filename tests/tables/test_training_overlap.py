@@ -53,8 +53,11 @@ def overlap(seen: bool = True, n_exact: int = 0, n_near: int = 0) -> pl.DataFram
 
 
 def reported(**seen: bool | None) -> pl.DataFrame:
-    rows = [{"condition": "m", "dataset": name, "seen": value} for name, value in seen.items()]
-    return pl.DataFrame(rows, schema={"condition": str, "dataset": str, "seen": pl.Boolean})
+    rows = [
+        {"factor": "model", "condition": "m", "dataset": name, "seen": value}
+        for name, value in seen.items()
+    ]
+    return pl.DataFrame(rows, schema=["factor", "condition", "dataset", "seen"], orient="row")
 
 
 def findings(overlaps: pl.DataFrame, table: pl.DataFrame) -> list[str]:

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 PATIENCE = 300  # seconds, on a busy machine
 BEFORE_AND_AFTER = [
-    "results/tables/post_training.parquet",
+    "results/tables/contrasts.parquet",
     "results/tables/training_overlap.parquet",
     "results/study.json",
 ]
@@ -145,7 +145,7 @@ def test_trained_model_is_swept_and_its_base_is_not_swept_again(trained: Path) -
 
 
 def test_table_has_before_and_after_and_what_was_seen(trained: Path) -> None:
-    table = pl.read_parquet(trained / "results/tables/post_training.parquet")
+    table = pl.read_parquet(trained / "results/tables/contrasts.parquet").filter(factor="model")
     assert set(table.select("baseline", "condition").rows()) == {("tiny", "tiny-sft")}
     assert set(table["measure"]) == {"follow-up", "accuracy"}
     assert set(table.select("seen", "trains_on_the_metric").rows()) == {(False, False)}

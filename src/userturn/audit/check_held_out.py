@@ -14,7 +14,7 @@ def held_out_findings(
     trained_on: Mapping[str, Collection[str]],
     datasets: Sequence[str],
     overlap: pl.DataFrame,
-    post_training: pl.DataFrame,
+    contrasts: pl.DataFrame,
 ) -> pl.DataFrame:
     """Return the datasets that a study reports as held out although its models have seen them.
 
@@ -22,13 +22,13 @@ def held_out_findings(
         trained_on: the datasets that recipes declare, for each model that was trained here.
         datasets: names of the study's datasets.
         overlap: `tables/training_overlap`.
-        post_training: `tables/post_training`.
+        contrasts: `tables/contrasts`.
 
     Returns:
         `model`, `dataset`, `finding`: one sentence.
     """
     found = [
-        *_unmarked(trained_on, datasets, post_training),
+        *_unmarked(trained_on, datasets, contrasts.filter(pl.col("factor") == "model")),
         *_unmarked(trained_on, datasets, overlap.rename({"model": "condition"})),
         *_undeclared(trained_on, datasets, overlap),
     ]

@@ -78,13 +78,13 @@ def _datasets(grid: Grid) -> Iterator[Finding | Note]:
 
 def _held_out(files: Files, study: Study) -> Iterator[Finding]:
     """Yield datasets that a trained model has seen and a table calls held out."""
-    paths = [f"results/tables/{name}.parquet" for name in ("training_overlap", "post_training")]
+    paths = [f"results/tables/{name}.parquet" for name in ("training_overlap", "contrasts")]
     if not study.training.models or not all(files.at(path).is_file() for path in paths):
         return
     try:
-        overlap, post_training = (pl.read_parquet(files.at(path)) for path in paths)
+        overlap, contrasts = (pl.read_parquet(files.at(path)) for path in paths)
         declared, datasets = study.training.declared, list(study.grid.datasets)
-        found = held_out_findings(declared, datasets, overlap, post_training)
+        found = held_out_findings(declared, datasets, overlap, contrasts)
     except pl.exceptions.PolarsError:
         return  # found altered
     for model, _, sentence in found.iter_rows():

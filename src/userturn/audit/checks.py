@@ -120,7 +120,7 @@ CHECKS = {
     "coverage": Check("a cell has more errors than `max_error_share` allows", USER_TURNS),
     "held out": Check(
         "a table calls a dataset held out that a model was trained on",
-        r"tables/(post_training|training_overlap)\.parquet",
+        r"tables/(contrasts|training_overlap)\.parquet",
     ),
     "secrets": Check("something looks like a key or password"),
     "regenerate": Check(

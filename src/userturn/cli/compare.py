@@ -44,8 +44,8 @@ def run(arguments: argparse.Namespace) -> str:
 GRADE = ["model", "dataset"]
 
 
-def _verdict_shares(results: Path) -> pl.DataFrame:
-    """Return the share of genuine turns of each scored item, by cell and judge."""
+def _verdicts(results: Path) -> pl.DataFrame:
+    """Return the turns of each scored item, by cell and judge."""
     paths = [str(path) for path in results.glob("cells/*/*/*/*/verdicts/[!.]*.parquet")]
     if not paths:
         raise UserError(
@@ -57,22 +57,12 @@ def _verdict_shares(results: Path) -> pl.DataFrame:
         for name in (*JUDGED_CELL_KEYS, "item")
         if name != "temperature"
     ]
-    return (
-        count_items(paths)
-        .filter(pl.col("n_scored") > 0)
-        .select(
-            *texts,
-            "temperature",
-            "n_turns",
-            "n_scored",
-            share=pl.col("n_genuine") / pl.col("n_scored"),
-            first=pl.col("first").cast(pl.Float64),
-        )
-    )
+    scored = count_items(paths).filter(pl.col("n_scored") > 0)
+    return scored.select(*texts, "temperature", "n_turns", "n_scored", "n_genuine", "first")
 
 
-def _grade_shares(results: Path) -> pl.DataFrame:
-    """Return 1 for each correct answer and 0 for each wrong one."""
+def _grades(results: Path) -> pl.DataFrame:
+    """Return the graded answers in the form of counted items."""
     columns = [*GRADE, "item", "correct"]
     paths = sorted(results.glob("grades/*/[!.]*.parquet"))
     schema = {**dict.fromkeys(columns[:3], pl.String), "correct": pl.Boolean}
@@ -83,14 +73,15 @@ def _grade_shares(results: Path) -> pl.DataFrame:
         "item",
         n_turns=1,
         n_scored=1,
-        share=pl.col("correct").cast(pl.Float64),
-        first=pl.col("correct").cast(pl.Float64),
+        n_genuine=pl.col("correct").cast(pl.Int64),
+        first="correct",
     )
 
 
 def _compared(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return one row per shared group: rates in A and B on shared items, difference, test."""
+    """Return one row per shared group: rates in A and B, difference, test on shared items."""
     counts = counted(beside(b, a, [*keys, "item"]), keys)
+    counts = counts.filter(pl.col("change").count().over(keys) > 0)
     rows: list[dict[str, Any]] = [
         dict(zip(keys, names, strict=True)) | compared(group)
         for names, group in counts.partition_by(keys, as_dict=True, maintain_order=True).items()
@@ -144,7 +135,7 @@ def _settings(a: Path, b: Path) -> str:
 
 
 def compare_studies(a: Path, b: Path, names: tuple[str, str] | None = None) -> Comparison:
-    """Return two studies side by side on shared items.
+    """Return two studies side by side, in the cells that share items.
 
     Args:
         a: a results folder.
@@ -154,12 +145,12 @@ def compare_studies(a: Path, b: Path, names: tuple[str, str] | None = None) -> C
     Raises:
         UserError: a folder without verdicts.
     """
-    first, second = _verdict_shares(a), _verdict_shares(b)
+    first, second = _verdicts(a), _verdicts(b)
     return Comparison(
         names=names or (str(a), str(b)),
         settings=_settings(a, b),
         cells=_compared(first, second, JUDGED_CELL_KEYS),
-        grades=_compared(_grade_shares(a), _grade_shares(b), GRADE),
+        grades=_compared(_grades(a), _grades(b), GRADE),
         only={"A": _only(first, second), "B": _only(second, first)},
     )
 
@@ -178,9 +169,9 @@ def formatted(found: Comparison) -> str:
         [
             f"A = {found.names[0]}   B = {found.names[1]}",
             found.settings,
-            "genuine follow-ups on shared items: A → B; B minus A in points, 95% interval; p",
+            "genuine follow-ups: A → B; B minus A in points, 95% interval; p on the items of both",
             *_lines(found.cells, JUDGED_CELL_KEYS, "no item was scored in both"),
-            "task accuracy on shared items",
+            "task accuracy",
             *_lines(found.grades, GRADE, "no item was graded in both"),
             *only,
         ]

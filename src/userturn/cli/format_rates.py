@@ -34,7 +34,7 @@ def format_pooled(pooled: pl.DataFrame, floors: pl.DataFrame) -> str:
     floor_of = {tuple(row[k] for k in JUDGED_CELL_KEYS): row for row in floors.to_dicts()}
     about_floors = (
         ";\nfloor: of turns judged again after another item's answer; above it: points from it to "
-        "their own rate"
+        "the rate, at least so many turns react"
     )
     lines = [
         "genuine follow-ups of each model over all datasets, share of scored turns with 95% "

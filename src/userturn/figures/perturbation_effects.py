@@ -23,7 +23,7 @@ FIGURE = Figure(
     place=30,
     tables=("contrasts",),
 )
-TITLE = "Change by perturbations, same items"
+TITLE = "Change by perturbations"
 SHOWN = ("model", "dataset", "temperature", "perturbation", "change", "items", "adjusted_p")
 CHANGE = ("difference", "lower", "upper")
 
@@ -37,13 +37,13 @@ def _datasets(table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 
 def perturbation_effects(contrasts: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
-    """Draw how perturbations change the follow-up rate of the same items at the lowest temperature.
+    """Draw how perturbations change the follow-up rate at the lowest temperature.
 
     A filled mark has an adjusted p below 0.05.
     """
     table, datasets = _datasets(_changes(contrasts))
     if table.is_empty():
-        return note(TITLE, "no perturbation shares an item with the plain answer")
+        return note(TITLE, "no perturbation shares a scored item with the plain answer")
     chart = _layers(table, families).facet(
         column=alt.Column("dataset:N", title=None, sort=datasets), spacing=SPACED
     )
@@ -55,11 +55,11 @@ def perturbation_effects(contrasts: pl.DataFrame, families: pl.DataFrame, judge:
 def _changes(contrasts: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of perturbations with hover texts."""
     return contrasts.filter(
-        pl.col("factor") == "perturbation", pl.col("scope") != "family"
+        pl.col("factor") == "perturbation", pl.col("scope").is_in(["model", "model and dataset"])
     ).with_columns(
         detected=pl.col("p_adjusted") < 0.05,
         change=in_percent(CHANGE, " points"),
-        items=pl.format("{} of both", "n_items"),
+        items=pl.format("{} tested", "n_items"),
         adjusted_p=pl.col("p_adjusted").round(3),
     )
 

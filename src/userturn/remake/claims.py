@@ -164,7 +164,7 @@ def _lines(results: Path, number: Number) -> Iterator[str]:
 
 def _files(results: Path) -> Iterator[str]:
     """Yield a row for each table that the report shows and each figure, if it is there."""
-    titled = {f"tables/{name}.csv": layout.title for name, layout in layouts().items()}
+    titled = {f"tables/{name}.csv": parts[0].title for name, parts in layouts().items()}
     drawn = {f"figures/{name}.svg": f"figure {name.replace('_', ' ')}" for name in FIGURES}
     for path, what in {**titled, **drawn}.items():
         if (results / path).is_file():

@@ -70,17 +70,20 @@ def write_tables(
 ) -> list[dict[str, Any]]:
     """Write each table's rows as a data file; return its title, and its columns if it is there."""
     listed = []
-    for name, layout in layouts().items():
-        place: dict[str, Any] = {
-            "name": name,
-            "title": layout.title,
-            "about": captions.get(name, ""),
-        }
-        if name in tables:
-            shown = page_form(layout, tables[name], judge)
-            write_script(folder, f"table-{name}", shown["rows"])
-            place |= {"columns": shown["columns"], "n": len(shown["rows"])}
-        listed.append(place)
+    for name, parts in layouts().items():
+        for number, layout in enumerate(parts):
+            part = f"{name}-{number + 1}" if number else name
+            place: dict[str, Any] = {
+                "name": part,
+                "file": name,
+                "title": layout.title,
+                "about": layout.about or captions.get(name, ""),
+            }
+            if name in tables:
+                shown = page_form(layout, tables[name], judge)
+                write_script(folder, f"table-{part}", shown["rows"])
+                place |= {"columns": shown["columns"], "n": len(shown["rows"])}
+            listed.append(place)
     return listed
 
 

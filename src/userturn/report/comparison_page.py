@@ -1,4 +1,4 @@
-"""Two studies in one page: rates on shared items, and the turns that flipped; without a script."""
+"""Two studies in one page: rates, and the turns that flipped; without a script."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -21,8 +21,8 @@ class Comparison(NamedTuple):
     Attributes:
         names: what the studies are called.
         settings: how many shared cells were made with the same settings, in words.
-        cells: rates on shared items by cell and judge, as `userturn compare` prints them.
-        grades: task accuracy on shared items, likewise.
+        cells: rates by cell and judge, as `userturn compare` prints them.
+        grades: task accuracy, likewise.
         only: cells by judge that only one of the studies has, by its name.
     """
 

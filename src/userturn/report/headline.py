@@ -28,8 +28,8 @@ def rates_of_models(
 
     Returns:
         `model`; `rates`: by rising temperature, `temperature` and the columns of a rate;
-        `accuracy` and, over the same items, `followup` at the lowest temperature: the means over
-        the graded datasets with their limits and the number of answers or turns, or None, also
+        `accuracy` and, over the same items, `followup` at the lowest temperature: over all
+        graded datasets with their limits and the number of answers or turns, or None, also
         under a perturbation. Empty without pooled rates.
     """
     pooled = _of_judge(tables, "pooled_rates", judge)

@@ -10,9 +10,9 @@ clustered.py: rates of items that have several turns each.
 clustered_means.py: means of numbers whose turns share conversations.
 combinations.py: limits of sums and differences, from the limits of their parts.
 equivalence.py: whether a quantity is within a margin.
-interaction.py: whether a condition changes two groups equally.
 multiple_tests.py: Holm, and Benjamini and Hochberg.
-paired.py: two conditions on the same items: test, difference, detectable difference.
+margins.py: rates under several conditions, and sums and differences of them.
+paired.py: changes of turns in clusters, and the smallest detectable change.
 prediction_powered.py: rates corrected for a judge's errors.
 proportions.py: one proportion and its interval.
 rank_permutations.py: the permutation p of rank correlations.

@@ -84,24 +84,6 @@ def _mean_of_datasets(datasets: Sequence[Patterns], confidence: float) -> Interv
     return Interval(estimate, float(lower), float(upper))
 
 
-def mean_share(
-    shares: Array, n_items: Array, turns: float, confidence: float = CONFIDENCE
-) -> Interval:
-    """Return the mean share of items with Wilson's limits at the effective number of items.
-
-    Args:
-        shares: the distinct shares of positive turns.
-        n_items: number of items with each share.
-        turns: mean number of turns per item: several that differ are worth more than one.
-        confidence: confidence of the interval.
-    """
-    n = float(n_items.sum())
-    mean = float(shares @ n_items) / n
-    worth = n / design_effect(Patterns(n_items, np.ones_like(shares), shares), 1 / turns)
-    lower, upper = wilson_limits(mean * worth, worth, confidence)
-    return Interval(mean, float(lower), float(upper))
-
-
 def _together(datasets: Sequence[Patterns]) -> Patterns:
     return Patterns(*(np.concatenate(columns) for columns in zip(*datasets, strict=True)))
 

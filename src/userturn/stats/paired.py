@@ -1,56 +1,12 @@
-"""Two conditions on the same items: test, difference and detectable difference."""
-
-from typing import NamedTuple
+"""Changes of turns that come in clusters, and the smallest change that items detect."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from userturn.stats.clustered import Patterns, mean_share, pooled_rate
-from userturn.stats.combinations import combine
+from userturn.stats.margins import change, side_by_side
 from userturn.stats.proportions import CONFIDENCE, Array, Interval, quantile_of
 
 POWER = 0.8
-
-
-class Shares(NamedTuple):
-    """Items under two conditions, counted by shares of positive turns, as equal-length arrays.
-
-    Attributes:
-        before: share under the baseline.
-        after: share under the condition.
-        n_items: number of items with these two shares.
-        turns_before: mean number of turns per item under the baseline.
-        turns_after: the same under the condition.
-    """
-
-    before: Array
-    after: Array
-    n_items: Array
-    turns_before: float
-    turns_after: float
-
-
-def paired_difference(shares: Shares, confidence: float = CONFIDENCE) -> Interval:
-    """Return the mean change of the items' shares, condition minus baseline, with its limits.
-
-    Newcombe's method 10 (1998, Stat Med 17:2635-2650), extended from one turn per item to several:
-    limits of both means at the effective number of items, and the items' correlation with the
-    continuity correction 1/(2 n k) for n items of k turns. With one turn each it is method 10.
-    """
-    before, after, n_items = shares.before, shares.after, shares.n_items
-    n = float(n_items.sum())
-    means = [
-        mean_share(before, n_items, shares.turns_before, confidence),
-        mean_share(after, n_items, shares.turns_after, confidence),
-    ]
-    left, right = before - before @ n_items / n, after - after @ n_items / n
-    covariance = float((left * right) @ n_items) / n
-    if covariance > 0:
-        step = 1 / (2 * n * max(shares.turns_before, shares.turns_after))
-        covariance = max(covariance - step, 0.0)
-    spread = float(np.sqrt((left**2 @ n_items) * (right**2 @ n_items))) / n
-    phi = covariance / spread if spread > 1e-12 else 0.0
-    return combine(means, np.array([-1.0, 1.0]), np.array([[1.0, phi], [phi, 1.0]]))
 
 
 def clustered_change(
@@ -58,9 +14,7 @@ def clustered_change(
 ) -> Interval:
     """Return the change of a share of turns that come in clusters, with its limits.
 
-    Newcombe's method 10 as in `paired_difference`, where clusters differ in size: limits of both
-    shares at the effective number of turns, and the correlation of the clusters' residuals. With
-    one turn a cluster it is method 10.
+    It is that of `margins`: with one turn a cluster Newcombe's method 10.
 
     Args:
         n_turns: turns of each cluster.
@@ -68,18 +22,8 @@ def clustered_change(
         after: the same under the condition.
         raters: how many values each turn's is the mean of, at the baseline and under the condition.
     """
-    once, total = np.ones_like(n_turns, dtype=float), float(n_turns.sum())
-    sums = (before, after)
-    rates = [
-        pooled_rate(Patterns(once, n_turns, y), 1 / k) for y, k in zip(sums, raters, strict=True)
-    ]
-    left, right = (y - n_turns * float(y.sum()) / total for y in sums)
-    covariance = float(left @ right) / total
-    if covariance > 0:
-        covariance = max(covariance - 1 / (2 * total * max(raters)), 0.0)
-    spread = float(np.sqrt((left @ left) * (right @ right))) / total
-    phi = covariance / spread if spread > 1e-12 else 0.0
-    return combine(rates, np.array([-1.0, 1.0]), np.array([[1.0, phi], [phi, 1.0]]))
+    counts = side_by_side((n_turns, before), (n_turns, after))
+    return change(counts._replace(least=1 / np.array(raters, dtype=float)))
 
 
 def _detectable(pairs: Array, psi: Array, z1: float, z2: float) -> Array:

@@ -1,26 +1,45 @@
 """The exact test of paired differences by flipping their signs."""
 
-from math import gcd
+from fractions import Fraction
+from math import gcd, lcm
 
 import numpy as np
 
 from userturn.stats.proportions import Array
 
-GRID = 2520  # shares of up to ten turns, and of their differences, are whole multiples of 1/2520
+GRID = 2520  # shares of up to ten turns, and their differences, are whole multiples of 1/2520
+FINEST = 1000  # the largest denominator of a change that is looked for
+MANY = 1000  # with more distinct changes none is looked for
+TOLERANCE = 1e-8
 LONGEST = 2**20  # points of the distribution; finer changes are rounded until it fits
 NEGLIGIBLE = 1e-18
 SMALLEST = 1e-12  # below this a p-value is rounding of the Fourier transform
 
 
+def _step(values: Array) -> int:
+    """Return the number of steps in 1 of which all values are multiples, as far as it is small."""
+    parts = [Fraction(float(value)).limit_denominator(FINEST) for value in values]
+    return lcm(*(part.denominator for part in parts)) if len(parts) < MANY else GRID
+
+
 def _whole(values: Array, n_items: Array) -> tuple[np.ndarray, float]:
     """Return changes as whole numbers of steps, and the total number of steps."""
-    for scale in (GRID, LONGEST / max(4 * float(np.abs(values) @ n_items), 1e-9)):
-        steps = np.rint(values * scale).astype(int)
-        steps = steps // (gcd(*np.abs(steps).tolist()) or 1)
-        reach = float(np.abs(steps) @ n_items)
-        if reach <= LONGEST / 4:
-            break
-    return steps, reach
+    total = max(float(np.abs(values) @ n_items), 1e-9)
+    scale = next(
+        (s for s in (_step(values), GRID) if s * total <= LONGEST / 4), LONGEST / 4 / total
+    )
+    steps = np.rint(values * scale).astype(int)
+    steps = steps // (gcd(*np.abs(steps).tolist()) or 1)
+    return steps, float(np.abs(steps) @ n_items)
+
+
+def is_exact(values: Array, n_items: Array) -> bool:
+    """Return whether the test is of these changes themselves, not of rounded ones."""
+    steps, _ = _whole(values, n_items)
+    if not steps.any():
+        return not np.any(np.abs(values) > TOLERANCE)
+    largest = int(np.argmax(np.abs(steps)))
+    return bool(np.allclose(steps * (values[largest] / steps[largest]), values, atol=TOLERANCE))
 
 
 def _spectrum(sizes: np.ndarray, counts: np.ndarray, n_points: int) -> Array:
@@ -42,8 +61,8 @@ def sign_flip_p(values: Array, n_items: Array) -> float:
     Under the hypothesis each difference is equally likely to have the opposite sign (Fisher 1935,
     The Design of Experiments, section 21). The distribution of the sum over all 2ⁿ flips follows
     from its characteristic function Π cos(ω dᵢ), on a lattice (Pagano and Tritchler 1983, JASA
-    78:435-440). With differences of -1, 0 and 1 it is McNemar's exact test. Changes are rounded to
-    1/2520, or coarser if the sum needs over a million lattice points; the test is still exact.
+    78:435-440). With differences of -1, 0 and 1 it is McNemar's exact test. If the sum of the
+    changes needs over a million lattice points, they are rounded to 1/2520 or coarser (`is_exact`).
 
     Args:
         values: the distinct differences.

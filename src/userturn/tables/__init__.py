@@ -6,8 +6,9 @@ anchor_evidence.py: finds the study's number for each published result.
 anchor_rules.py: when a study agrees with a published result, differs, or cannot tell.
 anchors.py: the paper's published results beside the study's.
 claims.py: claims that something is small, unchanged or kept, against margins.
+compared_conditions.py: contrasts of conditions, and their sets of tests.
 confusion.py: labels of one rater against labels of another.
-contrasts.py: a condition against its baseline on shared items.
+contrasts.py: a condition against its baseline, and families against each other.
 controls.py: how each judge labels turns of a known kind.
 corrected_rates.py: rates corrected for a judge's errors by people's labels.
 correlations.py: rank correlations over models, and slopes over model size.
@@ -22,23 +23,22 @@ health.py: empty, cut, failed and unscored turns of each cell.
 human_likeness.py: how often people take a model's turn for the one that a person wrote.
 interactions.py: whether conditions change families equally.
 item_association.py: whether correct answers and genuine follow-ups are associated over items.
-item_pairs.py: pairs of the same item under two conditions, with their shares.
+item_pairs.py: pairs of the same item under two conditions, their difference and its test.
 item_counts.py: verdicts counted by item, from which the other tables start.
 judge_card.py: how accurate each judge is on turns whose kind is known.
 judge_languages.py: what is known of a judge in a language, by its rules and its card.
 judge_validity.py: whether a judge is validated, so that its rates count as findings.
 judges.py: injection rate, cost and speed of each judge.
 label_domain.py: turns judged by one judge, the sample drawn from them, and people's labels.
+language_contrasts.py: the same problems in several languages.
 layout.py: how a table is shown, in the report, Markdown and LaTeX.
 make_tables.py: reads the inputs of tables, and makes and writes the tables.
 pilot.py: a finished study's numbers for planning the next one.
 pilot_follow_ups.py: the same for reference follow-ups on which two models are compared.
 pooled_rates.py: rates over several cells.
 pooling.py: pools turns over items, datasets, models and families.
-post_training.py: a trained model against its base.
 rates.py: rate of each cell and judge, with interval and coverage.
 reference.py: writes results/README.md from declarations, schemas and data/columns.yaml.
 training_overlap.py: items that occur in training data, exactly or nearly.
 turn_clusters.py: rates and changes of turns that belong to one item or conversation.
-unscored_bounds.py: bounds on a contrast, whatever the missing verdicts would be.
 """

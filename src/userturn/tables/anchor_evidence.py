@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from userturn.stats.proportions import Interval
-from userturn.study.cells import ALL, PLAIN
+from userturn.study.cells import PLAIN
 from userturn.tables import anchor_rules as rule
 from userturn.tables.make_tables import Tables
 
@@ -166,9 +166,10 @@ def perturbations(family: str, rise: bool) -> Callable[[Tables], Found]:
 
 def post_training(tables: Tables) -> Found:
     """Return how SFT and RL change the follow-up rate of Qwen3.5-2B."""
-    rows = tables["post_training"].filter(
+    rows = tables["contrasts"].filter(
+        pl.col("factor") == "model",
         pl.col("measure") == "follow-up",
-        pl.col("dataset") == ALL,
+        pl.col("scope") == "model",
         pl.col("perturbation") == PLAIN,
         pl.col("baseline") == "qwen3.5-2b",
         pl.col("temperature") == pl.col("temperature").min(),

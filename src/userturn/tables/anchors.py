@@ -26,7 +26,6 @@ TABLE = Table(
         "pooled_rates",
         "failure_profiles",
         "contrasts",
-        "post_training",
         "judge_card",
     ),
     settings=("primary_judge", "thresholds"),
@@ -60,7 +59,7 @@ def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFra
     """Return one row per published result, with this study's result by one judge.
 
     Args:
-        tables: accuracy, contrasts, failure_profiles, families, pooled_rates, post_training, rates.
+        tables: accuracy, contrasts, failure_profiles, families, pooled_rates, rates.
         judge: the judge whose verdicts are compared.
         unlike: why they are not comparable with those of the paper's judge, or None.
     """

@@ -15,14 +15,14 @@ from userturn.stats.association import (
 )
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.stats.equivalence import LEVEL, Limits, Margins, equivalence
-from userturn.stats.paired import paired_difference
+from userturn.stats.margins import Counts, change
 from userturn.stats.proportions import CONFIDENCE, Interval
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.contrasts import SCOPES
+from userturn.tables.compared_conditions import SCOPES
+from userturn.tables.contrasts import beside_bases
 from userturn.tables.decoupling import limits_over_models
-from userturn.tables.item_pairs import PAIRED, SHARED, paired_items, scoped, shares, shares_of
+from userturn.tables.item_pairs import SHARED, paired_items, scoped, scored_margins
 from userturn.tables.pooling import patterns, per_item
-from userturn.tables.post_training import beside_bases
 
 PLACE = ("family", "model", "condition", "baseline", "temperature", "perturbation", "judge")
 NEAR_ZERO, NO_CHANGE, KEPT, DECOUPLED = "near zero", "no change", "accuracy kept", "decoupled"
@@ -69,15 +69,16 @@ def _changes(
 ) -> Iterator[dict[str, Any]]:
     """Yield each contrast of a scope over all datasets against margins."""
     for part in paired:
-        counts = scoped(part.select(PAIRED), scope, SCOPES[scope])
+        counts = scoped(part, scope, SCOPES[scope])
         for names, group in counts.partition_by(SHARED, as_dict=True, maintain_order=True).items():
-            given = shares_of(group)
+            turns = scored_margins(group)
 
-            def limits(confidence: float, given: Any = given) -> Interval:
-                return paired_difference(given, confidence)
+            def limits(confidence: float, turns: Counts = turns) -> Interval:
+                return change(turns, confidence)
 
             place = dict(zip(SHARED, names, strict=True))
-            row = fixed | {name: place[name] for name in PLACE} | {"n": int(given.n_items.sum())}
+            n = int(group.filter(pl.col("change").is_not_null())["n"].sum())
+            row = fixed | {name: place[name] for name in PLACE} | {"n": n}
             yield _against(row, limits, margins)
 
 
@@ -94,9 +95,8 @@ def no_change(
         controls: names of the perturbations that are controls.
         margin: a smaller change, up or down, counts as none.
     """
-    seen = shares(items)
     coolest = items["temperature"].min()
-    perturbed, warmer, *in_formats = paired_items(seen, seen, coolest, [])
+    perturbed, warmer, *in_formats = paired_items(items, coolest, [])
     name = pl.col("perturbation").cast(pl.String)
     perturbed = perturbed.filter(pl.col("temperature") == coolest, ~name.is_in(list(controls)))
     unperturbed = [part.filter(pl.col("temperature") == coolest) for part in in_formats]
@@ -113,14 +113,14 @@ def accuracy_kept(
     """Yield whether post-training costs no more accuracy than a margin.
 
     Args:
-        graded: correct and wrong answers as shares of items.
+        graded: answers in the form of counted items.
         bases: pairs of a post-trained model and one of its bases.
         margin: a smaller loss counts as none.
     """
     fixed = {"claim": KEPT, "quantity": "change of accuracy"}
     if not bases:
         yield fixed | {"reason": "no model line of this study names its base"}
-    paired = [part for part in beside_bases(graded, graded, bases) if part.height]
+    paired = [part for part in beside_bases(graded, bases) if part.height]
     yield from _changes(paired, "model", fixed, Margins(-margin, None))
 
 

@@ -1,4 +1,4 @@
-"""Table `contrasts`: a condition against its baseline on the same items."""
+"""Table `contrasts`: a condition against its baseline, and families against each other."""
 
 from collections.abc import Sequence
 
@@ -6,188 +6,229 @@ import polars as pl
 
 from userturn.config.families import baselines
 from userturn.prompts.perturbations import controls_of
-from userturn.stats.multiple_tests import benjamini_hochberg, holm
-from userturn.stats.paired import detectable_difference
-from userturn.stats.proportions import CONFIDENCE
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.format_columns import FORMAT, is_default
-from userturn.tables.item_pairs import (
-    PAIRED,
-    SHARED,
-    compared,
-    paired_items,
-    scoped,
-    shares,
+from userturn.study.grid import Grid
+from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
+from userturn.tables.interactions import BETWEEN_FAMILIES, OF_FAMILIES, interactions
+from userturn.tables.item_counts import count_answers
+from userturn.tables.item_pairs import paired_items, pairs
+from userturn.tables.language_contrasts import FACTOR as LANGUAGE
+from userturn.tables.language_contrasts import language_contrasts
+from userturn.tables.layout import (
+    IF_UNSCORED,
+    INTERVAL,
+    TEMPERATURE,
+    Layout,
+    P,
+    column,
+    printed_only,
+    reported,
+    texts,
 )
-from userturn.tables.layout import IF_UNSCORED, INTERVAL, Layout, P, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.unscored_bounds import BOUNDS, with_bounds
+from userturn.tables.training_overlap import SEEN, mark_seen
 from userturn.workflow.declarations import Table
 
 TABLE = Table(
     rule="analyse",
     place=30,
-    row="a condition against its baseline, on shared items",
-    made_of=("verdicts", "families", "judge_card"),
-    settings=("bases", "controls", "thresholds"),
+    row="a condition against its baseline; or two families under both; or the reason for none",
+    made_of=("verdicts", "grades", "turn_languages", "families", "judge_card"),
+    settings=("bases", "controls", "exposure", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),
+    version=2,
 )
 MEANINGS = {
-    "n_items": "items that were scored under both",
+    "judge": "name of the judge, or `verifier` for accuracy",
+    "measure": "follow-up or accuracy",
+    "scope": (
+        "model and dataset; model (over datasets); family (over its models and datasets); two "
+        "families: the change of `family` less that of `other_family`"
+    ),
+    "other_family": "the family that `family` is compared with",
+    "n_scored": "scored turns, or graded answers, under the condition",
+    "n_scored_baseline": "the same under the baseline",
+    "rate_baseline": "rate under the baseline, over all its scored turns",
+    "rate_condition": "rate under the condition, over all its scored turns",
+    "difference": "rate_condition less rate_baseline; of two families change less change_other",
+    "n_items": "items that were scored under both, which the test is over",
+    "reason": "why there is no contrast",
 }
 SCHEMA: Schema = {
-    **dict.fromkeys(SHARED[:7], pl.String),
-    "temperature": pl.Float64,
-    "perturbation": pl.String,
-    "judge": pl.String,
-    "n_items": pl.Int64,
-    "rate_baseline": pl.Float64,
-    "rate_condition": pl.Float64,
-    "n_rise": pl.Int64,
-    "n_fall": pl.Int64,
-    "difference": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    **BOUNDS,
-    "p": pl.Float64,
-    "p_adjusted": pl.Float64,
-    "tests": pl.String,
-    "correction": pl.String,
-    "test": pl.String,
-    "detectable_difference": pl.Float64,
-    "detectable_level": pl.Float64,
+    **ADJUSTED_SCHEMA,
+    **OF_FAMILIES,
+    "method": pl.String,
+    **SEEN,
+    "reason": pl.String,
 }
-OF_THE_SET = ("p_adjusted", "tests", "correction", "detectable_difference", "detectable_level")
-COMPARED_SCHEMA: Schema = {
-    **{name: kind for name, kind in SCHEMA.items() if name not in OF_THE_SET},
-    "n_tested": pl.Float64,
-    "differing": pl.Float64,
-}
-
-SCOPES: dict[str, dict[str, str]] = {  # by name, the columns that each scope pools
-    "model and dataset": {},
-    "model": {"dataset": ALL},
-    "family": {"dataset": ALL, "model": ALL},
-}
+NO_BASE = "no model line of this study names its base"
 
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    grid = material.grid
-    before = baselines(grid.models, grid.entries)
-    return contrasts(material.items, before, controls_of(grid.perturbations))
-
-
-def compare(paired: pl.DataFrame) -> pl.DataFrame:
-    """Return the contrast of each cell, of each model over datasets, and of each family.
-
-    Returns:
-        The columns of `COMPARED_SCHEMA`: a contrast without its adjustment for multiple tests.
-    """
-    rows = []
-    for scope, pooled in SCOPES.items():
-        counts = scoped(paired, scope, pooled)
-        for names, group in counts.partition_by(SHARED, as_dict=True, maintain_order=True).items():
-            rows.append(dict(zip(SHARED, names, strict=True)) | compared(group))
-    return pl.DataFrame(rows, schema=COMPARED_SCHEMA)
-
-
-def in_sets(contrasts: pl.DataFrame, controls: Sequence[str], confirming: pl.Expr) -> pl.DataFrame:
-    """Return contrasts with the set of tests that each belongs to, and how it is adjusted.
-
-    Args:
-        contrasts: columns factor, temperature, perturbation and judge, among others.
-        controls: names of the perturbations that are controls.
-        confirming: which rows are confirmatory, given the main temperature and perturbation.
-    """
-    # Accuracies have no temperature.
-    coolest = pl.col("temperature").eq_missing(pl.col("temperature").min())
-    plain = pl.col("perturbation") == PLAIN
-    main = (
-        pl.when(pl.col("factor") == "perturbation")
-        .then(coolest)
-        .when(pl.col("factor") == "temperature")
-        .then(plain)
-        .otherwise(plain & coolest)
+    grid, members = material.grid, material.table("families")
+    bases, controls = baselines(grid.models, grid.entries), controls_of(grid.perturbations)
+    of_models = pl.concat(
+        [
+            contrasts(material.items, bases, controls),
+            accuracy_contrasts(material.grades, members, bases),
+            language_contrasts(material),
+        ]
     )
-    is_control = pl.col("perturbation").is_in(list(controls))
-    is_usual = (pl.col("factor") == FORMAT) | is_default("family")
-    confirmatory = main & confirming & is_usual
-    kind = pl.when(confirmatory).then(pl.lit("confirmatory")).otherwise(pl.lit("exploratory"))
-    what = pl.when(is_control).then(pl.lit("control")).otherwise("factor")
-    where = pl.when(is_usual).then(pl.lit("")).otherwise(pl.lit(" in another format"))
-    return contrasts.with_columns(
-        correction=pl.when(confirmatory)
-        .then(pl.lit("Holm"))
-        .otherwise(pl.lit("Benjamini-Hochberg")),
-        tests=pl.format("{} {}{} by {}", kind, what, where, "judge"),
+    parts = [pl.DataFrame(schema=SCHEMA), trained(of_models, members, grid)]
+    parts.append(interactions(material.items, members, controls))
+    if not bases:
+        parts.append(pl.DataFrame({"factor": ["model"], "scope": ["model"], "reason": [NO_BASE]}))
+    return pl.concat(parts, how="diagonal_relaxed").select(
+        pl.col(name).cast(kind) for name, kind in SCHEMA.items()
     )
-
-
-def adjusted(contrasts: pl.DataFrame, controls: Sequence[str]) -> pl.DataFrame:
-    """Return contrasts with the p-values of each set of tests adjusted.
-
-    Confirmatory are the contrasts of models over all datasets: perturbations at the lowest
-    temperature, temperatures without a perturbation, models against their bases, and formats
-    against the default one. Holm's step-down controls the family-wise error of each such set, one
-    per factor, judge and kind. All other contrasts, as those within another format, are exploratory
-    and have Benjamini and Hochberg's false discovery rate instead.
-
-    The detectable difference is the one at `detectable_level`: for confirmatory tests 0.05 over the
-    number of tests in the set, Holm's first and strictest step; for exploratory tests 0.05.
-    """
-    parts = []
-    sets = in_sets(contrasts, controls, pl.col("scope") == "model")
-    for part in sets.partition_by("tests", maintain_order=True):
-        confirms = part["correction"][0] == "Holm"
-        p = part["p"].to_numpy()
-        level = (1 - CONFIDENCE) / (part.height if confirms else 1)
-        detectable = detectable_difference(part["n_tested"], part["differing"], level)
-        parts.append(
-            part.with_columns(
-                p_adjusted=(holm if confirms else benjamini_hochberg)(p),
-                detectable_difference=pl.Series(detectable).fill_nan(None),
-                detectable_level=pl.lit(level),
-            ).select(list(SCHEMA))
-        )
-    return pl.concat(parts).sort(*SHARED) if parts else pl.DataFrame(schema=SCHEMA)
 
 
 def contrasts(
     items: pl.DataFrame, baselines: Sequence[tuple[str, str]], controls: Sequence[str]
 ) -> pl.DataFrame:
-    """Return every contrast on shared items, of `item_pairs.paired_items`.
+    """Return every contrast of follow-ups, of `item_pairs.paired_items`.
 
     Args:
         items: one row per item of a cell and judge, with `family`.
         baselines: pairs of a post-trained model and one of its bases.
         controls: names of the perturbations that are controls.
     """
-    seen = shares(items)
-
-    def pairing(after: pl.DataFrame, before: pl.DataFrame) -> list[pl.DataFrame]:
-        return paired_items(after, before, items["temperature"].min(), baselines)
-
-    found = [compare(part.select(PAIRED)) for part in pairing(seen, seen) if part.height]
-    table = pl.concat(found) if found else pl.DataFrame(schema=COMPARED_SCHEMA)
-    return adjusted(with_bounds(table, items, SCOPES, pairing), controls)
+    paired = paired_items(items, items["temperature"].min(), baselines)
+    return adjusted(compare(*paired), controls)
 
 
-LAYOUT = Layout(
-    "Contrasts on the same items",
-    {"correction": "Holm"},
-    (
-        *texts("factor", "condition", "baseline", "model", "judge"),
-        column("items", "count", "n_items"),
-        column("change", "change", "difference", *INTERVAL, printed="difference, points"),
-        IF_UNSCORED,
-        *P,
-        column(
-            "detectable change, at Holm's first step",
-            "change",
-            "detectable_difference",
-            printed="detectable, points",
+def graded_answers(grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
+    """Return the answers in the form of counted items, with the family of each model."""
+    return count_answers(grades).join(families.select("model", "family"), on="model")
+
+
+def beside_bases(items: pl.DataFrame, baselines: Sequence[tuple[str, str]]) -> list[pl.DataFrame]:
+    """Pair the answers of each post-trained model with those of each of its bases."""
+    both = pl.col("model")
+    return [
+        pairs(items.filter(both.is_in([name, base])), "model", base, ["dataset", "item"])
+        for name, base in baselines
+    ]
+
+
+def accuracy_contrasts(
+    grades: pl.DataFrame, families: pl.DataFrame, baselines: Sequence[tuple[str, str]]
+) -> pl.DataFrame:
+    """Return how the accuracy of each post-trained model differs from that of its bases."""
+    return adjusted(compare(*beside_bases(graded_answers(grades, families), baselines)), [])
+
+
+def trained(table: pl.DataFrame, families: pl.DataFrame, grid: Grid) -> pl.DataFrame:
+    """Return contrasts with how each post-trained model was trained, and what it has seen.
+
+    A model trained from a trained one has rows against that model and against their common base.
+    """
+    is_trained = pl.col("factor") == "model"
+    kept = table.filter(~is_trained | (pl.col("scope") != "family"))
+    methods = families.select("model", "method")
+    told = kept.join(methods, on="model", how="left", maintain_order="left")
+    told = mark_seen(told, grid.entries, grid.contents.recipes, grid.datasets)
+    return told.with_columns(pl.when(is_trained).then(pl.col("method", *SEEN)))
+
+
+def _yes_or_no(column: str) -> pl.Expr:
+    yes = pl.when(column).then(pl.lit("yes")).when(~pl.col(column)).then(pl.lit("no"))
+    return yes.otherwise(pl.lit("not known"))
+
+
+CHANGE = column("change", "change", "difference", *INTERVAL, printed="difference, points")
+ITEMS = column("items tested", "count", "n_items")
+LAYOUT = (
+    Layout(
+        "Contrasts",
+        {
+            "measure": FOLLOW_UP,
+            "scope": "model",
+            "factor": ("perturbation", "temperature", "model", "format"),
+            "correction": "Holm",
+        },
+        (
+            *texts("factor", "condition", "baseline", "model", "judge"),
+            column("baseline's rate", "share", "rate_baseline", printed=None),
+            column("rate", "share", "rate_condition", printed=None),
+            CHANGE,
+            IF_UNSCORED,
+            ITEMS,
+            *P,
+            column(
+                "detectable change, at Holm's first step",
+                "change",
+                "detectable_difference",
+                printed="detectable, points",
+            ),
+        ),
+    ),
+    Layout(
+        "Do families change alike?",
+        {"scope": BETWEEN_FAMILIES, "dataset": ALL},
+        (
+            *texts("factor", "condition", "family", "other_family"),
+            *reported(TEMPERATURE, *texts("perturbation")),
+            *texts("judge"),
+            *reported(
+                column("its change", "change", "change"),
+                column("the other's", "change", "change_other"),
+            ),
+            column(
+                "difference",
+                "change",
+                "difference",
+                *INTERVAL,
+                printed="its change less the other's, points",
+            ),
+            ITEMS,
+            *P,
+            *reported(*texts("reason")),
+        ),
+        printed={"scope": BETWEEN_FAMILIES, "dataset": ALL, "correction": "Holm"},
+        about=(
+            "Whether a perturbation or a temperature changes one family's follow-ups more than "
+            "another's: the difference of two changes, each a difference of two rates over all "
+            "scored turns of the family's models."
+        ),
+    ),
+    Layout(
+        "What post-training changes",
+        {"factor": "model", "scope": ("model", "model and dataset")},
+        (
+            *texts("measure", "model", "baseline"),
+            *reported(*texts("dataset")),
+            *texts("judge"),
+            TEMPERATURE,
+            CHANGE,
+            ITEMS,
+            P[0],
+            *reported(P[1], *texts("reason")),
+            printed_only("a dataset was seen", "text", text=_yes_or_no("seen")),
+            printed_only("trained on the metric", "text", text=_yes_or_no("trains_on_the_metric")),
+        ),
+        printed={"factor": "model", "scope": "model", "perturbation": PLAIN},
+        about="A model against its base: follow-ups and accuracy.",
+    ),
+    Layout(
+        "The same problems across languages",
+        {"factor": LANGUAGE, "scope": "model"},
+        (
+            *texts("measure", "condition", "baseline", "model"),
+            TEMPERATURE,
+            *texts("perturbation", "judge"),
+            CHANGE,
+            IF_UNSCORED,
+            ITEMS._replace(heading="problems tested", printed=None),
+            *P,
+            *texts("correction", "reason"),
+        ),
+        about=(
+            "The same problems in another language and in English. Contrasts of models without a "
+            "perturbation at the lowest temperature are confirmatory (Holm), all others "
+            "exploratory (Benjamini and Hochberg). A judge whose rules know only English has none."
         ),
     ),
 )

@@ -6,8 +6,7 @@ import numpy as np
 import polars as pl
 
 from userturn.stats.association import attenuation, of_measured, spearman
-from userturn.stats.clustered import mean_share
-from userturn.stats.combinations import combine
+from userturn.stats.margins import Counts, combination
 from userturn.stats.proportions import Interval
 from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
@@ -130,66 +129,42 @@ def size_slopes(
 ) -> dict[tuple[object, ...], Interval]:
     """Return the slope of the follow-up rate over log2 of size within each family.
 
-    For all datasets together (`all`) it is the mean of the datasets' slopes, like the rates.
     Families with fewer than three sizes have no slope.
     """
     sizes = decoupling.select("model", "size").unique().drop_nulls()
     plain = items.filter(pl.col("perturbation") == PLAIN, pl.col("n_scored") > 0)
-    table = plain.select(
-        pl.col("model", "family", "dataset", "judge", "item").cast(pl.String),
-        "temperature",
-        "n_scored",
-        share=pl.col("n_genuine") / pl.col("n_scored"),
-    ).join(sizes.with_columns(pl.col("model").cast(pl.String)), on="model")
+    counts = [pl.col(name).cast(pl.Float64) for name in ("n_scored", "n_genuine")]
+    names = pl.col("model", "family", "dataset", "judge", "item").cast(pl.String)
+    table = plain.select(names, "temperature", *counts).with_columns(source="dataset")
+    table = table.join(sizes.with_columns(pl.col("model").cast(pl.String)), on="model")
     keys = ["family", "dataset", "temperature", "judge"]
-    known = sorted(set(decoupling["dataset"].unique()) - {ALL})
-    parts = table.filter(pl.col("dataset").is_in(known)).partition_by(keys, as_dict=True)
-    found: dict[tuple[object, ...], Interval] = {}
-    for (family, dataset, *rest), group in sorted(parts.items()):
-        slope = _slope(group)
-        if slope is not None:
-            found[family, dataset, *rest] = slope
-    over: dict[tuple[object, ...], list[Interval]] = {}
-    for (family, _, *rest), slope in found.items():
-        over.setdefault((family, ALL, *rest), []).append(slope)
-    return found | {key: _mean(slopes) for key, slopes in over.items()}
-
-
-def _mean(slopes: list[Interval]) -> Interval:
-    return combine(slopes, np.full(len(slopes), 1 / len(slopes)))
+    of_datasets = table.filter(pl.col("dataset").is_in(decoupling["dataset"].unique().to_list()))
+    both = pl.concat([of_datasets, of_datasets.with_columns(dataset=pl.lit(ALL))])
+    slopes = {
+        names: _slope(group)
+        for names, group in sorted(both.partition_by(keys, as_dict=True).items())
+    }
+    return {names: slope for names, slope in slopes.items() if slope is not None}
 
 
 def _slope(group: pl.DataFrame) -> Interval | None:
     """Return the least-squares slope of the models' rates over log2 of size.
 
-    It is a sum of the rates with fixed weights. Its limits follow from those of the rates
-    (`combinations`), with the correlations that come from sharing the same items.
+    It is a sum of the rates with fixed weights.
     """
     sizes = group.select("model", "size").unique().sort("size", "model")
     x = np.log2(sizes["size"].to_numpy())
     if len(np.unique(x)) < 3:
         return None
-    wide = group.sort("item").pivot("model", index="item", values=["share", "n_scored"])
-    wide = wide.drop_nulls()
-    if wide.is_empty():
-        return None
-    names = sizes["model"].to_list()
-    shares = wide.select(f"share_{name}" for name in names).to_numpy()
-    turns = wide.select(f"n_scored_{name}" for name in names).mean().row(0)
-    once = np.ones(len(shares))
-    rates = [mean_share(shares[:, i], once, turns[i]) for i in range(len(names))]
+    wide = group.pivot("model", index=["source", "item"], values=["n_scored", "n_genuine"])
+    wide = wide.sort("source", "item").fill_null(0.0)
+    turns, positive = (
+        wide.select(f"{name}_{model}" for model in sizes["model"]).to_numpy()
+        for name in ("n_scored", "n_genuine")
+    )
     deviations = x - x.mean()
-    return combine(rates, deviations / (deviations @ deviations), _correlations(shares))
-
-
-def _correlations(columns: np.ndarray) -> np.ndarray:
-    """Return the correlation matrix of columns; 0 for a constant column."""
-    centred = columns - columns.mean(0)
-    norms = np.sqrt((centred**2).sum(0))
-    scaled = np.divide(centred, norms, out=np.zeros_like(centred), where=norms > 1e-12)
-    related = scaled.T @ scaled
-    np.fill_diagonal(related, 1.0)
-    return np.asarray(related)
+    counts = Counts(np.ones(len(turns)), turns, positive)
+    return combination(counts, deviations / (deviations @ deviations))
 
 
 LAYOUT = Layout(

@@ -10,7 +10,7 @@ from userturn.study.cells import ALL, PLAIN
 from userturn.tables.item_counts import count_answers
 from userturn.tables.layout import INTERVAL, LOWEST, Layout, column, printed_only, reported, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.pooling import pool
+from userturn.tables.pooling import AVERAGES, pool
 from userturn.workflow.declarations import Table
 
 TABLE = Table(
@@ -19,6 +19,7 @@ TABLE = Table(
     row="a model, graded dataset, temperature and judge",
     made_of=("verdicts", "grades", "families", "judge_card"),
     settings=("thresholds",),
+    version=2,
     formats=(".parquet", ".csv", ".md", ".tex"),
 )
 LIMITS = ("estimate", "lower", "upper")
@@ -46,11 +47,10 @@ def table(material: Material) -> pl.DataFrame:
 
 
 def _with_all(items: pl.DataFrame, by: list[str], positive: str) -> pl.DataFrame:
-    """Return rates of each dataset, and over datasets (macro if there are several)."""
-    each = pool(items, [*by, "dataset"], [positive])
-    both = pool(items, by, [positive]).with_columns(dataset=pl.lit(ALL))
-    wide = (pl.col("average") == "macro") | (pl.col("n_datasets") == 1)
-    return pl.concat([each, both.filter(wide).select(each.columns)])
+    """Return rates of each dataset, and over the turns of all."""
+    each = pool(items, [*by, "dataset"], [positive], AVERAGES[:1])
+    both = pool(items, by, [positive], AVERAGES[:1]).with_columns(dataset=pl.lit(ALL))
+    return pl.concat([each, both.select(each.columns)])
 
 
 def of_graded_items(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
@@ -67,8 +67,8 @@ def of_graded_items(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
 def decoupling(items: pl.DataFrame, grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
     """Return accuracy beside the unperturbed follow-up rate of each model, dataset, temperature.
 
-    Both are over the same items, those that were graded; the dataset `all` is the mean over the
-    graded datasets, for both.
+    Both are over the same items, those that were graded; the dataset `all` is over the answers,
+    and the turns, of all graded datasets.
     """
     answers = count_answers(grades)
     accuracy = _with_all(answers, ["model"], "n_genuine")

@@ -22,6 +22,7 @@ from userturn.tables.claims import (
     near_zero,
     no_change,
 )
+from userturn.tables.contrasts import graded_answers
 from userturn.tables.format_columns import in_default_format, is_default
 from userturn.tables.layout import (
     DASH,
@@ -36,7 +37,6 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
-from userturn.tables.post_training import graded_shares
 from userturn.workflow.declarations import Table
 
 TABLE = Table(
@@ -84,7 +84,7 @@ def table(material: Material) -> pl.DataFrame:
     rows = [
         *near_zero(material.items, margins["near_zero"]),
         *no_change(material.items, controls_of(grid.perturbations), margins["change"]),
-        *accuracy_kept(graded_shares(material.grades, members), before, margins["accuracy"]),
+        *accuracy_kept(graded_answers(material.grades, members), before, margins["accuracy"]),
         *decoupled_over_models(beside, margins["correlation"]),
         *decoupled_over_items(material.table("item_association"), margins["odds_ratio"]),
     ]

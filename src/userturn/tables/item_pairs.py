@@ -1,4 +1,8 @@
-"""Pair items under two conditions, and count the pairs by their shares of genuine turns."""
+"""Pair items under two conditions: their turns under both, for one difference and its test.
+
+The difference is that of the two conditions' rates over all scored turns. The exact test is over
+the items that were scored under both.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,9 +11,11 @@ import numpy as np
 import polars as pl
 
 from userturn.config.formats import DEFAULT, beside_default, format_of
-from userturn.stats.paired import Shares, paired_difference
-from userturn.stats.sign_flips import sign_flip_p
+from userturn.stats.margins import Counts, change
+from userturn.stats.proportions import Array
+from userturn.stats.sign_flips import is_exact, sign_flip_p
 from userturn.storage.key_columns import JUDGED_ITEM_KEYS
+from userturn.storage.parquet import Schema
 from userturn.study.cells import PLAIN
 from userturn.tables.format_columns import FORMAT
 
@@ -19,45 +25,32 @@ SHARED = [
 ]  # fmt: skip
 # The number of turns that an item has under the two conditions.
 ONE, EQUAL, UNEQUAL = "one each", "as many each", "not as many each"
-SEEN = ["n_turns", "n_scored", "share", "first"]
-PATTERN = ["share", "share_baseline", "first", "first_baseline", "design"]
-# The columns that `scoped` reads of pairs.
-PAIRED = [name for name in SHARED if name != "scope"] + [
-    "item", *PATTERN, "n_scored", "n_scored_baseline"
-]  # fmt: skip
+COUNTS = ["n_turns", "n_scored", "n_genuine"]
+SEEN = [*COUNTS, "first"]
+BASELINE = "_baseline"
+BOTH = [name + suffix for suffix in ("", BASELINE) for name in COUNTS]
+CHANGE = ["change", "first_change", "design"]  # null unless the item was scored under both
+PATTERN = [*BOTH, *CHANGE]
+BOUNDS: Schema = {
+    "least_if_unscored": pl.Float64,
+    "most_if_unscored": pl.Float64,
+    "lower_if_unscored": pl.Float64,
+    "upper_if_unscored": pl.Float64,
+}
 
 
-def shares(items: pl.DataFrame) -> pl.DataFrame:
-    """Return the share of genuine turns of each scored item, and that of its first sample."""
-    return items.filter(pl.col("n_scored") > 0).select(
-        *JUDGED_ITEM_KEYS,
-        "family",
-        "n_turns",
-        "n_scored",
-        share=pl.col("n_genuine") / pl.col("n_scored"),
-        first=pl.col("first").cast(pl.Float64),
-    )
-
-
-def pairs(
-    shares: pl.DataFrame,
-    factor: str,
-    baseline: Any,
-    blocks: Sequence[str],
-    before: pl.DataFrame | None = None,
-) -> pl.DataFrame:
+def pairs(items: pl.DataFrame, factor: str, baseline: Any, blocks: Sequence[str]) -> pl.DataFrame:
     """Pair items under a condition with the same items under the baseline, one row per pair.
 
     Args:
-        shares: the result of `shares`.
+        items: one row per item of a cell and judge, with `family`.
         factor: the column in which the two conditions differ.
         baseline: the value of `factor` in the baseline.
         blocks: the columns that both have in common, including `item`.
-        before: the shares under the baseline, if they are not in `shares`.
     """
-    others = shares.filter(pl.col(factor) != baseline)
-    base = (shares if before is None else before).filter(pl.col(factor) == baseline)
-    return beside(others, base, blocks).with_columns(
+    after = items.filter(pl.col(factor) != baseline)
+    before = items.filter(pl.col(factor) == baseline)
+    return beside(after, before, blocks).with_columns(
         factor=pl.lit(factor),
         condition=pl.col(factor).cast(pl.String),
         baseline=pl.lit(str(baseline)),
@@ -65,28 +58,53 @@ def pairs(
 
 
 def beside(after: pl.DataFrame, before: pl.DataFrame, blocks: Sequence[str]) -> pl.DataFrame:
-    """Join the shares of items with those of the same items before, in columns `..._baseline`.
+    """Join items with the same items before, in columns `..._baseline`, in the cells of both.
 
-    First samples count only if both have one. `design` says whether an item has one turn in each
-    condition, equally many in both, or neither.
+    Items that only one of the two cells has stay, with no turn in the other. `change` is that of
+    the item's shares, `first_change` that of its first samples, null unless both have one; `design`
+    says whether an item has one turn in each condition, equally many in both, or neither.
     """
-    both = pl.col("first").is_not_null() & pl.col("first_baseline").is_not_null()
-    n, n_before = pl.col("n_turns"), pl.col("n_turns_baseline")
-    return after.join(before.select(*blocks, *SEEN), on=blocks, suffix="_baseline").with_columns(
-        pl.when(both).then(pl.col("first", "first_baseline")),
-        design=pl.when((n == 1) & (n_before == 1))
-        .then(pl.lit(ONE))
-        .when(n == n_before)
-        .then(pl.lit(EQUAL))
-        .otherwise(pl.lit(UNEQUAL)),
-    )
+    keys = [name for name in blocks if name != "item"]
+    own = [name for name in after.columns if name not in (*blocks, *SEEN, *_other_counts(after))]
+    base = before.select(*blocks, *SEEN)
+    cells = after.select(*keys, *own).unique().join(base.select(keys).unique(), on=keys)
+    here = after.select(*keys, *own, "item", *SEEN)
+    here = here.join(cells, on=[*keys, *own], how="semi", nulls_equal=True)
+    on = [*keys, *own, "item"]
+    both = here.join(
+        base.join(cells, on=keys), on=on, how="full", coalesce=True, nulls_equal=True,
+        suffix=BASELINE,
+    )  # fmt: skip
+    counts = both.with_columns(pl.col(BOTH).fill_null(0))
+    return counts.with_columns(*_changes(), _design())
+
+
+def _other_counts(items: pl.DataFrame) -> list[str]:
+    return [name for name in items.columns if name.startswith("label:") or name == "first_item"]
+
+
+def _scored_twice() -> pl.Expr:
+    return (pl.col("n_scored") > 0) & (pl.col("n_scored" + BASELINE) > 0)
+
+
+def _changes() -> list[pl.Expr]:
+    after, before = (pl.col(f"n_genuine{s}") / pl.col(f"n_scored{s}") for s in ("", BASELINE))
+    first = pl.col("first").cast(pl.Float64) - pl.col("first" + BASELINE).cast(pl.Float64)
+    return [
+        pl.when(_scored_twice()).then(change).alias(name)
+        for name, change in (("change", after - before), ("first_change", first))
+    ]
+
+
+def _design() -> pl.Expr:
+    n, n_before = pl.col("n_turns"), pl.col("n_turns" + BASELINE)
+    one = pl.when((n == 1) & (n_before == 1)).then(pl.lit(ONE))
+    design = one.when(n == n_before).then(pl.lit(EQUAL)).otherwise(pl.lit(UNEQUAL))
+    return pl.when(_scored_twice()).then(design).alias("design")
 
 
 def paired_items(
-    after: pl.DataFrame,
-    before: pl.DataFrame,
-    coolest: Any,
-    baselines: Sequence[tuple[str, str]],
+    items: pl.DataFrame, coolest: Any, baselines: Sequence[tuple[str, str]]
 ) -> list[pl.DataFrame]:
     """Return the pairs of items under each condition and its baseline.
 
@@ -94,29 +112,27 @@ def paired_items(
     base and beside itself in the default format.
 
     Args:
-        after: shares of items, from which those under a condition are taken.
-        before: shares of items, from which those under a baseline are taken.
+        items: one row per item of a cell and judge, with `family`.
         coolest: the lowest temperature, the baseline of the others.
         baselines: pairs of a post-trained model and one of its bases.
     """
 
     def under(factor: str, value: Any, some: pl.Expr | None = None) -> pl.DataFrame:
-        kept = [t if some is None else t.filter(some) for t in (after, before)]
-        return pairs(kept[0], factor, value, [k for k in JUDGED_ITEM_KEYS if k != factor], kept[1])
+        kept = items if some is None else items.filter(some)
+        return pairs(kept, factor, value, [k for k in JUDGED_ITEM_KEYS if k != factor])
 
     models = [
         under("model", base, pl.col("model").cast(pl.String).is_in([name, base]))
         for name, base in baselines
     ]
-    names = after["model"].cast(pl.String).unique().to_list()
-    formats = [_in_format(after, before, *pair) for pair in beside_default(names)]
+    names = items["model"].cast(pl.String).unique().to_list()
+    formats = [_in_format(items, *pair) for pair in beside_default(names)]
     return [under("perturbation", PLAIN), under("temperature", coolest), *models, *formats]
 
 
-def _in_format(after: pl.DataFrame, before: pl.DataFrame, name: str, model: str) -> pl.DataFrame:
+def _in_format(items: pl.DataFrame, name: str, model: str) -> pl.DataFrame:
     """Return the pairs of items of a model in another format and in the default one."""
-    condition = after.filter(pl.col("model") == name)
-    base = before.filter(pl.col("model") == model)
+    condition, base = (items.filter(pl.col("model") == one) for one in (name, model))
     keys = [key for key in JUDGED_ITEM_KEYS if key != "model"]
     return beside(condition, base, keys).with_columns(
         factor=pl.lit(FORMAT), condition=pl.lit(format_of(name)), baseline=pl.lit(DEFAULT)
@@ -124,93 +140,131 @@ def _in_format(after: pl.DataFrame, before: pl.DataFrame, name: str, model: str)
 
 
 def counted(paired: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Count the pairs of each group that have the same shares, sorted."""
-    table = paired.group_by(*keys, *PATTERN).agg(
-        pl.col("n_scored", "n_scored_baseline").sum(), n=pl.len()
-    )
-    return table.sort(*keys, *PATTERN)
+    """Count the pairs of each group that have the same turns and changes, sorted."""
+    rounded = paired.with_columns(pl.col("change").round(12))
+    return rounded.group_by(*keys, *PATTERN).agg(n=pl.len()).sort(*keys, *PATTERN)
 
 
-def shares_of(group: pl.DataFrame) -> Shares:
-    """Return the shares of one contrast from the counts of `scoped`."""
-    before, after, n, turns_before, turns = (
-        group[name].cast(pl.Float64).to_numpy()
-        for name in ("share_baseline", "share", "n", "n_scored_baseline", "n_scored")
-    )
-    n_items = n.sum()
-    return Shares(
-        before, after, n, float(turns_before.sum() / n_items), float(turns.sum() / n_items)
-    )
+def margins_of(group: pl.DataFrame, genuine: Sequence[pl.Expr], turns: Sequence[str]) -> Counts:
+    """Return the turns of one group's items, counted, under some conditions.
+
+    Args:
+        group: counts of pairs, as `counted` returns them.
+        genuine: the genuine turns under each condition.
+        turns: the columns with its turns.
+    """
+    kinds = pl.all().cast(pl.Float64)
+    positive = group.select(e.alias(str(i)) for i, e in enumerate(genuine)).select(kinds)
+    n = group["n"].cast(pl.Float64).to_numpy()
+    return Counts(n, group.select(turns).select(kinds).to_numpy(), positive.to_numpy())
+
+
+def scored_margins(group: pl.DataFrame) -> Counts:
+    """Return the scored turns under the baseline and under the condition."""
+    suffixes = (BASELINE, "")
+    genuine = [pl.col(f"n_genuine{s}") for s in suffixes]
+    return margins_of(group, genuine, [f"n_scored{s}" for s in suffixes])
 
 
 def scoped(paired: pl.DataFrame, scope: str, pooled: Mapping[str, str]) -> pl.DataFrame:
-    """Return pairs counted by their shares, within a scope; `pooled` columns become `all`.
+    """Return pairs counted by their turns, within a scope; `pooled` columns become `all`.
 
-    An item that several models of a family share counts once, with its mean over them.
+    An item that several models of a family share counts once, with the turns of all, and with its
+    mean change over them. Contrasts without an item that was scored under both are left out.
     """
     texts = [
         pl.col(name).cast(pl.String) for name in SHARED if name not in ("temperature", "scope")
     ]
-    table = paired.with_columns(*texts, scope=pl.lit(scope), source=pl.col("dataset"))
+    kept = [name for name in SHARED if name != "scope"]
+    table = paired.select(*kept, "item", *PATTERN)
+    table = table.with_columns(*texts, scope=pl.lit(scope), source=pl.col("dataset"))
     table = table.with_columns(pl.lit(value).alias(name) for name, value in pooled.items())
     if "model" in pooled:
-        several = pl.when(pl.len() == 1).then(pl.lit(ONE)).otherwise(pl.lit(EQUAL))
-        # Turns are integers and shares are rounded, so that the order of sums does not show.
+        several = pl.when(pl.col("design").count() == 1).then(pl.lit(ONE)).otherwise(pl.lit(EQUAL))
+        # Turns are integers and changes are rounded, so that the order of sums does not show.
         table = table.group_by(*SHARED, "source", "item").agg(
-            pl.col("share", "share_baseline", "first", "first_baseline").mean().round(9),
-            pl.col("n_scored", "n_scored_baseline").sum(),
+            pl.col(BOTH).sum(),
+            pl.col("change", "first_change").mean().round(9),
             design=pl.when((pl.col("design") == UNEQUAL).any())
             .then(pl.lit(UNEQUAL))
-            .when((pl.col("design") == ONE).all())
-            .then(several)
-            .otherwise(pl.lit(EQUAL)),
+            .when((pl.col("design") == EQUAL).any())
+            .then(pl.lit(EQUAL))
+            .when(pl.col("design").count() > 0)
+            .then(several),
         )
-    return counted(table, SHARED)
+    counts = counted(table, SHARED)
+    return counts.filter(pl.col("change").count().over(SHARED) > 0)
+
+
+def test_name(change: Array, n: Array) -> str:
+    """Return the name of the sign-flip test of some changes."""
+    if np.isin(change, (-1, 0, 1)).all():
+        return "McNemar exact"
+    return "sign flips exact" if is_exact(change, n) else "sign flips of rounded changes"
 
 
 def _tested(group: pl.DataFrame) -> dict[str, Any]:
-    """Return the p-value of a change, its test, the number of items, and how many differ.
+    """Return the exact test of the items that were scored twice, and how many differ.
 
     With one turn against several, signs cannot be exchanged: if one of an item's five samples is
     genuine, its change is -0.8 or 0.2, depending on its greedy turn. Then first samples are tested.
     """
-    unequal = bool((group["design"] == UNEQUAL).any())
-    after, before = ("first", "first_baseline") if unequal else ("share", "share_baseline")
-    seen = group.filter(pl.col(after).is_not_null())
-    change = np.round((seen[after] - seen[before]).to_numpy(), 9)
+    shared = group.filter(pl.col("change").is_not_null())
+    unequal = bool((shared["design"] == UNEQUAL).any())
+    seen = shared.drop_nulls("first_change") if unequal else shared
+    change = np.round(seen["first_change" if unequal else "change"].to_numpy(), 9)
     n = seen["n"].cast(pl.Float64).to_numpy()
-    name = "McNemar exact" if np.isin(change, (-1, 0, 1)).all() else "sign flips exact"
+    name = test_name(change, n)
     # One more item that differs and one that does not, since no observed change is not certainty.
-    scored = group["n_scored"].cast(pl.Float64).to_numpy().sum()
-    turns = 1.0 if unequal else float(scored / group["n"].to_numpy().sum())
+    turns = 1.0
+    if not unequal and n.sum():
+        turns = float(seen["n_scored"].cast(pl.Float64).to_numpy() @ n / n.sum())
     differing = (float(change**2 @ n) + 1 / turns) / (n.sum() + 2)
-    how = f"{name} of first samples" if unequal else name
+    of_items, changes = (shared[c].to_numpy() for c in ("n", "change"))
     return {
+        "n_items": int(of_items.sum()),
+        "n_rise": int(of_items[changes > 0].sum()),
+        "n_fall": int(of_items[changes < 0].sum()),
         "p": sign_flip_p(change, n),
-        "test": f"{how}, Newcombe 10",
+        "test": f"{name} of first samples" if unequal else name,
         "n_tested": n.sum(),
         "differing": differing,
     }
 
 
 def compared(group: pl.DataFrame) -> dict[str, Any]:
-    """Return how many items rise and fall, the difference with its interval, and its test.
+    """Return two rates over all scored turns, their difference with limits, bounds, and its test.
 
     Args:
-        group: counts of shares of one contrast, as `item_pairs.scoped` returns them.
+        group: counts of pairs of one contrast, as `counted` returns them.
     """
-    shares = shares_of(group)
-    before, after, n = shares.before, shares.after, shares.n_items
-    n_items, change = n.sum(), np.round(after - before, 9)
-    found = paired_difference(shares)
+    margins = scored_margins(group)
+    turns, positive = (margins.n @ values for values in (margins.turns, margins.positive))
+    found = change(margins)
     return {
-        "n_items": int(n_items),
-        "rate_baseline": float(before @ n / n_items),
-        "rate_condition": float(after @ n / n_items),
-        "n_rise": int(n[change > 0].sum()),
-        "n_fall": int(n[change < 0].sum()),
+        "n_scored_baseline": round(turns[0]),
+        "n_scored": round(turns[1]),
+        "rate_baseline": float(positive[0] / turns[0]),
+        "rate_condition": float(positive[1] / turns[1]),
         "difference": found.estimate,
         "lower": found.lower,
         "upper": found.upper,
+        **_if_unscored(group),
         **_tested(group),
     }
+
+
+def _if_unscored(group: pl.DataFrame) -> dict[str, Any]:
+    """Return the bounds of a difference over all turns, with their limits.
+
+    Every unscored turn of the condition is not genuine and every one of the baseline is, and the
+    opposite (Manski 1989, J Hum Resour 24:343-360). The lower limit of the first and the upper
+    limit of the second cover the difference over all turns with at least the stated confidence,
+    whatever made verdicts go missing (Horowitz and Manski 2000, JASA 95:77-84).
+    """
+    missing = [pl.col(f"n_turns{s}") - pl.col(f"n_scored{s}") for s in (BASELINE, "")]
+    genuine = [pl.col(f"n_genuine{s}") for s in (BASELINE, "")]
+    turns = ["n_turns" + BASELINE, "n_turns"]
+    least = change(margins_of(group, [genuine[0] + missing[0], genuine[1]], turns))
+    most = change(margins_of(group, [genuine[0], genuine[1] + missing[1]], turns))
+    return dict(zip(BOUNDS, (least.estimate, most.estimate, least.lower, most.upper), strict=True))

@@ -1,4 +1,4 @@
-"""Table `language_contrasts`: the same problems in another language and in English, paired."""
+"""Contrasts of the same problems in another language and in English, paired by problem."""
 
 from collections.abc import Collection, Sequence
 
@@ -6,70 +6,34 @@ import polars as pl
 
 from userturn.prompts.perturbations import controls_of
 from userturn.storage.key_columns import ANSWER_KEYS, JUDGED_CELL_KEYS
-from userturn.storage.parquet import Schema
-from userturn.tables.contrasts import COMPARED_SCHEMA, SCOPES, adjusted, compare
-from userturn.tables.contrasts import SCHEMA as CONTRAST_SCHEMA
+from userturn.tables.compared_conditions import ADJUSTED_SCHEMA, FOLLOW_UP, adjusted, compare
 from userturn.tables.item_counts import count_answers
-from userturn.tables.item_pairs import PAIRED, pairs, shares
+from userturn.tables.item_pairs import pairs
 from userturn.tables.judge_languages import ENGLISH, ENGLISH_ONLY, english_only
-from userturn.tables.layout import (
-    IF_UNSCORED,
-    INTERVAL,
-    TEMPERATURE,
-    Layout,
-    P,
-    column,
-    texts,
-)
 from userturn.tables.make_tables import Material
-from userturn.tables.unscored_bounds import with_bounds
-from userturn.workflow.declarations import Table
 
-TABLE = Table(
-    rule="tabulate_languages",
-    place=190,
-    row=(
-        "a language against English in the same problems; or a judge without such contrasts, with "
-        "the reason"
-    ),
-    made_of=("turn_languages", "verdicts", "grades", "families"),
-    settings=("controls",),
-    needs="turn_languages",
-)
-MEANINGS = {
-    "factor": "language",
-    "condition": "language of the prompt",
-    "baseline": "English, or the first language where a study has none in English",
-    "measure": "follow-up or accuracy",
-    "n_items": "problems that were scored in both languages",
-    "judge": "name of the judge, or `verifier` for accuracy",
-    "reason": "why a judge has no contrast",
-}
 FACTOR = "language"
-SCHEMA: Schema = {"measure": pl.String, **CONTRAST_SCHEMA, "reason": pl.String}
 NO_PROBLEM = "no problem was scored in several languages"
 
 
-def table(material: Material) -> pl.DataFrame:
-    """Return the table of a study."""
+def language_contrasts(material: Material) -> pl.DataFrame:
+    """Return the contrasts of languages, of follow-ups and of accuracy; none without languages."""
+    if not material.paths.get("turn_languages"):
+        return pl.DataFrame(schema=ADJUSTED_SCHEMA)
     members = material.table("families").select("model", "family")
     controls = controls_of(material.grid.perturbations)
-    told, found = material.read("turn_languages"), []
+    told = material.read("turn_languages")
     cannot = english_only(material)
-    follow_ups = scored_problems(told, material.verdicts).join(members, on="model")
-    kept = follow_ups.filter(~pl.col("judge").is_in(sorted(cannot)))
-    for measure, items, blocks in (
-        ("follow-up", kept, [*JUDGED_CELL_KEYS, "item"]),
-        (
-            "accuracy",
-            graded_problems(told, material.grades).join(members, on="model"),
-            ["model", "dataset", "item"],
-        ),
-    ):
-        contrasts = language_contrasts(items, blocks, controls)
-        found.append(contrasts.select(pl.lit(measure).alias("measure"), pl.all()))
-    whole = pl.concat(found).with_columns(reason=pl.lit(None, dtype=pl.String))
-    return pl.concat([whole, without_contrast(whole, cannot, material.grid.judges)])
+    scored = scored_problems(told, material.verdicts).join(members, on="model")
+    graded = graded_problems(told, material.grades).join(members, on="model")
+    kept = scored.filter(~pl.col("judge").is_in(sorted(cannot)))
+    found = pl.concat(
+        [
+            between_languages(kept, [*JUDGED_CELL_KEYS, "item"], controls),
+            between_languages(graded, ["model", "dataset", "item"], controls),
+        ]
+    )
+    return without_contrast(found, cannot, material.grid.judges)
 
 
 def _in_problems(told: pl.DataFrame) -> pl.DataFrame:
@@ -105,7 +69,7 @@ def graded_problems(told: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
     return count_answers(grades.join(known, on=ANSWER_KEYS), pl.col("place"))
 
 
-def language_contrasts(
+def between_languages(
     items: pl.DataFrame, blocks: Sequence[str], controls: Sequence[str]
 ) -> pl.DataFrame:
     """Return the contrast of each language with English, or with the first language, by problem.
@@ -118,15 +82,8 @@ def language_contrasts(
     """
     languages = items["item"].str.split("\n").list.first().unique().sort().to_list()
     baseline = ENGLISH if ENGLISH in languages else next(iter(languages), ENGLISH)
-
-    def pairing(after: pl.DataFrame, before: pl.DataFrame) -> list[pl.DataFrame]:
-        split = [_with_language(part) for part in (after, before)]
-        return [pairs(split[0], FACTOR, baseline, blocks, split[1])]
-
-    seen = shares(items)
-    found = [compare(part.select(PAIRED)) for part in pairing(seen, seen) if part.height]
-    table = pl.concat(found) if found else pl.DataFrame(schema=COMPARED_SCHEMA)
-    return adjusted(with_bounds(table, items, SCOPES, pairing), controls)
+    paired = pairs(_with_language(items), FACTOR, baseline, blocks)
+    return adjusted(compare(paired), controls)
 
 
 def _with_language(items: pl.DataFrame) -> pl.DataFrame:
@@ -138,32 +95,11 @@ def _with_language(items: pl.DataFrame) -> pl.DataFrame:
 def without_contrast(
     table: pl.DataFrame, cannot: Collection[str], judges: Collection[str]
 ) -> pl.DataFrame:
-    """Return a row for each judge without a contrast, with the reason."""
+    """Return contrasts with a row for each judge that has none, with the reason."""
     missing = sorted(set(judges) - set(table["judge"]))
+    place = {"measure": FOLLOW_UP, "factor": FACTOR, "scope": "model"}
     rows = [
-        {
-            "measure": "follow-up",
-            "factor": FACTOR,
-            "scope": "model",
-            "judge": judge,
-            "reason": ENGLISH_ONLY if judge in cannot else NO_PROBLEM,
-        }
+        place | {"judge": judge, "reason": ENGLISH_ONLY if judge in cannot else NO_PROBLEM}
         for judge in missing
     ]
-    return pl.DataFrame(rows, schema=SCHEMA)
-
-
-LAYOUT = Layout(
-    "The same problems across languages",
-    {"scope": "model"},
-    (
-        *texts("measure", "condition", "baseline", "model"),
-        TEMPERATURE,
-        *texts("perturbation", "judge"),
-        column("problems", "count", "n_items"),
-        column("change", "change", "difference", *INTERVAL),
-        IF_UNSCORED,
-        *P,
-        *texts("correction", "reason"),
-    ),
-)
+    return pl.concat([table, pl.DataFrame(rows, schema=ADJUSTED_SCHEMA)])

@@ -44,11 +44,13 @@ class Layout(NamedTuple):
 
     Attributes:
         title: the table's title in the report.
-        wanted: the values that rows must have, by column; columns that the table lacks are ignored.
+        wanted: the values that rows must have, by column, or several in a tuple; columns that the
+            table lacks are ignored.
         columns: the columns.
         printed: what Markdown and LaTeX want instead of `wanted`.
         spread: a column whose values become columns of Markdown and LaTeX, and these values if they
             are fixed. The printed column with braces in its heading is shown below each of them.
+        about: the caption of a further part of a table; the first part has that of the table.
     """
 
     title: str
@@ -56,6 +58,7 @@ class Layout(NamedTuple):
     columns: tuple[Column, ...]
     printed: Mapping[str, Any] | None = None
     spread: tuple[str, ...] = ()
+    about: str = ""
 
 
 def column(
@@ -106,19 +109,28 @@ P = (column("p", "p"), column("p, adjusted", "p", "p_adjusted", printed="p (Holm
 OVER_DATASETS = {"dataset": ALL, "perturbation": PLAIN}
 
 
-def layouts() -> dict[str, Layout]:
-    """Return the layout of each table that is shown, in the order of the registry."""
-    found = {name: import_module(f"userturn.tables.{name}") for name in TABLES}
-    shown = {name: getattr(module, "LAYOUT", None) for name, module in found.items()}
-    return {name: layout for name, layout in shown.items() if layout is not None}
+def layouts() -> dict[str, tuple[Layout, ...]]:
+    """Return the parts in which each table is shown, in the order of the registry."""
+    return {name: parts for name in TABLES if (parts := parts_of(name))}
+
+
+def parts_of(name: str) -> tuple[Layout, ...]:
+    """Return the parts in which a table is shown: its module's `LAYOUT` is one or several."""
+    found = getattr(import_module(f"userturn.tables.{name}"), "LAYOUT", ())
+    return (found,) if isinstance(found, Layout) else found
 
 
 def _rows(table: pl.DataFrame, wanted: Mapping[str, Any]) -> pl.DataFrame:
     for name, value in wanted.items():
         if name in table.columns:
-            column = pl.col(name)
-            table = table.filter(column == (column.min() if value == LOWEST else value))
+            table = table.filter(_is(pl.col(name), value))
     return table
+
+
+def _is(column: pl.Expr, value: Any) -> pl.Expr:
+    if isinstance(value, tuple):
+        return column.is_in(value)
+    return column == (column.min() if value == LOWEST else value)
 
 
 def page_form(layout: Layout, table: pl.DataFrame, judge: str) -> dict[str, Any]:

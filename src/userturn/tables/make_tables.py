@@ -21,7 +21,7 @@ from userturn.study.grid import Grid
 from userturn.tables.format_columns import join_formats, read_joined, split_formats
 from userturn.tables.item_counts import count_items
 from userturn.tables.judge_validity import warning
-from userturn.tables.layout import Layout, printed
+from userturn.tables.layout import Layout, parts_of, printed
 from userturn.workflow.humans import HumanGrid
 
 SCORES = ("scores", "self_play_scores", "reactions")  # inputs that are tables of scores
@@ -143,11 +143,11 @@ def make_tables(
             check_scored(inputs.get(name, ()), grid.config["max_error_share"])
     material = Material(grid, inputs)
     for name, paths in outputs.items():
-        layout = getattr(import_module(f"userturn.tables.{name}"), "LAYOUT", None)
         made = split_formats(material.table(name))
-        write_all(made, paths, identity, layout, material.warning)
+        write_all(made, paths, identity, parts_of(name), material.warning)
 
 
+Parts = Sequence[tuple[str, pl.DataFrame]]  # tables of texts, each with its title or none
 LATEX = re.compile(r"[%&_#$]")  # characters that LaTeX takes for commands
 
 
@@ -156,16 +156,20 @@ def write_csv(table: pl.DataFrame, path: str | Path) -> None:
     write_text(csv_of(table), path)
 
 
-def write_markdown(table: pl.DataFrame, path: str | Path, note: str | None = None) -> None:
-    """Write a table of texts as a Markdown table, after a note if there is one, whole."""
+def write_markdown(parts: Parts, path: str | Path, note: str | None = None) -> None:
+    """Write tables of texts as Markdown, each below its title, after a note if there is one."""
     before = f"**{note}**\n\n" if note else ""
-    write_text(before + _printed(table, "pipe"), path)
+    titled = [(f"## {title}\n\n" if title else "", part) for title, part in parts]
+    tables = "\n".join(f"{title}{_printed(part, 'pipe')}" for title, part in titled)
+    write_text(before + tables, path)
 
 
-def write_latex(table: pl.DataFrame, path: str | Path, note: str | None = None) -> None:
-    """Write a table of texts as a LaTeX tabular with booktabs rules, after its note, whole."""
+def write_latex(parts: Parts, path: str | Path, note: str | None = None) -> None:
+    """Write tables of texts as LaTeX tabulars with booktabs rules, each below its title."""
     before = f"\\textbf{{{LATEX.sub(_escaped, note)}}}\\par\n" if note else ""
-    write_text(before + _printed(table, "latex_booktabs"), path)
+    titled = [(f"\\subsection*{{{title}}}\n" if title else "", part) for title, part in parts]
+    tables = "\n".join(f"{title}{_printed(part, 'latex_booktabs')}" for title, part in titled)
+    write_text(before + tables, path)
 
 
 def _escaped(found: re.Match[str]) -> str:
@@ -176,12 +180,12 @@ def write_all(
     table: pl.DataFrame,
     paths: Sequence[str],
     identity: str,
-    layout: Layout | None = None,
+    layouts: Sequence[Layout] = (),
     note: str | None = None,
 ) -> None:
     """Write a table in the format that each path's ending names.
 
-    Parquet and CSV have the whole table; Markdown and LaTeX have what its layout shows, after a
+    Parquet and CSV have the whole table; Markdown and LaTeX have what its layouts show, after a
     note if there is one.
     """
     for path in map(str, paths):
@@ -190,9 +194,12 @@ def write_all(
             write_table(table, path, identity)
         elif ending == "csv":
             write_csv(table, path)
-        elif layout is not None:
-            shown = printed(layout, join_formats(table))
-            {"md": write_markdown, "tex": write_latex}[ending](shown, path, note)
+        elif layouts:
+            titled = len(layouts) > 1
+            parts = [
+                (one.title if titled else "", printed(one, join_formats(table))) for one in layouts
+            ]
+            {"md": write_markdown, "tex": write_latex}[ending](parts, path, note)
 
 
 def _printed(table: pl.DataFrame, layout: str) -> str:

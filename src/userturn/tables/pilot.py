@@ -12,10 +12,10 @@ from userturn.judges.verdict import GENUINE
 from userturn.study.cells import PLAIN
 from userturn.study.record import read_study_record
 from userturn.tables.format_columns import in_default_format, is_default, read_joined
-from userturn.tables.item_counts import count_items
+from userturn.tables.item_counts import VERIFIER, count_items
 
 TABLES = ("pooled_rates", "contrasts", "confusion")
-ONE_EACH = "McNemar exact, Newcombe 10"  # the test of items of one turn under either condition
+ONE_EACH = "McNemar exact"  # the test of items of one turn under either condition
 
 
 class Assumption(NamedTuple):
@@ -85,9 +85,16 @@ def _rate(pooled: pl.DataFrame) -> dict[str, Assumption]:
     }
 
 
+def _of_models(contrasts: pl.DataFrame) -> pl.DataFrame:
+    """Return the confirmatory contrasts of models' follow-ups."""
+    return contrasts.filter(
+        pl.col("correction") == "Holm", pl.col("scope") == "model", pl.col("judge") != VERIFIER
+    )
+
+
 def _related(contrasts: pl.DataFrame) -> Assumption:
     """Return the mean correlation of an item's two turns, over contrasts with one turn each."""
-    tested = contrasts.filter(pl.col("correction") == "Holm", pl.col("test") == ONE_EACH)
+    tested = _of_models(contrasts).filter(pl.col("test") == ONE_EACH)
     rows = tested.drop_nulls(["rate_baseline", "rate_condition"])
     found = [phi for row in rows.to_dicts() if (phi := _phi(row)) is not None]
     if not found:
@@ -134,7 +141,7 @@ def _alike(results: Path, judge: str) -> Assumption:
 
 
 def _tests(contrasts: pl.DataFrame) -> Assumption:
-    sets = contrasts.filter(pl.col("correction") == "Holm").group_by("factor", "tests").len()
+    sets = _of_models(contrasts).group_by("factor", "tests").len()
     largest = sets["len"].max()
     if not isinstance(largest, int):
         return Assumption(None, "the pilot has no contrast")

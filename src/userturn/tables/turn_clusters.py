@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 
 from userturn.stats.clustered import Patterns, clustered_rate
-from userturn.stats.paired import Shares, paired_difference
+from userturn.stats.margins import change as change_of
+from userturn.stats.margins import side_by_side
 from userturn.stats.proportions import Interval
 
 
@@ -29,21 +30,8 @@ def rate_over(
     return clustered_rate([Patterns(n.astype(float), m, y)], "micro")
 
 
-def paired_shares(pairs: pl.DataFrame) -> Shares:
-    """Return the shares of clusters under two conditions; each cluster counts once.
-
-    Args:
-        pairs: one row per cluster: `before` and `after`, its shares of positive turns, and
-            `n_before` and `n_after`, its turns.
-    """
-    counts = pairs.group_by("before", "after").agg(n=pl.len()).sort(pl.all())
-    before, after, n = (counts[name].cast(pl.Float64).to_numpy() for name in counts.columns)
-    turns = [float(pairs[name].sum()) / pairs.height for name in ("n_before", "n_after")]
-    return Shares(before, after, n, *turns)
-
-
 def change(first: pl.DataFrame, later: pl.DataFrame, cluster: str) -> tuple[Interval, int]:
-    """Return how the share of genuine turns changes in the clusters that both tables have scored.
+    """Return how the rate of genuine turns changes in the clusters that both tables have scored.
 
     Args:
         first: one row per turn, with `genuine`, null for an unscored one.
@@ -53,13 +41,11 @@ def change(first: pl.DataFrame, later: pl.DataFrame, cluster: str) -> tuple[Inte
     Returns:
         The change with its 95% limits, null if no cluster is in both, and their number.
     """
-    share = pl.col("genuine").mean().alias("share")
-    of_clusters = [
-        turns.drop_nulls("genuine").group_by(cluster).agg(share, n=pl.len())
-        for turns in (first, later)
-    ]
-    both = of_clusters[0].join(of_clusters[1], on=cluster, suffix="_after")
+    y = pl.col("genuine").sum().cast(pl.Float64).alias("y")
+    m = pl.len().cast(pl.Float64).alias("m")
+    sums = [t.drop_nulls("genuine").group_by(cluster).agg(m, y) for t in (first, later)]
+    both = sums[0].join(sums[1], on=cluster, suffix="_after").sort(cluster)
     if both.is_empty():
         return Interval(None, None, None), 0
-    names = {"share": "before", "share_after": "after", "n": "n_before"}
-    return paired_difference(paired_shares(both.rename(names))), both.height
+    before, after = ((both[f"m{s}"], both[f"y{s}"]) for s in ("", "_after"))
+    return change_of(side_by_side(before, after)), both.height

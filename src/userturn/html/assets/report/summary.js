@@ -56,9 +56,7 @@ function floorText({ model, dataset }, rate) {
   const floor = rate && !dataset && floorOf(model, rate.temperature);
   if (!floor) return [];
   const change = `${signed(100 * floor.difference, 1)} ${interval(floor.lower, floor.upper)}`;
-  // Not all turns may be judged twice, and all turns of an item count as one: what the floor is taken from may be another rate.
-  const twice = percent(floor.rate) === percent(rate.estimate) ? [] : [`judged twice ${percent(floor.rate)}, ${plural(floor.n_scored, "turn")}`];
-  return [...twice, `floor ${percent(floor.floor)} ${interval(floor.floor_lower, floor.floor_upper)}`, `above it ${change}`].map((text) => make("small", null, unbroken(text)));
+  return [`floor ${percent(floor.floor)} ${interval(floor.floor_lower, floor.floor_upper)}`, `above it ${change}`].map((text) => make("small", null, unbroken(text)));
 }
 
 const onScale = (share, top) => `${(100 * share / top).toFixed(2)}%`;
@@ -97,10 +95,10 @@ function showModels() {
   const graded = rows.some((row) => row.accuracy);
   const what = changedBy() ? `Turns after an answer changed by “${words(perturbationShown())}”` : "Unperturbed turns";
   at("rates-about").textContent = `${what} ${chosen.dataset.length ? "of each chosen dataset" : "over all datasets"}, by ${judgeShown()}, with 95% intervals. `
-    + (headline.floors.length && !chosen.dataset.length ? "Floor: of turns judged a second time, after the answer to another question, the share that is called genuine; above it: their rate less the floor, both means over items. " : "")
+    + (headline.floors.length && !chosen.dataset.length ? "Floor: of turns judged a second time, after the answer to another question, the share that is called genuine; above it: the rate less the floor; at least so many turns react. " : "")
     + (several ? `Filled: temperature ${ends[0]}; open: temperature ${ends[1]}.` : `Temperature ${ends[0]}.`)
     + (headline.identified.length ? " Reference follow-ups: of the turns that a dataset has after its own answers, the share that the model finds likelier after their own answer than after others; this needs no judge." : "")
-    + (graded ? ` Last two columns: accuracy and, on the same items, genuine follow-ups at temperature ${ends[0]}, both as the mean over the graded datasets.` : "");
+    + (graded ? ` Last two columns: accuracy and, on the same items, genuine follow-ups at temperature ${ends[0]}, both over all graded datasets.` : "");
   const head = make("tr", null, ["model", `t = ${ends[0]}`, several ? `t = ${ends[1]}` : null, null, longest.length > 2 ? "scored, all t" : "scored", headline.identified.length ? "reference follow-ups" : null, graded ? "accuracy" : null, graded ? "genuine, same items" : null].map((text, i) => text === null ? (i === 3 ? make("th", { class: "scale" }, make("span", null, "0%"), make("span", null, percent(top, 0))) : null) : make("th", { scope: "col" }, text)));
   const body = rows.map((row) => {
     const [low, high] = ends.map((end) => row.rates.find((rate) => rate.temperature === end));

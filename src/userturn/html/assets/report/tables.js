@@ -102,7 +102,7 @@ function dataTable(shown, all) {
 async function fillTable(details, shown) {
   if (details.childElementCount > 1) return;
   const place = make("div", null, make("p", { class: "state" }, "Loading"));
-  details.append(make("p", { class: "soft" }, `${shown.about} `, make("code", null, `tables/${shown.name}.csv`)), place);
+  details.append(make("p", { class: "soft" }, `${shown.about} `, make("code", null, `tables/${shown.file}.csv`)), place);
   try {
     const rows = await readFile(`table-${shown.name}`);
     place.replaceChildren(...(rows.length ? dataTable(shown, rows) : [make("p", { class: "soft" }, "The table is empty.")]).filter(Boolean));

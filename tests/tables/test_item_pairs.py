@@ -5,8 +5,7 @@ import polars as pl
 import pytest
 
 from tests.support.paired_counts import newcombe
-from userturn.tables.contrasts import contrasts
-from userturn.tables.post_training import accuracy_contrasts
+from userturn.tables.contrasts import accuracy_contrasts, contrasts
 
 Verdicts = list[bool | None]
 WHERE = {"model": "m", "family": "f", "dataset": "d", "perturbation": "none", "judge": "j"}
@@ -33,7 +32,8 @@ def of_the_model(cold: Verdicts, warm: Verdicts) -> dict[str, float]:
 def test_bounds_by_hand() -> None:
     # Warm of 4 items: 1 genuine, 1 not, 2 unscored: 1/4 to 3/4. Cold: 1 genuine, 3 not.
     row = of_the_model([True, False, False, False], [True, False, None, None])
-    assert (row["n_items"], row["difference"]) == (2, 0)
+    # Over all scored turns: 1 of 2 less 1 of 4; the test is over the two items of both.
+    assert (row["n_items"], row["difference"]) == (2, 0.25)
     assert (row["least_if_unscored"], row["most_if_unscored"]) == (0, 0.5)
     # Lower limit: 1 both, 3 neither. Upper: 1 both, 2 of the condition only, 1 neither.
     _, lower, _ = newcombe(1, 0, 0, 3)
@@ -69,7 +69,8 @@ def test_undecided_grades_bound_a_contrast_of_accuracies() -> None:
     families = pl.DataFrame({"model": ["base", "sft"], "family": ["f", "f, post-trained"]})
     table = accuracy_contrasts(grades, families, [("sft", "base")])
     row = table.filter(pl.col("scope") == "model").row(0, named=True)
-    assert (row["n_items"], row["difference"]) == (2, 0.5)
+    # All of 2 decided answers, less 1 of 3.
+    assert (row["n_items"], row["difference"]) == (2, pytest.approx(2 / 3))
     assert row["least_if_unscored"] == pytest.approx(1 / 3)
     assert row["most_if_unscored"] == pytest.approx(2 / 3)
 

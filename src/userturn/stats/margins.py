@@ -1,0 +1,90 @@
+"""Rates of the same clusters under several conditions, and any sum or difference of them.
+
+A condition's rate is over all its turns; clusters may have turns under some conditions alone. So a
+difference is that of the two rates, whoever prints it, and what clusters share is in its limits.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from userturn.stats.clustered import Patterns, pooled_rate
+from userturn.stats.combinations import combine
+from userturn.stats.proportions import CONFIDENCE, Array, Interval
+
+
+class Counts(NamedTuple):
+    """Clusters, such as items, counted by their turns under each condition.
+
+    Attributes:
+        n: number of clusters with these counts.
+        turns: scored turns of such a cluster, patterns x conditions; those of a drawn sample times
+            the number of turns that each stands for.
+        positive: positive turns of such a cluster, patterns x conditions.
+        least: how many turns each counted turn is worth at most, by condition: the number that it
+            stands for, or 1 / k where it is the mean of k.
+    """
+
+    n: Array
+    turns: Array
+    positive: Array
+    least: Array | None = None
+
+
+def side_by_side(*conditions: tuple[ArrayLike, ArrayLike]) -> Counts:
+    """Return clusters, each once, from their turns and positive turns under each condition."""
+    positive = np.column_stack([np.asarray(y, dtype=float) for _, y in conditions])
+    shape = len(positive)
+    turns = [np.broadcast_to(np.asarray(m, dtype=float), shape) for m, _ in conditions]
+    return Counts(np.ones(shape), np.column_stack(turns), positive)
+
+
+def rates(counts: Counts, confidence: float = CONFIDENCE) -> list[Interval]:
+    """Return the rate of each condition with its limits; null where no turn was scored."""
+    least = np.ones(counts.turns.shape[1]) if counts.least is None else counts.least
+    columns = zip(counts.turns.T, counts.positive.T, least, strict=True)
+    return [
+        pooled_rate(Patterns(counts.n, turns, positive).seen, float(at_least), confidence)
+        if turns.any()
+        else Interval(None, None, None)
+        for turns, positive, at_least in columns
+    ]
+
+
+def correlations(counts: Counts) -> Array:
+    """Return the correlations of rates: of the clusters' residuals, 0 where a rate has none.
+
+    As in Newcombe's method 10 a positive sum of products is corrected for continuity by half a
+    turn, that of the smaller worth.
+    """
+    n, turns, positive = counts[:3]
+    shares = (n @ positive) / (n @ turns)
+    residuals = positive - turns * shares
+    products = (residuals * n[:, None]).T @ residuals
+    least = np.ones(len(shares)) if counts.least is None else counts.least
+    half = np.minimum.outer(least, least) / 2
+    corrected = np.where(products > 0, np.maximum(products - half, 0), products)
+    sizes = np.sqrt(np.outer(np.diag(products), np.diag(products)))
+    found = np.divide(corrected, sizes, out=np.zeros_like(products), where=sizes > 1e-12)
+    np.fill_diagonal(found, 1.0)
+    return np.asarray(found)
+
+
+def combination(counts: Counts, coefficients: Array, confidence: float = CONFIDENCE) -> Interval:
+    """Return a sum of rates, each times its coefficient, with its limits.
+
+    The rates' limits are Wilson's at their effective numbers of turns (`clustered`), put together
+    by MOVER with the correlations of the clusters' residuals (Zou and Donner 2008, Stat Med
+    27:1693-1702). For a difference of one turn an item it is Newcombe's method 10 (1998, Stat Med
+    17:2635-2650). Null if a rate is.
+    """
+    parts = rates(counts, confidence)
+    if any(part.estimate is None for part in parts):
+        return Interval(None, None, None)
+    return combine(parts, coefficients, correlations(counts))
+
+
+def change(counts: Counts, confidence: float = CONFIDENCE) -> Interval:
+    """Return the second condition's rate less the first's, with its limits."""
+    return combination(counts, np.array([-1.0, 1.0]), confidence)

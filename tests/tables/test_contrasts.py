@@ -1,0 +1,179 @@
+"""Numbers that a reader subtracts do subtract, in every table and on the first screen.
+
+The study has conversations of unequal length, versions of problems, one sample or three, a
+post-trained model, and verdicts that are missing by what the turns are.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.support.synthetic_study import RUBRIC, write_study
+from tests.tables.test_make_tables import grid
+from userturn.cli.format_rates import format_pooled
+from userturn.tables.make_tables import Material
+from userturn.workflow.registry import tables_of
+
+MODELS: dict[str, Any] = {
+    "qwen3.5-0.8b": {},
+    "qwen3.5-2b": {},
+    "qwen3.5-4b": {},
+    "qwen3.5-2b-sft": {"base": "qwen3.5-2b", "family": "qwen3.5", "size": "2b"},
+    "gpt-oss-20b": {},
+}
+OFF = 0.0005  # a twentieth of a point
+KEYS = ("model", "dataset", "temperature", "perturbation", "judge")
+
+
+def _named(path: str) -> None:
+    """Name items as turns of conversations of 1 to 6, or as versions of problems in 4 languages."""
+    table = pl.read_parquet(path)
+    number = pl.col("item").str.slice(-5).cast(pl.Int64)
+    # Of every 21 items, conversations of 1, 2, ... 6 turns: they begin at 0, 1, 3, 6, 10, 15.
+    place = number % 21
+    length = sum(((place >= begin).cast(pl.Int64) for begin in (1, 3, 6, 10, 15)), pl.lit(0))
+    turn = place - length * (length + 1) // 2 + 1
+    conversation = pl.format("c{}-{}/turn-{}", number // 21, length, turn)
+    version = pl.format("p{}/version/{}", number // 4, number)
+    is_talk = pl.col("dataset") == "math500"
+    if "genuine" in table.columns:
+        lost = pl.col("genuine") & (number % 3 == 0) & (pl.col("temperature") > 0)
+        kept = pl.col("genuine", "label")
+        table = table.with_columns(pl.when(~lost.fill_null(False)).then(kept))
+        # Conversations have one sample only.
+        table = table.filter(~is_talk | (pl.col("sample") == 0))
+    table = table.with_columns(item=pl.when(is_talk).then(conversation).otherwise(version))
+    table.write_parquet(path)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Material]:
+    folder: Path = tmp_path_factory.mktemp("study")
+    datasets = {"gsm8k": 120, "math500": 210}
+    shape: dict[str, Any] = {"n_samples": 3, "judges": ("heuristic", "other")}
+    conditions = {"temperatures": (0.0, 1.0), "perturbations": ("none", "truncate")}
+    verdicts, grades = write_study(folder, list(MODELS), datasets, **conditions, **shape)
+    for path in (*verdicts, *grades):
+        _named(path)
+    swapped = []
+    for path in verdicts:  # of each cell a third of the turns are judged again, otherwise
+        again = pl.read_parquet(path).filter(pl.col("item").hash(1) % 3 == 0)
+        again = again.with_columns(genuine=pl.col("genuine") & (pl.col("item").hash(2) % 4 > 0))
+        swapped.append(path.replace(".parquet", ".swapped"))
+        again.write_parquet(swapped[-1])
+    inputs = {"verdicts": verdicts, "grades": grades, "rubric": [RUBRIC]}
+    inputs |= {"unswapped_verdicts": verdicts, "swapped_verdicts": swapped}
+    return verdicts, Material(grid(MODELS), inputs)
+
+
+@pytest.fixture(scope="module")
+def rates(study: tuple[list[str], Material]) -> dict[tuple[Any, ...], float]:
+    """Every rate over scored turns by plain counting: of cells, and over datasets and models."""
+    family = dict(study[1].table("families").select("model", "family").iter_rows())
+    said: dict[tuple[Any, ...], list[bool]] = defaultdict(list)
+    for path in study[0]:
+        for row in pl.read_parquet(path).iter_rows(named=True):
+            if row["genuine"] is None:
+                continue
+            rest = [row[key] for key in KEYS[2:]]
+            for place in (
+                (row["model"], row["dataset"]),
+                (row["model"], "all"),
+                (family[row["model"]], "all models"),
+                (family[row["model"]], row["dataset"]),
+            ):
+                said[*place, *rest].append(row["genuine"])
+    return {place: sum(turns) / len(turns) for place, turns in said.items()}
+
+
+def _two_rates(row: dict[str, Any], rates: dict[tuple[Any, ...], float]) -> tuple[float, float]:
+    """Return the two rates whose difference a contrast is."""
+    of = (
+        (row["family"], "all models")
+        if row["scope"] == "family"
+        else (row["model"], row["dataset"])
+    )
+    place = dict(zip(KEYS, (*of, *(row[key] for key in KEYS[2:])), strict=True))
+    factor = row["factor"]
+    before = float(row["baseline"]) if factor == "temperature" else row["baseline"]
+    other = place | {factor: before}
+    return rates[tuple(place.values())], rates[tuple(other.values())]
+
+
+def test_every_contrast_is_the_difference_of_two_rates_over_all_scored_turns(
+    study: tuple[list[str], Material], rates: dict[tuple[Any, ...], float]
+) -> None:
+    table = study[1].table("contrasts").filter(pl.col("measure") == "follow-up")
+    rows = table.filter(pl.col("scope") != "two families").to_dicts()
+    assert len(rows) > 100
+    assert {row["factor"] for row in rows} == {"perturbation", "temperature", "model"}
+    for row in rows:
+        after, before = _two_rates(row, rates)
+        assert row["rate_condition"] == pytest.approx(after, abs=OFF)
+        assert row["rate_baseline"] == pytest.approx(before, abs=OFF)
+        assert row["difference"] == pytest.approx(after - before, abs=OFF)
+        assert row["lower"] < row["difference"] < row["upper"]
+
+
+def test_every_interaction_is_the_difference_of_two_families_changes(
+    study: tuple[list[str], Material], rates: dict[tuple[Any, ...], float]
+) -> None:
+    rows = study[1].table("contrasts").filter(scope="two families").to_dicts()
+    assert len(rows) > 20
+    for row in rows:
+        place = "all models" if row["dataset"] == "all" else row["dataset"]
+        changes = []
+        for family in (row["family"], row["other_family"]):
+            of_family = row | {"scope": "", "model": family, "dataset": place}
+            after, before = _two_rates(of_family, rates)
+            changes.append(after - before)
+        assert row["change"] == pytest.approx(changes[0], abs=OFF)
+        assert row["difference"] == pytest.approx(changes[0] - changes[1], abs=OFF)
+
+
+def test_pooled_rates_and_those_beside_accuracy_are_those_rates(
+    study: tuple[list[str], Material], rates: dict[tuple[Any, ...], float]
+) -> None:
+    pooled = study[1].table("pooled_rates").filter(scope="model", average="micro")
+    beside = (
+        study[1]
+        .table("decoupling")
+        .with_columns(perturbation=pl.lit("none"), estimate="followup_estimate")
+    )
+    for table in (pooled, beside):  # every dataset is graded
+        assert table.height >= 20
+        for row in table.iter_rows(named=True):
+            place = tuple(row[key] for key in KEYS)
+            assert row["estimate"] == pytest.approx(rates[place], abs=OFF)
+
+
+def _printed(text: str) -> Iterator[tuple[float, float, float]]:
+    """Yield rate, floor and what is above it, of each line that has all three, in points."""
+    for line in text.splitlines():
+        if found := re.search(r"^ +([\d.]+)% .* floor +([\d.]+)%, above it +([+-][\d.]+)", line):
+            yield float(found[1]), float(found[2]), float(found[3])
+
+
+def test_on_the_first_screen_a_rate_less_its_floor_is_what_stands_beside_it(
+    study: tuple[list[str], Material], rates: dict[tuple[Any, ...], float]
+) -> None:
+    floors = study[1].table("chance_floor")
+    for row in floors.iter_rows(named=True):
+        own = rates[tuple(row[key] for key in KEYS)]
+        assert row["rate"] == pytest.approx(own, abs=OFF)
+        assert row["difference"] == pytest.approx(own - row["floor"], abs=OFF)
+    lines = list(_printed(format_pooled(study[1].table("pooled_rates"), floors)))
+    assert len(lines) == 5 * 2 * 2  # models, temperatures and judges
+    # Three numbers, each rounded to a tenth of a point.
+    assert max(abs(rate - floor - above) for rate, floor, above in lines) <= 0.15 + 1e-9
+
+
+def test_no_table_of_such_a_study_has_a_nan(study: tuple[list[str], Material]) -> None:
+    for name in tables_of("analyse"):
+        floats = study[1].table(name).select(pl.selectors.float())
+        assert not any(floats[column].is_nan().any() for column in floats.columns), name
