@@ -16,7 +16,7 @@ from userturn.cli.main import main
 from userturn.stats.sample_size import Turns, items_for_difference, items_for_half_width
 from userturn.study.inputs import RecordedContents
 from userturn.study.record import StudyRecord
-from userturn.tables.confusion import SCHEMA
+from userturn.tables.judge_card import SCHEMA
 from userturn.tables.make_tables import Material
 from userturn.tables.pilot import pilot
 
@@ -40,7 +40,7 @@ def write_pilot(folder: Path, models: dict[str, Any], **shape: Any) -> Path:
     (folder / "tables").mkdir()
     for name in ("pooled_rates", "contrasts"):
         material.table(name).write_parquet(folder / "tables" / f"{name}.parquet")
-    pl.DataFrame(schema=SCHEMA).write_parquet(folder / "tables" / "confusion.parquet")
+    pl.DataFrame(schema=SCHEMA).write_parquet(folder / "tables" / "judge_card.parquet")
     contents = RecordedContents(**{field.name: {} for field in fields(RecordedContents)})
     config = made_up_config(list(models), [], judges=["another", "heuristic"])  # the primary one
     record = StudyRecord(config, contents).content
@@ -59,19 +59,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         perturbations=("none", "truncate"),
         n_samples=3,
     )
-    pairs = {
-        ("genuine_followup", "genuine_followup"): 80.0,
-        ("genuine_followup", "generic"): 20.0,
-        ("generic", "genuine_followup"): 30.0,
-        ("generic", "generic"): 200.0,
-        ("unrelated", "generic"): 70.0,
-    }
-    place = {"comparison": "judge-human", "first": "people", "second": "heuristic", "n": 1}
-    rows = [
-        place | {"label_first": first, "label_second": second, "weight": weight}
-        for (first, second), weight in pairs.items()
-    ]
-    pl.DataFrame(rows, schema=SCHEMA).write_parquet(folder / "tables" / "confusion.parquet")
+    place = {"judge": "heuristic", "source": "people", "by": "all", "group": "all"}
+    said = {"sensitivity": 0.8, "specificity": 0.9}
+    rows = [place | {"measure": name, "estimate": value} for name, value in said.items()]
+    pl.DataFrame(rows, schema=SCHEMA).write_parquet(folder / "tables" / "judge_card.parquet")
     return folder
 
 

@@ -1,5 +1,9 @@
 """A judge card says how far a judge is right, over turns whose kind is known."""
 
+from itertools import product
+from typing import Any
+
+import numpy as np
 import polars as pl
 import pytest
 
@@ -10,6 +14,7 @@ from userturn.tables.judge_card import (
     beside_labels,
     judge_card,
     lengths,
+    measures,
 )
 
 GENUINE = "genuine_followup"
@@ -19,7 +24,7 @@ def turns(*rows: tuple[str, str | None], source: str = "labelled", **more: str) 
     """Return turns of one judge, each a truth and what the judge said, of conversations of two."""
     made = [
         {"judge": "j", "source": source, "cluster": f"c{n // 2}", "truth": truth, "label": label}
-        | {"kind": truth, **more}
+        | {"kind": truth, "weight": 1.0, **more}
         for n, (truth, label) in enumerate(rows)
     ]
     return pl.DataFrame(made, schema=TURN)
@@ -100,6 +105,115 @@ def test_a_majority_of_people_without_a_label_of_its_own_counts_for_the_side_alo
     card = measured(judge_card(turns(("not genuine", "generic"), source="people"), 1))
     assert card["specificity"]["estimate"] == 1.0
     assert "right label" not in card
+
+
+def drawn(per_side: dict[bool, int], found: dict[bool, int], size: dict[bool, int]) -> pl.DataFrame:
+    """Return labelled turns of a judge's two sides, of which some are genuine by people.
+
+    Each represents as many turns of its side as were not drawn for it.
+    """
+    rows = [
+        (GENUINE if n < found[called] else "generic", GENUINE if called else "generic", called)
+        for called, n_drawn in per_side.items()
+        for n in range(n_drawn)
+    ]
+    made = turns(*((truth, label) for truth, label, _ in rows), source="people")
+    weights = [size[called] / per_side[called] for *_, called in rows]
+    return made.with_columns(
+        cluster=pl.int_range(pl.len()).cast(pl.String), weight=pl.Series(weights)
+    )
+
+
+# The judge calls 30 of 1,000 turns genuine: 10 are drawn, 5 are genuine, so 15 of the 30. Of the
+# 970 others 97 are drawn, 3 are genuine, so 30 of the 970: 15 of 45 genuine turns are found, and
+# 940 of the 955 others.
+DRAWN = drawn({True: 10, False: 97}, {True: 5, False: 3}, {True: 30, False: 970})
+
+
+def test_a_drawn_turn_counts_for_those_that_it_represents() -> None:
+    card = measured(judge_card(DRAWN, 1))
+    assert card["sensitivity"]["estimate"] == pytest.approx(15 / 45)
+    assert card["specificity"]["estimate"] == pytest.approx(940 / 955)
+    assert card["right side"]["estimate"] == pytest.approx(955 / 1000)
+    # By chance .03 * .045 + .97 * .955.
+    chance = 0.03 * 0.045 + 0.97 * 0.955
+    assert card["kappa"]["estimate"] == pytest.approx((0.955 - chance) / (1 - chance))
+    for row in card.values():
+        assert row["lower"] < row["estimate"] < row["upper"]
+    assert (card["sensitivity"]["n_turns"], card["sensitivity"]["n_scored"]) == (8, 8)
+    kinds = measured(judge_card(DRAWN, 1), by="kind", group=GENUINE)
+    assert kinds["sensitivity"]["estimate"] == pytest.approx(15 / 45)
+
+
+def test_a_side_on_which_no_genuine_turn_was_found_may_still_have_some() -> None:
+    none = drawn({True: 10, False: 97}, {True: 5, False: 0}, {True: 30, False: 970})
+    sensitivity = measured(judge_card(none, 1))["sensitivity"]
+    # Up to about 3.7% of 970 turns (exact limit of 0 of 97), 36 beside the 15 found.
+    assert (sensitivity["estimate"], sensitivity["upper"]) == (1, 1)
+    assert 0.15 < sensitivity["lower"] < 0.35
+
+
+@pytest.mark.parametrize("side", [True, False])
+def test_a_judge_of_one_side_has_its_measures_or_none(side: bool) -> None:
+    table = drawn({side: 10}, {side: 4}, {side: 100})
+    card = measured(judge_card(table, 1))
+    assert card["sensitivity"]["estimate"] == (1 if side else 0)
+    assert card["specificity"]["estimate"] == (0 if side else 1)
+    assert (
+        not pl.DataFrame(list(card.values())).select(pl.selectors.float().is_nan().any()).row(0)[0]
+    )
+
+
+@pytest.mark.parametrize("labels", [(GENUINE, GENUINE), ("generic", GENUINE), (GENUINE, None)])
+def test_labels_of_one_side_or_of_one_turn_give_no_nan(labels: tuple[str, str | None]) -> None:
+    for n in (1, 3):
+        card = judge_card(turns(*[labels] * n, source="people").with_columns(weight=9.0), 1)
+        floats = card.select(pl.selectors.float())
+        assert not any(floats[name].is_nan().any() for name in floats.columns)
+        assert card.filter(pl.col("estimate").is_null(), pl.col("reason").is_null()).is_empty()
+
+
+def _sampled(rng: np.random.Generator, rate: float, right: tuple[float, float], n: int) -> Any:
+    """Return the turns that the project draws of 24 cells of 400: n of each label of a judge.
+
+    By default one of each, and two that the judge calls genuine; each judge's label other than
+    genuine has its share of the others.
+    """
+    truth = rng.random((24, 400)) < rate
+    called = rng.random((24, 400)) < np.where(truth, right[0], 1 - right[1])
+    stratum = np.where(called, 5, rng.choice(5, (24, 400), p=[0.6, 0.2, 0.1, 0.05, 0.05]))
+    parts = []
+    for cell, label in product(range(24), range(6)):
+        place = np.flatnonzero(stratum[cell] == label)
+        n_drawn = min(len(place), 2 if label == 5 and n == 1 else n)
+        parts += [(truth[cell, i], label == 5, len(place) / n_drawn) for i in place[:n_drawn]]
+    genuine, judged, weights = zip(*parts, strict=True)
+    made = turns(
+        *(
+            (GENUINE if t else "a", GENUINE if j else "a")
+            for t, j in zip(genuine, judged, strict=True)
+        )
+    )
+    return made.with_columns(
+        cluster=pl.int_range(pl.len()).cast(pl.String), weight=pl.Series(weights)
+    )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n", [1, 10])
+@pytest.mark.parametrize(
+    ("rate", "right"),
+    [(0.01, (0.48, 0.99)), (0.03, (0.3, 0.99)), (0.03, (0.52, 0.979)), (0.2, (0.51, 0.98))],
+)
+def test_the_card_by_people_holds_the_truth(
+    rate: float, right: tuple[float, float], n: int
+) -> None:
+    rng, held = np.random.default_rng(5), np.zeros(2)
+    for _ in range(500):
+        found = {row["measure"]: row for row in measures(_sampled(rng, rate, right, n), {})}
+        rows = [found["sensitivity"], found["specificity"]]
+        held += [r["lower"] <= true <= r["upper"] for r, true in zip(rows, right, strict=True)]
+    assert (held / 500 >= 0.93).all()
 
 
 def test_the_card_does_not_depend_on_the_order_of_turns() -> None:

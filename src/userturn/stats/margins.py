@@ -4,6 +4,7 @@ A condition's rate is over all its turns; clusters may have turns under some con
 difference is that of the two rates, whoever prints it, and what clusters share is in its limits.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from userturn.stats.clustered import Patterns, pooled_rate
 from userturn.stats.combinations import combine
-from userturn.stats.proportions import CONFIDENCE, Array, Interval
+from userturn.stats.proportions import CONFIDENCE, Array, Interval, exact_limits, wilson_limits
 
 
 class Counts(NamedTuple):
@@ -88,3 +89,47 @@ def combination(counts: Counts, coefficients: Array, confidence: float = CONFIDE
 def change(counts: Counts, confidence: float = CONFIDENCE) -> Interval:
     """Return the second condition's rate less the first's, with its limits."""
     return combination(counts, np.array([-1.0, 1.0]), confidence)
+
+
+def first_part(counts: Counts, confidence: float = CONFIDENCE) -> Interval:
+    """Return the positive turns of the first of two conditions as a share of those of both.
+
+    The share s is where (1 - s) times the first number less s times the second is 0. Limits are all
+    s for which the limits of that difference hold 0 (Fieller 1954, JRSS B 16:175, with those of
+    MOVER): so a condition of which no positive turn was seen may still have some. Limits of the two
+    rates are exact ones at their worth of turns, since one positive turn may stand for hundreds.
+    How many turns there are of either is a draw too, with Wilson's limits.
+
+    Args:
+        counts: two conditions, of both of which turns were seen; each turn times the number that it
+            stands for.
+        confidence: confidence of the interval.
+    """
+    sizes = counts.n @ counts.turns
+    related = np.eye(3)
+    related[:2, :2] = correlations(counts)
+    parts, total = [exact_limits(r, confidence) for r in rates(counts)], float(sizes.sum())
+    p, q = (part.estimate or 0.0 for part in parts)
+    first, second = sizes[0] * p, sizes[1] * q
+    if first + second == 0:
+        return Interval(None, None, None)
+    share, of_second = float(first / (first + second)), float(sizes[1] / total)
+    lower_size, upper_size = wilson_limits(sizes[1], total, confidence)
+    moved = Interval(0.0, float(lower_size) - of_second, float(upper_size) - of_second)
+
+    def apart(s: float) -> Interval:
+        coefficients = [(1 - s) * sizes[0], -s * sizes[1], -((1 - s) * p + s * q) * total]
+        return combine([*parts, moved], np.array(coefficients), related)
+
+    lower = _edge(share, 0.0, lambda s: (apart(s).lower or 0.0) <= 0)
+    return Interval(share, lower, _edge(share, 1.0, lambda s: (apart(s).upper or 0.0) >= 0))
+
+
+def _edge(inside: float, end: float, holds: Callable[[float], bool]) -> float:
+    """Return how far from `inside`, where it holds, towards `end` a condition holds."""
+    if holds(end):
+        return end
+    for _ in range(40):
+        middle = (inside + end) / 2
+        inside, end = (middle, end) if holds(middle) else (inside, middle)
+    return inside

@@ -5,7 +5,7 @@ project's own labelled turns, and people's labels of the study's turns. A judge 
 turn's side (genuine or not) or about its label, which is stricter; the measures say which.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,8 @@ from userturn.judges.verdict import GENUINE
 from userturn.sources.labelled import LABELLED
 from userturn.stats.agreement import Ratings
 from userturn.stats.cluster_bootstrap import estimate_all
+from userturn.stats.margins import Counts, combination, first_part, side_by_side
+from userturn.stats.proportions import Interval
 from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
@@ -44,6 +46,7 @@ TABLE = Table(
         "labelled_turns",
     ),
     settings=("families", "seed"),
+    version=2,
 )
 MEANINGS = {
     "source": "where the turns of known kind come from (human, planted, labelled, people)",
@@ -69,7 +72,7 @@ SCHEMA: Schema = {
     "upper": pl.Float64,
     "reason": pl.String,
 }
-# The columns of a turn of known kind: its source, its true label, and the judge's.
+# The columns of a turn of known kind: its source, its true label, the judge's, and its weight.
 TURN: Schema = {
     "judge": pl.String,
     "source": pl.String,
@@ -80,6 +83,7 @@ TURN: Schema = {
     "length": pl.String,
     "language": pl.String,
     "temperature": pl.String,
+    "weight": pl.Float64,  # how many turns of the study it represents
 }
 BY = ("kind", "length", "language", "temperature")
 NOT_SCORED = "the judge scored none of these turns"
@@ -102,7 +106,7 @@ def lengths(texts: pl.Expr) -> pl.Expr:
 def turns_of(verdicts: pl.DataFrame, **columns: pl.Expr) -> pl.DataFrame:
     """Return verdicts as turns of known kind; columns that are not given are null."""
     own = {name: pl.col(name) for name in ("judge", "label")}
-    nothing = {name: pl.lit(None) for name in TURN}
+    nothing = {name: pl.lit(None) for name in TURN} | {"weight": pl.lit(1.0)}
     found = nothing | own | columns
     return verdicts.select(found[name].cast(kind).alias(name) for name, kind in TURN.items())
 
@@ -173,6 +177,7 @@ def _peoples_turns(material: Material) -> pl.DataFrame:
             truth=truth,
             kind=truth,
             temperature=pl.col("temperature"),
+            weight=pl.col("weight"),
         )
         for name in judges
     ]
@@ -189,11 +194,12 @@ def judge_card(turns: pl.DataFrame, seed: int) -> pl.DataFrame:
     rows = []
     for (judge, source), part in _groups(turns, ["judge", "source"]):
         at = {"judge": judge, "source": source}
-        rows += [at | row for row in _measures(part, {"by": ALL, "group": ALL})]
+        rows += [at | row for row in measures(part, {"by": ALL, "group": ALL})]
         rows.append(at | _kappa(part, generator(seed, "judge card", judge, source)))
         for by in BY:
             for (group,), some in _groups(part.filter(pl.col(by).is_not_null()), [by]):
-                rows += [at | row for row in _measures(some, {"by": by, "group": group})]
+                of = {"by": by, "group": group}
+                rows += [at | row for row in measures(some, of, part if by == "kind" else some)]
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
@@ -203,37 +209,91 @@ def _groups(turns: pl.DataFrame, by: list[str]) -> Iterator[tuple[tuple[str, ...
         yield tuple(map(str, names)), parts[names]
 
 
-def _measures(turns: pl.DataFrame, of: dict[str, str]) -> Iterator[dict[str, object]]:
-    """Yield the measures that can be computed on these turns."""
-    is_genuine = pl.col("truth") == GENUINE
-    right_side = (pl.col("label") == GENUINE) == is_genuine
-    called = pl.when(pl.col("label").is_not_null()).then(right_side)
+def measures(
+    turns: pl.DataFrame, of: dict[str, str], drawn: pl.DataFrame | None = None
+) -> Iterator[dict[str, object]]:
+    """Yield the measures that can be computed on these turns.
+
+    Args:
+        turns: the turns.
+        of: what they are.
+        drawn: the turns among which people's labels found them, if they are a kind of turn.
+    """
+    is_genuine, is_called = pl.col("truth") == GENUINE, pl.col("label") == GENUINE
+    is_right = is_called == is_genuine
     labels = turns.filter(pl.col("truth") != NOT_GENUINE)
-    for measure, part, right in (
-        ("sensitivity", turns.filter(is_genuine), called),
-        ("specificity", turns.filter(~is_genuine), called),
-        ("right side", turns, called),
-        ("right label", labels, pl.col("label") == pl.col("truth")),
+    among = turns if drawn is None else drawn
+    for measure, part, right, side in (
+        ("sensitivity", turns.filter(is_genuine), is_right, is_called),
+        ("specificity", turns.filter(~is_genuine), is_right, ~is_called),
+        ("right side", turns, is_right, None),
+        ("right label", labels, pl.col("label") == pl.col("truth"), None),
     ):
         if part.height:
-            seen = part.with_columns(right=right)
-            interval, _ = rate_over(seen, ["cluster"], "right")
-            n_scored = seen["right"].count()
+            n_scored = part["label"].count()
+            found = _share(part, right) if side is None else _recalled(part, among, right, side)
             yield of | {
                 "measure": measure,
                 "n_turns": part.height,
                 "n_scored": n_scored,
                 "n_conversations": part["cluster"].n_unique(),
-                **interval._asdict(),
+                **found._asdict(),
                 "reason": None if n_scored else NOT_SCORED,
             }
+
+
+def _columns(turns: pl.DataFrame, sides: Sequence[pl.Expr], positive: pl.Expr) -> Counts:
+    """Return turns and positive turns of each conversation on some sides, by their weights."""
+    w = pl.col("weight")
+    sums = turns.group_by("cluster").agg(
+        *(w.filter(side).sum().alias(f"turns {i}") for i, side in enumerate(sides)),
+        *(w.filter(side & positive).sum().alias(f"some {i}") for i, side in enumerate(sides)),
+    )
+    sums = sums.sort("cluster")
+    columns = [(sums[f"turns {i}"], sums[f"some {i}"]) for i in range(len(sides))]
+    weights = [turns.filter(side)["weight"].to_numpy() for side in sides]
+    least = [float((one**2).sum() / one.sum()) if len(one) else 1.0 for one in weights]  # Kish 1965
+    return side_by_side(*columns)._replace(least=np.array(least))
+
+
+def _share(turns: pl.DataFrame, right: pl.Expr) -> Interval:
+    """Return the share of some turns that are right; the judge's two sides are drawn apart."""
+    scored = turns.drop_nulls("label")
+    if scored["weight"].n_unique() < 2:
+        return rate_over(turns.with_columns(right=right), ["cluster"], "right")[0]
+    called = pl.col("label") == GENUINE
+    sides = [side for side in (called, ~called) if scored.filter(side).height]
+    counts = _columns(scored, sides, right)
+    sizes = counts.turns.sum(0)
+    return combination(counts, sizes / sizes.sum())
+
+
+def _recalled(part: pl.DataFrame, among: pl.DataFrame, right: pl.Expr, side: pl.Expr) -> Interval:
+    """Return the share of a kind of turns that the judge calls by its side.
+
+    Of drawn turns, the judge's two sides were drawn apart, one much more densely. So the turns of
+    the kind are estimated on either side, and the limits know that a side on which none was found
+    may have some.
+
+    Args:
+        part: the turns of the kind.
+        among: the turns among which they were found.
+        right: whether the judge is right.
+        side: whether the judge calls a turn by the side of the kind.
+    """
+    scored = among.drop_nulls("label")
+    both = scored.filter(side).height and scored.filter(~side).height
+    if scored["weight"].n_unique() < 2 or not both:
+        return _share(part, right)
+    kinds = pl.col("truth").is_in(part["truth"].unique().to_list())
+    return first_part(_columns(scored, [side, ~side], kinds))
 
 
 def _kappa(turns: pl.DataFrame, rng: np.random.Generator) -> dict[str, object]:
     """Return Cohen's kappa between a judge and the truth, genuine or not."""
     scored = turns.filter(pl.col("label").is_not_null())
     sides = scored.select((pl.col(name) != GENUINE).cast(pl.Int64) for name in ("truth", "label"))
-    weights, clusters = np.ones(scored.height), scored["cluster"].to_numpy()
+    weights, clusters = scored["weight"].to_numpy(), scored["cluster"].to_numpy()
     ratings = Ratings(sides.to_numpy(), weights, clusters, 2)
     found = estimate_all(ratings, ["cohen_kappa"], rng)["cohen_kappa"]
     is_one_side = (turns["truth"] == GENUINE).n_unique() == 1

@@ -8,13 +8,13 @@ import polars as pl
 
 from userturn.errors import UserError
 from userturn.humans.labels import PEOPLE
-from userturn.judges.verdict import GENUINE
-from userturn.study.cells import PLAIN
+from userturn.study.cells import ALL, PLAIN
 from userturn.study.record import read_study_record
 from userturn.tables.format_columns import in_default_format, is_default, read_joined
 from userturn.tables.item_counts import VERIFIER, count_items
 
-TABLES = ("pooled_rates", "contrasts", "confusion")
+TABLES = ("pooled_rates", "contrasts", "judge_card")
+NOBODY = "nobody labelled such turns"
 ONE_EACH = "McNemar exact"  # the test of items of one turn under either condition
 
 
@@ -52,7 +52,7 @@ def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
         "related": _related(kept["contrasts"]),
         "alike": _alike(results, judge),
         "tests": _tests(kept["contrasts"]),
-        **_judge(kept["confusion"], judge),
+        **_judge(kept["judge_card"]),
     }
 
 
@@ -148,20 +148,12 @@ def _tests(contrasts: pl.DataFrame) -> Assumption:
     return Assumption(float(largest), "the pilot's largest set of contrasts")
 
 
-def _judge(confusion: pl.DataFrame, judge: str) -> dict[str, Assumption]:
+def _judge(card: pl.DataFrame) -> dict[str, Assumption]:
     """Return the sensitivity and specificity of a judge by people's labels, if there are any."""
-    pairs = confusion.filter(
-        pl.col("comparison") == "judge-human",
-        pl.col("first") == PEOPLE,
-        pl.col("second") == judge,
-        pl.col("weight").is_not_null(),
-    )
     source = "people's labels in the pilot"
-    found = {}
-    for name, is_genuine in (("sensitivity", True), ("specificity", False)):
-        side = pairs.filter((pl.col("label_first") == GENUINE) == is_genuine)
-        right = side.filter((pl.col("label_second") == GENUINE) == is_genuine)
-        total = float(side["weight"].sum())
-        share = float(right["weight"].sum()) / total if total else None
-        found[name] = Assumption(share, source if total else "nobody labelled such turns")
-    return found
+    by_people = card.filter(pl.col("source") == PEOPLE, pl.col("by") == ALL)
+    measured = dict(by_people.drop_nulls("estimate").select("measure", "estimate").iter_rows())
+    return {
+        name: Assumption(measured.get(name), source if name in measured else NOBODY)
+        for name in ("sensitivity", "specificity")
+    }
