@@ -10,12 +10,13 @@ from userturn.cli.rates import fitted, only, show_rates
 from userturn.errors import UserError
 from userturn.tables.chance_floor import SCHEMA as FLOORS
 from userturn.tables.judges import SCHEMA as JUDGES
-from userturn.tables.likelihood import SCHEMA
+from userturn.tables.likelihood import REFERENCE, SCHEMA
 from userturn.tables.pooled_rates import SCHEMA as POOLED
 
 
 def test_likelihood_is_shown_with_chance_and_limits_and_without_nats_a_character() -> None:
     shared = {"model": "m", "dataset": "d", "n_scored": 19, "n_turns": 20}
+    shared |= {"part": REFERENCE}
     identified = {"measure": "identified_answer", "unit": "share", "chance": 0.5}
     gain = {"measure": "gain_answer", "estimate": 0.575}
     table = pl.DataFrame(

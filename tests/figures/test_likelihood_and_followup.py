@@ -9,6 +9,7 @@ import polars as pl
 from userturn.figures.likelihood_and_followup import likelihood_and_followup
 from userturn.html.chart import svg_of
 from userturn.tables.families import families_table
+from userturn.tables.likelihood import REFERENCE
 
 FAMILIES = families_table({"a-7b": {}, "a-70b": {}}, {})
 SCORED = [("identified_answer", "share", 0.5, 0.9), ("gain_answer", "nats a character", None, 0.2)]
@@ -30,7 +31,13 @@ def likelihood(*datasets: str) -> pl.DataFrame:
     """Identification and gain of both models, with limits a tenth beside them."""
     return pl.DataFrame(
         [
-            {"model": model, "dataset": dataset, "measure": measure, "unit": unit}
+            {
+                "part": REFERENCE,
+                "model": model,
+                "dataset": dataset,
+                "measure": measure,
+                "unit": unit,
+            }
             | {"n_scored": 9, "chance": chance, "estimate": e, "lower": e - 0.1, "upper": e + 0.1}
             for dataset in datasets
             for measure, unit, chance, e in SCORED

@@ -72,7 +72,7 @@ def test_allocation_of_a_round_has_a_name(
 
 
 def two_rounds(seed: int) -> tuple[float, float, float, float]:
-    """Return estimate and limits of a corrected rate after two rounds, and the true share.
+    """Return a model's corrected rate with limits after two rounds of two, and the true share.
 
     The judge misses a third of genuine turns and calls a tenth of the others genuine.
     """
@@ -95,15 +95,16 @@ def two_rounds(seed: int) -> tuple[float, float, float, float]:
         for key in (first, second)
     ]
     table = corrected_rates(turns, verdicts, pl.concat(given), keys, FAMILIES)
-    row = table.filter(scope="all").row(0, named=True)
-    return row["estimate"], row["lower"], row["upper"], float(np.mean(list(truth.values())))
+    row = table.filter(scope="model and temperature", model="a-1b").row(0, named=True)
+    of_model = [truth[key] for key in cells[0][0]["key"]]
+    return row["estimate"], row["lower"], row["upper"], float(np.mean(of_model))
 
 
 def test_rates_stay_unbiased_though_the_first_round_steers_the_second() -> None:
     found = np.array([two_rounds(seed) for seed in range(100)])
     errors = found[:, 0] - found[:, 3]
     assert abs(errors.mean()) < 3 * errors.std() / 100**0.5
-    assert ((found[:, 1] <= 0.175) & (found[:, 2] >= 0.175)).mean() > 0.9
+    assert ((found[:, 1] <= 0.3) & (found[:, 2] >= 0.3)).mean() > 0.9
 
 
 def test_round_of_perturbed_turns_goes_on_with_the_same_probabilities() -> None:

@@ -19,6 +19,7 @@ from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid
 from userturn.tables import controls, judges
 from userturn.tables.layout import page_form
+from userturn.tables.likelihood import OWN, REFERENCE
 
 SECRET = "zebra-of-a-private-row"
 
@@ -293,13 +294,9 @@ def test_headline_has_the_rates_that_people_corrected_by_model_and_temperature()
 def test_headline_has_the_share_of_human_follow_ups_that_a_model_finds_likelier() -> None:
     row = {"model": "m", "dataset": "d", "n_scored": 20, "chance": 0.5}
     shown = row | {"estimate": 0.9, "lower": 0.7, "upper": 1.0}
-    table = pl.DataFrame(
-        [
-            {**shown, "measure": "identified_answer"},
-            {**shown, "measure": "gain_answer"},
-            {**shown, "measure": "identified_answer", "estimate": None},
-        ]
-    )
+    place = {"part": REFERENCE, "measure": "identified_answer"}
+    others = ({}, {"measure": "gain_answer"}, {"estimate": None}, {"part": OWN})
+    table = pl.DataFrame([{**shown, **place, **other} for other in others])
     assert headline({"likelihood": table}, "j", ["m"])["identified"] == [shown]
 
 

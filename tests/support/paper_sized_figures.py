@@ -31,6 +31,7 @@ from userturn.likelihood.reactions import SIGNALS
 from userturn.study.cells import ALL
 from userturn.tables.answer_signals import RANDOM
 from userturn.tables.families import families_table
+from userturn.tables.likelihood import REFERENCE
 
 JUDGE = "claude-opus-4-6"
 JUDGES = (JUDGE, "second-judge")
@@ -101,7 +102,9 @@ def _self_play() -> pl.DataFrame:
 
 def _likelihood() -> pl.DataFrame:
     tables = [
-        crossed(_models_and_datasets(), measure=one.name, unit=one.unit, chance=0.25)
+        crossed(
+            _models_and_datasets(), part=REFERENCE, measure=one.name, unit=one.unit, chance=0.25
+        )
         for one in LIKELIHOOD_MEASURES
         if one.name is not None
     ]

@@ -1,4 +1,4 @@
-"""Table `contingency`: all turns of a cell, and those of each verdict apart."""
+"""Own turns: all of a cell, and those of each verdict apart."""
 
 import polars as pl
 
@@ -16,13 +16,16 @@ def test_gain_and_identification_of_all_turns_and_by_verdict() -> None:
     ]
     gains = pl.DataFrame([shared | row for row in rows])
     verdicts = pl.DataFrame(
-        {"item": ["a", "b", "c"], "judge": ["j"] * 3, "genuine": [True, False, None]}
+        {"item": ["a", "b", "c"], "rater": ["j"] * 3, "genuine": [True, False, None]}
     )
     found = contingency(gains, gains.join(verdicts, on="item"))
     # In nats a token: all (2 - 1 + 0) / 3; the genuine turn 2, the other one -1.
-    columns = ("judge", "turns", "n_turns", "chance", "identified", "gain")
+    columns = ("rater", "turns", "measure", "n_turns", "chance", "estimate")
     assert found.select(columns).rows() == [
-        ("all", "all", 3, 0.5, 1 / 3, 1 / 3),
-        ("j", "genuine", 1, 0.5, 1.0, 2.0),
-        ("j", "not_genuine", 1, 0.5, 0.0, -1.0),
+        ("all", "all", "gain_answer", 3, None, 1 / 3),
+        ("all", "all", "identified_answer", 3, 0.5, 1 / 3),
+        ("j", "genuine", "gain_answer", 1, None, 2.0),
+        ("j", "genuine", "identified_answer", 1, 0.5, 1.0),
+        ("j", "not_genuine", "gain_answer", 1, None, -1.0),
+        ("j", "not_genuine", "identified_answer", 1, 0.5, 0.0),
     ]

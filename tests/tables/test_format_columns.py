@@ -14,6 +14,7 @@ from userturn.tables.format_columns import (
     join_formats,
     split_formats,
 )
+from userturn.tables.likelihood import COMPARED
 from userturn.tables.make_tables import make_tables
 from userturn.workflow.registry import TABLES
 
@@ -83,8 +84,8 @@ def test_another_format_changes_no_number_of_the_default_one(tmp_path: Path) -> 
     }
     changed = {name for name, table in (both | kept).items() if not table.equals(without[name])}
     # Judges' agreement and cost are over all turns; one has rows of pairs, and new pairs alone.
-    assert changed == {"agreement", "confusion", "judges", "likelihood_contrasts"}
-    pairs, of_default = both["likelihood_contrasts"], without["likelihood_contrasts"]
+    assert changed == {"agreement", "confusion", "judges", "likelihood"}
+    pairs, of_default = (t["likelihood"].filter(part=COMPARED) for t in (both, without))
     assert set(pairs["factor"]) == {"size", "format"}
     assert pairs.filter(factor="size").select(of_default.columns).equals(of_default)
     of_format = both["contrasts"].filter(factor="format", scope="model", temperature=0.0)

@@ -1,4 +1,4 @@
-"""Table `gain_auc`: areas by rater, model and temperature, by hand."""
+"""Areas under the curve of the gain, by rater, model and temperature, by hand."""
 
 import polars as pl
 

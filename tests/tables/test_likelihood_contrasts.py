@@ -1,4 +1,4 @@
-"""Table `likelihood_contrasts`: pairs, differences on shared follow-ups, exact p, by hand."""
+"""Two models on reference follow-ups: pairs, differences on shared follow-ups, exact p, by hand."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ import pytest
 
 from userturn.config.families import FamilyMember
 from userturn.likelihood.gains import TURN
-from userturn.tables.likelihood import CHARACTER
-from userturn.tables.likelihood_contrasts import SCHEMA, Pair, likelihood_contrasts, pairs
+from userturn.tables.likelihood_contrasts import Pair, likelihood_contrasts, pairs
+from userturn.tables.likelihood_measures import CHARACTER
 
 SIZE = Pair("size", "large", "small", ["large"], ["small"])
 FAMILY = Pair("family", "b", "a", ["large"], ["small", "middle"])
@@ -38,7 +38,7 @@ def test_difference_is_over_the_follow_ups_that_both_scored() -> None:
     row = row_of(likelihood_contrasts(gains(made), [SIZE]), "gain_answer")
     # 1, 2, 3 and 2 nats a character more; all four signs agree in 2 of 16 flips.
     assert (row["n_turns"], row["n_conversations"], row["unit"]) == (4, 4, CHARACTER)
-    assert (row["mean_baseline"], row["mean_condition"], row["mean_difference"]) == (0.0, 2.0, 2.0)
+    assert (row["mean_baseline"], row["mean_condition"], row["estimate"]) == (0.0, 2.0, 2.0)
     assert row["p"] == pytest.approx(2 / 16)
     assert row["lower"] < 2 < row["upper"]
 
@@ -59,7 +59,7 @@ def test_turns_of_one_conversation_are_flipped_together() -> None:
 def test_identification_is_compared_as_a_share() -> None:
     made = {"small": [-1.0, -1.0, 1.0, 1.0], "large": [1.0, 1.0, 1.0, -1.0]}
     row = row_of(likelihood_contrasts(gains(made), [SIZE]), "identified_answer")
-    assert (row["mean_baseline"], row["mean_condition"], row["mean_difference"]) == (
+    assert (row["mean_baseline"], row["mean_condition"], row["estimate"]) == (
         0.5,
         0.75,
         0.25,
@@ -69,13 +69,13 @@ def test_identification_is_compared_as_a_share() -> None:
 def test_two_models_that_identify_the_same_follow_ups_may_still_differ() -> None:
     made = {"small": [1.0, 1.0, 1.0, -1.0], "large": [2.0, 2.0, 2.0, -2.0]}
     row = row_of(likelihood_contrasts(gains(made), [SIZE]), "identified_answer")
-    assert row["lower"] < row["mean_difference"] == 0 < row["upper"]
+    assert row["lower"] < row["estimate"] == 0 < row["upper"]
 
 
 def test_a_family_is_the_mean_of_its_models_where_all_scored() -> None:
     made = {"small": [0.0, 0.0], "middle": [20.0, None], "large": [30.0, 30.0]}
     row = row_of(likelihood_contrasts(gains(made), [FAMILY]), "gain_answer", "family")
-    assert (row["n_turns"], row["mean_baseline"], row["mean_difference"]) == (1, 1.0, 2.0)
+    assert (row["n_turns"], row["mean_baseline"], row["estimate"]) == (1, 1.0, 2.0)
     assert row["lower"] is None
 
 
@@ -92,7 +92,6 @@ def test_holm_adjusts_the_pairs_of_one_factor_and_measure() -> None:
 def test_models_without_shared_follow_ups_have_no_row() -> None:
     found = likelihood_contrasts(gains({"small": [1.0, None], "large": [None, 1.0]}), [SIZE])
     assert found.filter(pl.col("measure") == "gain_answer").is_empty()
-    assert found.columns == list(SCHEMA)
 
 
 def test_pairs_are_next_sizes_families_and_bases() -> None:

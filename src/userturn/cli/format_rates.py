@@ -7,6 +7,7 @@ import polars as pl
 
 from userturn.storage.key_columns import JUDGED_CELL_KEYS
 from userturn.study.cells import ALL, PLAIN
+from userturn.tables.likelihood import REFERENCE
 
 
 def limits(row: Mapping[str, Any], estimate: str, lower: str, upper: str) -> str:
@@ -138,7 +139,9 @@ def format_likelihood(likelihood: pl.DataFrame) -> str:
         "reference follow-ups: share likelier after their own conversation than after others;\n"
         "gains in nats a token; 95% interval"
     ]
-    shown = likelihood.filter(pl.col("unit").is_in(["share", "nats a token"]))
+    shown = likelihood.filter(
+        pl.col("part") == REFERENCE, pl.col("unit").is_in(["share", "nats a token"])
+    )
     for row in shown.drop_nulls("estimate").to_dicts():
         what = f"{row['model']} {row['dataset']} {row['measure']}"
         limits = "" if row["lower"] is None else f"[{row['lower']:6.2f}, {row['upper']:6.2f}]"

@@ -9,7 +9,7 @@ from userturn.config.errors import ConfigError, near_miss
 from userturn.config.load import load_study
 from userturn.generation.quick_scores import human_scores
 from userturn.likelihood.gains import turn_gains
-from userturn.tables.likelihood import measures
+from userturn.tables.likelihood_measures import measures
 
 HELP = "score a dataset's reference follow-ups with one model, without a study"
 

@@ -16,7 +16,8 @@ from userturn.figures.rows import (
     temperature_row,
 )
 from userturn.figures.theme import INK, families_in, note, titled, told_apart
-from userturn.tables.likelihood import CHARACTER
+from userturn.tables.likelihood import REFERENCE
+from userturn.tables.likelihood_measures import CHARACTER
 from userturn.workflow.declarations import Figure
 
 FIGURE = Figure(
@@ -64,6 +65,7 @@ def likelihood_and_followup(
     The rate is that of unperturbed turns at the lowest temperature: of the same dataset if the
     study has it in its grid, else of all its datasets together. The rule is what chance gives.
     """
+    likelihood = likelihood.filter(pl.col("part") == REFERENCE)
     if likelihood["estimate"].count() == 0:
         return note(TITLE, "no reference follow-up was scored")
     rows = [

@@ -16,6 +16,7 @@ from userturn.study.cells import ALL, PLAIN
 from userturn.study.grid import Grid
 from userturn.tables.judge_validity import warning
 from userturn.tables.layout import layouts
+from userturn.tables.likelihood import REFERENCE
 from userturn.workflow.recorded_study import open_record
 from userturn.workflow.registry import FIGURES
 
@@ -94,8 +95,8 @@ NUMBERS = (
     Number(
         "likelihood",
         "reference follow-ups found likelier after their own answer",
-        {"measure": "identified_answer"},
-        ("measure", "model", "dataset"),
+        {"part": REFERENCE, "measure": "identified_answer"},
+        ("part", "measure", "model", "dataset"),
         RATE,
     ),
     Number(

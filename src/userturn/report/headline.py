@@ -8,6 +8,7 @@ import polars as pl
 from userturn.controls.control_turn import HUMAN
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.decoupling import LIMITS
+from userturn.tables.likelihood import REFERENCE
 from userturn.tables.make_tables import Tables
 
 RATE_SHOWN = [*LIMITS, "n_scored", "n_turns"]
@@ -125,7 +126,9 @@ def identified_of_models(tables: Tables) -> list[dict[str, Any]]:
     if likelihood is None:
         return []
     shown = likelihood.filter(
-        pl.col("measure") == "identified_answer", pl.col("estimate").is_not_null()
+        pl.col("part") == REFERENCE,
+        pl.col("measure") == "identified_answer",
+        pl.col("estimate").is_not_null(),
     )
     return shown.select("model", "dataset", "n_scored", "chance", *LIMITS).to_dicts()
 

@@ -8,6 +8,7 @@ anchors.py: the paper's published results beside the study's.
 claims.py: claims that something is small, unchanged or kept, against margins.
 compared_conditions.py: contrasts of conditions, and their sets of tests.
 confusion.py: labels of one rater against labels of another.
+contingency.py: how much own turns depend on the answer that they follow.
 contrasts.py: a condition against its baseline, and families against each other.
 controls.py: how each judge labels turns of a known kind.
 corrected_rates.py: rates corrected for a judge's errors by people's labels.
@@ -19,6 +20,7 @@ equivalence.py: whether the claims of claims.py hold.
 failure_profiles.py: share of each label.
 families.py: family, size and base of each model.
 format_columns.py: the column `format`, split from names and joined again.
+gain_auc.py: whether the gain tells the genuine turns.
 health.py: empty, cut, failed and unscored turns of each cell.
 human_likeness.py: how often people take a model's turn for the one that a person wrote.
 interactions.py: whether conditions change families equally.
@@ -32,6 +34,9 @@ judges.py: injection rate, cost and speed of each judge.
 label_domain.py: turns judged by one judge, the sample drawn from them, and people's labels.
 language_contrasts.py: the same problems in several languages.
 layout.py: how a table is shown, in the report, Markdown and LaTeX.
+likelihood.py: reference follow-ups, and what models wrote themselves.
+likelihood_contrasts.py: models compared on reference follow-ups.
+likelihood_measures.py: how likely a model finds reference follow-ups.
 make_tables.py: reads the inputs of tables, and makes and writes the tables.
 pilot.py: a finished study's numbers for planning the next one.
 pilot_follow_ups.py: the same for reference follow-ups on which two models are compared.

@@ -1,4 +1,4 @@
-"""Table `likelihood_contrasts`: models, sizes and families on the same reference follow-ups."""
+"""Models, sizes and families compared on the same reference follow-ups."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
@@ -9,47 +9,15 @@ import polars as pl
 
 from userturn.config.families import FamilyMember, baselines, families
 from userturn.config.formats import beside_default, in_default
-from userturn.likelihood.gains import turn_gains
-from userturn.sources.scores import HUMAN_TURNS
 from userturn.stats.arrays import Floats
 from userturn.stats.clustered_means import clustered_mean
 from userturn.stats.multiple_tests import holm
 from userturn.stats.paired import clustered_change
 from userturn.stats.sign_flips import sign_flip_p
-from userturn.storage.parquet import Schema
+from userturn.study.grid import Grid
 from userturn.tables.format_columns import FORMAT
-from userturn.tables.layout import INTERVAL, Layout, P, column, texts
-from userturn.tables.likelihood import CHARACTER, IDENTIFIED
-from userturn.tables.make_tables import Material
-from userturn.workflow.declarations import Table
+from userturn.tables.likelihood_measures import CHARACTER, IDENTIFIED
 
-TABLE = Table(
-    rule="tabulate_likelihood",
-    place=140,
-    row="two models or families, dataset of reference follow-ups and measure",
-    made_of=("scores",),
-    settings=("families", "bases"),
-    needs="scores",
-)
-MEANINGS = {
-    "factor": "size, family or post-training",
-    "condition": "the larger model, the second family, or the post-trained model",
-    "baseline": "the next smaller model of the family, the first family, or the base",
-    "measure": "as in the table likelihood",
-    "n_turns": "reference follow-ups that all models of both scored",
-}
-SCHEMA: Schema = {
-    **dict.fromkeys(("factor", "condition", "baseline", "dataset", "measure", "unit"), pl.String),
-    "n_turns": pl.Int64,
-    "n_conversations": pl.Int64,
-    "mean_baseline": pl.Float64,
-    "mean_condition": pl.Float64,
-    "mean_difference": pl.Float64,
-    "lower": pl.Float64,
-    "upper": pl.Float64,
-    "p": pl.Float64,
-    "p_adjusted": pl.Float64,
-}
 UNITS = {
     **dict.fromkeys(IDENTIFIED, "share"),
     **dict.fromkeys(("gain_answer", "gain_conversation", "gain_role"), CHARACTER),
@@ -75,19 +43,12 @@ class Pair(NamedTuple):
     models_before: list[str]
 
 
-def table(material: Material) -> pl.DataFrame:
-    """Return the table of a study."""
-    grid = material.grid
-    paths = [path for path in material.paths["scores"] if path.endswith(f"{HUMAN_TURNS}.parquet")]
-    gains = [turn_gains(pl.read_parquet(path)) for path in sorted(paths)]
-    if not gains:
-        return pl.DataFrame(schema=SCHEMA)
+def pairs_of(grid: Grid) -> list[Pair]:
+    """Return what a study compares: sizes, families, post-trained models and formats."""
     models = in_default(grid.models)
-    found = [
-        *pairs(families(models), baselines(models, grid.entries)),
-        *(Pair(FORMAT, *pair, *([name] for name in pair)) for pair in beside_default(grid.models)),
-    ]
-    return likelihood_contrasts(pl.concat(gains), found)
+    of_models = pairs(families(models), baselines(models, grid.entries))
+    formats = (Pair(FORMAT, *pair, *([n] for n in pair)) for pair in beside_default(grid.models))
+    return [*of_models, *formats]
 
 
 def pairs(members: Sequence[FamilyMember], trained: Sequence[tuple[str, str]]) -> Iterator[Pair]:
@@ -131,12 +92,14 @@ def likelihood_contrasts(gains: pl.DataFrame, pairs: Sequence[Pair]) -> pl.DataF
         for pair in pairs
         for row in _compared(of_dataset, measure, pair)
     ]
-    table = pl.DataFrame(rows, schema=SCHEMA).sort(*TESTS, maintain_order=True)
+    if not rows:
+        return pl.DataFrame()
+    table = pl.DataFrame(rows, infer_schema_length=None).sort(*TESTS, maintain_order=True)
     parts = [
         part.with_columns(p_adjusted=pl.Series(holm(part["p"].to_numpy())))
         for part in table.partition_by(TESTS, maintain_order=True)
     ]
-    return pl.concat(parts) if parts else table
+    return pl.concat(parts)
 
 
 def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[str, Any]]:
@@ -156,14 +119,17 @@ def _compared(gains: pl.DataFrame, measure: str, pair: Pair) -> Iterator[dict[st
         .sort("conversation")
     )
     yield {
-        **dict(
-            zip(SCHEMA, [*pair[:3], gains["dataset"][0], measure, UNITS[measure]], strict=False)
-        ),
+        "factor": pair.factor,
+        "condition": pair.condition,
+        "baseline": pair.baseline,
+        "dataset": gains["dataset"][0],
+        "measure": measure,
+        "unit": UNITS[measure],
         "n_turns": both.height,
         "n_conversations": sums.height,
         "mean_baseline": both["value_before"].mean(),
         "mean_condition": both["value"].mean(),
-        "mean_difference": both["change"].mean(),
+        "estimate": both["change"].mean(),
         **_limits(both, sums, pair, UNITS[measure]),
         "p": _p(sums["change"].to_numpy(), UNITS[measure]),
     }
@@ -191,15 +157,3 @@ def _means(seen: pl.DataFrame, models: Sequence[str]) -> pl.DataFrame:
     of_models = seen.filter(pl.col("model").is_in(list(models))).sort("model")
     means = of_models.group_by("item", "conversation").agg(pl.len(), pl.col("value").mean())
     return means.filter(pl.col("len") == len(models)).drop("len")
-
-
-LAYOUT = Layout(
-    "Reference follow-ups: models, sizes and families compared",
-    {},
-    (
-        *texts("factor", "condition", "baseline", "dataset", "measure", "unit"),
-        column("follow-ups", "count", "n_turns"),
-        column("difference", "number", "mean_difference", *INTERVAL),
-        *P,
-    ),
-)

@@ -17,6 +17,7 @@ from userturn.stats.clustered_means import clustered_mean
 from userturn.stats.proportions import CONFIDENCE
 from userturn.stats.sample_size import FollowUps
 from userturn.storage.parquet import Schema
+from userturn.tables.likelihood import COMPARED
 from userturn.tables.likelihood_contrasts import TESTS, UNITS
 from userturn.tables.pilot import Assumption
 
@@ -108,9 +109,10 @@ def _variance(pair: FollowUps) -> float:
 
 
 def _tests(results: Path, measure: str) -> Assumption:
-    path = results / "tables" / "likelihood_contrasts.parquet"
+    path = results / "tables" / "likelihood.parquet"
     if path.is_file():
-        table = pl.read_parquet(path).filter(pl.col("measure") == measure)
+        table = pl.read_parquet(path)
+        table = table.filter(pl.col("part") == COMPARED, pl.col("measure") == measure)
         if largest := table.group_by(TESTS).len()["len"].max():
             return Assumption(float(str(largest)), "the pilot's largest set of contrasts")
     return Assumption(None, "the pilot has no contrast")

@@ -1,4 +1,4 @@
-"""Table `likelihood`: shares beside chance, gains by length, reasons, by hand."""
+"""Reference follow-ups: shares beside chance, gains by length, reasons, by hand."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from userturn.likelihood.gains import TURN
-from userturn.tables.likelihood import CHARACTER, SCHEMA, TOKEN, measures
+from userturn.tables.likelihood_measures import CHARACTER, TOKEN, measures
 
 
 def turns() -> pl.DataFrame:
@@ -27,7 +27,7 @@ def turns() -> pl.DataFrame:
 
 @pytest.fixture
 def table() -> dict[tuple[str, str], dict[str, Any]]:
-    made = pl.DataFrame(list(measures(turns())), schema=SCHEMA)
+    made = pl.DataFrame(list(measures(turns())), infer_schema_length=None)
     return {(row["measure"], row["unit"]): row for row in made.to_dicts()}
 
 
