@@ -171,3 +171,8 @@ def test_gpus_that_do_not_spread_evenly_over_the_nodes_are_refused(config: dict[
     config.get("run", {}).pop("models", None)
     said = message(config)
     assert said.startswith("models.wide.gpus: found 9 for 2 nodes; expected as many on each node")
+
+
+def test_no_line_of_the_shipped_config_is_wider_than_a_screen() -> None:
+    lines = (ROOT / "config.yaml").read_text().splitlines()
+    assert [n for n, line in enumerate(lines, 1) if len(line) > 110] == []

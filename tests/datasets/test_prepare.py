@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from userturn.config.catalogue import catalogue
 from userturn.config.check import check
 from userturn.config.errors import ConfigError
 from userturn.datasets.fetch import complete, fetch, shaping
@@ -229,7 +230,7 @@ def test_mbpps_prompt_shows_the_text_and_below_it_the_tests(tmp_path: Path) -> N
     tests = ["assert twice(1) == 2", "assert twice(0) == 0"]
     row = {"task_id": 11, "text": "Double a number.", "code": "", "test_setup_code": ""}
     path = write(tmp_path / "rows", [row | {"test_list": tests, "challenge_test_list": []}])
-    (item,) = read(path, {"fields": CONFIG["datasets"]["mbpp"]["fields"]})
+    (item,) = read(path, {"fields": catalogue()["mbpp"]["fields"]})
     assert item["item"] == "11"
     assert item["messages"][-1]["content"] == "Double a number.\n\n" + "\n".join(tests)
     assert json.loads(item["verifier_arguments"]) == {"start": "", "tests": tests}

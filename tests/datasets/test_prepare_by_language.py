@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from tests.support.published_data import SHARED, needs_shared_data
+from userturn.config.catalogue import catalogue
 from userturn.config.check import check
 from userturn.config.errors import ConfigError
 from userturn.config.load import load_config
@@ -19,7 +20,7 @@ from userturn.grading.verifiers import grade_answers
 from userturn.storage.hashing import file_sha256
 
 ROOT = Path(__file__).resolve().parents[2]
-ENTRIES = yaml.safe_load((ROOT / "config.yaml").read_text())["datasets"]
+ENTRIES = catalogue()
 FIELDS = {"prompt": "q", "reference": "a", "language": "language", "problem": "row"}
 ENGLISH = [("How many eggs are left?", "4"), ("How many coins are left?", "5")]
 GERMAN = [("Wie viele Eier bleiben?", "4"), ("Wie viele Münzen bleiben?", "5")]

@@ -1,6 +1,7 @@
 """The configuration: read, merged and checked.
 
 addresses.py: checks the address of a server in an entry, and the name of its key's variable.
+catalogue.py: datasets of data/catalogue.yaml, which a run selects by their names.
 check.py: checks a configuration; one sentence for the first thing that is wrong.
 dataset_files.py: the files of a dataset's entry: one, or one for each language.
 dataset_keys.py: the keys of datasets.

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from userturn.config.catalogue import add_catalogue
 from userturn.config.errors import ConfigError
 from userturn.config.installation import config_files
 from userturn.value_kinds import kind_of
@@ -140,12 +141,15 @@ def _n_values(value: Any, above: tuple[int, ...], known: dict[int, int], file: s
 def load_config(paths: Iterable[str | Path]) -> dict[str, Any]:
     """Read configuration files as Snakemake does: mappings are merged, lists replaced.
 
+    The catalogue's datasets are there.
+
     Raises:
         ConfigError: a file that cannot be read.
     """
     config: dict[str, Any] = {}
     for path in map(Path, paths):
         config = _merged(config, read_config_file(path))
+    add_catalogue(config)
     return config
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from platformdirs import user_cache_path
 
+from userturn.config.catalogue import add_catalogue
 from userturn.config.entries import Config
 from userturn.config.errors import ConfigError
 from userturn.config.installation import config_files
@@ -161,8 +162,12 @@ def checked_study(config: Config) -> Study:
 
 
 def open_study(config: Config) -> Study:
-    """Return the study of a configuration, or end the program with one sentence."""
+    """Return the study of a configuration, or end the program with one sentence.
+
+    The catalogue's datasets are added in place: Snakemake gives its jobs this configuration.
+    """
     try:
+        add_catalogue(config)
         study = checked_study(config)
         check_results(study.grid.results)
         study.pending.tables  # noqa: B018  this finds missing sources
