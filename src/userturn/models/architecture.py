@@ -26,6 +26,7 @@ LENGTHS = (
 )
 # Kinds of RoPE whose factor is in `max_position_embeddings` already.
 SCALED = {"su", "longrope", "llama3", "yarn", "deepseek_yarn", "deepseek_llama_scaling", "default"}
+UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, ImportError)
 NEEDED = ("hidden_size", "num_attention_heads", "num_hidden_layers", "vocab_size")
 EXPERTS = ("num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts")
 GROUPS = ("num_key_value_heads", "n_head_kv", "num_kv_heads", "multi_query_group_num")
@@ -40,12 +41,10 @@ class Architecture:
     Attributes:
         whole: the object of config.json.
         text: the part of it that describes the language model, with defaults.
-        is_known: whether transformers knows its class.
     """
 
     whole: Mapping[str, Any]
     text: Mapping[str, Any]
-    is_known: bool
 
     def number(self, *names: str) -> int:
         """Return the first number that the text part has under one of some names, else 0."""
@@ -169,19 +168,17 @@ def read_architecture(folder: Path, overrides: Mapping[str, Any]) -> Architectur
         raise UserError(f"'{folder / 'config.json'}': text_config is no object; fetch it again")
     text = {**{name: whole[name] for name in NEEDED if name in whole}, **own}
     if all(name in text for name in NEEDED) and any(name in text for name in LENGTHS):
-        return Architecture(whole, text, True)
-    defaults = _defaults(folder)
-    return Architecture(whole, {**(defaults or {}), **text}, defaults is not None)
+        return Architecture(whole, text)
+    return Architecture(whole, {**_defaults(folder), **text})
 
 
-def _defaults(folder: Path) -> dict[str, Any] | None:
-    """Return what transformers takes for the language model of a folder; None if it cannot tell."""
+def _defaults(folder: Path) -> dict[str, Any]:
+    """Return what transformers takes for the language model of a folder; nothing if it cannot."""
     from huggingface_hub.errors import StrictDataclassError
     from transformers import AutoConfig
 
     try:
-        return dict(AutoConfig.from_pretrained(folder).get_text_config().to_dict())
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, ImportError):
-        return None
-    except StrictDataclassError:
-        return None
+        found = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    except (*UNREADABLE, StrictDataclassError):
+        return {}
+    return dict(found.get_text_config().to_dict())

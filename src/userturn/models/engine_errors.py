@@ -16,7 +16,9 @@ from userturn.logs import sentence
 from userturn.models.completion import AnyRequest, Completion, Engine
 
 LONGEST = 400  # characters of a reason; vLLM lists every architecture that it knows
-ELSEWHERE = re.compile("root cause|background process|initialization failed|see stack trace", re.I)
+ELSEWHERE = re.compile(
+    "root cause|background process|initialization failed|see stack trace|check the logs", re.I
+)
 LOGGED = re.compile(r"(?:ERROR|CRITICAL)\b.*?\] (?:\w+\.)*(\w+(?:Error|Exception)): *(\S.*)")
 LOG_BYTES = 1_000_000  # at the end of a log that are searched
 

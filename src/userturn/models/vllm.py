@@ -43,6 +43,8 @@ CPU_NODES_SETTINGS = {
     "compilation_config": {"mode": 2, "backend": "eager"},
 }
 
+ENCODERS = ("vision_config", "audio_config")  # keys of config.json
+
 # Requests that vLLM holds at once: enough to keep every batch full, few enough for flat memory.
 WINDOW = 2048
 
@@ -71,10 +73,8 @@ def vllm_parameters(sampling: Sampling) -> Any:
 def _for_architecture(folder: Path) -> dict[str, Any]:
     """Return the settings that a model's architecture needs."""
     config = given_object(folder / "config.json")
-    settings: dict[str, Any] = {}
-    if "vision_config" in config:  # only text is sent to it
-        settings["limit_mm_per_prompt"] = {"image": 0, "video": 0}
-    return settings
+    has_encoders = any(config.get(part) for part in ENCODERS)
+    return {"language_model_only": True} if has_encoders else {}  # only text is sent to it
 
 
 def _is_hybrid(settings: Mapping[str, Any]) -> bool:
@@ -86,7 +86,7 @@ def _is_hybrid(settings: Mapping[str, Any]) -> bool:
 
 def _for_platform(folder: Path, settings: Mapping[str, Any], is_cpu: bool) -> dict[str, Any]:
     """Return vLLM's settings for a model on this machine; starts the workers on other nodes."""
-    settings = dict(settings) | _for_architecture(folder)
+    settings = _for_architecture(folder) | dict(settings)
     if settings.pop("exact", False):
         settings |= ALONE if is_cpu else {}
         os.environ[BATCH_INVARIANT] = "0" if is_cpu else "1"  # read when vLLM's parts are imported
