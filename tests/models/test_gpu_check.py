@@ -10,7 +10,7 @@ from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_model import write_tiny_model
 from userturn.config.load import load_study
 from userturn.errors import UserError
-from userturn.models.gpu_check import machine, outcomes, table, ways
+from userturn.models.gpu_check import faults, machine, outcomes, table, ways
 from userturn.models.gpu_runs import Outcome, Size, Way
 
 SEEN = {
@@ -30,9 +30,22 @@ def test_table_counts_equal_texts_and_says_what_failed() -> None:
     found = [("by itself", bare), ("as in a study", ours), ("on two GPUs", "RuntimeError: no peer")]
     lines = table([(Way(name, Path(), {}), seen) for name, seen in found]).splitlines()
     assert len({line.count("|") for line in lines[:4]}) == 1
-    assert lines[2].endswith("| 61 s | 12,346 | 126.0 | 2 of 2 | 2 of 2 |")
-    assert lines[3].endswith("| 60 s | 12,000 | - | 1 of 2 | 1 of 2 |")
+    assert lines[2].endswith("| 61 s | 12,346 | 126.0 | 2 of 2 | 2 of 2 | - |")
+    assert lines[3].endswith("| 60 s | 12,000 | - | 1 of 2 | 1 of 2 | - |")
     assert lines[4:] == ["vLLM on two GPUs FAILED: RuntimeError: no peer"]
+
+
+def test_scores_that_the_cache_changes_and_texts_that_company_changes_are_wrong() -> None:
+    whole, half = [(-1.0, -2.0), (-3.0,)], [(-1.0, -2.02), None]  # the second has no scores at all
+    seen = Outcome(SEEN, 1, 1, None, [(1,), (2,)], [(1,), (3,)], half, whole)
+    exact, study = Way("exact", Path(), {"exact": True}), Way("study", Path(), {"exact": False})
+    scores = "WRONG: 1 of 2 scores are those without the cache"
+    assert list(faults(study, seen)) == [scores]
+    assert list(faults(exact, seen)) == [
+        scores,
+        "WRONG: 1 of 2 texts are those of the request alone",
+    ]
+    assert list(faults(study, seen._replace(scores=whole))) == []
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
@@ -44,10 +57,11 @@ def test_machine_without_a_gpu_is_told_so_in_one_sentence() -> None:
 def test_settings_are_those_of_the_study(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(ROOT)
     config = load_study([])
-    _, study, exact = ways(tmp_path, tmp_path, config, 1)
+    _, study, chunks, exact = ways(tmp_path, tmp_path, config, 1)
     assert config["vllm"].items() <= study.settings.items()
     assert study.settings["dtype"] == "bfloat16"
     assert (study.settings["exact"], exact.settings["exact"]) == (False, True)
+    assert chunks.settings["max_num_batched_tokens"] < 500  # tokens of a prompt
 
 
 def test_way_that_cannot_be_loaded_leaves_a_reason(tmp_path: Path) -> None:
@@ -65,6 +79,8 @@ def test_both_loops_write_the_same_in_batches_and_alone(tmp_path: Path) -> None:
     found = list(outcomes(chosen, Size(4, 8, 2)))
     (_, bare), (_, ours) = found
     assert isinstance(bare, Outcome) and isinstance(ours, Outcome), table(found)
+    assert [len(one or ()) for one in ours.scores] == [8, 8]
+    assert list(faults(chosen[1], ours)) == []
     assert ours.texts[:2] == ours.alone and ours.texts[::2] == bare.texts[::2]
     seen = {**SEEN, "CUDA graphs": "none", "chunked prefill": "false"}
     assert ours.settings == {**seen, "prefix caching": "false"}

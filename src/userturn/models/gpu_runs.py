@@ -1,7 +1,7 @@
 """One run of the GPU check: a small model is loaded into vLLM in one way and writes some texts.
 
 Prompts share a long beginning and are more tokens than vLLM reads in one step, so that prefix
-caching and chunked prefill have work.
+caching and chunked prefill have work. What was written is scored, with the cache and without.
 """
 
 import os
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from userturn.models.engine_account import vllm_account
 from userturn.models.requests import Request, make_request
 from userturn.models.sampling import Sampling
+from userturn.models.scoring import ScoringRequest, scoring_request
 from userturn.models.vllm import (
     CPU_SETTINGS,
     VLLM_ENVIRONMENT,
@@ -21,6 +22,7 @@ from userturn.models.vllm import (
     start_vllm,
     vllm_parameters,
 )
+from userturn.models.vllm_scoring import scored, scoring_parameters
 from userturn.prompts.examples import EXAMPLE, user
 from userturn.prompts.load_template import load_template
 
@@ -29,6 +31,7 @@ TODAY = "2026-04-02"
 N_REPEATED = 8  # times that the example begins each prompt: some 500 tokens
 OWN_PROCESS = "VLLM_ENABLE_V1_MULTIPROCESSING"
 Texts = list[tuple[int, ...]]
+Scores = Sequence[tuple[float, ...] | None]
 Writer = Callable[[Any, Sequence[Request]], Texts]
 
 
@@ -67,6 +70,8 @@ class Outcome(NamedTuple):
         memory: GB taken on the first GPU; None without one.
         texts: the tokens of each request, all together.
         alone: the tokens of the first requests, one at a time.
+        scores: of the first texts after their prompts, which are cached; None where there are none.
+        scores_anew: of the same texts, one at a time without the cache.
     """
 
     settings: Mapping[str, str]
@@ -75,6 +80,8 @@ class Outcome(NamedTuple):
     memory: float | None
     texts: Texts
     alone: Texts
+    scores: Scores = ()
+    scores_anew: Scores = ()
 
 
 def requests_of(folder: Path, size: Size) -> list[Request]:
@@ -106,7 +113,25 @@ def _write_all(
     texts = write(llm, requests)
     pace = sum(map(len, texts)) / (time.monotonic() - loaded)
     alone = [text for request in requests[: size.n_alone] for text in write(llm, [request])]
-    return Outcome(_settings(llm), loaded - began, pace, _memory(), texts, alone)
+    outcome = Outcome(_settings(llm), loaded - began, pace, _memory(), texts, alone)
+    if write is _write_bare:
+        return outcome
+    asked = [_to_score(*pair) for pair in zip(requests, texts[: size.n_alone], strict=False)]
+    done = dict(filter(None, engine_in(llm)(asked)))
+    anew = [_score_anew(llm, one) for one in asked]
+    return outcome._replace(scores=[done[one].logprobs for one in asked], scores_anew=anew)
+
+
+def _to_score(request: Request, text: Sequence[int]) -> ScoringRequest:
+    prompt = request.prompt.token_ids
+    return scoring_request({}, "gpu check", request.key, [*prompt, *text], len(prompt))
+
+
+def _score_anew(llm: Any, request: ScoringRequest) -> tuple[float, ...] | None:
+    prompt, afresh = {"prompt_token_ids": list(request.token_ids)}, scoring_parameters(False)
+    (output,) = llm.generate([prompt], afresh, use_tqdm=False)
+    done = scored(output, request)
+    return None if done is None else done.logprobs
 
 
 def _bare(way: Way) -> Any:
