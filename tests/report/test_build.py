@@ -310,7 +310,10 @@ def test_headline_has_accuracy_beside_the_follow_up_rate_of_the_same_items() -> 
     graded |= {f"followup_{name}": [value + 0.2] for name, value in limits.items()}
     place = {"judge": ["j"], "dataset": ["all"], "model": ["m"], "temperature": [0.0]}
     counts = {"n_graded": [40], "n_scored": [39]}
-    tables = {"pooled_rates": pooled, "decoupling": pl.DataFrame(place | graded | counts)}
+    tables = {
+        "pooled_rates": pooled,
+        "decoupling": pl.DataFrame(place | graded | counts | {"over": "a model"}),
+    }
     (model,) = headline(tables, "j", ["m"])["models"]
     assert model["accuracy"] == [0.1, 0.0, 0.2, 40]
     assert model["followup"] == pytest.approx([0.3, 0.2, 0.4, 39])

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
-from userturn.tables.decoupling import decoupling
+from userturn.tables.beside_accuracy import beside_accuracy
 from userturn.tables.item_association import item_association
 from userturn.tables.item_counts import count_answers, count_items
 
@@ -58,6 +58,6 @@ def test_the_association_is_of_one_turn_a_problem_and_the_answer_before_it(
 
 def test_accuracy_stands_beside_the_rate_of_the_same_problems(items: pl.DataFrame) -> None:
     members = MEMBERS.with_columns(base=pl.lit(None, dtype=pl.String))
-    row = decoupling(items, GRADES, members).filter(dataset="d").row(0, named=True)
+    row = beside_accuracy(items, GRADES, members).filter(dataset="d").row(0, named=True)
     assert (row["n_graded"], row["accuracy_estimate"]) == (3, 2 / 3)
     assert (row["n_scored"], row["followup_estimate"]) == (4, 1 / 4)

@@ -12,9 +12,9 @@ from tests.support.synthetic_study import RUBRIC, write_study
 from userturn.cli.compare import compare_studies, formatted
 from userturn.cli.format_rates import format_correlations
 from userturn.errors import UserError
-from userturn.tables import correlations
 from userturn.tables.accuracy import accuracy
 from userturn.tables.anchors import anchors
+from userturn.tables.decoupling import LAYOUT, OF_A_MODEL, OVER_ITEMS, OVER_MODELS
 from userturn.tables.layout import layouts, printed
 from userturn.tables.make_tables import Material, write_markdown
 from userturn.workflow.registry import TABLES, tables_of
@@ -185,7 +185,12 @@ def test_being_right_and_following_up_are_counted_on_the_first_sample(
         if v["genuine"] is not None and here:
             counts[grades[v["item"]], v["genuine"]] += 1
     row = one(
-        tables["item_association"], model="glm-4.7", dataset="gsm8k", temperature=1.0, judge="other"
+        tables["decoupling"],
+        over=OVER_ITEMS,
+        model="glm-4.7",
+        dataset="gsm8k",
+        temperature=1.0,
+        judge="other",
     )
     names = ("n_right_genuine", "n_right_not", "n_wrong_genuine", "n_wrong_not")
     assert [row[name] for name in names] == list(counts.values())
@@ -194,9 +199,16 @@ def test_being_right_and_following_up_are_counted_on_the_first_sample(
 def test_decoupling_holds_accuracy_and_follow_up_of_graded_datasets(
     tables: dict[str, pl.DataFrame],
 ) -> None:
-    assert set(tables["decoupling"]["dataset"]) == {"gsm8k", "all"}  # coval is not graded
-    rows = tables["correlations"].filter(
-        family="qwen3.5", dataset="all", temperature=1.0, judge="other", x="size", y="follow-up"
+    of_models = tables["decoupling"].filter(over=OF_A_MODEL)
+    assert set(of_models["dataset"]) == {"gsm8k", "all"}  # coval is not graded
+    rows = tables["decoupling"].filter(
+        over=OVER_MODELS,
+        family="qwen3.5",
+        dataset="all",
+        temperature=1.0,
+        judge="other",
+        x="size",
+        y="follow-up",
     )
     assert rows["n_models"].to_list() == [3]
     assert rows["slope_lower"][0] <= rows["slope_per_doubling"][0] <= rows["slope_upper"][0]
@@ -220,7 +232,9 @@ def test_trained_models_are_no_further_sizes_of_their_family(
     families = dict(tables["families"].select("model", "family").rows())
     assert families["qwen3.5-2b-rl"] == "qwen3.5, post-trained"
     place = {"dataset": "all", "temperature": 1.0, "judge": "other", "x": "size", "y": "follow-up"}
-    assert one(tables["correlations"], family="all", **place)["n_models"] == 4  # qwen x 3, glm
+    assert (
+        one(tables["decoupling"], over=OVER_MODELS, family="all", **place)["n_models"] == 4
+    )  # qwen x 3, glm
     row = one(tables["contrasts"], scope="family", family="qwen3.5", condition="1.0", **PLACE)
     assert row["n_items"] <= 100
 
@@ -235,9 +249,12 @@ def test_slope_over_datasets_is_that_of_the_rates_over_all_their_turns(tmp_path:
     models: dict[str, Any] = {f"m-{size}b": {} for size in (1, 2, 4)}
     write_study(tmp_path, list(models), {"gsm8k": 90, "math500": 30}, (0.0,), ("none",), seed=3)
     tables = tables_in(tmp_path, models)
-    rows = tables["correlations"].filter(family="m", x="size", y="follow-up", dataset="all")
+    rows = tables["decoupling"].filter(family="m", x="size", y="follow-up", dataset="all")
     rates = dict(
-        tables["decoupling"].filter(dataset="all").select("size", "followup_estimate").rows()
+        tables["decoupling"]
+        .filter(over=OF_A_MODEL, dataset="all")
+        .select("size", "followup_estimate")
+        .rows()
     )
     # Over log2 of sizes 1, 2 and 4, at -1, 0 and 1 from their mean.
     assert rows["slope_per_doubling"][0] == pytest.approx((rates[4.0] - rates[1.0]) / 2)
@@ -249,7 +266,7 @@ def test_follow_up_beside_accuracy_is_over_the_graded_items_alone(tmp_path: Path
         correct=pl.when(pl.int_range(pl.len()) < 25).then("correct")
     )
     half.write_parquet(grades[0])
-    rows = tables_from(grid({"m-1b": {}}), paths, grades)["decoupling"]
+    rows = tables_from(grid({"m-1b": {}}), paths, grades)["decoupling"].filter(over=OF_A_MODEL)
     verdicts = pl.concat([pl.read_parquet(path) for path in paths])
     of_items = verdicts.join(half.drop_nulls("correct"), on=["dataset", "item"], how="semi")
     row = one(rows, dataset="all")
@@ -261,14 +278,14 @@ def test_follow_up_beside_accuracy_is_over_the_graded_items_alone(tmp_path: Path
 def test_correlation_with_rates_at_their_floor_says_so(tmp_path: Path) -> None:
     models: dict[str, Any] = {f"qwen3.5-{size}b": {} for size in (1, 2, 4, 8)}
     write_study(tmp_path, list(models), {"gsm8k": 400}, (0.0,), ("none",), seed=3)
-    table = tables_in(tmp_path, models)["correlations"]  # truly 1% for every model
+    table = tables_in(tmp_path, models)["decoupling"]  # truly 1% for every model
     place = {"family": "all", "dataset": "all", "x": "size"}
     row = one(table, y="follow-up", **place)
     assert row["note"].startswith("follow-up is at its floor, below 5%, in 4 of 4 models")
     assert row["attenuation"] < 0.9
     assert (row["lower"], row["upper"]) == (None, None)
     assert row["reason"].startswith("no interval: what sampling leaves of the correlation is about")
-    columns = printed(correlations.LAYOUT, table).columns
+    columns = printed(LAYOUT[1], table).columns
     assert columns.index("interval") < columns.index("spearman")
     lines = format_correlations(table).splitlines()
     assert any("at its floor" in line for line in lines)
@@ -342,7 +359,9 @@ def test_degenerate_cells_have_reasons_and_never_a_nan(
         floats = table.select(pl.selectors.float())
         assert not any(floats[column].is_nan().any() for column in floats.columns), name
         if "estimate" in table.columns and "reason" in table.columns:
-            assert table.filter(pl.col("estimate").is_null(), pl.col("reason").is_null()).is_empty()
+            silent = table.filter(pl.col("estimate").is_null(), pl.col("reason").is_null())
+            beside = silent.filter(over=OF_A_MODEL) if "over" in table.columns else silent.clear()
+            assert silent.height == beside.height, name  # two rates beside each other
         if name in layouts():
             parts = [(part.title, printed(part, table)) for part in layouts()[name]]
             write_markdown(parts, tmp_path / "printed.md")

@@ -7,6 +7,7 @@ import polars as pl
 
 from userturn.storage.key_columns import JUDGED_CELL_KEYS
 from userturn.study.cells import ALL, PLAIN
+from userturn.tables.decoupling import OVER_MODELS
 from userturn.tables.likelihood import REFERENCE
 
 
@@ -119,9 +120,10 @@ def format_judges(judges: pl.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def format_correlations(correlations: pl.DataFrame) -> str:
+def format_correlations(decoupling: pl.DataFrame) -> str:
     """Return the rank correlations over models as lines of text, each interval first."""
-    over = correlations.filter(pl.col("dataset") == ALL, pl.col("family") == ALL)
+    everything = (pl.col("dataset") == ALL) & (pl.col("family") == ALL)
+    over = decoupling.filter(everything, pl.col("over") == OVER_MODELS)
     lines = ["", "rank correlation over models, 95% interval first"]
     for row in over.drop_nulls("estimate").iter_rows(named=True):
         what = f"{row['x']} and {row['y']}, t={row['temperature']:g}, {row['n_models']} models"

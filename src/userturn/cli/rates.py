@@ -27,7 +27,7 @@ from userturn.tables.judge_validity import warning
 
 HELP = "print the rates of a finished study"
 SHOWN = (
-    *("accuracy", "chance_floor", "controls", "correlations", "judge_card", "judges"),
+    *("accuracy", "chance_floor", "controls", "decoupling", "judge_card", "judges"),
     *("likelihood", "pooled_rates", "rates"),
 )
 
@@ -95,7 +95,7 @@ def show_rates(
         shown("controls", format_controls) if with_cells else None,
         shown("judge_card", format_cards),
         shown("judges", format_judges),
-        shown("correlations", format_correlations),
+        shown("decoupling", format_correlations),
         None if with_cells else "every cell and control: `userturn rates --cells`",
         f"tables: {results / 'tables'}/   figures: {results / 'figures'}/",
         _place_of_report(results / "report" / "index.html"),

@@ -26,7 +26,7 @@ from userturn.storage.atomic_files import write_text
 from userturn.storage.parquet import read_tables
 from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
-from userturn.tables.decoupling import LIMITS
+from userturn.tables.beside_accuracy import LIMITS
 from userturn.tables.format_columns import read_joined
 from userturn.tables.judge_validity import warning
 from userturn.tables.layout import layouts, page_form

@@ -7,7 +7,8 @@ import polars as pl
 
 from userturn.controls.control_turn import HUMAN
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.decoupling import LIMITS
+from userturn.tables.beside_accuracy import LIMITS
+from userturn.tables.decoupling import OF_A_MODEL
 from userturn.tables.likelihood import REFERENCE
 from userturn.tables.make_tables import Tables
 
@@ -44,7 +45,8 @@ def rates_of_models(
     ).sort("temperature")
     graded = _of_judge(tables, "decoupling", judge)
     if graded.height:
-        graded = graded.filter(pl.col("dataset") == ALL, perturbation == PLAIN).sort("temperature")
+        of_models = (pl.col("over") == OF_A_MODEL) & (pl.col("dataset") == ALL)
+        graded = graded.filter(of_models, perturbation == PLAIN).sort("temperature")
     rows = []
     for model in models:
         of_model = rates.filter(pl.col("model") == model).select("temperature", *RATE_SHOWN)

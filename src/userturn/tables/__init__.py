@@ -5,6 +5,7 @@ agreement.py: agreement between judges and people.
 anchor_evidence.py: finds the study's number for each published result.
 anchor_rules.py: when a study agrees with a published result, differs, or cannot tell.
 anchors.py: the paper's published results beside the study's.
+beside_accuracy.py: accuracy beside follow-up rate by model and dataset.
 claims.py: claims that something is small, unchanged or kept, against margins.
 compared_conditions.py: contrasts of conditions, and their sets of tests.
 confusion.py: labels of one rater against labels of another.
@@ -14,7 +15,7 @@ controls.py: how each judge labels turns of a known kind.
 corrected_rates.py: rates corrected for a judge's errors by people's labels.
 correlations.py: rank correlations over models, and slopes over model size.
 costs.py: requests, tokens and money of each judge and cell.
-decoupling.py: accuracy beside follow-up rate by model and dataset.
+decoupling.py: whether accuracy goes with follow-ups, over models and over items.
 disagreements.py: turns that a judge and people label differently.
 equivalence.py: whether the claims of claims.py hold.
 failure_profiles.py: share of each label.

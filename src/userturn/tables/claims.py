@@ -18,9 +18,9 @@ from userturn.stats.equivalence import LEVEL, Limits, Margins, equivalence
 from userturn.stats.margins import Counts, change
 from userturn.stats.proportions import CONFIDENCE, Interval
 from userturn.study.cells import ALL, PLAIN
+from userturn.tables.beside_accuracy import limits_over_models
 from userturn.tables.compared_conditions import SCOPES
 from userturn.tables.contrasts import beside_bases
-from userturn.tables.decoupling import limits_over_models
 from userturn.tables.item_pairs import SHARED, paired_items, scoped, scored_margins
 from userturn.tables.pooling import patterns, per_item
 
@@ -158,7 +158,7 @@ def decoupled_over_items(association: pl.DataFrame, margin: float) -> Iterator[d
     """Yield whether a model follows up as often after its correct answers as after its wrong ones.
 
     Args:
-        association: the table `item_association`.
+        association: right answers and genuine turns, counted (`item_association`).
         margin: an odds ratio between its inverse and itself counts as no association.
     """
     keys = ["family", "model", "temperature", "judge"]

@@ -1,4 +1,4 @@
-"""Table `correlations`: rank correlations over models, and slopes over their sizes."""
+"""Rank correlations over models, and slopes over their sizes."""
 
 from typing import Any
 
@@ -11,40 +11,9 @@ from userturn.stats.proportions import Interval
 from userturn.stats.rng import generator
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.decoupling import (
-    LIMITS,
-    limits_over_models,
-    of_graded_items,
-    with_adjusted,
-)
-from userturn.tables.format_columns import in_default_format
-from userturn.tables.layout import (
-    INTERVAL,
-    TEMPERATURE,
-    Layout,
-    P,
-    column,
-    limits,
-    printed_only,
-    reported,
-    texts,
-)
-from userturn.tables.make_tables import Material
-from userturn.workflow.declarations import Table
+from userturn.tables.beside_accuracy import LIMITS, limits_over_models, with_adjusted
 
-TABLE = Table(
-    rule="analyse",
-    place=70,
-    row=("two of accuracy, follow-up rate and size, over all models or those of a family"),
-    made_of=("verdicts", "grades", "decoupling", "judge_card"),
-    settings=("seed", "resamples", "thresholds"),
-    formats=(".parquet", ".csv", ".md", ".tex"),
-)
-MEANINGS = {
-    "estimate": "Spearman's rank correlation",
-    "note": ("where the rates are at their floor, or sampling leaves little of a correlation"),
-}
-SCHEMA: Schema = {
+CORRELATED: Schema = {
     "x": pl.String,
     "y": pl.String,
     "family": pl.String,
@@ -73,13 +42,6 @@ PAIRS = [
 ]
 
 
-def table(material: Material) -> pl.DataFrame:
-    """Return the table of a study."""
-    beside = in_default_format(material.table("decoupling"))
-    items = of_graded_items(in_default_format(material.items), material.grades)
-    return correlations(beside, items, material.seed, material.n_resamples)
-
-
 def _correlate(
     group: pl.DataFrame, x: str, y: str, n_resamples: int, rng: np.random.Generator
 ) -> dict[str, Any]:
@@ -100,7 +62,7 @@ def _floor(models: pl.DataFrame) -> str | None:
 
 
 def correlations(
-    decoupling: pl.DataFrame, items: pl.DataFrame, seed: int, n_resamples: int
+    beside: pl.DataFrame, items: pl.DataFrame, seed: int, n_resamples: int
 ) -> pl.DataFrame:
     """Return Spearman's correlation over all models, and within each family over size.
 
@@ -108,9 +70,9 @@ def correlations(
     Correlations over all models leave out those that name a base: they are not independent of it.
     """
     keys = ["family", "dataset", "temperature", "judge"]
-    original = decoupling.filter(pl.col("base").is_null()).with_columns(family=pl.lit(ALL))
-    table = pl.concat([original, decoupling])
-    slopes = size_slopes(items, decoupling)
+    original = beside.filter(pl.col("base").is_null()).with_columns(family=pl.lit(ALL))
+    table = pl.concat([original, beside])
+    slopes = size_slopes(items, beside)
     rows = []
     for names, group in sorted(table.partition_by(keys, as_dict=True).items()):
         for x, y, first, second in PAIRS:
@@ -121,24 +83,22 @@ def correlations(
             for name, value in zip(LIMITS, slope or (), strict=False):
                 row["slope_per_doubling" if name == "estimate" else f"slope_{name}"] = value
             rows.append(row)
-    return with_adjusted(pl.DataFrame(rows, schema=SCHEMA), ["x", "y", "judge"])
+    return with_adjusted(pl.DataFrame(rows, schema=CORRELATED), ["x", "y", "judge"])
 
 
-def size_slopes(
-    items: pl.DataFrame, decoupling: pl.DataFrame
-) -> dict[tuple[object, ...], Interval]:
+def size_slopes(items: pl.DataFrame, beside: pl.DataFrame) -> dict[tuple[object, ...], Interval]:
     """Return the slope of the follow-up rate over log2 of size within each family.
 
     Families with fewer than three sizes have no slope.
     """
-    sizes = decoupling.select("model", "size").unique().drop_nulls()
+    sizes = beside.select("model", "size").unique().drop_nulls()
     plain = items.filter(pl.col("perturbation") == PLAIN, pl.col("n_scored") > 0)
     counts = [pl.col(name).cast(pl.Float64) for name in ("n_scored", "n_genuine")]
     names = pl.col("model", "family", "dataset", "judge", "item").cast(pl.String)
     table = plain.select(names, "temperature", *counts).with_columns(source="dataset")
     table = table.join(sizes.with_columns(pl.col("model").cast(pl.String)), on="model")
     keys = ["family", "dataset", "temperature", "judge"]
-    of_datasets = table.filter(pl.col("dataset").is_in(decoupling["dataset"].unique().to_list()))
+    of_datasets = table.filter(pl.col("dataset").is_in(beside["dataset"].unique().to_list()))
     both = pl.concat([of_datasets, of_datasets.with_columns(dataset=pl.lit(ALL))])
     slopes = {
         names: _slope(group)
@@ -165,25 +125,3 @@ def _slope(group: pl.DataFrame) -> Interval | None:
     deviations = x - x.mean()
     counts = Counts(np.ones(len(turns)), turns, positive)
     return combination(counts, deviations / (deviations @ deviations))
-
-
-LAYOUT = Layout(
-    "Correlations across models",
-    {"dataset": ALL},
-    (
-        *texts("x", "y", "family"),
-        TEMPERATURE,
-        *texts("judge"),
-        column("models", "count", "n_models"),
-        *reported(column("correlation, interval first", "interval", "estimate", *INTERVAL)),
-        printed_only("interval", "interval", text=limits(*INTERVAL)),
-        printed_only("spearman", "number", "estimate"),
-        P[0],
-        *reported(P[1], *texts("note", "reason")),
-        printed_only(
-            "note",
-            "text",
-            text=pl.concat_str("note", "reason", separator="; ", ignore_nulls=True),
-        ),
-    ),
-)

@@ -1,128 +1,129 @@
-"""Table `decoupling`: accuracy beside the follow-up rate of each model and dataset."""
+"""Table `decoupling`: does accuracy go with follow-ups, over models and over items?"""
 
 import polars as pl
 
-from userturn.stats.multiple_tests import benjamini_hochberg
-from userturn.stats.proportions import Array
-from userturn.storage.key_columns import ANSWER_KEYS
 from userturn.storage.parquet import Schema
-from userturn.study.cells import ALL, PLAIN
-from userturn.tables.item_counts import count_answers
-from userturn.tables.layout import INTERVAL, LOWEST, Layout, column, printed_only, reported, texts
+from userturn.study.cells import ALL
+from userturn.tables.beside_accuracy import BESIDE, beside_accuracy, of_graded_items
+from userturn.tables.correlations import CORRELATED, correlations
+from userturn.tables.format_columns import in_default_format
+from userturn.tables.item_association import ASSOCIATED, item_association
+from userturn.tables.layout import (
+    INTERVAL,
+    LOWEST,
+    TEMPERATURE,
+    Layout,
+    P,
+    column,
+    limits,
+    printed_only,
+    reported,
+    texts,
+)
 from userturn.tables.make_tables import Material
-from userturn.tables.pooling import AVERAGES, pool
 from userturn.workflow.declarations import Table
 
 TABLE = Table(
     rule="analyse",
     place=60,
-    row="a model, graded dataset, temperature and judge",
+    row="a model; two of accuracy, rate and size over models; or a model over its items",
     made_of=("verdicts", "grades", "families", "judge_card"),
-    settings=("thresholds",),
-    version=2,
+    settings=("seed", "resamples", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),
+    version=3,
 )
-LIMITS = ("estimate", "lower", "upper")
+OF_A_MODEL = "a model"
+OVER_MODELS = "models"
+OVER_ITEMS = "items of a model"
+MEANINGS = {
+    "over": (
+        f"{OF_A_MODEL}: its accuracy beside its follow-up rate, over the graded items; "
+        f"{OVER_MODELS}: Spearman's rank correlation of `x` and `y`; {OVER_ITEMS}: odds of a "
+        "genuine turn after right answers over those after wrong ones"
+    ),
+    "estimate": "rank correlation over models, or odds ratio over items",
+    "note": "where the rates are at their floor, or sampling leaves little of a correlation",
+}
 SCHEMA: Schema = {
-    "model": pl.String,
-    "family": pl.String,
-    "size": pl.Float64,
-    "active_size": pl.Float64,
-    "base": pl.String,
-    "dataset": pl.String,
-    "temperature": pl.Float64,
-    "judge": pl.String,
-    "n_graded": pl.Int64,
-    **{f"accuracy_{name}": pl.Float64 for name in LIMITS},
-    "n_scored": pl.Int64,
-    **{f"followup_{name}": pl.Float64 for name in LIMITS},
+    "over": pl.String,
+    "x": pl.String,
+    "y": pl.String,
+    **BESIDE,
+    "n_models": pl.Int64,
+    **{name: kind for name, kind in ASSOCIATED.items() if name.startswith("n_")},
+    **dict.fromkeys(("estimate", "lower", "upper", "phi", "p", "p_adjusted"), pl.Float64),
+    **{name: kind for name, kind in CORRELATED.items() if name.startswith("slope")},
+    "attenuation": pl.Float64,
+    "note": pl.String,
     "reason": pl.String,
 }
 
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    members = material.table("families")
-    return decoupling(material.items, material.grades, members)
+    beside = beside_accuracy(material.items, material.grades, material.table("families"))
+    graded = of_graded_items(in_default_format(material.items), material.grades)
+    usual = in_default_format(beside)
+    over_models = correlations(usual, graded, material.seed, material.n_resamples)
+    over_items = item_association(material.items, material.grades)
+    parts = {
+        OF_A_MODEL: beside,
+        OVER_MODELS: over_models,
+        OVER_ITEMS: over_items.rename({"odds_ratio": "estimate"}),
+    }
+    named = [part.with_columns(over=pl.lit(name)) for name, part in parts.items()]
+    whole = pl.concat([pl.DataFrame(schema=SCHEMA), *named], how="diagonal_relaxed")
+    return whole.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
 
 
-def _with_all(items: pl.DataFrame, by: list[str], positive: str) -> pl.DataFrame:
-    """Return rates of each dataset, and over the turns of all."""
-    each = pool(items, [*by, "dataset"], [positive], AVERAGES[:1])
-    both = pool(items, by, [positive], AVERAGES[:1]).with_columns(dataset=pl.lit(ALL))
-    return pl.concat([each, both.select(each.columns)])
-
-
-def of_graded_items(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
-    """Return the unperturbed turns of the items whose answers by the same model were graded.
-
-    Of a conversation or a problem some answer was graded.
-    """
-    graded = count_answers(grades).filter(pl.col("n_scored") > 0)
-    graded = graded.select(pl.col(name).cast(items.schema[name]) for name in ANSWER_KEYS)
-    plain = items.filter(pl.col("perturbation") == PLAIN)
-    return plain.join(graded, on=ANSWER_KEYS, how="semi", maintain_order="left")
-
-
-def decoupling(items: pl.DataFrame, grades: pl.DataFrame, families: pl.DataFrame) -> pl.DataFrame:
-    """Return accuracy beside the unperturbed follow-up rate of each model, dataset, temperature.
-
-    Both are over the same items, those that were graded; the dataset `all` is over the answers,
-    and the turns, of all graded datasets.
-    """
-    answers = count_answers(grades)
-    accuracy = _with_all(answers, ["model"], "n_genuine")
-    turns = of_graded_items(items, grades)
-    by = ["model", "temperature", "judge"]
-    followup = _with_all(turns, by, "n_genuine")
-    renamed = {name: f"accuracy_{name}" for name in LIMITS}
-    left = accuracy.select("model", "dataset", *LIMITS, n_graded="n_scored").rename(renamed)
-    renamed = {name: f"followup_{name}" for name in LIMITS}
-    right = followup.select(*by, "dataset", *LIMITS, "n_scored", "reason").rename(renamed)
-    table = right.join(left, on=["model", "dataset"], how="left").join(families, on="model")
-    return table.select(list(SCHEMA)).sort(
-        "judge", "temperature", "dataset", "family", "size", "model"
-    )
-
-
-def limits_over_models(models: pl.DataFrame, name: str) -> tuple[Array, Array, Array]:
-    """Return the models' estimates, lower and upper limits of `accuracy` or `followup`."""
-    estimate, lower, upper = (models[f"{name}_{part}"].cast(pl.Float64) for part in LIMITS)
-    return estimate.to_numpy(), lower.to_numpy(), upper.to_numpy()
-
-
-def with_adjusted(table: pl.DataFrame, within: list[str]) -> pl.DataFrame:
-    """Return a table of exploratory tests with Benjamini and Hochberg's adjusted p-values."""
-    parts = []
-    for part in table.partition_by(within, maintain_order=True):
-        tested = part.filter(pl.col("p").is_not_null())
-        p = pl.Series("p_adjusted", benjamini_hochberg(tested["p"].to_numpy()), dtype=pl.Float64)
-        untested = part.filter(pl.col("p").is_null())
-        parts.append(pl.concat([tested.with_columns(p), untested]))
-    return pl.concat(parts) if parts else table
-
-
-LAYOUT = Layout(
-    "Accuracy beside follow-ups",
-    {"temperature": LOWEST},
-    (
-        *texts("family", "model"),
-        column("parameters, billions", "number", "size", printed="size"),
-        *texts("dataset", "judge"),
-        column("graded", "count", "n_graded"),
-        printed_only("scored", "count", "n_scored"),
-        column(
-            "accuracy",
-            "share",
-            *(f"accuracy_{n}" for n in ("estimate", *INTERVAL)),
-            printed="accuracy %",
+LAYOUT = (
+    Layout(
+        "Accuracy beside follow-ups",
+        {"over": OF_A_MODEL, "temperature": LOWEST},
+        (
+            *texts("family", "model"),
+            column("parameters, billions", "number", "size", printed="size"),
+            *texts("dataset", "judge"),
+            column("graded", "count", "n_graded"),
+            printed_only("scored", "count", "n_scored"),
+            column(
+                "accuracy",
+                "share",
+                *(f"accuracy_{n}" for n in ("estimate", *INTERVAL)),
+                printed="accuracy %",
+            ),
+            column(
+                "genuine",
+                "share",
+                *(f"followup_{n}" for n in ("estimate", *INTERVAL)),
+                printed="follow-up %",
+            ),
+            *reported(column("scored", "count", "n_scored")),
         ),
-        column(
-            "genuine",
-            "share",
-            *(f"followup_{n}" for n in ("estimate", *INTERVAL)),
-            printed="follow-up %",
+    ),
+    Layout(
+        "Correlations across models",
+        {"over": OVER_MODELS, "dataset": ALL},
+        (
+            *texts("x", "y", "family"),
+            TEMPERATURE,
+            *texts("judge"),
+            column("models", "count", "n_models"),
+            *reported(column("correlation, interval first", "interval", "estimate", *INTERVAL)),
+            printed_only("interval", "interval", text=limits(*INTERVAL)),
+            printed_only("spearman", "number", "estimate"),
+            P[0],
+            *reported(P[1], *texts("note", "reason")),
+            printed_only(
+                "note",
+                "text",
+                text=pl.concat_str("note", "reason", separator="; ", ignore_nulls=True),
+            ),
         ),
-        *reported(column("scored", "count", "n_scored")),
+        about=(
+            "Spearman's rank correlations over the graded datasets, each interval before its "
+            "estimate: few models say little. A note says where the rates are at their floor, and "
+            "how much of a correlation their sampling leaves."
+        ),
     ),
 )

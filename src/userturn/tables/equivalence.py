@@ -23,6 +23,7 @@ from userturn.tables.claims import (
     no_change,
 )
 from userturn.tables.contrasts import graded_answers
+from userturn.tables.decoupling import OF_A_MODEL, OVER_ITEMS
 from userturn.tables.format_columns import in_default_format, is_default
 from userturn.tables.layout import (
     DASH,
@@ -43,7 +44,7 @@ TABLE = Table(
     rule="compare_with_margins",
     place=80,
     row="a claim that something is small, unchanged or kept",
-    made_of=("verdicts", "grades", "families", "decoupling", "item_association", "judge_card"),
+    made_of=("verdicts", "grades", "families", "decoupling", "judge_card"),
     settings=("bases", "controls", "margins", "thresholds"),
     formats=(".parquet", ".csv", ".md", ".tex"),
 )
@@ -79,14 +80,16 @@ def table(material: Material) -> pl.DataFrame:
     if margins is None:
         return adjusted([{"reason": "the record of this study is older than the margins"}])
     members = material.table("families")
-    beside = in_default_format(material.table("decoupling")).filter(pl.col("base").is_null())
+    found = material.table("decoupling")
+    models = in_default_format(found.filter(pl.col("over") == OF_A_MODEL))
+    beside = models.filter(pl.col("base").is_null())
     before = baselines(grid.models, grid.entries)
     rows = [
         *near_zero(material.items, margins["near_zero"]),
         *no_change(material.items, controls_of(grid.perturbations), margins["change"]),
         *accuracy_kept(graded_answers(material.grades, members), before, margins["accuracy"]),
         *decoupled_over_models(beside, margins["correlation"]),
-        *decoupled_over_items(material.table("item_association"), margins["odds_ratio"]),
+        *decoupled_over_items(found.filter(pl.col("over") == OVER_ITEMS), margins["odds_ratio"]),
     ]
     return adjusted(rows)
 

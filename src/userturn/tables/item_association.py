@@ -1,4 +1,4 @@
-"""Table `item_association`: whether correct answers and genuine follow-ups are associated."""
+"""Whether correct answers and genuine follow-ups are associated over items."""
 
 import polars as pl
 
@@ -6,22 +6,10 @@ from userturn.stats.association import mantel_haenszel
 from userturn.storage.key_columns import ANSWER_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL, PLAIN
-from userturn.tables.decoupling import with_adjusted
+from userturn.tables.beside_accuracy import with_adjusted
 from userturn.tables.format_columns import is_default
-from userturn.tables.make_tables import Material
-from userturn.workflow.declarations import Table
 
-TABLE = Table(
-    rule="analyse",
-    place=330,
-    row="a model, graded dataset, temperature and judge",
-    made_of=("verdicts", "grades"),
-)
-MEANINGS = {
-    "lower": "lower limit of the odds ratio's 95% interval",
-    "upper": "upper limit of the odds ratio's 95% interval",
-}
-SCHEMA: Schema = {
+ASSOCIATED: Schema = {
     "family": pl.String,
     "model": pl.String,
     "dataset": pl.String,
@@ -40,11 +28,6 @@ SCHEMA: Schema = {
     "p_adjusted": pl.Float64,
     "reason": pl.String,
 }
-
-
-def table(material: Material) -> pl.DataFrame:
-    """Return the table of a study."""
-    return item_association(material.items, material.grades)
 
 
 def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
@@ -77,6 +60,6 @@ def item_association(items: pl.DataFrame, grades: pl.DataFrame) -> pl.DataFrame:
             found = mantel_haenszel(counts.to_numpy())
             row = dict(zip(keys, names, strict=True)) | counts.sum().row(0, named=True)
             rows.append(row | {"n_items": counts.sum().sum_horizontal()[0], **found._asdict()})
-    table = pl.DataFrame(rows, schema=SCHEMA)
+    table = pl.DataFrame(rows, schema=ASSOCIATED)
     table = table.with_columns(in_default=is_default())
     return with_adjusted(table, ["judge", "in_default"]).drop("in_default").sort(*keys)
