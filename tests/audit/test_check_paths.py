@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -113,9 +114,12 @@ def test_strangers_study_is_not_run_again(
     change(theirs, ATTACKS[attack])
     archive, anew = packed(theirs), elsewhere / "anew"
     assert main(["remake", str(archive), "--to", str(anew), "--sweep"]) == 1
-    said = capfd.readouterr().err
+    told = capfd.readouterr()
+    said = told.err
     assert "`--sweep` was refused" in said and "tables, figures and report are made again" in said
-    assert said.count("\n") == 1
+    assert said.count("error: ") == 1
+    is_listed = "judges.friendly.key_variable" in told.out + told.err
+    assert is_listed == (attack == "recipe")  # the others say what nobody knows
     assert not anew.exists() and not (theirs.parent / "ran").exists()
 
 
@@ -129,6 +133,29 @@ def test_models_and_judges_of_a_strangers_study_are_not_asked(
         said = capfd.readouterr().err
         assert f"`{asking[0]}` was refused" in said and "an audit without it runs no model" in said
     assert not (elsewhere / "out").exists() and not (theirs.parent / "ran").exists()
+
+
+def test_a_strangers_judge_is_asked_once_exactly_its_list_is_confirmed(
+    theirs: Path, elsewhere: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asking = ["audit", str(theirs / "results"), "--rejudge", "2", "--nonce", "n", "--to", "out"]
+    assert main(asking) == 2
+    (name,) = re.findall(r"--trust (\w{64})", capfd.readouterr().err)
+    assert main([*asking, "--trust", "0" * 64]) == 2
+    assert "is of another list" in capfd.readouterr().err
+    assert main([*asking, "--trust", name]) == 0
+    assert "2 random verdicts" in capfd.readouterr().out
+
+
+def test_a_link_out_of_a_strangers_study_is_not_exported(
+    theirs: Path, elsewhere: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    canary = theirs.parent / "canary.txt"
+    canary.write_text("secret of the auditor")
+    (theirs / "results/tables/mine.csv").symlink_to(canary)
+    assert main(["export", str(theirs / "results"), "--to", "out.zip"]) == 1
+    assert "outside of the study, and was not opened" in capfd.readouterr().err
+    assert not Path("out.zip").exists()
 
 
 def test_own_study_of_the_present_configuration_is_run_again(

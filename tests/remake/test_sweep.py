@@ -10,10 +10,6 @@ import pytest
 from tests.support.slow import starting
 from tests.support.snakemake_runs import SNAKEMAKE
 from userturn.cli.main import main
-from userturn.config.load import load_config
-from userturn.errors import UserError
-from userturn.remake.sweep import check_is_trusted
-from userturn.study.grid import Grid
 
 
 @pytest.mark.slow
@@ -42,17 +38,3 @@ def test_folder_to_run_again_asks_for_the_very_same_artifacts(
         os.utime(path, (1e9, 1e9))  # older than the results, as in a folder where they were made
     done = subprocess.run([SNAKEMAKE, "-n"], cwd=anew, text=True, capture_output=True)
     assert "Nothing to be done" in done.stdout + done.stderr
-
-
-def test_a_record_alone_sends_no_key_and_runs_no_code() -> None:
-    config = load_config(["config.yaml", "profiles/demo/study.yaml"])
-    judge = {"base_url": "https://example.org", "key_variable": "MY_KEY", "kind": "endpoint"}
-    config["judges"]["theirs"] = judge | {"model": "m"}
-    check_is_trusted(Grid(config))
-    config["run"]["judges"] = ["heuristic", "theirs"]
-    with pytest.raises(UserError, match="would send the key in MY_KEY"):
-        check_is_trusted(Grid(config))
-    config["run"]["judges"] = ["heuristic"]
-    config["models"]["smollm2-135m"] |= {"trust_remote_code": True}
-    with pytest.raises(UserError, match="the model runs its own code"):
-        check_is_trusted(Grid(config))

@@ -38,6 +38,9 @@ RUN_ELSEWHERE = {
     "userturn remake": "with names, below",
     "userturn remake results.zip --to remade": "tests/remake/test_remake.py",
     "userturn remake results --to anew --sweep": "tests/remake/test_sweep.py, to its dry run",
+    "userturn remake results.zip --to anew --sweep --trust HASH": (
+        "tests/study/test_powers.py; tests/audit/test_check_paths.py asks it of a judge"
+    ),
     "userturn compare results.zip anew/results": "tests/remake/test_remake.py, with the same study",
     "userturn compare results anew/results": "tests/remake/test_remake.py, with the same study",
     "make test-slurm": "CI, in a smaller form",

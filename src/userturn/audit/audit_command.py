@@ -10,9 +10,9 @@ from userturn.audit.checks import with_asked
 from userturn.audit.findings import Finding, Note
 from userturn.audit.run import audit
 from userturn.audit.write_audit import format_audit, with_config_in, write_audit
-from userturn.config.trust import check_is_own
 from userturn.export.read_archive import opened
 from userturn.logs import say
+from userturn.study.powers import check_may_run
 from userturn.study.record import read_study_record
 
 INSTEAD = "leave it out: an audit without it runs no model and asks nobody"
@@ -43,7 +43,8 @@ def run_audit(
     with opened(Path(path)) as results:
         config = read_study_record(results).config
         if (option := samples.option) is not None:
-            check_is_own(Path(path), results, config, option, INSTEAD, samples.configfiles)
+            own, trusted = samples.configfiles, samples.trusted
+            check_may_run(Path(path), results, config, option, INSTEAD, own, trusted)
         found = _audit_whole(results, samples, with_tokenizers)
     whole = with_config_in(found, Path(folder))
     say(format_audit(whole))

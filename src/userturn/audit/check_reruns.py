@@ -31,12 +31,14 @@ class Samples(NamedTuple):
         n_rejudged: number of verdicts to ask for again.
         nonce: seed of the draws; fresh for each audit, so that nobody knows the sample beforehand.
         configfiles: the user's configuration files besides `config.yaml`, for a study of theirs.
+        trusted: hash of what the user has confirmed that a stranger's study may do.
     """
 
     n_regenerated: int = 0
     n_rejudged: int = 0
     nonce: str = ""
     configfiles: tuple[str, ...] = ()
+    trusted: str | None = None
 
     @property
     def option(self) -> str | None:

@@ -15,7 +15,6 @@ from userturn.audit.rerun_sample import (
     draw_rows_by,
     rerun_table,
 )
-from userturn.config.trust import check_key_may_be_sent
 from userturn.endpoints.account_files import read_accounts
 from userturn.endpoints.usage import Spent, money
 from userturn.errors import UserError
@@ -110,9 +109,8 @@ def _judged(judge: Judge, turns: list[dict[str, Any] | None]) -> tuple[list[Outc
     """Return the outcome of each turn, and the cost of all.
 
     Raises:
-        UserError: the judge's key is missing or may not be sent, or nothing serves it.
+        UserError: the judge's key is missing, or nothing serves it.
     """
-    check_key_may_be_sent(judge.name, judge.settings)
     here = [turn for turn in turns if turn is not None]
     asked = [UserTurn(t["messages"], t["answer"] or "", t["text"] or "") for t in here]
     verdicts = iter(kind_of(judge.settings).judge_turns(judge, asked, "rejudged"))

@@ -27,13 +27,18 @@ def take_results(command: argparse.ArgumentParser) -> None:
 
 
 def take_own_configuration(command: argparse.ArgumentParser) -> None:
-    """Add the configuration files by which a study is known to be the user's own."""
+    """Add the configuration files by which a study is the user's own, and what they trust."""
     command.add_argument(
         "--configfile",
         nargs="+",
         default=[],
         metavar="FILE",
         help="the study's files besides config.yaml, to show that it is your own",
+    )
+    command.add_argument(
+        "--trust",
+        metavar="HASH",
+        help="of what a study that is not yours would do, as it is listed",
     )
 
 

@@ -48,5 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
     path: Path = arguments.results
     folder = arguments.to or (path / "audit" if path.is_dir() else Path("audit"))
     nonce = arguments.nonce or fresh_nonce()
-    samples = Samples(arguments.regenerate, arguments.rejudge, nonce, tuple(arguments.configfile))
+    own = tuple(arguments.configfile)
+    samples = Samples(arguments.regenerate, arguments.rejudge, nonce, own, arguments.trust)
     return run_audit(path, folder, samples, arguments.tokenizer)

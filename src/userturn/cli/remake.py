@@ -15,7 +15,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     take_results(command)
     command.add_argument("--to", type=Path, metavar="FOLDER", required=True, help="a new folder")
     command.add_argument(
-        "--sweep", action="store_true", help="run the whole study again, with its model: your own"
+        "--sweep", action="store_true", help="run the whole study again, with its model"
     )
     take_own_configuration(command)
 
@@ -23,5 +23,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int | str:
     """Run the command."""
     if arguments.sweep:
-        return sweep_again(arguments.results, arguments.to, arguments.configfile)
+        own, trusted = arguments.configfile, arguments.trust
+        return sweep_again(arguments.results, arguments.to, own, trusted)
     return remake(arguments.results, arguments.to)

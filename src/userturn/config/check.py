@@ -36,6 +36,18 @@ def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = 
     Raises:
         ConfigError: the error nearest to the top, as one sentence.
     """
+    errors = _errors(values, schema, where)
+    if errors:
+        raise ConfigError(schema_sentence(errors[0]))
+
+
+def allowed_fault(values: Any, schema: Mapping[str, Any], where: Iterable[str] = ()) -> str | None:
+    """Return what a configuration says beyond a schema, as one sentence; what it lacks is none."""
+    errors = [error for error in _errors(values, schema, where) if error.validator != "required"]
+    return schema_sentence(errors[0]) if errors else None
+
+
+def _errors(values: Any, schema: Mapping[str, Any], where: Iterable[str]) -> list[Any]:
     from jsonschema import Draft7Validator  # not in the processes that check no configuration
     from jsonschema.validators import extend
 
@@ -47,9 +59,7 @@ def check_values(values: Any, schema: Mapping[str, Any], where: Iterable[str] = 
     validator = extend(Draft7Validator, type_checker=kinds)  # type: ignore[no-untyped-call]
     for key in reversed(list(where)):
         values, schema = {key: values}, {"properties": {key: schema}}
-    errors = sorted(validator(schema).iter_errors(values), key=lambda e: len(e.path))
-    if errors:
-        raise ConfigError(schema_sentence(errors[0]))
+    return sorted(validator(schema).iter_errors(values), key=lambda e: len(e.path))
 
 
 def _check_selection(config: Config) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from userturn.config.keys import harmless, part, path
+from userturn.config.keys import harmless, part, path, program
 from userturn.config.verifiers import verifiers
 
 LANGUAGE = "[a-z]{2}(-[a-z]{2})?"
@@ -144,7 +144,7 @@ class DatasetEntry(TypedDict):
     judge: NotRequired[Annotated[str, harmless("The judge that the verifier rubric asks.")]]
     verifier: Annotated[
         str,
-        harmless(
+        program(
             "What grades the answers: none, or the name of a file of grading/.",
             enum=["none", *verifiers()],
         ),

@@ -42,6 +42,12 @@ def object_schema(described: type) -> Schema:
     }
 
 
+def properties_of(schema: Mapping[str, Any]) -> dict[str, Schema]:
+    """Return the keys of an object, or of the form of a value that is one."""
+    forms = [schema, *schema.get("oneOf", ())]
+    return {name: below for form in forms for name, below in form.get("properties", {}).items()}
+
+
 def _schema(hint: Any) -> Schema:
     origin, of = get_origin(hint), get_args(hint)
     if origin is NotRequired:

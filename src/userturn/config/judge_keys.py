@@ -3,22 +3,48 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from userturn.config.keys import address, harmless, key, part, path, program
+from userturn.config.keys import address, code, harmless, key, part, path, program
 from userturn.config.shared_keys import (
     Attempts,
     Concurrency,
+    Dtype,
+    MaxModelLen,
     Prices,
     Revision,
     Share,
     Timeout,
+    VllmSettings,
 )
 from userturn.slurm.resources import ResourceEntry
+
+
+class ServerSettings(VllmSettings, total=False):
+    """vLLM's settings of a judge's model."""
+
+    dtype: Dtype
+    max_model_len: MaxModelLen
+    trust_remote_code: Annotated[bool, code("Run Python code from the model's repository.")]
+    tensor_parallel_size: Annotated[int, harmless("GPUs that share each layer.", minimum=1)]
+    pipeline_parallel_size: Annotated[int, harmless("GPUs that share the layers.", minimum=1)]
+    distributed_executor_backend: Annotated[
+        Literal["uni", "mp"], harmless("One process for all GPUs, or one for each.")
+    ]
+    reasoning_parser: Annotated[
+        str,
+        harmless(
+            "Which of vLLM's own parsers tells reasoning from the reply.",
+            pattern="^[a-z0-9_]+$",
+            form="the name of a parser such as qwen3",
+        ),
+    ]
 
 
 class ServerEntry(TypedDict):
     """How a server is asked: the model's name there, and the care that is taken."""
 
-    model: Annotated[str, path("Name at the endpoint; where it is served, its source.")]
+    model: Annotated[
+        str, program("Name at the endpoint; where it is served, its source.", minLength=1)
+    ]
     concurrency: Concurrency
     timeout: Timeout
     attempts: Attempts
@@ -52,7 +78,7 @@ class EndpointEntry(ResourceEntry, ServerEntry):
     prompt: Annotated[str, path("File with the judge's prompt.")]
     batch: Annotated[bool, harmless("Ask through the Batch API.")]
     serve: Annotated[bool, program("Start a job that serves the model.")]
-    vllm: Annotated[Mapping[str, Any], program("Options of vLLM's server.")]
+    vllm: Annotated[ServerSettings, part("Settings of vLLM, which loads its model.")]
 
 
 class JudgeEntry(EndpointEntry, total=False):

@@ -51,9 +51,9 @@ def key(meaning: str) -> Key:
     return Key(meaning, "key", {})
 
 
-def program(meaning: str) -> Key:
-    """Describe a key that starts a program."""
-    return Key(meaning, "program", {})
+def program(meaning: str, **bounds: Any) -> Key:
+    """Describe a key that starts a program, or loads a model that somebody else made."""
+    return Key(meaning, "program", bounds)
 
 
 def part(meaning: str, **bounds: Any) -> Key:

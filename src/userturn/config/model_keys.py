@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from userturn.config.keys import address, code, harmless, key, part, path
+from userturn.config.keys import address, code, harmless, key, part, path, program
 from userturn.config.shared_keys import (
     Attempts,
     Concurrency,
+    Dtype,
+    MaxModelLen,
     Name,
     OwnSampling,
     Prices,
@@ -41,20 +43,14 @@ class ModelEntry(ResourceEntry):
             part("What its training asks of a cluster, where that differs from its sweep."),
         ]
     ]
-    source: Annotated[str, path("Hub id, folder, adapter folder, GGUF file or package:file.")]
+    source: Annotated[
+        str,
+        program("Hub id, folder, adapter folder, GGUF file or package:file.", minLength=1),
+    ]
     family: NotRequired[Annotated[Name, part("Models of one family are pooled.")]]
     revision: Revision
-    dtype: Annotated[
-        Literal["auto", "float32", "float16", "bfloat16"],
-        harmless("Number type of the weights."),
-    ]
-    max_model_len: Annotated[
-        int,
-        harmless(
-            "Tokens of prompt and continuation together; by default no more than the model's own.",
-            minimum=64,
-        ),
-    ]
+    dtype: Dtype
+    max_model_len: MaxModelLen
     enable_thinking: Annotated[bool, harmless("Passed to the chat template.")]
     user_header: NotRequired[
         Annotated[str, harmless("Text that ends the probe prompt.", minLength=1)]

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from userturn.config.described import properties_of
 from userturn.config.load import load_config
 from userturn.config.schema import config_schema
 
@@ -48,12 +49,6 @@ def rows(key: str, schema: Node, default: Any) -> Iterator[Row]:
     for name, below in properties_of(schema).items():
         own = default.get(name) if isinstance(default, Mapping) else None
         yield from rows(f"{key}.{name}", below, own)
-
-
-def properties_of(schema: Node) -> dict[str, Node]:
-    """Return the keys of an object, or of the form of a value that is one."""
-    forms = [schema, *schema.get("oneOf", ())]
-    return {name: below for form in forms for name, below in form.get("properties", {}).items()}
 
 
 def all_rows(schema: Node, config: Node) -> Iterator[tuple[str, list[Row]]]:

@@ -27,6 +27,16 @@ PresencePenalty = Annotated[
 ]
 MaxTokens = Annotated[int, harmless("Length limit of one continuation.", minimum=1)]
 Revision = Annotated[str, harmless("Commit or branch on the hub.")]
+Dtype = Annotated[
+    Literal["auto", "float32", "float16", "bfloat16"], harmless("Number type of the weights.")
+]
+MaxModelLen = Annotated[
+    int,
+    harmless(
+        "Tokens of prompt and continuation together; by default no more than the model's own.",
+        minimum=64,
+    ),
+]
 Concurrency = Annotated[int, harmless("Requests in flight at most.", minimum=1)]
 Timeout = Annotated[
     float, harmless("Seconds until a request without a complete reply fails.", exclusiveMinimum=0)
@@ -55,8 +65,8 @@ class Prices(TypedDict):
     output: Price
 
 
-class VllmSettings(TypedDict, total=False):
-    """vLLM's settings that are numbers or names: no file, no module, no code."""
+class EngineSettings(TypedDict, total=False):
+    """vLLM's settings that are numbers: no file, no module, no code; none changes tokens."""
 
     max_num_seqs: Annotated[int, harmless("Requests computed together.", minimum=1)]
     max_num_batched_tokens: Annotated[
@@ -75,6 +85,11 @@ class VllmSettings(TypedDict, total=False):
         float, harmless("GB of weights that stay in the machine's memory.", minimum=0)
     ]
     language_model_only: Annotated[bool, harmless("Load no encoder of images or sound.")]
+
+
+class VllmSettings(EngineSettings, total=False):
+    """vLLM's settings of one model."""
+
     kv_cache_dtype: Annotated[
         Literal["auto", "bfloat16", "float16", "fp8", "fp8_e4m3", "fp8_e5m2"],
         harmless(

@@ -9,6 +9,7 @@ from userturn.config.keys import harmless, part
 from userturn.config.model_keys import FormatEntry
 from userturn.config.shared_keys import (
     Below1,
+    EngineSettings,
     MaxTokens,
     Name,
     PresencePenalty,
@@ -249,7 +250,7 @@ class Study(TypedDict):
         ),
     ]
     engine: Annotated[Literal["vllm", "transformers"], harmless("What runs the models.")]
-    vllm: Annotated[Mapping[str, Any], part("Arguments passed on to the vLLM engine.")]
+    vllm: Annotated[EngineSettings, part("Settings of the vLLM engine, for every model.")]
     determinism: Annotated[
         Literal["exact", "best_effort"],
         harmless("What the study claims about a request that is run again."),

@@ -77,7 +77,7 @@ def opened(path: Path) -> Iterator[Path]:
         folder_of_study = _results_in(path) or path
         _check_kinds(folder_of_study)
         if not is_of_this_folder(folder_of_study):
-            _check_links(folder_of_study)
+            check_links(folder_of_study)
         yield folder_of_study
         return
     with TemporaryDirectory(prefix="userturn-") as folder:
@@ -132,7 +132,7 @@ def _check_kinds(results: Path) -> None:
             )
 
 
-def _check_links(results: Path) -> None:
+def check_links(results: Path) -> None:
     """Check that no link in a stranger's study, or in the texts beside it, leads out of it.
 
     Raises:

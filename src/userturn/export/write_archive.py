@@ -14,10 +14,11 @@ from shlex import quote
 
 from userturn.config.entries import Config
 from userturn.config.installation import INSTALLATION
+from userturn.config.trust import is_of_this_folder
 from userturn.errors import UserError
 from userturn.export.checked import checked, refuse
 from userturn.export.crate_context import CITATION, Authors, authors_of
-from userturn.export.read_archive import LEFT_OUT
+from userturn.export.read_archive import LEFT_OUT, check_links
 from userturn.export.ro_crate import README, Member, crate_metadata
 from userturn.export.secrets import Secret, key_values
 from userturn.export.withheld import Withholding, text_of
@@ -84,6 +85,8 @@ def export(
         UserError: there is no finished study, or it contains a secret, or the archive would be
             inside it; then nothing is written.
     """
+    if not is_of_this_folder(results):
+        check_links(results)
     config = read_study_record(results).config
     records = read_records(results)
     whole, target = results.resolve(), _archive_of(results, archive)

@@ -83,9 +83,13 @@ NO_REFERENCE = "the dataset has no answer of its own here that a person replied 
 NO_ANSWER = "the item has no answer"
 NO_OTHER = "no answer to put in place of this one"
 NOTHING_TO_SHOW = (NO_REFERENCE, NO_ANSWER, NO_OTHER)
-TEXT = {"type": "string", "minLength": 1}
-SHARE = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
-FROM_FILE = {"texts": TEXT, "choice": {"type": "integer", "minimum": 1}}
+HARMLESS = {"power": "harmless"}  # what a stranger could do with a value (config/keys.py)
+TEXT = {"type": "string", "minLength": 1, **HARMLESS}
+SHARE = {"type": "number", "exclusiveMinimum": 0, "maximum": 1, **HARMLESS}
+FROM_FILE = {
+    "texts": {**TEXT, "power": "path"},
+    "choice": {"type": "integer", "minimum": 1, **HARMLESS},
+}
 
 
 def operator(
@@ -219,6 +223,26 @@ def controls_of(perturbations: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return sorted(name for name, entry in perturbations.items() if entry["operator"] in CONTROLS)
 
 
+def perturbation_schema(where: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of an entry by its operator.
+
+    Raises:
+        ConfigError: the operator of the entry `where` is unknown.
+    """
+    found = str(settings.get("operator"))
+    if found not in OPERATORS:
+        near = near_miss(found, OPERATORS)
+        raise ConfigError(f"{where}: the operator '{found}' is not known{near}")
+    keys = dict(OPERATORS[found].parameters)
+    if keys.pop("text", None) is not None:
+        keys |= FROM_FILE
+    return {
+        "properties": {"operator": HARMLESS, **keys},
+        "required": list(keys),
+        "additionalProperties": False,
+    }
+
+
 def check_perturbations(config: Config) -> None:
     """Check that every perturbation has a known operator and its parameters.
 
@@ -226,21 +250,8 @@ def check_perturbations(config: Config) -> None:
         ConfigError: an operator is unknown, a parameter is wrong, or a file is missing.
     """
     for name, settings in selected(config, "perturbations").items():
-        found = str(settings["operator"])
-        if found not in OPERATORS:
-            raise ConfigError(
-                f"perturbations.{name}: the operator '{found}' is not known"
-                f"{near_miss(found, OPERATORS)}"
-            )
-        keys = dict(OPERATORS[found].parameters)
-        if "text" in keys:
-            keys = {key: value for key, value in keys.items() if key != "text"} | FROM_FILE
-        schema = {
-            "properties": {"operator": {}, **keys},
-            "required": list(keys),
-            "additionalProperties": False,
-        }
-        check_values(settings, schema, ("perturbations", name))
+        where = f"perturbations.{name}"
+        check_values(settings, perturbation_schema(where, settings), ("perturbations", name))
         if "texts" in settings and not Path(settings["texts"]).is_file():
             raise ConfigError(
                 f"perturbations.{name}.texts: the file '{settings['texts']}' does not exist; "

@@ -9,13 +9,11 @@ from typing import Any
 
 import yaml
 
-from userturn.config.formats import model_of
 from userturn.config.installation import CONFIG
-from userturn.config.trust import check_code_may_run, check_is_own, check_key_may_be_sent
 from userturn.errors import UserError
 from userturn.export.read_archive import opened
 from userturn.storage.copied_folder import copy_folder
-from userturn.study.grid import Grid
+from userturn.study.powers import check_may_run
 from userturn.study.record import read_study_record
 from userturn.workflow.new_study import write_study_folder
 
@@ -28,22 +26,25 @@ INSTEAD = (
 )
 
 
-def sweep_again(path: Path, folder: Path, configfiles: Sequence[str] = ()) -> str:
+def sweep_again(
+    path: Path, folder: Path, configfiles: Sequence[str] = (), trusted: str | None = None
+) -> str:
     """Make a folder for a study with its own configuration and texts, and run it there.
 
     Args:
-        path: the results folder of the present folder.
+        path: a study: a results folder or an archive.
         folder: a new folder.
-        configfiles: the study's configuration files besides `config.yaml`.
+        configfiles: the study's configuration files besides `config.yaml`, if it is the user's.
+        trusted: hash of what the user has confirmed that a stranger's study may do.
 
     Raises:
-        UserError: there is no finished study, it is not the user's own, the folder is not empty,
-            or the run failed.
+        UserError: there is no finished study, it is neither the user's own nor trusted, the folder
+            is not empty, or the run failed.
     """
     with opened(path) as results:
         record = read_study_record(results)
-        check_is_own(path, results, record.config, "--sweep", INSTEAD, configfiles)
-        check_is_trusted(record.grid(results))
+        config = record.config
+        check_may_run(path, results, config, "--sweep", INSTEAD, configfiles, trusted)
         write_study_folder(folder)
         # Labels are of turns that were others.
         copy_folder(results.parent / "data", folder / "data", "annotations")
@@ -55,19 +56,6 @@ def sweep_again(path: Path, folder: Path, configfiles: Sequence[str] = ()) -> st
         )
     command = shlex.join(["userturn", "compare", str(path), str(folder / "results")])
     return f"run again; `{command}` shows what differs"
-
-
-def check_is_trusted(grid: Grid) -> None:
-    """Check that a study's record alone sends no key and runs no model's code.
-
-    Raises:
-        UserError: it would.
-    """
-    for name in grid.asked_judges:
-        check_key_may_be_sent(name, grid.all_judges[name])
-    for name in grid.described:
-        check_code_may_run(name, grid.entries[name])
-        check_key_may_be_sent(model_of(name), grid.entries[name], "models")
 
 
 def write_config(config: Mapping[str, Any], folder: Path) -> None:

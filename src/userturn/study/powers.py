@@ -1,0 +1,157 @@
+"""What the settings of a study could do to whoever runs it, listed before anything is done.
+
+Every key of the configuration is described with its power (`config/keys.py`). A stranger's study is
+held to that description: a key, a type or a name beyond it is refused, and what is not harmless
+is listed, to be confirmed as a whole by the hash of the list.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from userturn.config.check import allowed_fault
+from userturn.config.described import properties_of
+from userturn.config.entries import Config
+from userturn.config.formats import NO_SYSTEM, TEMPLATES_OWN
+from userturn.config.named_paths import fault_of_path
+from userturn.config.recipes import RECIPES, recipe_schema
+from userturn.config.schema import config_schema
+from userturn.config.trust import why_not_own
+from userturn.errors import UserError
+from userturn.logs import say
+from userturn.prompts.perturbations import perturbation_schema
+from userturn.storage.given_files import given_text
+from userturn.storage.hashing import fingerprint
+
+OFF = (False, None, "none")  # values of keys that start nothing
+NO_FILES = (NO_SYSTEM, TEMPLATES_OWN)
+
+
+class Power(NamedTuple):
+    """What one setting could do: its kind (`config/keys.py`), its key with dots, and its value."""
+
+    kind: str
+    key: str
+    value: str
+
+    def __str__(self) -> str:
+        """Return a line without any character that a terminal would obey."""
+        return f"{self.kind:<8} {self.key}: {json.dumps(self.value)}"
+
+
+def check_may_run(
+    named: Path,
+    results: Path,
+    recorded: Config,
+    option: str,
+    instead: str,
+    configfiles: Sequence[str] = (),
+    trusted: str | None = None,
+) -> None:
+    """Check that a study is the user's own, or that the user knows what a stranger's could do.
+
+    Args:
+        named: the study as the user names it: a folder or an archive.
+        results: its results folder, where it is now.
+        recorded: the configuration in its record.
+        option: what the user asked for, such as `--sweep`.
+        instead: what is possible without it, in words.
+        configfiles: the user's configuration files besides `config.yaml`.
+        trusted: the hash of the list that the user has confirmed.
+
+    Raises:
+        UserError: it is another's, with a setting that nobody knows, or one not confirmed.
+    """
+    if (why := why_not_own(results, recorded, configfiles)) is None:
+        return
+    refused = f"`{option}` was refused: '{named}' {why}, and "
+    try:
+        listed = [str(power) for power in powers(recorded, results.parent)]
+    except UserError as error:
+        raise UserError(
+            f"{refused}has a setting of which nobody can say what it does: {error}; {instead}"
+        ) from error
+    name = fingerprint(listed)
+    if trusted == name:
+        return
+    say("\n".join([f"what '{named}' loads, starts, asks, sends or reads elsewhere:", *listed]))
+    other = f" (`--trust {trusted}` is of another list)" if trusted else ""
+    raise UserError(
+        f"{refused}to run it is to do what is listed above{other}; read it and add `--trust "
+        f"{name}`, or {instead}"
+    )
+
+
+def powers(config: Config, folder: Path) -> list[Power]:
+    """Return what a configuration and its recipes could do, sorted.
+
+    Args:
+        config: of a study.
+        folder: the study's, in which files may be read.
+
+    Raises:
+        UserError: a key, a type or a name is not one that is described.
+    """
+    _check(config, config_schema(), ())
+    found = [*_of(config, config_schema(), "", {})]
+    for name, entry in config.get("perturbations", {}).items():
+        schema = perturbation_schema(f"perturbations.{name}", entry)
+        _check(entry, schema, ("perturbations", name))
+        found += _of(entry, schema, f"perturbations.{name}", {})
+    for path, recipe in _recipes(config, folder):
+        _check(recipe, recipe_schema(), (path,))
+        found += _of(recipe, recipe_schema(), path, {})
+    return sorted({power for power in found if _is_used(power, folder)})
+
+
+def _check(values: Any, schema: Mapping[str, Any], where: tuple[str, ...]) -> None:
+    if (fault := allowed_fault(values, schema, where)) is not None:
+        raise UserError(fault)
+
+
+def _of(
+    value: Any, schema: Mapping[str, Any], key: str, entry: Mapping[str, Any]
+) -> Iterator[Power]:
+    """Yield the powers of a value and of all below it; `entry` is the mapping that it is in."""
+    kind, name = schema.get("power"), key.rpartition(".")[2]
+    if isinstance(value, str) and "source" in properties_of(schema):  # a model's short form
+        yield from _of({"source": value}, schema, key, entry)
+    elif kind is not None:
+        is_name = (name == "file" and "hub" in entry) or (name == "system" and value in NO_FILES)
+        is_harmless = kind == "harmless" or is_name or value in OFF
+        yield from () if is_harmless else (Power(kind, key, str(v)) for v in _values(value))
+    elif isinstance(value, Mapping):
+        known, others = properties_of(schema), schema.get("additionalProperties")
+        for below, part in value.items():
+            of = known.get(below, others if isinstance(others, Mapping) else {})
+            yield from _of(part, of, f"{key}.{below}" if key else below, value)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _of(part, schema["items"], key, {})
+
+
+def _values(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, Mapping) else [value]
+
+
+def _is_used(power: Power, folder: Path) -> bool:
+    """Return whether a power is one: a file inside the study is only read."""
+    return power.kind != "path" or fault_of_path(power.value, folder) is not None
+
+
+def _recipes(config: Config, folder: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the recipes of a study's models, with their paths in its folder."""
+    named = {
+        e["recipe"] for e in config["models"].values() if isinstance(e, dict) and "recipe" in e
+    }
+    for path in sorted(str(RECIPES / f"{name}.yaml") for name in named):
+        if (fault := fault_of_path(path, folder)) is not None:
+            raise UserError(f"{path} is {fault}")
+        if (folder / path).is_file():
+            try:
+                yield path, yaml.safe_load(given_text(folder / path))
+            except (yaml.YAMLError, RecursionError) as error:
+                raise UserError(f"{path} is not YAML ({type(error).__name__})") from error
