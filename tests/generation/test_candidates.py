@@ -23,7 +23,7 @@ from userturn.generation.candidates import (
 )
 from userturn.generation.collect import answers_of, collect_answers, collect_user_turns
 from userturn.generation.loaded_model import load_model
-from userturn.generation.score_plans import scoring_plans
+from userturn.generation.score_plans import scorer_of, scoring_plans
 from userturn.generation.sweep import ask_pending, pending_plans, request_runner
 from userturn.grading.verifiers import CANDIDATE_GRADES_SCHEMA, grade
 from userturn.likelihood.collect import collect_scores
@@ -81,7 +81,8 @@ def sweep(grid: Grid, shard: str = "1of1") -> list[AnyRequest]:
     runner.load = lambda: answering  # type: ignore[assignment,return-value]
     wanted = Pending(grid).identities("tiny")
     ask_pending(pending_plans(grid, model, shard, wanted), runner)
-    runner.complete("scores", list(scoring_plans(grid, model, shard, wanted)))
+    scorer = scorer_of(grid, model)
+    runner.complete("scores", list(scoring_plans(grid, "tiny", scorer, shard, wanted)))
     for of in (CandidateTable(*PAIR, kind) for kind in (ANSWERS, USER_TURNS)):
         path = grid.results / of.path.removeprefix("results/")
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ from tests.support import family_templates as families
 from userturn.datasets.prepare import Item
 from userturn.generation.planner import Planner
 from userturn.prompts.chat_template import Template
+from userturn.study.asks import Asks
 
 ITEM = Item("q1", ({"role": "user", "content": "What is two and two?"},))
 IDENTITY = {"source": "s", "tokenizer_sha256": "t", "template_sha256": "c", "engine": "vllm"}
@@ -23,7 +24,7 @@ DRAWN = {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "presence_penalty": 0.0, 
 
 def keys(template: Template) -> tuple[str, str]:
     """Return how the keys of an answer and of a user turn begin."""
-    planner = Planner(IDENTITY, template, 4096, 0)
+    planner = Planner(IDENTITY, template, 4096, 0, Asks("m", 0))
     answer = planner.answer("d", 0, ITEM, planner.sampling("assistant", DRAWN))
     probe = planner.probe(ITEM, "It is four.", {"operator": "none"})
     turn = planner.user_turn("d", 0, ITEM.id, 1, probe, planner.sampling("user", DRAWN))

@@ -70,7 +70,8 @@ def lost_cell(noted_cell: Grid) -> Grid:
 def settled(grid: Grid) -> int | None:
     identity = request_identity(grid, "tiny", read_description(grid, "tiny"))
     pending = Pending(grid).identities("tiny")
-    return n_finished(pending, finished_plans(grid, "tiny", "1of1", pending, identity))
+    finished = finished_plans(grid, "tiny", "1of1", pending, identity)
+    return n_finished(grid, "tiny", pending, finished)
 
 
 def test_sweep_that_is_requeued_after_its_end_leaves_the_same_marker(noted_cell: Grid) -> None:

@@ -62,7 +62,7 @@ def test_every_item_is_shown_its_donor_s_answer_in_any_shard(grid: Grid) -> None
         answering = Answering(model.template.tokenizer)
         runner.load = lambda engine=answering: engine  # type: ignore[misc]
         alone = grid.results / shard  # as if no other shard had begun
-        runner.journal = lambda dataset, alone=alone: alone / dataset  # type: ignore[misc]
+        grid.journal_folder = lambda _, dataset, alone=alone: alone / dataset  # type: ignore[misc]
         ask_pending(pending_plans(grid, model, shard, Pending(grid).identities("tiny")), runner)
         answered, _ = answering.asked
         n_asked += len(answered)

@@ -9,7 +9,7 @@ from userturn.generation.ask_engine import RequestRunner
 from userturn.generation.collect import collect_answers, collect_user_turns
 from userturn.generation.collect_self_play import collect_self_play
 from userturn.generation.loaded_model import load_model
-from userturn.generation.score_plans import scoring_plans
+from userturn.generation.score_plans import scorer_of, scoring_plans
 from userturn.generation.self_play import SelfPlayPlans, ask_depths
 from userturn.generation.sweep import ask_pending, pending_plans, request_runner
 from userturn.judges.judge_cell import judge_cell
@@ -89,7 +89,9 @@ def sweep(grid: Grid, shard: str = "1of1", faults: Faults | None = None) -> Talk
     plans = pending_plans(grid, model, shard, pending)
     ask_pending(plans, runner)
     ask_depths(SelfPlayPlans(grid, shard, plans.planner), MODEL, pending, runner)
-    runner.complete("scores", list(scoring_plans(grid, model, shard, pending)))
+    runner.complete(
+        "scores", list(scoring_plans(grid, model.name, scorer_of(grid, model), shard, pending))
+    )
     return engine
 
 

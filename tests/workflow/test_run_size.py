@@ -36,10 +36,11 @@ def test_a_study_that_has_not_begun_asks_what_was_said(tmp_path: Path) -> None:
 def test_a_sweep_that_was_stopped_asks_for_what_its_journal_has_not(tmp_path: Path) -> None:
     grid = study(tmp_path, 3)
     sweep(grid)
-    assert requests(grid) == {ANSWERS: Left(0), USER_TURNS: Left(0)}
+    assert requests(grid) == {}
     journal = files_of_journal(grid.journal_folder(MODEL, "items"))[-1]
     journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-2]))
-    assert sum(left.n for left in requests(grid).values()) == 2
+    # Two answers, or two turns: what follows from an answer that is not there counts, too.
+    assert 2 <= sum(left.n for left in requests(grid).values()) <= 4
     assert len(sweep(grid).asked) == 2
 
 

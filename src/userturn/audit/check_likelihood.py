@@ -13,7 +13,7 @@ from userturn.audit.table_diff import Wrong, difference
 from userturn.export.read_archive import read_left_out
 from userturn.generation.score_plans import turns_to_score
 from userturn.likelihood.collect import scores_of
-from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, named_rows
+from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, TURN_SCHEMA, named_rows
 from userturn.models.scoring import scoring_request
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.sources.candidates import REACTIONS
@@ -28,11 +28,12 @@ from userturn.study.grid import Grid
 from userturn.study.inputs import REACTIONS as REACTIONS_FILE
 from userturn.study.model_description import read_description, request_identity
 from userturn.study.record import StudyRecord
+from userturn.study.replies import scan_plans
 
 NAMED = [
     name
     for name in SCORING_PLAN_SCHEMA
-    if name not in ("key", "token_ids", "n_context", "token_texts", "error")
+    if name in (*TURN_SCHEMA, "position", "context", "distractor", "n_characters")
 ]
 
 
@@ -75,7 +76,7 @@ def _plans(grid: Grid, scored: Asked, broken: frozenset[str]) -> Iterator[Findin
         if not broken.isdisjoint({path, *made_of}):
             continue
         try:
-            plan = pl.read_parquet(place)
+            plan = scan_plans([place]).collect()
             wrong = _wrong_turn(grid, scored, place.stem, plan) or _wrong_key(grid, scored, plan)
         except FAULTS as error:
             wrong = "a plan of the dataset's turns", type(error).__name__
@@ -111,9 +112,10 @@ def _wrong_key(grid: Grid, scored: Asked, plan: pl.DataFrame) -> Wrong | None:
     """Return the first key of a plan that does not follow from its request."""
     identity = request_identity(grid, scored.model, read_description(grid, scored.model))
     dataset = grid.places.of_dataset(scored.dataset)
-    rows = plan.drop_nulls("key").select("item", "key", "token_ids", "n_context").iter_rows()
-    for item, noted, token_ids, n_context in rows:
-        key = scoring_request(identity, dataset, item, token_ids, n_context).key
+    asked_as = pl.col("asked_as").fill_null(dataset)
+    asked = plan.drop_nulls("key").select("item", "key", "token_ids", "n_context", asked_as)
+    for item, noted, token_ids, n_context, named in asked.iter_rows():
+        key = scoring_request(identity, named, item, token_ids, n_context).key
         if key != noted:
             return f"key {short_hash(key)} of a turn of {item}, from its request", short_hash(noted)
     return None

@@ -29,6 +29,7 @@ from userturn.prompts.perturbations import (
 from userturn.prompts.tokenize import TemplateError
 from userturn.provenance.study_files import FAULTS
 from userturn.storage.hashing import canonical_json
+from userturn.study.asks import digest_of
 from userturn.study.cells import Cell, files_of
 
 OWN_ANSWER = ("ok", "empty")  # outcomes of an answer that the model is shown as its own
@@ -105,8 +106,10 @@ def _wrong_probe(pair: Pair, cell: Cell, turns: pl.DataFrame) -> str | None:
     """Return the first item whose shown answer or recorded change is wrong."""
     operator = pair.grid.contents.perturbations[cell.perturbation]
     own = own_answers(pair.read(pair.path_to_answers))
-    donors = next_in_hash_order(own) if needs_donor(operator) else {}
-    items = read_items(pair.whole(pair.path_to_items))
+    items = list(read_items(pair.whole(pair.path_to_items)))
+    contents = {item.id: digest_of(item.messages) for item in items}
+    told = contents if pair.grid.contents.ids == 2 else None
+    donors = next_in_hash_order(own, told) if needs_donor(operator) else {}
     contexts = {
         item.id: Context(
             item.messages, own[item.id], {}, _donor(donors.get(item.id), own), item.reference

@@ -30,6 +30,7 @@ from userturn.generation.describe_model import (
     prompts_of,
     tokenizer_identity,
 )
+from userturn.generation.other_names import OtherNames
 from userturn.generation.plan_files import Plan, read_whole_plan
 from userturn.generation.planner import Planner
 from userturn.generation.score_plans import turns_to_score
@@ -39,6 +40,7 @@ from userturn.generation.sweep_plan import PendingPlans
 from userturn.likelihood.scoring_plan import SCORING_PLAN_SCHEMA, Scorer
 from userturn.models.completion import Completion
 from userturn.models.fetch import folder_at_hand
+from userturn.models.scoring import scoring_request
 from userturn.prompts.chat_template import Template
 from userturn.prompts.load_template import load_template
 from userturn.provenance.study_files import FAULTS, Files
@@ -47,6 +49,7 @@ from userturn.sources.registry import asked_of
 from userturn.sources.self_play import Depth, depth_identity, depths
 from userturn.sources.source import ANSWERS, SCORES, USER_TURNS
 from userturn.study.aliases import AsDescribed
+from userturn.study.asks import asks_of
 from userturn.study.cells import files_of
 from userturn.study.grid import Grid
 from userturn.study.model_description import (
@@ -55,8 +58,10 @@ from userturn.study.model_description import (
     request_identity,
 )
 from userturn.study.record import StudyRecord, read_study_record
+from userturn.study.replies import NAMES, scan_plans
 
 KEYS = ["item", "sample"]
+UNNOTED = ["ask", "asked_as"]  # of scores: earlier versions have none
 
 
 def check_prompts(results: Path) -> Iterator[Finding | Note]:
@@ -88,8 +93,8 @@ def check_prompts(results: Path) -> Iterator[Finding | Note]:
             expected = f"{name} as tokenizer and chat template give it"
             yield Finding("prompts", path, expected, "another", remake(path))
         identity = request_identity(grid, model, description)
-        limit = longest_text(grid, model, description)
-        planner = Planner(identity, template, limit, grid.config["seed"])
+        limit, asks = longest_text(grid, model, description), asks_of(grid, model)
+        planner = Planner(identity, template, limit, grid.config["seed"], asks)
         try:
             yield from _of_model(record, whole, model, planner)
             yield from _of_scores(grid, model, planner)
@@ -149,18 +154,18 @@ def _of_model(
 
 
 def _of_dataset(grid: Grid, plans: PendingPlans, dataset: str, scratch: Path) -> Iterator[Finding]:
-    model, template = plans.model, plans.planner.template
+    model = plans.model
     path = f"results/answers/{model}/{dataset}.parquet"
     identity = grid.answers_identity(model, dataset)
     there = grid.requests_folder(model, dataset, identity)
-    yield from _compared(grid, path, there, plans.answers(dataset, scratch)[0], template)
+    yield from _compared(grid, path, there, plans.answers(dataset, scratch)[0], plans.planner)
     answers = pl.read_parquet(place_of(grid, path), columns=["item", "answer", "outcome"])
     cells = {grid.cell_identity(cell): cell for cell in plans.cells[dataset]}
     for plan in plans.user_turns(dataset, own_answers(answers)):
         identity = plan.path.parent.name
         turns = files_of([cells[identity]], "user_turns.parquet")[0]
         there = grid.requests_folder(model, dataset, identity)
-        yield from _compared(grid, turns, there, plan, template)
+        yield from _compared(grid, turns, there, plan, plans.planner)
 
 
 def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Finding]:
@@ -169,14 +174,30 @@ def _of_scores(grid: Grid, model: str, planner: Planner) -> Iterator[Finding]:
         if scored.kind != SCORES or not are_known(grid, scored):
             continue
         asked_as = grid.places.of_dataset(scored.dataset)
-        scorer = Scorer(planner.identity, planner.template, planner.max_model_len, asked_as)
+        limit = planner.max_model_len
+        scorer = Scorer(planner.identity, planner.template, limit, asked_as, planner.asks)
         folder = grid.requests_folder(model, scored.dataset, scored.identity)
         for path in sorted(folder.glob("[!.]*.parquet")):
             rows = list(scorer.rows(turns_to_score(grid, scored, path.stem)))
             made = pl.DataFrame(rows, schema=SCORING_PLAN_SCHEMA)
-            wrong = difference(made, pl.read_parquet(path), ["item", "context"])
+            there = scan_plans([path]).select(*SCORING_PLAN_SCHEMA).collect()
+            if made.height == there.height:
+                made = _scored_as(made, there["asked_as"], planner.identity)
+            wrong = difference(made.drop(UNNOTED), there.drop(UNNOTED), ["item", "context"])
             if wrong is not None:
                 yield Finding("prompts", scored.path, *wrong, remake(scored.path))
+
+
+def _scored_as(made: pl.DataFrame, names: pl.Series, identity: Mapping[str, Any]) -> pl.DataFrame:
+    """Return scoring requests under the names of their dataset that a plan notes."""
+    keys = [
+        row["key"]
+        and scoring_request(
+            identity, name or row["asked_as"], row["item"], row["token_ids"], row["n_context"]
+        ).key
+        for row, name in zip(made.iter_rows(named=True), names, strict=True)
+    ]
+    return made.with_columns(pl.Series("key", keys, dtype=pl.String))
 
 
 def _of_depth(grid: Grid, plans: SelfPlayPlans, at: Depth) -> Iterator[Finding]:
@@ -187,7 +208,7 @@ def _of_depth(grid: Grid, plans: SelfPlayPlans, at: Depth) -> Iterator[Finding]:
     turns = plans.user_turns(at, conversations, own_answers(answers))
     for what, name, plan in ((ANSWERS, path, asked), (USER_TURNS, at.path_to_user_turns, turns)):
         folder = grid.requests_folder(at.model, at.dataset, depth_identity(grid, at, what))
-        yield from _compared(grid, name, folder, plan, plans.planner.template)
+        yield from _compared(grid, name, folder, plan, plans.planner)
 
 
 def _of_candidates(
@@ -202,17 +223,28 @@ def _of_candidates(
         plan = turns_plan(again, planner, of, WHOLE, shown)
     else:
         plan = answers_plan(again, planner, of, WHOLE)
-    yield from _compared(grid, path, folder, plan, planner.template)
+    yield from _compared(grid, path, folder, plan, planner)
 
 
 def _compared(
-    grid: Grid, path: str, folder: Path, made: Plan, template: Template
+    grid: Grid, path: str, folder: Path, made: Plan, planner: Planner
 ) -> Iterator[Finding]:
-    """Compare a plan with its recomputation, and the texts of its table with their tokens."""
-    there = read_whole_plan(folder)
-    wrong = difference(pl.read_parquet(made.path), there, KEYS)
+    """Compare a plan with its recomputation, and the texts of its table with their tokens.
+
+    Requests may have been asked under other names, which the plan has.
+    """
+    there, again = read_whole_plan(folder), pl.read_parquet(made.path)
+    noted = there.select(*KEYS, "asked_as", "asked_item").drop_nulls()
+    asked = again.select("key", *KEYS).drop_nulls("key").join(noted, on=KEYS)
+    rows = asked.select("key", "asked_as", "asked_item").iter_rows()
+    names = {key: (dataset, item) for key, dataset, item in rows}
+    OtherNames(planner.identity, grid.config["seed"], {}).rename(made, names)
+    again = pl.read_parquet(made.path)
+    if noted.is_empty():  # an earlier version planned it
+        there, again = there.drop(NAMES), again.drop(NAMES)
+    wrong = difference(again, there, KEYS)
     if wrong is None:
-        wrong = _wrong_text(pl.read_parquet(place_of(grid, path)), made, template)
+        wrong = _wrong_text(pl.read_parquet(place_of(grid, path)), made, planner.template)
     if wrong is not None:
         yield Finding("prompts", path, *wrong, remake(path))
 

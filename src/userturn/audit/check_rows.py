@@ -180,14 +180,16 @@ def _wrong_request(pair: Pair, table: pl.DataFrame, of: Asked) -> Wrong | None:
     asked = table.filter(pl.col("key").is_not_null())
     identity = request_identity(pair.grid, pair.model, pair.description)
     dataset = pair.grid.places.of_dataset(pair.dataset)
+    names = pair.names(of.identity)
     rows = asked.select("item", "sample", "seed", "key", "prompt_token_ids").iter_rows()
     for item, sample, seed, noted, prompt in rows:
+        asked_as, asked_item = names.get(noted, (dataset, item))
         derived = None
         if drawn["temperature"] > 0:
-            derived = derive_seed(pair.grid.config["seed"], role, dataset, item, sample)
+            derived = derive_seed(pair.grid.config["seed"], role, asked_as, asked_item, sample)
         if seed != derived:
             return f"seed of {item}, sample {sample}, derived from the study's", str(seed)
-        key = request_key(identity, dataset, sample, prompt, {**drawn, "seed": seed})
+        key = request_key(identity, asked_as, sample, prompt, {**drawn, "seed": seed})
         if key != noted:
             where = f"{item}, sample {sample}"
             return f"key {short_hash(key)} of {where}, from its request", short_hash(noted)

@@ -59,7 +59,7 @@ def _dataset(
     if path in broken:
         return
     try:
-        settings = complete(entry, record.config["seed"])
+        settings = complete(entry, record.config["seed"], record.contents.ids)
         is_same = fingerprint(shaping(settings)) == record.contents.datasets[name]
         files = files_at_hand(settings) if is_same and _is_inside(entry) else None
     except (OSError, KeyError, UserError):

@@ -16,6 +16,7 @@ from userturn.storage.given_files import given_object
 from userturn.storage.journal_table import has_failed, read_outcomes
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
+from userturn.study.replies import journal_of, names_of
 
 KEPT = 4  # tables in memory
 
@@ -82,7 +83,17 @@ class Pair:
     @cached_property
     def outcomes(self) -> pl.DataFrame:
         """The outcomes in the journal of the model and dataset."""
-        return read_outcomes(self.grid.journal_folder(self.model, self.dataset))
+        grid, model, dataset = self.grid, self.model, self.dataset
+        plans = sorted(grid.requests_folder(model, dataset, "").glob("*/[!.]*.parquet"))
+        return read_outcomes(journal_of(grid, model, dataset, plans))
+
+    def names(self, identity: str) -> dict[str, tuple[str, str]]:
+        """Return the names of dataset and item under which requests of a plan were asked, by key.
+
+        Those of an earlier version have none here: they have the names of dataset and item.
+        """
+        folder = self.grid.requests_folder(self.model, self.dataset, identity)
+        return names_of(sorted(folder.glob("[!.]*.parquet")))
 
     @cached_property
     def never_failed(self) -> bool:

@@ -46,6 +46,7 @@ from userturn.study.grid import Grid
 from userturn.study.judge import judge_of
 from userturn.study.model_description import read_description, request_identity, turn_ends
 from userturn.study.record import read_study_record
+from userturn.study.replies import names_of
 
 FINISHED = pl.col("outcome").is_in(["ok", "empty"]) & pl.col("prompt_token_ids").is_not_null()
 OF_A_SERVER = "somebody else served the model, and no server is asked again"
@@ -242,8 +243,12 @@ class AsGenerated:
             role, drawn = "assistant", grid.answer_settings(values["model"])
         sampling = Sampling(**drawn, **turn_ends(description, role), seed=values["seed"])
         prompt = Prompt(values["prompt_text"], tuple(values["prompt_token_ids"]))
-        named = grid.places.of_dataset(values["dataset"]), values["item"], values.get("sample", 0)
-        request = make_request(identity, *named, prompt, sampling)
+        of_pair = grid.requests_folder(values["model"], values["dataset"], "")
+        names = names_of(sorted(of_pair.glob("*/[!.]*.parquet")))
+        own = grid.places.of_dataset(values["dataset"]), values["item"]
+        dataset, item = names.get(values["key"], own)
+        sample = values.get("sample", 0)
+        request = make_request(identity, dataset, item, sample, prompt, sampling)
         return request if request.key == values["key"] else None
 
     def compared(self, grid: Grid, row: SampledRow, record: GenerationRecord) -> dict[str, Any]:

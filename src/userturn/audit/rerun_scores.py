@@ -13,6 +13,7 @@ from userturn.likelihood.score_records import ScoreRecord
 from userturn.models.scoring import ScoringRequest, scoring_request
 from userturn.study.grid import Grid
 from userturn.study.record import read_study_record
+from userturn.study.replies import scan_plans
 
 SCORED = pl.col("logprob").is_not_null()
 
@@ -56,9 +57,10 @@ class AsScored:
         for path in sorted(folder.rglob("[!.]*.parquet")):
             if "n_context" not in pl.read_parquet_schema(path):
                 continue
-            plan = pl.scan_parquet(path).filter(pl.col("key") == values["key"])
-            for ids, n in plan.select("token_ids", "n_context").head(1).collect().iter_rows():
-                made = scoring_request(identity, dataset, values["item"], ids, n)
+            plan = scan_plans([path]).filter(pl.col("key") == values["key"])
+            columns = ["token_ids", "n_context", pl.col("asked_as").fill_null(dataset)]
+            for ids, n, named in plan.select(columns).head(1).collect().iter_rows():
+                made = scoring_request(identity, named, values["item"], ids, n)
                 return made if made.key == values["key"] else None
         return None
 

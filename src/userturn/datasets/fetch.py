@@ -20,9 +20,17 @@ SHAPES_ITEMS = (
 )
 
 
-def complete(entry: Mapping[str, Any], study_seed: int) -> dict[str, Any]:
-    """Return a dataset's entry with the text of its instruction and the seed of its subsample."""
+def complete(entry: Mapping[str, Any], study_seed: int, ids: int = 1) -> dict[str, Any]:
+    """Return a dataset's entry with the text of its instruction and the seed of its subsample.
+
+    Args:
+        entry: the entry.
+        study_seed: the seed of the study.
+        ids: 2 if an id that is made of content is made of messages alone.
+    """
     settings = dict(entry)
+    if ids == 2 and not {"id", "tree"} & settings["fields"].keys():
+        settings["content_ids"] = ids
     if "instruction" in settings:
         text = given_text(settings["instruction"]).strip()
         settings["instruction"] = f"\n\n{text}"
@@ -39,6 +47,8 @@ def shaping(settings: Mapping[str, Any]) -> dict[str, Any]:
         content: Any = hashes.get(None) or hashes
     else:
         content = settings.get("sha256") or [settings[k] for k in ("hub", "revision", "file")]
+    if "content_ids" in settings:
+        shaped["content_ids"] = settings["content_ids"]
     if "problem" in settings["fields"]:
         shaped["ids"] = "by problem"  # an earlier version did not write problems into ids
     return shaped | {"content": content}

@@ -196,19 +196,24 @@ def items_of_row(row: Row, settings: Mapping[str, Any], where: str) -> list[Row]
     return items
 
 
-def _content_id(item: Row, where: str) -> str:
+def _content_id(item: Row, where: str, content_ids: int) -> str:
+    """Return an id made of an item's content: of its messages alone where `content_ids` is 2."""
+    content: Any = {key: item[key] for key in item if key != PARTS}
+    if content_ids == 2:
+        content = [[message["role"], message["content"]] for message in item["messages"]]
     try:
-        return fingerprint({key: item[key] for key in item if key != PARTS})[:ID_LENGTH]
+        return fingerprint(content)[:ID_LENGTH]
     except UnicodeEncodeError as error:
         raise UserError(
             f"{where}: found half a character (a lone surrogate); correct that row"
         ) from error
 
 
-def identified(items: Iterable[tuple[str, Row]]) -> Iterator[Row]:
+def identified(items: Iterable[tuple[str, Row]], content_ids: int = 1) -> Iterator[Row]:
     """Yield items with their ids; equal rows without an id become x, x-2, x-3.
 
-    The id of an item with a problem begins with it (`datasets.clusters`).
+    An id that is made of content leaves out what grades the item where `content_ids` is 2. The id
+    of an item with a problem begins with it (`datasets.clusters`).
 
     Raises:
         UserError: an id that another row already has.
@@ -216,7 +221,7 @@ def identified(items: Iterable[tuple[str, Row]]) -> Iterator[Row]:
     seen: dict[str, str] = {}
     copies: dict[str, int] = {}
     for where, item in items:
-        content = _content_id(item, where)
+        content = _content_id(item, where, content_ids)
         if item["item"] is None:
             copies[content] = copies.get(content, 0) + 1
             item["item"] = content if copies[content] == 1 else f"{content}-{copies[content]}"

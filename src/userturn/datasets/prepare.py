@@ -135,7 +135,7 @@ def read_dataset(path: Path | Files, settings: Mapping[str, Any]) -> list[Row]:
             for item in items_of_row(row, settings, where):
                 yield where, item
 
-    items = list(identified(placed()))
+    items = list(identified(placed(), settings.get("content_ids", 1)))
     if "turns" in settings:
         items = list(items_by_turn(items))
     if n_rows != settings.get("rows", n_rows):

@@ -5,8 +5,10 @@ candidates.py: several answers of each item, and one user turn after each of the
 collect.py: turns journal records into tables of answers and user turns.
 collect_self_play.py: the same for one depth of self-play, with its conversations.
 describe_model.py: a model's revision, hashes, user header, stop tokens and checks.
+forecast.py: what sweeps would ask, planned without a tokenizer.
 load_engine.py: the engine of a model, loaded here or at a server.
 loaded_model.py: a model's template, identity and engine settings, read once per sweep.
+other_names.py: replies that were asked for under other names, and notes of what is asked for.
 plan_files.py: plans on disk: tables with one row per request.
 planner.py: turns items into the requests of a dataset's answers or of a cell.
 quick_look.py: one model and one question, for `userturn try`; nothing is written.

@@ -1,23 +1,28 @@
 """Send the engine every request that no journal has yet, and journal each as it finishes."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple, Protocol, TypedDict
+
+import polars as pl
 
 from userturn.errors import UserError
-from userturn.generation.plan_files import WrittenPlan, plan_keys, requests_in_order
+from userturn.generation.other_names import AnyPlan, OtherNames, new_notes
+from userturn.generation.plan_files import plan_keys, requests_in_order
 from userturn.likelihood.score_records import ScoreRecord, score_record
 from userturn.logs import Progress, say
 from userturn.models.completion import AnyRequest, Completion, Engine
 from userturn.models.requests import Request
 from userturn.models.scoring import ScoringRequest
 from userturn.models.stop_texts import first_stop, up_to_stop
+from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.chat_template import Template
 from userturn.signals import StopFlag
 from userturn.storage.journal import Writer
-from userturn.storage.journal_table import finished_keys
+from userturn.storage.journal_table import read_asked
+from userturn.study.replies import scan_plans
 
 
 class GenerationRecord(TypedDict):
@@ -103,6 +108,33 @@ def any_record(
     return to_record(request, completion, template)
 
 
+def asked_of(request: AnyRequest, form: AnswerForm) -> dict[str, Any]:
+    """Return what a record says of what was asked: `ask`, `asked_as`, and the prompt's tokens.
+
+    `prompt_end` is the beginning of reasoning that the prompt ends in, if it does.
+    """
+    if request.ask is None:
+        return {}
+    named = {"ask": request.ask, "asked_as": request.asked_as}
+    if isinstance(request, ScoringRequest):
+        return {**named, "n_prompt": len(request.token_ids)}
+    end = request.prompt.text.rstrip()
+    begun = [begin for begin, _ in form.thinking if end.endswith(begin)]
+    said = {"prompt_end": begun[0]} if begun else {}
+    return {**named, "n_prompt": len(request.prompt.token_ids), **said}
+
+
+class Runner(Protocol):
+    """What completes the requests of plans, stage by stage."""
+
+    @property
+    def form(self) -> AnswerForm:
+        """How the model wraps an answer."""
+
+    def complete(self, stage: str, plans: Iterable[AnyPlan]) -> None:
+        """Complete every request of some plans."""
+
+
 @dataclass
 class RequestRunner:
     """One model's journals, and its engine, loaded when the first request needs it.
@@ -113,6 +145,7 @@ class RequestRunner:
         journal: returns the journal folder of a dataset.
         load: loads the engine.
         stop: says when to stop.
+        names: finds replies under other names; None to look for none.
         n_found: number of requests that a journal already had.
         n_asked: number of requests that were sent to the engine.
     """
@@ -122,6 +155,7 @@ class RequestRunner:
     journal: Callable[[str], Path]
     load: Callable[[], Engine]
     stop: StopFlag
+    names: OtherNames | None = None
     n_found: int = 0
     n_asked: int = 0
     _loaded: list[Engine] = field(default_factory=list)
@@ -132,13 +166,18 @@ class RequestRunner:
             self._loaded.append(self.load())
         return self._loaded[0]
 
-    def complete(self, stage: str, plans: Iterable[WrittenPlan]) -> None:
+    @property
+    def form(self) -> AnswerForm:
+        """How the model wraps an answer."""
+        return self.template.answer_form
+
+    def complete(self, stage: str, plans: Iterable[AnyPlan]) -> None:
         """Send every request of some plans that is not finished in a journal.
 
         Raises:
             InterruptedSweepError: a signal came; every finished request is in the journal.
         """
-        of_dataset: dict[str, list[WrittenPlan]] = {}
+        of_dataset: dict[str, list[AnyPlan]] = {}
         for plan in plans:
             of_dataset.setdefault(plan.dataset, []).append(plan)
         known = {name: self._known(name, mine) for name, mine in of_dataset.items()}
@@ -152,12 +191,31 @@ class RequestRunner:
             lacking = [name for name in known if known[name].n_missing]
             self._ask(stage, waiting, n_missing, lacking)
 
-    def _known(self, dataset: str, plans: Iterable[WrittenPlan]) -> Known:
-        keys = plan_keys(plan.path for plan in plans)
-        finished = finished_keys(self.journal(dataset), keys)
+    def _known(self, dataset: str, plans: list[AnyPlan]) -> Known:
+        """Return what is known of a dataset's plans, and note what they ask for."""
+        asked = self._asked(dataset, plans)
+        if self.names is not None:
+            found, journals = _finished(asked), self.journal(dataset).parent
+            renamed = [self.names.take_over(plan, found, journals) for plan in plans]
+            if any(renamed):
+                asked = self._asked(dataset, plans)
+        finished, keys = _finished(asked), plan_keys(plan.path for plan in plans)
+        finished &= set(keys)
         repeated = set(keys.filter(keys.is_duplicated()))
         self.n_found += len(finished)
+        with Writer(self.journal(dataset)) as writer:
+            for plan in plans:
+                for note in new_notes(plan, asked):
+                    writer.append(note)
         return Known(finished, repeated, keys.n_unique() - len(finished))
+
+    def _asked(self, dataset: str, plans: Iterable[AnyPlan]) -> pl.DataFrame:
+        """Return what the journals of some plans say of their requests."""
+        rows = scan_plans(plan.path for plan in plans).select("key", "ask", "asked_as").collect()
+        own = self.journal(dataset)
+        names = sorted({own.name, *rows["asked_as"].drop_nulls()})
+        keys, asks = (rows[name].drop_nulls().unique() for name in ("key", "ask"))
+        return read_asked([own.with_name(name) for name in names], keys, asks)
 
     def _ask(self, stage: str, waiting: Iterable[AnyRequest], n: int, datasets: list[str]) -> None:
         """Journal the record of each of `n` requests as it finishes."""
@@ -169,8 +227,9 @@ class RequestRunner:
             for finished in engine(waiting):
                 if finished is not None:
                     request, completion = finished
-                    record = any_record(request, completion, self.template)
-                    writers[request.dataset].append(record)
+                    record: Mapping[str, Any] = any_record(request, completion, self.template)
+                    asked = asked_of(request, self.form) if request.ask else {}
+                    writers[request.dataset].append({**record, **asked})
                     self.n_asked += 1
                     progress.add(len(completion.token_ids) or len(completion.logprobs))
                 self._check_stop(stage, n - progress.n_done)
@@ -181,6 +240,11 @@ class RequestRunner:
                 f"sweep {self.name}: stopped by {self.stop.reason} with {n_left} {stage} left; "
                 "run the same command again to continue"
             )
+
+
+def _finished(asked: pl.DataFrame) -> set[str]:
+    """Return the keys that have a record without an error."""
+    return set(asked.drop_nulls("key").filter(pl.col("outcome") != "error")["key"])
 
 
 def _missing(requests: Iterable[AnyRequest], known: Known) -> Iterator[AnyRequest]:

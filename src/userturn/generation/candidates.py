@@ -28,6 +28,7 @@ from userturn.study.cells import PLAIN
 from userturn.study.finished_requests import swept_again_if_lost
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
+from userturn.study.replies import journal_of
 
 UNCHANGED = {"operator": PLAIN}
 Shown = Mapping[tuple[str, int], str | None]
@@ -71,7 +72,8 @@ def answers_plan(grid: Grid, planner: Planner, of: CandidateTable, shard: str) -
     own = part_of(grid.dataset_path(of.dataset), shard, with_donors=False).own
     rows = (planner.answer(asked_as, i, item, sampling, s) for i, item in own for s in samples)
     identity = candidates_identity(grid, of)
-    plan = Plan(plan_path(grid, of.model, of.dataset, identity, shard), of.dataset, sampling)
+    path = plan_path(grid, of.model, of.dataset, identity, shard)
+    plan = Plan(path, of.dataset, sampling, "assistant")
     write_plan(rows, plan.path, identity, planner.identity)
     return plan
 
@@ -98,7 +100,7 @@ def shown_candidates(grid: Grid, of: CandidateTable, shard: str, form: AnswerFor
     """Return the text of each candidate by item and sample; None where there is none."""
     identity = candidates_identity(grid, of._replace(kind=ANSWERS))
     paths = plan_paths(grid, of.model, of.dataset, identity, shard)
-    shown = shown_samples(paths, grid.journal_folder(of.model, of.dataset), form)
+    shown = shown_samples(paths, journal_of(grid, of.model, of.dataset, paths), form)
     return {place: text for place, text in shown.items() if is_in_shard(place[0], shard)}
 
 

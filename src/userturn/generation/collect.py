@@ -11,9 +11,10 @@ from userturn.generation.plan_files import PLAN_SCHEMA, plan_keys, read_plan
 from userturn.generation.reasoning import ANY_FORM, read_answer
 from userturn.prompts.answer_form import AnswerForm
 from userturn.prompts.perturbations import NO_REFERENCE
-from userturn.storage.journal_table import OUTCOME_SCHEMA, read_outcomes
+from userturn.storage.journal_table import OUTCOME_SCHEMA, Journal, read_outcomes
 from userturn.storage.key_columns import CELL_COLUMNS
 from userturn.storage.parquet import PLAN_SLICE, SLICE, Schema, slices, write_parts
+from userturn.study.asks import UNKNOWN
 from userturn.study.cells import Cell
 from userturn.study.finished_requests import (
     LostRecordsError,
@@ -22,10 +23,11 @@ from userturn.study.finished_requests import (
 )
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
+from userturn.study.replies import NAMES, journal_of, scan_plans
 
 USER_TURNS_SCHEMA: Schema = {
     **CELL_COLUMNS,
-    **{name: kind for name, kind in PLAN_SCHEMA.items() if name != "position"},
+    **{name: kind for name, kind in PLAN_SCHEMA.items() if name not in ("position", *NAMES)},
     **{name: kind for name, kind in OUTCOME_SCHEMA.items() if name not in PLAN_SCHEMA},
     "n_tokens": pl.UInt32,
 }
@@ -34,7 +36,11 @@ ANSWERS_SCHEMA: Schema = {
     **{name: kind for name, kind in USER_TURNS_SCHEMA.items() if name not in OF_USER_TURNS},
     "reasoning": pl.String,
 }
-SHOWN = ["item", "sample", "prompt_text", "outcome", "text", "token_ids"]
+SHOWN = ["item", "sample", "prompt_end", "outcome", "text", "token_ids"]
+SHOWN_SCHEMA: Schema = {
+    **{name: OUTCOME_SCHEMA[name] for name in ("key", "outcome", "text", "token_ids")},
+    "prompt_end": pl.String,
+}
 
 
 def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
@@ -45,32 +51,33 @@ def collect(plan: pl.DataFrame, outcomes: pl.DataFrame) -> pl.DataFrame:
     table = plan.join(outcomes, on="key", how="left", suffix="_asked", maintain_order="left")
     return table.with_columns(
         pl.col("outcome").fill_null("error"), error=pl.coalesce("error", "error_asked")
-    ).drop("error_asked", "position")
+    ).drop("error_asked", "position", *NAMES)
 
 
 def shown_answers(
-    plans: Sequence[Path], journal: Path, form: AnswerForm = ANY_FORM
+    plans: Sequence[Path], journal: Journal, form: AnswerForm = ANY_FORM
 ) -> dict[str, str | None]:
     """Map each item to the answer that the model is shown as its own; None where it has none."""
     return {item: text for (item, _), text in shown_samples(plans, journal, form).items()}
 
 
 def shown_samples(
-    plans: Sequence[Path], journal: Path, form: AnswerForm = ANY_FORM
+    plans: Sequence[Path], journal: Journal, form: AnswerForm = ANY_FORM
 ) -> dict[tuple[str, int], str | None]:
     """Map each item and sample to the answer that is shown; None where there is none."""
     keys = plan_keys(plans)
-    outcomes = read_outcomes(journal, keys, ["key", "outcome", "text", "token_ids"])
+    outcomes = read_outcomes(journal, keys, schema=SHOWN_SCHEMA)
     shown: dict[tuple[str, int], str | None] = {}
     columns = ["item", "sample", "key", "prompt_text"]
-    asked_for = [slices(pl.scan_parquet(path).select(columns), PLAN_SLICE) for path in plans]
+    asked_for = [slices(scan_plans([path]).select(columns), PLAN_SLICE) for path in plans]
     for asked in chain.from_iterable(asked_for):
         rows = asked.join(outcomes, on="key", how="left")
+        rows = rows.with_columns(pl.coalesce("prompt_end", "prompt_text"))
         for item, sample, prompt, outcome, text, ids in rows.select(SHOWN).iter_rows():
-            if outcome not in ("ok", "empty"):
-                shown[item, sample] = None
+            if outcome not in ("ok", "empty") or text == UNKNOWN:
+                shown[item, sample] = None if outcome != "ok" else UNKNOWN
                 continue
-            answer = read_answer(text, prompt, ids, form)
+            answer = read_answer(text, prompt or "", ids, form)
             shown[item, sample] = None if answer.error else answer.text
     return shown
 
@@ -123,8 +130,10 @@ def collected(
     model, dataset = str(coordinates["model"]), str(coordinates["dataset"])
     journal = grid.journal_folder(model, dataset)
     folder = grid.requests_folder(model, dataset, identity)
-    keys = plan_keys(written_plans(folder))
-    outcomes = read_outcomes(journal, keys) if outcomes is None else outcomes
+    plans = written_plans(folder)
+    keys = plan_keys(plans)
+    if outcomes is None:
+        outcomes = read_outcomes(journal_of(grid, model, dataset, plans), keys)
     check_complete(keys, outcomes, journal)
     for plan in read_plan(folder, SLICE):
         table = collect(plan, outcomes)

@@ -1,8 +1,9 @@
 """Plans: tables beside the journal with one row per request, read by the sweep and by collection.
 
 Columns: position, item, sample, key, seed, prompt_text, prompt_token_ids, answer (as the model is
-shown it; under `header_only`, where it is shown none, its own), change (JSON) and error. A sweep
-writes and reads them a few rows at a time, because the prompts are large.
+shown it; under `header_only`, where it is shown none, its own), change (JSON), error, `ask` (what
+is asked for, `study.asks`), and `asked_as` and `asked_item`, the names of dataset and item in key
+and seed. A sweep writes and reads them a few rows at a time, because the prompts are large.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,6 +25,7 @@ from userturn.prompts.chat_template import Prompt
 from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import PLAN_SLICE, Schema, slices, table_writer
 from userturn.study.grid import Grid
+from userturn.study.replies import NAMES, scan_plans
 
 PLAN_SCHEMA: Schema = {
     "position": pl.Int64,
@@ -36,9 +38,10 @@ PLAN_SCHEMA: Schema = {
     "answer": pl.String,
     "change": pl.String,
     "error": pl.String,
+    **NAMES,
 }
 LAST = 2**63 - 1  # larger than any position
-ASKED = ["key", "position", "item", "sample", "seed", "prompt_text", "prompt_token_ids"]
+ASKED = ["key", "position", "item", "sample", "seed", "prompt_text", "prompt_token_ids", *NAMES]
 
 
 def plan_path(grid: Grid, model: str, dataset: str, identity: str, shard: str) -> Path:
@@ -78,15 +81,17 @@ class Plan:
         path: path of its table.
         dataset: name of its dataset.
         sampling: sampling settings of every request, except the seed.
+        role: of the writer, as seeds have it.
     """
 
     path: Path
     dataset: str
     sampling: Sampling
+    role: str = "user"
 
     def slices(self, *columns: str) -> Iterator[pl.DataFrame]:
         """Yield the given columns, a few rows at a time."""
-        return slices(pl.scan_parquet(self.path).select(columns), PLAN_SLICE)
+        return slices(scan_plans([self.path]).select(columns), PLAN_SLICE)
 
     def requests(self) -> Iterator[tuple[int, Request]]:
         """Yield position and request of every row that has one, in order."""
@@ -97,7 +102,10 @@ class Plan:
     def _request(self, row: Mapping[str, Any]) -> Request:
         prompt = Prompt(row["prompt_text"], tuple(row["prompt_token_ids"]))
         sampling = replace(self.sampling, seed=row["seed"])
-        return Request(row["key"], self.dataset, row["item"], row["sample"], prompt, sampling)
+        names = row["asked_item"] or row["item"], row["sample"]
+        return Request(
+            row["key"], self.dataset, *names, prompt, sampling, row["ask"], row["asked_as"]
+        )
 
 
 def requests_in_order(plans: Iterable[WrittenPlan]) -> Iterator[AnyRequest]:
@@ -119,6 +127,9 @@ def _row(planned: Planned) -> dict[str, Any]:
         "answer": planned.answer,
         "change": planned.change,
         "error": planned.error,
+        "ask": planned.ask,
+        "asked_as": planned.asked_as,
+        "asked_item": planned.item,
     }
 
 
@@ -158,7 +169,7 @@ def write_plan(
 
 def plan_keys(paths: Iterable[Path]) -> pl.Series:
     """Return the keys of all requests in some plans."""
-    return pl.scan_parquet(list(paths)).select("key").drop_nulls().collect()["key"]
+    return scan_plans(paths).select("key").drop_nulls().collect()["key"]
 
 
 def read_plan(folder: Path, n_rows: int) -> Iterator[pl.DataFrame]:
@@ -168,7 +179,7 @@ def read_plan(folder: Path, n_rows: int) -> Iterator[pl.DataFrame]:
         folder: folder of the plan, with one table per shard.
         n_rows: number of rows in each part, or a few more, since an item's rows stay together.
     """
-    shards = pl.scan_parquet(sorted(folder.glob("[!.]*.parquet")))
+    shards = scan_plans(sorted(folder.glob("[!.]*.parquet"))).select(*PLAN_SCHEMA)
     positions = shards.select("position").collect()["position"].sort()
     begins = positions.gather_every(n_rows).unique(maintain_order=True).to_list() or [0]
     for begin, end in pairwise([*begins, LAST]):
@@ -178,7 +189,8 @@ def read_plan(folder: Path, n_rows: int) -> Iterator[pl.DataFrame]:
 
 def read_whole_plan(folder: Path) -> pl.DataFrame:
     """Return the plan of all shards, as `read_plan` yields it in parts."""
-    return _once_in_order(pl.scan_parquet(sorted(folder.glob("[!.]*.parquet"))).collect())
+    paths = sorted(folder.glob("[!.]*.parquet"))
+    return _once_in_order(scan_plans(paths).select(*PLAN_SCHEMA).collect())
 
 
 def _once_in_order(rows: pl.DataFrame) -> pl.DataFrame:

@@ -19,11 +19,24 @@ from userturn.prompts.perturbations import (
     perturb,
 )
 from userturn.storage.hashing import canonical_json
+from userturn.study.asks import Asks, digest_of_probe
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One row of a plan: a request, or the reason why there is none."""
+    """One row of a plan: a request, or the reason why there is none.
+
+    Attributes:
+        position: of the item in its dataset.
+        item: its id.
+        sample: number of the sample, from 0.
+        request: what is sent.
+        answer: the answer that readers see before the turn.
+        change: what the perturbation did, as JSON.
+        error: why there is no request.
+        ask: what is asked for (`study.asks`); None where there is no answer to ask after.
+        asked_as: name of the dataset in key and seed.
+    """
 
     position: int
     item: str
@@ -32,6 +45,8 @@ class Planned:
     answer: str | None = None
     change: str | None = None
     error: str | None = None
+    ask: str | None = None
+    asked_as: str | None = None
 
 
 @dataclass(frozen=True)
@@ -43,12 +58,14 @@ class Probe:
         answer: the answer that judges and annotators see before the turn.
         change: what the perturbation did, as JSON.
         error: why there is no prompt.
+        shown: hash of what the prompt shows; None where there is nothing to show.
     """
 
     prompt: Prompt | None
     answer: str | None = None
     change: str | None = None
     error: str | None = None
+    shown: str | None = None
 
 
 @dataclass(frozen=True)
@@ -60,12 +77,14 @@ class Planner:
         template: renders its prompts.
         max_model_len: the largest number of tokens in prompt and continuation together.
         study_seed: the seed that all others are derived from.
+        asks: tells what its requests ask for.
     """
 
     identity: Mapping[str, Any]
     template: Template
     max_model_len: int
     study_seed: int
+    asks: Asks
 
     def sampling(self, role: str, drawn: Mapping[str, Any]) -> Sampling:
         """Return the sampling settings of a plan: those of `drawn`, and the stops of a role."""
@@ -106,12 +125,14 @@ class Planner:
     ) -> Planned:
         """Plan one of the model's own answers to an item; `depth` is that of self-play."""
         role = role_at("assistant", depth)
+        ask = self.asks.answer(item.messages, sampling, sample, depth)
+        row = Planned(position, item.id, sample, None, ask=ask, asked_as=dataset)
         try:
             prompt = self.template.answer_prompt(item.messages)
             request = self._request(role, dataset, item.id, sample, prompt, sampling)
         except TemplateError as error:
-            return Planned(position, item.id, sample, None, error=str(error))
-        return Planned(position, item.id, sample, request)
+            return replace(row, error=str(error))
+        return replace(row, request=request)
 
     def probe(
         self,
@@ -124,15 +145,17 @@ class Planner:
         if answer is None and not needs_reference(operator):
             return Probe(None, error=NO_ANSWER)
         own = Context(item.messages, answer, {}, donor, item.reference)
+        lent = None if donor is None else donor.answer
+        hashed = digest_of_probe(operator, item.messages, answer, lent, item.reference)
         shown = answer
         try:
             context = perturb(own, operator, self.template.tokenizer)
             shown = context.answer
             prompt = self.template.probe_prompt(context.messages, context.answer)
         except TemplateError as error:
-            return Probe(None, shown, error=str(error))
+            return Probe(None, shown, error=str(error), shown=hashed)
         change = canonical_json(dict(context.change))
-        return Probe(prompt, answer_for_readers(own, context), change)
+        return Probe(prompt, answer_for_readers(own, context), change, shown=hashed)
 
     def user_turn(
         self,
@@ -145,11 +168,15 @@ class Planner:
         depth: int = 1,
     ) -> Planned:
         """Plan one user turn after a probe; `depth` is that of self-play."""
-        role = role_at("user", depth)
+        role, shown = role_at("user", depth), probe.shown
+        ask = None if shown is None else self.asks.user_turn(shown, sampling, sample, depth)
+        row = Planned(
+            position, item, sample, None, probe.answer, error=probe.error, ask=ask, asked_as=dataset
+        )
         if probe.prompt is None:
-            return Planned(position, item, sample, None, probe.answer, error=probe.error)
+            return row
         try:
             request = self._request(role, dataset, item, sample, probe.prompt, sampling)
         except TemplateError as error:
-            return Planned(position, item, sample, None, probe.answer, error=str(error))
-        return Planned(position, item, sample, request, probe.answer, probe.change)
+            return replace(row, error=str(error))
+        return replace(row, request=request, change=probe.change)

@@ -15,6 +15,7 @@ from userturn.generation.loaded_model import LoadedModel, load_model
 from userturn.generation.planner import Planned, Planner
 from userturn.generation.reasoning import read_answer
 from userturn.generation.shards import WHOLE
+from userturn.generation.sweep_plan import planner_of
 from userturn.models.completion import Engine
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description
@@ -64,7 +65,7 @@ def look(
         describe_model(grid, model, path)
         description = read_description(grid, model)
         loaded = load_model(grid, model, description)
-        planner = Planner(loaded.identity, loaded.template, loaded.max_model_len, config["seed"])
+        planner = planner_of(grid, loaded)
         engine = engine_of(grid, loaded, WHOLE)
         item = Item("question", ({"role": "user", "content": question},))
         shown = _answer(grid, loaded, planner, engine, item) if answer is None else answer

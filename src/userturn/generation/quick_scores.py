@@ -10,7 +10,7 @@ import polars as pl
 from userturn.datasets.prepare import prepare_dataset
 from userturn.generation.describe_model import describe_model
 from userturn.generation.loaded_model import load_model
-from userturn.generation.score_plans import scoring_plans
+from userturn.generation.score_plans import scorer_of, scoring_plans
 from userturn.generation.shards import WHOLE
 from userturn.generation.sweep import request_runner
 from userturn.likelihood.collect import scores_of
@@ -42,6 +42,6 @@ def human_scores(config: Mapping[str, Any], model: str, dataset: str) -> pl.Data
         prepare_dataset(grid.dataset_settings(dataset), identity, grid.dataset_path(dataset))
         loaded = load_model(grid, model, read_description(grid, model))
         scored = asked(grid)[scores_path(model, dataset, HUMAN_TURNS)]
-        plans = list(scoring_plans(grid, loaded, WHOLE, {scored.identity}))
+        plans = list(scoring_plans(grid, model, scorer_of(grid, loaded), WHOLE, {scored.identity}))
         request_runner(grid, loaded, WHOLE, StopFlag()).complete("scores", plans)
         return pl.concat(scores_of(grid, scored))

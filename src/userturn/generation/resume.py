@@ -15,8 +15,9 @@ from userturn.generation.plan_files import plan_path
 from userturn.sources.registry import asked_of
 from userturn.storage.atomic_files import read_artifact
 from userturn.storage.hashing import fingerprint
-from userturn.storage.journal_table import finished_keys
+from userturn.storage.journal_table import Journal, finished_keys
 from userturn.study.grid import Grid
+from userturn.study.replies import journal_of
 
 
 def _planned_keys(path: Path, by: str) -> set[str] | None:
@@ -45,22 +46,33 @@ def finished_plans(
         if keys is not None:
             planned[of.dataset][of.identity] = keys
     return {
-        dataset: _finished(grid.journal_folder(model, dataset), keys)
+        dataset: _finished(
+            journal_of(
+                grid,
+                model,
+                dataset,
+                [plan_path(grid, model, dataset, identity, shard) for identity in keys],
+            ),
+            keys,
+        )
         for dataset, keys in planned.items()
     }
 
 
-def _finished(journal: Path, planned: Mapping[str, set[str]]) -> dict[str, set[str]]:
+def _finished(journal: Journal, planned: Mapping[str, set[str]]) -> dict[str, set[str]]:
     wanted = pl.Series(sorted(set().union(*planned.values())), dtype=pl.String)
     there = finished_keys(journal, wanted)
     return {identity: keys for identity, keys in planned.items() if keys <= there}
 
 
 def n_finished(
-    pending: Collection[str], finished: Mapping[str, Mapping[str, set[str]]]
+    grid: Grid,
+    model: str,
+    pending: Collection[str],
+    finished: Mapping[str, Mapping[str, set[str]]],
 ) -> int | None:
     """Return the number of a shard's requests if everything pending is finished, else None."""
-    done = [identity for plans in finished.values() for identity in plans]
-    if len(done) < len(pending):
+    done = {(dataset, identity) for dataset, plans in finished.items() for identity in plans}
+    if {(of.dataset, of.identity) for of in asked_of(grid, model, pending)} - done:
         return None
     return sum(len(set().union(*plans.values())) for plans in finished.values())

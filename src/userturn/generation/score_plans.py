@@ -34,27 +34,34 @@ from userturn.sources.registry import asked_of
 from userturn.sources.scores import HUMAN_TURNS, OWN_TURNS, n_own_distractors
 from userturn.sources.self_play import SELF_PLAY_TURNS
 from userturn.sources.source import ANSWERS, SCORES, USER_TURNS, Asked
-from userturn.storage.journal_table import read_outcomes
+from userturn.storage.journal_table import Journal, read_outcomes
+from userturn.study.asks import asks_of
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.study.inputs import REACTIONS as REACTIONS_FILE
 from userturn.study.model_description import read_description
+from userturn.study.replies import journal_of, scan_plans
+
+
+def scorer_of(grid: Grid, model: LoadedModel) -> Scorer:
+    """Return what makes the scoring requests of a loaded model."""
+    asks = asks_of(grid, model.name)
+    return Scorer(model.identity, model.template, model.max_model_len, "", asks)
 
 
 def scoring_plans(
-    grid: Grid, model: LoadedModel, shard: str, pending: Collection[str]
+    grid: Grid, model: str, scorer: Scorer, shard: str, pending: Collection[str]
 ) -> Iterator[ScoringPlan]:
     """Write and yield the plans of a shard's pending scores.
 
     The model's own turns are read from the journal, so they must have been generated before.
     """
-    for scored in asked_of(grid, model.name, pending):
+    for scored in asked_of(grid, model, pending):
         if scored.kind != SCORES:
             continue
-        path = plan_path(grid, model.name, scored.dataset, scored.identity, shard)
-        asked_as = grid.places.of_dataset(scored.dataset)
-        scorer = Scorer(model.identity, model.template, model.max_model_len, asked_as)
-        write_scoring_plan(turns_to_score(grid, scored, shard), scorer, path, scored.identity)
+        path = plan_path(grid, model, scored.dataset, scored.identity, shard)
+        mine = replace(scorer, dataset=grid.places.of_dataset(scored.dataset))
+        write_scoring_plan(turns_to_score(grid, scored, shard), mine, path, scored.identity)
         yield ScoringPlan(path, scored.dataset)
 
 
@@ -139,7 +146,8 @@ def _after_candidates(grid: Grid, of: CandidateTable, shard: str) -> dict[tuple[
     identity = candidates_identity(grid, of._replace(kind=USER_TURNS))
     paths = plan_paths(grid, of.model, of.dataset, identity, shard)
     plan = pl.read_parquet(paths, columns=["key", "item", "sample"])
-    found = _written(grid, of.model, of.dataset, plan).select("item", "sample", "text")
+    journal = journal_of(grid, of.model, of.dataset, paths)
+    found = _written(journal, plan).select("item", "sample", "text")
     return {(item, sample): text for item, sample, text in found.iter_rows()}
 
 
@@ -147,7 +155,7 @@ def _answered(grid: Grid, model: str, dataset: str, shard: str) -> dict[str, Exc
     """Return the exchanges of a shard's items that the model has answered, without a turn."""
     paths = plan_paths(grid, model, dataset, grid.answers_identity(model, dataset), shard)
     form = AnswerForm.of(read_description(grid, model))
-    answers = shown_answers(paths, grid.journal_folder(model, dataset), form)
+    answers = shown_answers(paths, journal_of(grid, model, dataset, paths), form)
     return {
         item.id: Exchange(item.id, item.messages, answer, "")
         for item in read_items(grid.dataset_path(dataset))
@@ -158,19 +166,24 @@ def _answered(grid: Grid, model: str, dataset: str, shard: str) -> dict[str, Exc
 def _texts(grid: Grid, cells: list[Cell], shard: str, items: list[str]) -> pl.DataFrame:
     """Return the first turn of some items in some cells: columns item, cell number and text."""
     asked = [
-        pl.scan_parquet(plan_paths(grid, c.model, c.dataset, grid.cell_identity(c), shard))
+        scan_plans(plan_paths(grid, c.model, c.dataset, grid.cell_identity(c), shard))
         .filter(pl.col("item").is_in(items), pl.col("sample") == 0)
         .select("key", "item", "position", cell=pl.lit(number))
         for number, c in enumerate(cells)
     ]
     plan = pl.concat(asked).collect().unique(["item", "cell"], maintain_order=True)
-    written = _written(grid, cells[0].model, cells[0].dataset, plan)
+    model, dataset = cells[0].model, cells[0].dataset
+    paths = [
+        path
+        for c in cells
+        for path in plan_paths(grid, model, dataset, grid.cell_identity(c), shard)
+    ]
+    written = _written(journal_of(grid, model, dataset, paths), plan)
     return written.sort("position", "cell").select("item", "cell", "text")
 
 
-def _written(grid: Grid, model: str, dataset: str, plan: pl.DataFrame) -> pl.DataFrame:
+def _written(journal: Journal, plan: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of a plan of turns that have a text, with it."""
-    journal = grid.journal_folder(model, dataset)
     outcomes = read_outcomes(journal, plan["key"], ["key", "outcome", "text"])
     return plan.join(outcomes.filter(pl.col("outcome") == "ok"), on="key")
 

@@ -12,16 +12,18 @@ from typing import Any
 import polars as pl
 
 from userturn.datasets.prepare import MESSAGE, Item
-from userturn.generation.ask_engine import RequestRunner
+from userturn.generation.ask_engine import Runner
 from userturn.generation.collect import collect, shown_answers
 from userturn.generation.plan_files import Plan, plan_path, plan_writer, read_whole_plan
 from userturn.generation.planner import Planner
 from userturn.generation.shards import is_in_shard
+from userturn.models.seeds import role_at
 from userturn.sources.self_play import Depth, depth_identity, depths
 from userturn.sources.source import ANSWERS, USER_TURNS
 from userturn.storage.journal_table import read_outcomes
 from userturn.storage.parquet import Schema
 from userturn.study.grid import Grid
+from userturn.study.replies import journal_of
 
 CONVERSATIONS: Schema = {
     "item": pl.String,
@@ -55,7 +57,7 @@ def continued(conversations: pl.DataFrame, turns: pl.DataFrame, depth: int) -> p
 def _extended(
     messages: list[dict[str, str]], turn: Mapping[str, Any], depth: int
 ) -> tuple[list[dict[str, str]] | None, str | None]:
-    if turn["outcome"] == "error":
+    if turn["outcome"] not in ("ok", "empty"):
         return None, FAILED.format(depth, turn["error"])
     if turn["outcome"] == "empty":
         return None, EMPTY.format(depth)
@@ -99,8 +101,8 @@ class Conversations:
         """Return the user turns of a depth, of all shards."""
         identity = depth_identity(self.grid, at)
         folder = self.grid.requests_folder(at.model, at.dataset, identity)
-        plan = read_whole_plan(folder)
-        journal = self.grid.journal_folder(at.model, at.dataset)
+        plan, paths = read_whole_plan(folder), sorted(folder.glob("[!.]*.parquet"))
+        journal = journal_of(self.grid, at.model, at.dataset, paths)
         return collect(plan, read_outcomes(journal, plan["key"].drop_nulls()))
 
 
@@ -154,13 +156,12 @@ class SelfPlayPlans:
         """Return a plan and the context that writes it."""
         identity = depth_identity(self.grid, at, what)
         path = plan_path(self.grid, at.model, at.dataset, identity, self.shard)
-        plan = Plan(path, at.dataset, self.planner.sampling(role, drawn))
+        sampling = self.planner.sampling(role, drawn)
+        plan = Plan(path, at.dataset, sampling, role_at(role, at.depth))
         return plan, plan_writer(path, identity, self.planner.identity)
 
 
-def ask_depths(
-    plans: SelfPlayPlans, model: str, pending: Iterable[str], runner: RequestRunner
-) -> None:
+def ask_depths(plans: SelfPlayPlans, model: str, pending: Iterable[str], runner: Runner) -> None:
     """Generate the pending answers and user turns of a model's self-play, depth by depth."""
     wanted = set(pending)
     mine = [at for at in depths(plans.grid) if at.model == model]
@@ -170,10 +171,14 @@ def ask_depths(
         before = {at: conversations.before(at) for at in together}
         asked = {at: plans.answers(at, messages) for at, messages in before.items()}
         runner.complete(f"answers at depth {depth}", asked.values())
-        form = runner.template.answer_form
+        form = runner.form
         turns = [
             plans.user_turns(
-                at, before[at], shown_answers([plan.path], runner.journal(at.dataset), form)
+                at,
+                before[at],
+                shown_answers(
+                    [plan.path], journal_of(plans.grid, model, at.dataset, [plan.path]), form
+                ),
             )
             for at, plan in asked.items()
         ]

@@ -9,6 +9,7 @@ import polars as pl
 from userturn.datasets.clusters import cluster_of
 from userturn.datasets.prepare import Item, read_items
 from userturn.storage.hashing import fingerprint
+from userturn.study.asks import digest_of
 
 WHOLE = "1of1"  # the shard of a model that is not split
 HASH_RANGE = 2**64
@@ -26,17 +27,25 @@ def is_in_shard(item: str, shard: str) -> bool:
     return shard_of(item, int(n_shards)) == int(number)
 
 
-def next_in_hash_order(items: Iterable[str]) -> dict[str, str]:
+def next_in_hash_order(
+    items: Iterable[str], contents: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Return for each item the one with the next hash, the first for the last.
 
     Shards are intervals of the hash, so the next item is nearly always in the same shard. Items of
     the same conversation are passed over. A single item or conversation has no next one.
+
+    Args:
+        items: ids.
+        contents: by id, the hash of its messages; an item of the same content is passed over.
     """
     ordered = sorted(items, key=fingerprint)
     of, n = [cluster_of(item) for item in ordered], len(ordered)
+    what = list(range(n)) if contents is None else [contents[item] for item in ordered]
     found = {}
     for i, item in enumerate(ordered):
-        others = (ordered[j % n] for j in range(i + 1, i + n) if of[j % n] != of[i])
+        after = (j % n for j in range(i + 1, i + n))
+        others = (ordered[j] for j in after if of[j] != of[i] and what[j] != what[i])
         if (other := next(others, None)) is not None:
             found[item] = other
     return found
@@ -77,10 +86,19 @@ class Part:
         return enumerate(read_items(self.path_to_items))
 
 
-def part_of(path_to_items: Path, shard: str, with_donors: bool) -> Part:
-    """Return a shard's part of a prepared dataset; `shard` has the form 1of4."""
+def part_of(path_to_items: Path, shard: str, with_donors: bool, ids: int = 1) -> Part:
+    """Return a shard's part of a prepared dataset.
+
+    Args:
+        path_to_items: the dataset's items.
+        shard: has the form 1of4.
+        with_donors: whether other items' answers are shown.
+        ids: how items are told apart (`study.inputs.FileContents.ids`).
+    """
     number, _, n_shards = shard.partition("of")
     donors = {}
     if with_donors:
-        donors = next_in_hash_order(pl.read_parquet(path_to_items, columns=["item"])["item"])
+        items = pl.read_parquet(path_to_items, columns=["item", "messages"])
+        contents = {item: digest_of(messages) for item, messages in items.iter_rows()}
+        donors = next_in_hash_order(contents, contents if ids == 2 else None)
     return Part(path_to_items, int(number), int(n_shards), donors)

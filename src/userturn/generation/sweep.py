@@ -13,29 +13,34 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NoReturn
 
-from userturn.generation.ask_engine import RequestRunner
+from userturn.datasets.prepare import read_items
+from userturn.generation.ask_engine import RequestRunner, Runner
 from userturn.generation.candidates import answers_plans, turns_plans
 from userturn.generation.collect import shown_answers
 from userturn.generation.load_engine import engine_of
 from userturn.generation.loaded_model import LoadedModel, load_model
-from userturn.generation.planner import Planner
+from userturn.generation.other_names import Name, OtherNames
 from userturn.generation.resume import finished_plans, n_finished
-from userturn.generation.score_plans import scoring_plans
+from userturn.generation.score_plans import scorer_of, scoring_plans
 from userturn.generation.self_play import SelfPlayPlans, ask_depths
-from userturn.generation.sweep_plan import PendingPlans
+from userturn.generation.sweep_plan import PendingPlans, planner_of
+from userturn.likelihood.scoring_plan import Scorer
 from userturn.signals import StopFlag
 from userturn.storage.atomic_files import note_written, write_json
 from userturn.storage.hashing import fingerprint
 from userturn.storage.journal import files_of_journal
 from userturn.storage.leases import lease
+from userturn.study.asks import digest_of
 from userturn.study.finished_requests import (
     LostRecordsError,
     finished_requests,
     note_finished,
+    note_unsent,
     swept_again_if_lost,
 )
 from userturn.study.grid import Grid
 from userturn.study.model_description import read_description, request_identity
+from userturn.study.replies import journal_of
 
 
 def run_sweep(
@@ -62,17 +67,21 @@ def run_sweep(
         description = read_description(grid, model)
         identity = request_identity(grid, model, description)
         finished = finished_plans(grid, model, shard, wanted, identity)
-        n_found, n_asked = n_finished(wanted, finished), 0
+        n_found, n_asked = n_finished(grid, model, wanted, finished), 0
         if n_found is None:
             loaded = load_model(grid, model, description)
             runner = request_runner(grid, loaded, shard, stop, may_ask)
             plans = pending_plans(grid, loaded, shard, wanted)
-            ask_pending(plans, runner)
-            ask_depths(SelfPlayPlans(grid, shard, plans.planner), model, wanted, runner)
-            runner.complete("scores", list(scoring_plans(grid, loaded, shard, wanted)))
+            try:
+                complete_plans(plans, scorer_of(grid, loaded), runner)
+            except LostRecordsError:
+                note_unsent(grid, model, wanted)
+                raise
             n_found, n_asked = runner.n_found, runner.n_asked
             finished = finished_plans(grid, model, shard, wanted, identity)
         note_finished(grid, model, shard, finished, fingerprint(identity))
+        if may_ask:
+            note_unsent(grid, model, ())
         _note_earlier(grid, model, shard)
         marker = {"pending": wanted, "n_found": n_found, "n_asked": n_asked}
         write_json(marker, path_to_marker, fingerprint(wanted))
@@ -98,12 +107,23 @@ def request_runner(
         lambda dataset: grid.journal_folder(model.name, dataset),
         partial(engine_of, grid, model, shard) if may_ask else _refuse,
         stop,
+        OtherNames(model.identity, grid.config["seed"], present_items(grid)),
     )
+
+
+def present_items(grid: Grid) -> dict[Name, str]:
+    """Return the items of a study by the names that they are asked under: hashes of messages."""
+    return {
+        (grid.places.of_dataset(name), item.id): digest_of(item.messages)
+        for name in grid.prepared_datasets
+        if grid.dataset_path(name).is_file()
+        for item in read_items(grid.dataset_path(name))
+    }
 
 
 def _refuse() -> NoReturn:
     raise LostRecordsError(
-        "some requests that were noted as finished have no record in the journal; "
+        "some requests that were thought to have a reply have no record in the journal; "
         "run the same command again, the sweep will send them"
     )
 
@@ -112,23 +132,31 @@ def pending_plans(
     grid: Grid, model: LoadedModel, shard: str, pending: Iterable[str]
 ) -> PendingPlans:
     """Return the plans of one shard's pending answers and cells, not yet written."""
-    planner = Planner(model.identity, model.template, model.max_model_len, grid.config["seed"])
-    return PendingPlans(grid, model.name, shard, frozenset(pending), planner)
+    return PendingPlans(grid, model.name, shard, frozenset(pending), planner_of(grid, model))
 
 
-def ask_pending(plans: PendingPlans, runner: RequestRunner) -> None:
+def complete_plans(plans: PendingPlans, scorer: Scorer, runner: Runner) -> None:
+    """Plan and complete everything that is pending, each stage after those that it depends on."""
+    grid, model, shard, pending = plans.grid, plans.model, plans.shard, plans.pending
+    ask_pending(plans, runner)
+    ask_depths(SelfPlayPlans(grid, shard, plans.planner), model, pending, runner)
+    runner.complete("scores", list(scoring_plans(grid, model, scorer, shard, pending)))
+
+
+def ask_pending(plans: PendingPlans, runner: Runner) -> None:
     """Generate the answers, then the user turns of all cells together."""
     with TemporaryDirectory() as scratch:
         answers = {name: plans.answers(name, Path(scratch)) for name in plans.cells}
         candidates = answers_plans(plans)
         runner.complete("answers", [*chain.from_iterable(answers.values()), *candidates])
         paths = {name: [plan.path for plan in asked] for name, asked in answers.items()}
-        form = runner.template.answer_form
+        form = runner.form
         turns = [
             plan
-            for name in answers
+            for name, asked in paths.items()
             for plan in plans.user_turns(
-                name, shown_answers(paths[name], runner.journal(name), form)
+                name,
+                shown_answers(asked, journal_of(plans.grid, plans.model, name, asked), form),
             )
         ]
         turns += turns_plans(plans, form)

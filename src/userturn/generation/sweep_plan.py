@@ -7,12 +7,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from userturn.generation.loaded_model import LoadedModel
 from userturn.generation.plan_files import Plan, plan_path, plan_writer, write_plan
 from userturn.generation.planner import Planner, Probe
 from userturn.generation.shards import Part, part_of
 from userturn.prompts.perturbations import Donor, needs_donor
+from userturn.study.asks import asks_of
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
+
+
+def planner_of(grid: Grid, model: LoadedModel) -> Planner:
+    """Return the planner of a loaded model's requests."""
+    asks = asks_of(grid, model.name)
+    return Planner(model.identity, model.template, model.max_model_len, grid.config["seed"], asks)
 
 
 @dataclass
@@ -53,7 +61,8 @@ class PendingPlans:
     def _part(self, dataset: str) -> Part:
         used = {cell.perturbation for cell in self.cells[dataset]}
         with_donors = any(needs_donor(self._operator(perturbation)) for perturbation in used)
-        return part_of(self.grid.dataset_path(dataset), self.shard, with_donors)
+        path, ids = self.grid.dataset_path(dataset), self.grid.contents.ids
+        return part_of(path, self.shard, with_donors, ids)
 
     def _path(self, dataset: str, identity: str) -> Path:
         return plan_path(self.grid, self.model, dataset, identity, self.shard)
@@ -67,7 +76,7 @@ class PendingPlans:
         for path, items in ((noted, part.own), (lent, part.lent)):
             plan = (self.planner.answer(asked_as, i, item, sampling) for i, item in items)
             write_plan(plan, path, identity, self.planner.identity)
-        return [Plan(path, dataset, sampling) for path in (noted, lent)]
+        return [Plan(path, dataset, sampling, "assistant") for path in (noted, lent)]
 
     def user_turns(self, dataset: str, answers: Mapping[str, str | None]) -> Iterator[Plan]:
         """Write the plans of the user turns that follow the answers to a dataset, given by item."""

@@ -16,6 +16,7 @@ from userturn.study.finished_requests import (
     written_plans,
 )
 from userturn.study.grid import Grid
+from userturn.study.replies import journal_of, scan_plans
 
 SCORES_SCHEMA: Schema = {
     "model": pl.String,
@@ -49,13 +50,15 @@ def scores_of(grid: Grid, scored: Asked) -> Iterator[pl.DataFrame]:
         LostRecordsError: a request of the plan has no record in the journal.
     """
     folder = grid.requests_folder(scored.model, scored.dataset, scored.identity)
-    journal = grid.journal_folder(scored.model, scored.dataset)
-    for plan in _plans(written_plans(folder)):
+    paths = written_plans(folder)
+    journal = journal_of(grid, scored.model, scored.dataset, paths)
+    for plan in _plans(paths):
         found = read_scores(journal, plan["key"])
         n_lost = plan["key"].drop_nulls().is_in(found["key"].implode()).not_().sum()
         if n_lost:
+            own = grid.journal_folder(scored.model, scored.dataset)
             raise LostRecordsError(
-                f"{n_lost} of {plan.height} scoring requests have no record in '{journal}'; run "
+                f"{n_lost} of {plan.height} scoring requests have no record in '{own}'; run "
                 "the same command again, the sweep will send them"
             )
         yield _joined(plan, found, scored)
@@ -63,8 +66,7 @@ def scores_of(grid: Grid, scored: Asked) -> Iterator[pl.DataFrame]:
 
 def _plans(paths: list[Path]) -> Iterator[pl.DataFrame]:
     """Yield the plan of all shards in order, `SLICE` items at a time, without contexts' tokens."""
-    empty = pl.LazyFrame(schema=SCORING_PLAN_SCHEMA)
-    plan = pl.concat([empty, *map(pl.scan_parquet, paths)])
+    plan = scan_plans(paths).select(*SCORING_PLAN_SCHEMA)
     items = plan.select("item").unique().collect()["item"].sort()
     for start in range(0, max(1, len(items)), SLICE):
         part = plan.filter(pl.col("item").is_in(items[start : start + SLICE].implode()))

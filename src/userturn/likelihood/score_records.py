@@ -1,14 +1,13 @@
 """The journal's record of a scoring request: made and read here."""
 
 import math
-from pathlib import Path
 from typing import TypedDict
 
 import polars as pl
 
 from userturn.models.completion import Completion
 from userturn.models.scoring import ScoringRequest
-from userturn.storage.journal_table import read_outcomes
+from userturn.storage.journal_table import Journal, read_outcomes
 from userturn.storage.parquet import Schema
 
 SCORE_SCHEMA: Schema = {
@@ -52,6 +51,6 @@ def score_record(request: ScoringRequest, completion: Completion) -> ScoreRecord
     }
 
 
-def read_scores(journal: Path, keys: pl.Series) -> pl.DataFrame:
+def read_scores(journal: Journal, keys: pl.Series) -> pl.DataFrame:
     """Return the scores of some keys from a journal, one row per key (`SCORE_SCHEMA`)."""
     return read_outcomes(journal, keys, schema=SCORE_SCHEMA)

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from userturn.likelihood.contexts import OWN, Context, Exchange
+from userturn.likelihood.contexts import ASSISTANT_HEADER, OWN, PROMPT, Context, Exchange
 from userturn.likelihood.turn_tokens import token_texts, turn_tokens
 from userturn.models.scoring import ScoringRequest, scoring_request
 from userturn.prompts.chat_template import Template, TemplateError
 from userturn.storage.hashing import fingerprint
 from userturn.storage.parquet import PLAN_SLICE, Schema, slices, table_writer
+from userturn.study.asks import Asks
+from userturn.study.replies import scan_plans
 
 TURN_SCHEMA: Schema = {
     "item": pl.String,
@@ -33,6 +35,8 @@ SCORING_PLAN_SCHEMA: Schema = {
     "n_context": pl.Int64,
     "token_texts": pl.List(pl.String),
     "error": pl.String,
+    "ask": pl.String,
+    "asked_as": pl.String,
 }
 
 
@@ -58,13 +62,15 @@ class Scorer:
         identity: the part of model and engine that enters the identity of a request.
         template: renders contexts and turns.
         max_model_len: the largest number of tokens in a conversation.
-        dataset: name of the turns' dataset.
+        dataset: name of the turns' dataset, in keys.
+        asks: tells what its requests ask for.
     """
 
     identity: Mapping[str, Any]
     template: Template
     max_model_len: int
     dataset: str
+    asks: Asks
 
     def rows(self, turns: Iterable[TurnToScore]) -> Iterator[dict[str, Any]]:
         """Yield a plan's rows (`SCORING_PLAN_SCHEMA`), one per turn and context.
@@ -75,16 +81,23 @@ class Scorer:
             yield named | self._asked(exchange, context)
 
     def _asked(self, exchange: Exchange, context: Context) -> dict[str, Any]:
+        names = {"ask": self.ask(exchange, context), "asked_as": self.dataset}
         try:
             request = self._request(exchange, context)
         except TemplateError as error:
-            return {"error": str(error)}
+            return {"error": str(error), **names}
         return {
+            **names,
             "key": request.key,
             "token_ids": request.token_ids,
             "n_context": request.n_context,
             "token_texts": self._texts(request) if context.kind == OWN else None,
         }
+
+    def ask(self, exchange: Exchange, context: Context) -> str:
+        """Return what the score of a turn after a context asks for."""
+        kind = context.kind if context.kind in (ASSISTANT_HEADER, PROMPT) else ""
+        return self.asks.score(kind, context.prompt, context.answer, exchange.turn)
 
     def _texts(self, request: ScoringRequest) -> list[str]:
         return token_texts(self.template, request.token_ids[request.n_context :])
@@ -149,7 +162,7 @@ class ScoringPlan:
 
     def requests(self) -> Iterator[tuple[int, ScoringRequest]]:
         """Yield position and request of every row that has one, in order."""
-        asked = ["position", "key", "item", "token_ids", "n_context"]
-        for part in slices(pl.scan_parquet(self.path).select(asked), PLAN_SLICE):
-            for position, key, item, ids, n_context in part.drop_nulls("key").iter_rows():
-                yield position, ScoringRequest(key, self.dataset, item, tuple(ids), n_context)
+        asked = ["position", "key", "item", "token_ids", "n_context", "ask", "asked_as"]
+        for part in slices(scan_plans([self.path]).select(asked), PLAN_SLICE):
+            for position, key, item, ids, n, *names in part.drop_nulls("key").iter_rows():
+                yield position, ScoringRequest(key, self.dataset, item, tuple(ids), n, *names)

@@ -16,7 +16,8 @@ ENTER_IF_SET = ("stop_texts", "begins_with")  # keys of models without them stay
 class Request:
     """One request, with its dataset, item and sample.
 
-    `key` is its identity: the sha256 of everything that can change the output.
+    `key` is its identity: the sha256 of everything that can change the output. `ask` is what it
+    asks for (`study.asks`) and `asked_as` the name of its dataset in key and seed.
     """
 
     key: str
@@ -25,6 +26,8 @@ class Request:
     sample: int
     prompt: Prompt
     sampling: Sampling
+    ask: str | None = None
+    asked_as: str | None = None
 
 
 def make_request(

@@ -19,6 +19,8 @@ class ScoringRequest:
         item: id of the item in the dataset.
         token_ids: token ids of the whole conversation: the context, then the turn.
         n_context: number of leading tokens that are context and are not scored.
+        ask: what it asks for (`study.asks`).
+        asked_as: name of its dataset in its key.
     """
 
     key: str
@@ -26,6 +28,8 @@ class ScoringRequest:
     item: str
     token_ids: tuple[int, ...]
     n_context: int
+    ask: str | None = None
+    asked_as: str | None = None
 
 
 def scoring_request(

@@ -1,6 +1,14 @@
 """Refuse prompts that are too long for a model's context before they are sent."""
 
+import re
+
 from userturn.prompts.chat_template import Prompt, TemplateError
+
+
+def tokens_needed(error: str) -> int | None:
+    """Return the number of tokens that a prompt is too long with, if that is the error."""
+    found = re.search(r"\bneed (\d+) tokens, max_model_len is", error)
+    return int(found[1]) if found else None
 
 
 def check_context_length(prompt: Prompt, max_tokens: int, max_model_len: int) -> None:

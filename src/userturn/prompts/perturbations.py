@@ -65,12 +65,16 @@ class Operator:
         apply: the function.
         needs_donor: whether its context must have another item's answer.
         needs_reference: whether its context must have the dataset's answer, not the model's own.
+        shows_answer: whether what it shows depends on the item's own answer.
+        shows_messages: whether what it shows depends on the item's messages.
         parameters: the JSON Schema of each parameter.
     """
 
     apply: Callable[..., Context]
     needs_donor: bool
     needs_reference: bool
+    shows_answer: bool
+    shows_messages: bool
     parameters: Mapping[str, Mapping[str, Any]]
 
 
@@ -95,6 +99,8 @@ FROM_FILE = {
 def operator(
     needs_donor: bool = False,
     needs_reference: bool = False,
+    shows_answer: bool = True,
+    shows_messages: bool = True,
 ) -> Callable[[Callable[..., Context]], Callable[..., Context]]:
     """Register a function as the operator of its name."""
 
@@ -106,7 +112,10 @@ def operator(
             if parameter.kind is parameter.KEYWORD_ONLY
         ]
         parameters = {name: get_args(hints[name])[1] for name in names}
-        OPERATORS[function.__name__] = Operator(function, needs_donor, needs_reference, parameters)
+        shows = shows_answer and not (needs_donor or needs_reference), shows_messages
+        OPERATORS[function.__name__] = Operator(
+            function, needs_donor, needs_reference, *shows, parameters
+        )
         return function
 
     return register
@@ -167,7 +176,7 @@ def reference_answer(context: Context, tokenizer: Tokenizer) -> Context:
     return replace(context, answer=context.reference, change={"answer_of_dataset": True})
 
 
-@operator()
+@operator(shows_answer=False)
 def no_answer(context: Context, tokenizer: Tokenizer) -> Context:
     """Show the conversation with the assistant's turn empty or left out.
 
@@ -176,14 +185,14 @@ def no_answer(context: Context, tokenizer: Tokenizer) -> Context:
     return replace(context, answer=None, change={"answer_hidden": True})
 
 
-@operator()
+@operator(shows_answer=False, shows_messages=False)
 def header_only(context: Context, tokenizer: Tokenizer) -> Context:
     """Show no conversation: only the template's fixed text, then the user header."""
     change = {"n_messages_hidden": len(context.messages), "answer_hidden": True}
     return replace(context, messages=(), answer=None, change=change)
 
 
-@operator()
+@operator(shows_answer=False)
 def neutral_answer(
     context: Context, tokenizer: Tokenizer, *, text: Annotated[str, TEXT]
 ) -> Context:

@@ -130,6 +130,15 @@ def read_lines(path: Path, start: int = 0) -> Iterator[Lines]:
             yield Lines(whole, len(lines) - len(whole), start)
 
 
+def is_without_asks(folder: Path) -> bool:
+    """Return whether a journal was begun by a version that did not note what was asked for."""
+    for path in files_of_journal(folder)[:1]:
+        with path.open("rb") as file:
+            line = file.readline()
+        return is_whole(line) and "ask" not in record_of(line)
+    return False
+
+
 @dataclass
 class Replay:
     """The content of a journal: one record per key, and the number of unreadable lines."""
@@ -142,14 +151,16 @@ class Replay:
 def read_journal(folder: str | Path) -> Replay:
     """Read every line of a journal, oldest first; for each key the first finished record counts.
 
+    Notes, which have no key of their own (`journal_table.NOTE_SCHEMA`), are left out.
     `userturn.storage.journal_table` reads the same content as a table, in half the time.
     """
     replay = Replay({})
     for path in files_of_journal(folder):
         for lines in read_lines(path):
-            replay.n_lines += len(lines.whole) + lines.n_torn
+            finished = [record for record in map(record_of, lines.whole) if "key" in record]
+            replay.n_lines += len(finished) + lines.n_torn
             replay.n_torn += lines.n_torn
-            for record in map(record_of, lines.whole):
+            for record in finished:
                 if replay.records.get(record["key"], {"outcome": "error"})["outcome"] == "error":
                     replay.records[record["key"]] = record
     return replay

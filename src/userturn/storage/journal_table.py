@@ -1,6 +1,6 @@
 """Read journals as tables: for each request's key, the one record that counts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -16,44 +16,64 @@ OUTCOME_SCHEMA: Schema = {
     "finish_reason": pl.String,
     "error": pl.String,
 }
+# Notes are lines without a key: what else a request asks for, or why none is sent.
+NOTE_SCHEMA: Schema = {
+    "of": pl.String,  # key of the request
+    "ask": pl.String,  # what is asked for (study.asks)
+    "asked_as": pl.String,  # name of the dataset in key and seed
+    "item": pl.String,
+    "error": pl.String,  # why no request is sent
+    "planner": pl.Int64,  # version of what says so
+}
+ASKED_SCHEMA: Schema = {
+    **NOTE_SCHEMA,
+    "key": pl.String,
+    "outcome": pl.String,
+    "n_prompt": pl.Int64,  # tokens
+}
+Journal = str | Path | Sequence[Path] | pl.DataFrame
+"""A folder, several that are read together, or outcomes that were read already."""
+
+
+def blocks_of(journal: str | Path | Sequence[Path], schema: Schema) -> Iterator[pl.DataFrame]:
+    """Yield some columns of a journal's lines, oldest first in each folder, a block at a time."""
+    folders = [journal] if isinstance(journal, str | Path) else journal
+    for folder in folders:
+        for path in files_of_journal(folder):
+            for lines in read_lines(path):
+                yield table_of(lines.whole, schema)
 
 
 def read_outcomes(
-    folder: str | Path,
+    journal: Journal,
     keys: pl.Series | None = None,
     columns: Sequence[str] | None = None,
     schema: Schema = OUTCOME_SCHEMA,
 ) -> pl.DataFrame:
     """Read all files of a journal, oldest first, into a table with one row per key.
 
-    For each key the first finished record counts, else the last error. A record is finished unless
-    its outcome is `error`: errors are kept to be counted, and the next sweep sends them again.
+    Lines without a key are left out. For each key the first finished record counts, else the last
+    error. A record is finished unless its outcome is `error`: errors are kept to be counted, and
+    the next sweep sends them again.
 
     Args:
-        folder: folder of the journal.
+        journal: the journal.
         keys: keys whose records are kept, None for all.
         columns: columns of the schema, including `key` and `outcome`; None for all.
         schema: schema of the records.
     """
     schema = {name: schema[name] for name in columns or schema}
     wanted = None if keys is None else keys.drop_nulls().sort()
-    blocks = (
-        _only(wanted, table_of(lines.whole, schema))
-        for path in files_of_journal(folder)
-        for lines in read_lines(path)
-    )
+    if isinstance(journal, pl.DataFrame):
+        return _only(wanted, journal.select(*schema))
+    blocks = (_only(wanted, part.drop_nulls("key")) for part in blocks_of(journal, schema))
     return _one_a_key(pl.concat([pl.DataFrame(schema=schema), *blocks]))
 
 
 def has_failed(folder: str | Path) -> bool:
     """Return whether a journal has a request that ended in an error, even if it was asked again."""
     schema = {"outcome": OUTCOME_SCHEMA["outcome"]}
-    blocks = (
-        table_of(lines.whole, schema)
-        for path in files_of_journal(folder)
-        for lines in read_lines(path)
-    )
-    return any((block["outcome"] == "error").any() for block in blocks)
+    return any((block["outcome"] == "error").any() for block in blocks_of(folder, schema))
 
 
 def _only(wanted: pl.Series | None, records: pl.DataFrame) -> pl.DataFrame:
@@ -78,7 +98,27 @@ def table_of(lines: Iterable[bytes], schema: Schema) -> pl.DataFrame:
     return pl.read_ndjson(b"".join(lines), schema=schema)
 
 
-def finished_keys(folder: str | Path, keys: pl.Series) -> set[str]:
+def read_asked(
+    journal: Sequence[Path], keys: pl.Series, asks: pl.Series | None = None
+) -> pl.DataFrame:
+    """Return what the lines of some keys or asks say of requests, notes included.
+
+    Args:
+        journal: its folders.
+        keys: keys whose lines are wanted; notes of them are found by their asks.
+        asks: asks that are wanted.
+
+    Returns:
+        One row a line (`ASKED_SCHEMA`), without its text.
+    """
+    wanted = pl.col("key").is_in(keys.implode())
+    if asks is not None:
+        wanted |= pl.col("ask").is_in(asks.implode())
+    parts = (block.filter(wanted) for block in blocks_of(journal, ASKED_SCHEMA))
+    return pl.concat([pl.DataFrame(schema=ASKED_SCHEMA), *parts])
+
+
+def finished_keys(journal: Journal, keys: pl.Series) -> set[str]:
     """Return which of some keys are finished in a journal."""
-    outcomes = read_outcomes(folder, keys, ["key", "outcome"])
+    outcomes = read_outcomes(journal, keys, ["key", "outcome"])
     return set(outcomes.filter(pl.col("outcome") != "error")["key"])

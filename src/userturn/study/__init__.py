@@ -1,6 +1,7 @@
 """The grid of a study: its cells and the identity of each.
 
 aliases.py: files that were reformatted and names that changed, as the study knows them.
+asks.py: what a request asks for, told without a tokenizer.
 cells.py: a cell (model, dataset, temperature, perturbation) and where its files are.
 engine_records.py: which of vLLM's model runners wrote a study's texts.
 finished_requests.py: which answers, cells and scores need no sweep, as sweeps note it.
@@ -14,5 +15,6 @@ places.py: the names under which models and datasets were first asked.
 powers.py: what the settings of a study could do to whoever runs it.
 record.py: results/study.json: the configuration and the content hashes that it relied on.
 rejudged.py: how often unscored verdicts were voided.
+replies.py: where the replies to requests are found, under whatever names they were asked.
 shards.py: which names of shards belong together.
 """

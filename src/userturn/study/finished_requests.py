@@ -37,6 +37,27 @@ class LostPlansError(LostRecordsError):
         self.folder = folder
 
 
+def _path_to_unsent(grid: Grid, model: str) -> Path:
+    return grid.results / "sweeps" / model / "unsent.json"
+
+
+def must_send(grid: Grid, model: str) -> set[str]:
+    """Return the identities of requests that were thought to have replies and have none."""
+    try:
+        return set(map(str, json.loads(_path_to_unsent(grid, model).read_text())["pending"]))
+    except (OSError, ValueError, LookupError, TypeError):
+        return set()
+
+
+def note_unsent(grid: Grid, model: str, pending: Collection[str]) -> None:
+    """Note that a sweep must send requests of some identities; without any, remove the note."""
+    path = _path_to_unsent(grid, model)
+    if pending:
+        write_json({"pending": sorted(pending)}, path, fingerprint(sorted(pending)))
+    else:
+        path.unlink(missing_ok=True)
+
+
 def _notes_folder(grid: Grid, model: str) -> Path:
     return grid.results / "sweeps" / model / "finished"
 
@@ -106,12 +127,6 @@ def _lengths(note: Mapping[str, Any]) -> set[int]:
     """Return the values of `max_model_len` under which requests of a note finished."""
     found = note.get("max_model_len")
     return {length for length in found if type(length) is int} if isinstance(found, list) else set()
-
-
-def noted_lengths(grid: Grid, model: str) -> set[int]:
-    """Return the values of `max_model_len` under which a model's sweeps finished requests."""
-    contents = [_read_note(path, None) for path in _notes(grid, model)]
-    return set().union(*map(_lengths, contents))
 
 
 def finished_requests(grid: Grid, model: str) -> set[str]:

@@ -97,7 +97,8 @@ class Grid:
 
     def dataset_settings(self, dataset: str) -> dict[str, Any]:
         """Return a dataset's entry, complete with the text of its instruction and its seed."""
-        return complete(self.opened(self.config["datasets"][dataset]), self.config["seed"])
+        entry = self.opened(self.config["datasets"][dataset])
+        return complete(entry, self.config["seed"], self.contents.ids)
 
     def opened(self, entry: Mapping[str, Any]) -> dict[str, Any]:
         """Return the entry of a dataset or model with the files that may be opened."""

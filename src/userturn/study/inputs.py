@@ -29,6 +29,7 @@ from userturn.judges.rubric import rubric_sha256
 from userturn.models.fetch import source_identity
 from userturn.storage.given_files import given_text
 from userturn.storage.hashing import file_sha256, fingerprint
+from userturn.storage.journal import is_without_asks
 from userturn.study.aliases import Aliases
 from userturn.study.operators import operator_contents
 
@@ -71,6 +72,7 @@ class RecordedContents:
         hard_failures: sha256 of the texts from which hard planted failures are made.
         reactions: sha256 of the user turns that are scored after candidates.
         places: by models and datasets, the names that were first asked under another one.
+        ids: how items are told apart (`FileContents.ids`).
     """
 
     models: Mapping[str, Mapping[str, Any]]
@@ -86,6 +88,7 @@ class RecordedContents:
     hard_failures: str = ""  # the same
     reactions: str = ""  # empty without candidates
     places: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    ids: int = 1  # of the record of an earlier version
 
 
 def annotation_files(round_name: str) -> list[str]:
@@ -114,6 +117,7 @@ class FileContents:
     def __init__(self, config: Config, results: str | Path = "results") -> None:
         """Take a checked configuration, and the results that may know its contents already."""
         self._config = config
+        self._results = Path(results)
         self._aliases = Aliases(results)
 
     @cached_property
@@ -171,7 +175,21 @@ class FileContents:
         """Fingerprint of each dataset's settings and file."""
         entries = prepared_datasets(self._config)
         seed = self._config["seed"]
-        return {name: fingerprint(shaping(complete(d, seed))) for name, d in entries.items()}
+        return {
+            name: fingerprint(shaping(complete(d, seed, self.ids))) for name, d in entries.items()
+        }
+
+    @cached_property
+    def ids(self) -> int:
+        """How items are told apart: 1 in a study whose journals an earlier version began, else 2.
+
+        By 2 an id that is made of content is made of messages alone, and no item is shown the
+        answer to its own content in place of its own.
+        """
+        journals = self._results / "journal"
+        folders = {path.parent for path in journals.glob("*/*/[!.]*.jsonl")}
+        of_models = (f for f in sorted(folders) if f.parent.name not in ("costs", "judges"))
+        return 1 if any(map(is_without_asks, of_models)) else 2
 
     @cached_property
     def _places(self) -> dict[str, dict[str, str]]:

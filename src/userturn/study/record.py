@@ -61,6 +61,8 @@ class StudyRecord:
         for name in ("places", "reactions"):
             if not content["contents"][name]:
                 del content["contents"][name]
+        if content["contents"]["ids"] == 1:
+            del content["contents"]["ids"]
         return content
 
 

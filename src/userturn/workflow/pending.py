@@ -1,22 +1,22 @@
 """The pending part of a grid: what a sweep still has to ask.
 
-A table needs no sweep if its file carries the identity that the config asks for, or if a note says
-that its requests have all finished and their plan is there. A sweep also makes lost plans of
-finished tables again, since further requests may follow from these. With a smaller `max_model_len`
-a sweep would ask nothing that it did not ask before: it only plans. Nothing of a dataset that could
-not be prepared is swept, so that the others need not wait for it.
+A table needs no sweep if its file carries the identity that the config asks for. Otherwise its
+requests are looked for in the journals: if each has a reply and their plan is there, the table is
+collected at once; if only plans are missing, they are made again without asking; only a request
+without a reply makes a sweep ask. A sweep also makes lost plans of finished tables again, since
+further requests may follow from these. Nothing of a dataset that could not be prepared is swept, so
+that the others need not wait for it.
 """
 
-from collections import defaultdict
 from functools import cached_property
 
-from userturn.config.formats import model_of
 from userturn.datasets.unusable import is_unusable
 from userturn.sources.registry import asked
 from userturn.sources.source import Asked
 from userturn.storage.atomic_files import read_identity
-from userturn.study.finished_requests import finished_requests, noted_lengths
+from userturn.study.finished_requests import finished_requests, must_send
 from userturn.study.grid import Grid
+from userturn.workflow.missing_requests import Forecasts, missing_requests
 
 
 class Pending:
@@ -25,8 +25,6 @@ class Pending:
     def __init__(self, grid: Grid) -> None:
         """Take the grid of a checked configuration."""
         self.grid = grid
-        self._notes: dict[str, set[str]] = {}
-        self._planless: dict[str, set[tuple[str, str]]] = defaultdict(set)
 
     @cached_property
     def unusable(self) -> set[str]:
@@ -34,30 +32,67 @@ class Pending:
         names, identity = self.grid.prepared_datasets, self.grid.dataset_identity
         return {name for name in names if is_unusable(name, identity(name))}
 
-    def _needs_sweep(self, of: Asked) -> bool:
-        if of.dataset in self.unusable:
-            return False
-        path = self.grid.results / of.path.removeprefix("results/")
-        is_there = read_identity(path) == of.identity
-        if not self.grid.requests_folder(of.model, of.dataset, of.identity).is_dir():
-            if is_there:
-                self._planless[of.model].add((of.identity, of.dataset))
-            return not is_there
-        return not is_there and of.identity not in self._finished(of.model)
+    @cached_property
+    def _usable(self) -> list[Asked]:
+        """Every table of datasets that can be used."""
+        return [of for of in asked(self.grid).values() if of.dataset not in self.unusable]
 
-    def _finished(self, model: str) -> set[str]:
-        """Return what notes of sweeps vouch for; read once, and only if a file is not there."""
-        if model not in self._notes:
-            self._notes[model] = finished_requests(self.grid, model)
-        return self._notes[model]
+    @cached_property
+    def _absent(self) -> dict[str, list[Asked]]:
+        """By model, the tables that are not there as the configuration asks for them."""
+        found: dict[str, list[Asked]] = {model: [] for model in self.grid.models}
+        for of in self._usable:
+            path = self.grid.results / of.path.removeprefix("results/")
+            if read_identity(path) != of.identity:
+                found[of.model].append(of)
+        return found
+
+    @cached_property
+    def _planless(self) -> dict[str, set[tuple[str, str]]]:
+        """By model, identity and dataset of the tables that have no plan."""
+        found: dict[str, set[tuple[str, str]]] = {model: set() for model in self.grid.models}
+        for of in self._usable:
+            if not self.grid.requests_folder(of.model, of.dataset, of.identity).is_dir():
+                found[of.model].add((of.identity, of.dataset))
+        return found
+
+    @cached_property
+    def forecasts(self) -> Forecasts:
+        """What the sweeps of models that have a journal would ask, by model."""
+        absent = {m: {of.identity for of in tables} for m, tables in self._absent.items() if tables}
+        every = {m: {of.identity for of in self._usable if of.model == m} for m in absent}
+        return missing_requests(self.grid, absent, every)
+
+    @cached_property
+    def _lacking(self) -> dict[str, set[str]]:
+        """By model, the identities of absent tables with a request that has no reply."""
+        return {
+            model: self._lacking_of(model) if self._absent[model] else set()
+            for model in self._absent
+        }
+
+    def _lacking_of(self, model: str) -> set[str]:
+        """Return a model's identities with a request that has no reply.
+
+        Journals of an earlier version do not say what was asked: notes of its sweeps vouch for it.
+        """
+        absent = {of.identity for of in self._absent[model]}
+        forecast = self.forecasts.get(model, {"missing": {}, "is_known": False})
+        lacking = {identity for identity in absent if forecast["missing"].get(identity, 1)}
+        is_old = lacking and not forecast["is_known"]
+        vouched = finished_requests(self.grid, model) if is_old else set()
+        return lacking - vouched | absent & must_send(self.grid, model)
 
     @cached_property
     def tables(self) -> dict[str, Asked]:
-        """The tables that a sweep has to ask for, by path."""
-        return {path: of for path, of in asked(self.grid).items() if self._needs_sweep(of)}
-
-    def _of_model(self, model: str) -> list[Asked]:
-        return [of for of in self.tables.values() if of.model == model]
+        """The tables that wait for a sweep, by path: it has to ask for them, or to plan them."""
+        return {
+            of.path: of
+            for model, absent in self._absent.items()
+            for of in absent
+            if of.identity in self._lacking[model]
+            or (of.identity, of.dataset) in self._planless[model]
+        }
 
     def datasets(self, model: str) -> list[str]:
         """Return the datasets that a model's sweep works on, sorted."""
@@ -69,37 +104,16 @@ class Pending:
 
     def without_plans(self, model: str) -> set[str]:
         """Return the identities of what a model has finished and lost the plans of."""
-        self._of_model(model)  # looks at each file once
-        return {identity for identity, _ in self._planless[model]}
+        absent = {of.identity for of in self._absent[model]}
+        return {identity for identity, _ in self._planless[model]} - absent
 
     def lacks_plans_alone(self, model: str) -> bool:
         """Return whether a model lacks plans, but no request of what has to be produced."""
-        pending = {of.identity for of in self._of_model(model)}
-        lost = {identity for identity, _ in self._planless[model]}
-        if not pending | lost or not lost <= self._finished(model):
+        if not self._to_plan(model) and not self.without_plans(model):
             return False
-        return pending <= self._finished(model) or self._had_more_room(model)
-
-    def _had_more_room(self, model: str) -> bool:
-        """Return whether all that is to be asked was finished under a larger `max_model_len`."""
-        room = self.grid.models[model]["max_model_len"]
-        longer = sorted(length for length in noted_lengths(self.grid, model) if length > room)
-        return any(self._finished_under(model, length) for length in longer)
-
-    def _finished_under(self, model: str, length: int) -> bool:
-        grid = _with_length(self.grid, model, length)
-        pending = {asked(grid)[of.path].identity for of in self._of_model(model)}
-        return pending <= finished_requests(grid, model)
+        return not self._lacking[model] and not must_send(self.grid, model)
 
     def _to_plan(self, model: str) -> set[tuple[str, str]]:
         """Return identity and dataset of all that a model's sweep has to plan, if it has to ask."""
-        pending = {(of.identity, of.dataset) for of in self._of_model(model)}
+        pending = {(of.identity, of.dataset) for of in self.tables.values() if of.model == model}
         return pending | self._planless[model] if pending else pending
-
-
-def _with_length(grid: Grid, model: str, length: int) -> Grid:
-    """Return the same grid, in which a model has another `max_model_len`."""
-    models, name = grid.config["models"], model_of(model)
-    given = models[name] if isinstance(models[name], dict) else {"source": models[name]}
-    changed = {**models, name: {**given, "max_model_len": length}}
-    return Grid({**grid.config, "models": changed}, grid.results)

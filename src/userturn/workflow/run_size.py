@@ -55,10 +55,15 @@ def requests_left(study: Study, model: str, sizes: Mapping[str, Size]) -> dict[s
     """Return the requests that a run sends to a model, by kind; nothing that its journal has."""
     left: dict[str, Left] = {}
     known: set[str] = set()
+    forecast = study.pending.forecasts.get(model, {"is_known": False})
     for of in (of for of in study.pending.tables.values() if of.model == model):
-        found = _missing(study.grid, of, known)
-        more = Left(of.count(sizes).n, True) if found is None else Left(len(found))
-        known |= found or set()
+        if forecast["is_known"]:
+            n_missing = forecast["missing"].get(of.identity, 0)
+            more = Left(n_missing, n_missing > 0)
+        else:
+            found = _missing(study.grid, of, known)
+            more = Left(of.count(sizes).n, True) if found is None else Left(len(found))
+            known |= found or set()
         left[of.kind] = left.get(of.kind, Left()).plus(more)
     return left
 

@@ -1,0 +1,322 @@
+"""What sweeps would ask: every pending request planned without a tokenizer, by its ask.
+
+Sweeps and forecast plan by the same functions; here a request is known by its ask, a prompt has no
+tokens, and a reply is looked for in all journals of the model. What follows from a reply that is
+not there counts as not there. A forecast is never too low but by what only prompts tell; it may be
+too high where different texts give one prompt.
+"""
+
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from userturn.datasets.prepare import Item, files_at_hand, items_table
+from userturn.errors import UserError
+from userturn.generation.other_names import PLANNER_VERSION, AnyPlan, Name
+from userturn.generation.planner import Planned, Planner, Probe
+from userturn.generation.sweep import complete_plans, present_items
+from userturn.generation.sweep_plan import PendingPlans
+from userturn.likelihood.contexts import Context, Exchange
+from userturn.likelihood.scoring_plan import Scorer, ScoringPlan
+from userturn.models.requests import Request
+from userturn.models.sampling import Sampling
+from userturn.models.scoring import ScoringRequest
+from userturn.prompts.answer_form import AnswerForm
+from userturn.prompts.chat_template import Prompt
+from userturn.prompts.context_length import tokens_needed
+from userturn.prompts.perturbations import (
+    NO_ANSWER,
+    NO_OTHER,
+    NO_REFERENCE,
+    Donor,
+    needs_donor,
+    needs_reference,
+)
+from userturn.storage.atomic_files import read_identity
+from userturn.storage.journal_table import ASKED_SCHEMA, OUTCOME_SCHEMA, blocks_of
+from userturn.storage.parquet import Schema, write_parts
+from userturn.study.asks import UNKNOWN, asks_of, digest_of_probe
+from userturn.study.grid import Grid
+from userturn.study.inputs import FileContents, RecordedContents
+from userturn.study.model_description import read_description
+from userturn.study.replies import ForecastGrid, scan_plans
+
+REPLY_SCHEMA: Schema = {**OUTCOME_SCHEMA, **ASKED_SCHEMA, "prompt_end": pl.String}
+NO_REQUEST = "no request"  # the outcome where none can be made
+
+
+@dataclass(frozen=True)
+class ForecastPlanner(Planner):
+    """Plans requests that are known by their asks, without prompts."""
+
+    def sampling(self, role: str, drawn: Mapping[str, Any]) -> Sampling:
+        """Return the sampling settings of a plan, without stops."""
+        return Sampling(**drawn, stop_token_ids=(), seed=None)
+
+    def answer(
+        self,
+        dataset: str,
+        position: int,
+        item: Item,
+        sampling: Sampling,
+        sample: int = 0,
+        depth: int = 1,
+    ) -> Planned:
+        """Plan one of the model's own answers to an item."""
+        ask = self.asks.answer(item.messages, sampling, sample, depth)
+        row = Planned(position, item.id, sample, None, ask=ask, asked_as=dataset)
+        return replace(row, request=_request(row, dataset, sampling))
+
+    def probe(
+        self,
+        item: Item,
+        answer: str | None,
+        operator: Mapping[str, Any],
+        donor: Donor | None = None,
+    ) -> Probe:
+        """Return what stands for the probe after an answer, or the reason why there is none."""
+        lent = None if donor is None else donor.answer
+        if answer is None and not needs_reference(operator):
+            return Probe(None, error=NO_ANSWER)
+        if needs_donor(operator) and lent is None:
+            return Probe(None, error=NO_OTHER)
+        if needs_reference(operator) and item.reference is None:
+            return Probe(None, error=NO_REFERENCE)
+        shown = digest_of_probe(operator, item.messages, answer, lent, item.reference)
+        return Probe(Prompt("", ()), answer, shown=shown)
+
+    def user_turn(
+        self,
+        dataset: str,
+        position: int,
+        item: str,
+        sample: int,
+        probe: Probe,
+        sampling: Sampling,
+        depth: int = 1,
+    ) -> Planned:
+        """Plan one user turn after a probe."""
+        row = Planned(position, item, sample, None, probe.answer, error=probe.error)
+        if probe.shown is None:
+            return row
+        ask = self.asks.user_turn(probe.shown, sampling, sample, depth)
+        row = replace(row, ask=ask, asked_as=dataset)
+        return replace(row, request=_request(row, dataset, sampling))
+
+
+def _request(row: Planned, dataset: str, sampling: Sampling) -> Request:
+    return Request(_key(row.ask), dataset, row.item, row.sample, Prompt("", ()), sampling)
+
+
+def _key(ask: str | None) -> str:
+    """Return what a request is known by: its ask, or one of its own if that is unknown."""
+    return ask if ask and ask != UNKNOWN else f"{UNKNOWN}{next(_numbers)}"
+
+
+def _count() -> Iterator[int]:
+    number = 0
+    while True:
+        yield (number := number + 1)
+
+
+_numbers = _count()
+
+
+@dataclass(frozen=True)
+class ForecastScorer(Scorer):
+    """Makes scoring requests that are known by their asks."""
+
+    def _request(self, exchange: Exchange, context: Context) -> ScoringRequest:
+        return ScoringRequest(_key(self.ask(exchange, context)), self.dataset, exchange.item, (), 0)
+
+    def _texts(self, request: ScoringRequest) -> list[str]:
+        return []
+
+
+@dataclass
+class Counting:
+    """Counts the requests of plans that no journal has a reply to.
+
+    Attributes:
+        form: how the model wraps an answer.
+        names: by ask, the names under which it has a reply.
+        present: the items that the study has, by their name: the hash of their messages.
+        pending: the identities whose requests are counted.
+        missing: by the identity of a plan, how many of its requests have no reply.
+        asked: these requests, each once.
+    """
+
+    form: AnswerForm
+    names: Mapping[str, set[Name]]
+    present: Mapping[Name, str]
+    pending: frozenset[str]
+    missing: Counter[str] = field(default_factory=Counter)
+    asked: set[tuple[str, Name | None]] = field(default_factory=set)
+    _taken: dict[tuple[str, Name], Name] = field(default_factory=dict)
+
+    def complete(self, stage: str, plans: Iterable[AnyPlan]) -> None:
+        """Count the requests of some plans."""
+        for plan in plans:
+            has_seed = not isinstance(plan, ScoringPlan) and plan.sampling.temperature > 0
+            rows = scan_plans([plan.path]).select("key", "asked_as", "item").drop_nulls("key")
+            identity = str(read_identity(plan.path))
+            if identity not in self.pending:
+                continue
+            self.missing[identity] += 0
+            for key, dataset, item in rows.collect().iter_rows():
+                own = (dataset, item) if has_seed else None
+                if not self._is_there(key, own):
+                    self.missing[identity] += 1
+                    self.asked.add((key, own))
+
+    def _is_there(self, ask: str, own: Name | None) -> bool:
+        """Return whether an ask has a reply; `own` is the name it needs one under, if it does."""
+        names = self.names.get(ask, ())
+        if own is None or own in names:
+            return bool(names)
+        for name in sorted(names):
+            is_claimed = name in self.present and self.present[name] == self.present.get(own)
+            if not is_claimed and self._taken.setdefault((ask, name), own) == own:
+                return True
+        return False
+
+
+class Forecast(NamedTuple):
+    """What a model's sweep would ask.
+
+    Attributes:
+        missing: by the identity of a plan, how many of its requests have no reply.
+        n_asked: number of different requests without a reply.
+        is_known: whether every reply in the journals says what was asked; those of an earlier
+            version do not.
+    """
+
+    missing: dict[str, int]
+    n_asked: int
+    is_known: bool
+
+
+def forecast(
+    grid: Grid, pending: Mapping[str, tuple[Collection[str], Collection[str]]]
+) -> dict[str, Forecast]:
+    """Return what a sweep of each model would ask; nothing if some dataset is not at hand.
+
+    Args:
+        grid: the study's grid.
+        pending: by model, the identities of answers, cells and scores that are not there, and
+            all identities, on which those may depend.
+    """
+    with TemporaryDirectory(prefix="userturn-") as folder:
+        scratch = Path(folder)
+        ready = {name for name in grid.prepared_datasets if _is_ready(grid, name, scratch)}
+        replies = {model: replies_of(grid, model) for model in pending}
+        known = {model: _by_ask(grid, model, rows) for model, rows in replies.items()}
+        again = ForecastGrid(grid.config, grid.results, grid.contents, scratch, known)
+        present = present_items(again)
+        return {
+            model: _missing(again, model, *identities, replies[model], present)
+            for model, identities in pending.items()
+            if ready == {*grid.prepared_datasets}
+        }
+
+
+def _is_ready(grid: Grid, dataset: str, scratch: Path) -> bool:
+    """Prepare a dataset that is not current in the scratch folder; tell if it is there then."""
+    if read_identity(grid.dataset_path(dataset)) == grid.dataset_identity(dataset):
+        return True
+    settings = grid.dataset_settings(dataset)
+    try:
+        files = files_at_hand(settings)
+        if files is not None:
+            path = scratch / "datasets" / f"{dataset}.parquet"
+            path.parent.mkdir(exist_ok=True)
+            write_parts([items_table(settings, files)], path, grid.dataset_identity(dataset))
+    except UserError:
+        return False
+    return files is not None
+
+
+def replies_of(grid: Grid, model: str) -> pl.DataFrame:
+    """Return the finished lines and notes of a model's journals (`REPLY_SCHEMA`).
+
+    Lines of an earlier version have no ask.
+    """
+    folder = grid.results / "journal" / grid.places.of_model(model)
+    folders = [path for path in sorted(folder.glob("[!.]*")) if path.is_dir()]
+    is_needed = pl.col("outcome").fill_null("") != "error"
+    blocks = (block.filter(is_needed) for block in blocks_of(folders, REPLY_SCHEMA))
+    return pl.concat([pl.DataFrame(schema=REPLY_SCHEMA), *blocks])
+
+
+def _by_ask(grid: Grid, model: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the replies of a model by their ask, in the form of outcomes, one an ask."""
+    lines = rows.filter(pl.col("key").is_not_null())
+    notes = rows.filter(pl.col("of").is_not_null()).select("of", "ask", "asked_as", "item")
+    again = lines.drop("ask", "asked_as", "item", "of").join(notes, left_on="key", right_on="of")
+    refused = _refused(grid, model, rows).with_columns(outcome=pl.lit(NO_REQUEST))
+    asked = pl.concat([lines, again, refused], how="diagonal")
+    asked = asked.drop_nulls("ask")
+    return asked.with_columns(key="ask").unique("key", keep="first", maintain_order=True)
+
+
+def _refused(grid: Grid, model: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the notes of requests that can still not be made."""
+    limit = grid.models[model]["max_model_len"]
+    notes = rows.filter(pl.col("key").is_null(), pl.col("of").is_null())
+    notes = notes.filter(pl.col("planner") == PLANNER_VERSION)
+    needed = [tokens_needed(error or "") for error in notes["error"]]
+    holds = [n is None or n > limit for n in needed]
+    return notes.filter(pl.Series(holds, dtype=pl.Boolean))
+
+
+def _missing(
+    grid: ForecastGrid,
+    model: str,
+    pending: Collection[str],
+    every: Collection[str],
+    rows: pl.DataFrame,
+    present: Mapping[Name, str],
+) -> Forecast:
+    names: defaultdict[str, set[Name]] = defaultdict(set)
+    keys = set(rows["key"].drop_nulls())
+    said = rows.drop_nulls("ask").select("ask", "asked_as", "item", "key", "of").iter_rows()
+    for ask, dataset, item, key, of in said:
+        if key is not None or of in keys:
+            names[ask].add((dataset, item))
+    for ask, dataset, item in _refused(grid, model, rows).select("ask", "asked_as", "item").rows():
+        names[ask].add((dataset, item))
+    described = (grid.results / "models" / f"{model}.json").is_file()
+    description = read_description(grid, model) if described else {}
+    counting = Counting(AnswerForm.of(description), names, present, frozenset(pending))
+    for shard in grid.shards(model):
+        asks, seed = asks_of(grid, model), grid.config["seed"]
+        planner = ForecastPlanner({}, None, 0, seed, asks)  # type: ignore[arg-type]
+        scorer = ForecastScorer({}, None, 1, "", asks)  # type: ignore[arg-type]
+        plans = PendingPlans(grid, model, shard, frozenset(every), planner)
+        complete_plans(plans, scorer, counting)
+    unsaid = rows.filter(pl.col("key").is_not_null(), pl.col("ask").is_null())
+    is_known = set(unsaid["key"]) <= set(rows["of"].drop_nulls())
+    return Forecast(dict(counting.missing), len(counting.asked), is_known)
+
+
+def main() -> None:
+    """Read a grid and what is pending from standard input, and write a forecast, as JSON."""
+    given = json.load(sys.stdin)
+    config, results = given["config"], given["results"]
+    contents = given["contents"]
+    known = FileContents(config, results) if contents is None else RecordedContents(**contents)
+    with redirect_stdout(sys.stderr):
+        found = forecast(Grid(config, results, known), given["pending"])
+    json.dump({model: made._asdict() for model, made in found.items()}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""Replies that were asked for under another name, or that something else asks for, too.
+
+Key and seed of a request hold the names that its dataset and item had when it was asked. A request
+that has no reply under its own names takes over one with the same ask under names that nothing has
+any more. The key, which has the prompt's tokens, must be that of the reply: an ask alone attaches
+nothing.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from userturn.generation.plan_files import Plan
+from userturn.likelihood.scoring_plan import ScoringPlan
+from userturn.models.requests import request_key
+from userturn.models.scoring import scoring_request
+from userturn.models.seeds import derive_seed
+from userturn.storage.atomic_files import read_artifact
+from userturn.storage.journal import is_without_asks
+from userturn.storage.journal_table import finished_keys, read_asked
+from userturn.storage.parquet import write_table
+from userturn.study.replies import scan_plans
+
+PLANNER_VERSION = 1  # of the reasons why no request is made
+Name = tuple[str, str]  # a dataset as it was asked, and an item
+AnyPlan = Plan | ScoringPlan
+
+
+@dataclass
+class OtherNames:
+    """Finds replies of one model under other names.
+
+    Attributes:
+        identity: the part of model and engine that enters the identity of a request.
+        seed: the study's seed.
+        present: the items that the study has, by their name: the hash of their messages.
+    """
+
+    identity: Mapping[str, Any]
+    seed: int
+    present: Mapping[Name, str]
+    _taken: dict[tuple[str, Name], Name] = field(default_factory=dict)
+
+    def take_over(self, plan: AnyPlan, finished: set[str], folder: Path) -> bool:
+        """Give requests without a reply the names of replies that nothing else claims.
+
+        Whether any was renamed is returned.
+
+        Args:
+            plan: the plan; its table is written again if a name changes.
+            finished: keys that have a reply.
+            folder: the model's journals.
+        """
+        columns = ["key", "ask", "asked_as", "item"]
+        asked = scan_plans([plan.path]).select(columns).drop_nulls("key").collect()
+        lacking = asked.filter(~pl.col("key").is_in(finished))
+        folders = [path for path in sorted(folder.glob("[!.]*")) if path.is_dir()]
+        if lacking.is_empty() or not folders:
+            return False
+        changes = self._changes(plan, set(lacking["key"]), self._replies(lacking, folders), folders)
+        if changes:
+            _write_again(plan, changes)
+        return bool(changes)
+
+    def rename(self, plan: AnyPlan, names: Mapping[str, Name]) -> None:
+        """Give the rows of a plan other names, by the keys that they have now."""
+        rows = pl.read_parquet(plan.path).filter(pl.col("key").is_in(list(names)))
+        changes = {
+            row["key"]: self._renamed(plan, row, names[row["key"]])
+            for row in rows.iter_rows(named=True)
+            if names[row["key"]] != (row["asked_as"], row["item"])
+        }
+        if changes:
+            _write_again(plan, changes)
+
+    def _replies(self, lacking: pl.DataFrame, folders: list[Path]) -> dict[str, list[Name]]:
+        """Return the names under which each ask has a reply, sorted."""
+        rows = read_asked(folders, lacking["key"].head(0), lacking["ask"].drop_nulls())
+        found: defaultdict[str, set[Name]] = defaultdict(set)
+        said = rows.filter(pl.col("outcome").fill_null("") != "error", pl.col("error").is_null())
+        for ask, *name in said.select("ask", "asked_as", "item").drop_nulls().iter_rows():
+            found[ask].add((name[0], name[1]))
+        return {ask: sorted(names) for ask, names in found.items()}
+
+    def _changes(
+        self,
+        plan: AnyPlan,
+        lacking: set[str],
+        replies: Mapping[str, list[Name]],
+        folders: list[Path],
+    ) -> dict[str, dict[str, Any]]:
+        """Return the columns that change, by the key of their row until now."""
+        rows = pl.read_parquet(plan.path).filter(pl.col("key").is_in(lacking))
+        tried = [
+            (row, name, self._renamed(plan, row, name))
+            for row in rows.iter_rows(named=True)
+            for name in self._candidates(plan, row, replies, folders)
+        ]
+        keys = pl.Series([made["key"] for *_, made in tried], dtype=pl.String)
+        there, changes = finished_keys(folders, keys), dict[str, dict[str, Any]]()
+        for row, name, made in tried:
+            key, ask, own = row["key"], row["ask"], (row["asked_as"], row["item"])
+            is_free = not _has_seed(plan) or self._taken.get((ask, name), own) == own
+            if key not in changes and made["key"] in there and is_free:
+                self._taken[ask, name] = own
+                changes[key] = made
+        return changes
+
+    def _candidates(
+        self,
+        plan: AnyPlan,
+        row: Mapping[str, Any],
+        replies: Mapping[str, list[Name]],
+        folders: list[Path],
+    ) -> Iterator[Name]:
+        """Yield the names that a row may take over.
+
+        An earlier version noted no asks: there, the item may have had its id in another dataset.
+        """
+        own = row["asked_as"], row["item"]
+        noted = replies.get(row["ask"], [])
+        unnoted = [(path.name, row["item"]) for path in folders if is_without_asks(path)]
+        for name in dict.fromkeys([*noted, *unnoted]):
+            if name != own and (not _has_seed(plan) or not self._is_claimed(name, own)):
+                yield name
+
+    def _is_claimed(self, name: Name, own: Name) -> bool:
+        """Return whether an item of the study has a name, and the content of the one that asks."""
+        return name in self.present and self.present[name] == self.present.get(own)
+
+    def _renamed(self, plan: AnyPlan, row: Mapping[str, Any], name: Name) -> dict[str, Any]:
+        """Return the columns of a row under another name, and its own name."""
+        dataset, item = name
+        own = {"asked_as": dataset}
+        if isinstance(plan, ScoringPlan):
+            scored = row["token_ids"], row["n_context"]
+            return own | {"key": scoring_request(self.identity, dataset, item, *scored).key}
+        seed = None
+        if plan.sampling.temperature > 0:
+            seed = derive_seed(self.seed, plan.role, dataset, item, row["sample"])
+        sampling = vars(replace(plan.sampling, seed=seed))
+        prompt = row["prompt_token_ids"]
+        key = request_key(self.identity, dataset, row["sample"], prompt, sampling)
+        return own | {"key": key, "seed": seed, "asked_item": item}
+
+
+def _has_seed(plan: AnyPlan) -> bool:
+    """Return whether each item has a reply of its own; else one serves all that ask for it."""
+    return isinstance(plan, Plan) and plan.sampling.temperature > 0
+
+
+def _write_again(plan: AnyPlan, changes: Mapping[str, Mapping[str, Any]]) -> None:
+    table = pl.read_parquet(plan.path)
+    rows = [{**row, **changes.get(row["key"], {})} for row in table.iter_rows(named=True)]
+    noted = read_artifact(plan.path)
+    table = pl.DataFrame(rows, schema=table.schema)
+    write_table(table, plan.path, noted["identity"], model=noted["model"])
+
+
+def new_notes(plan: AnyPlan, asked: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield notes of what a plan asks for that the journal does not say yet.
+
+    Args:
+        plan: the plan.
+        asked: what the journal says of its keys and asks.
+    """
+    of = pl.coalesce("key", "of")
+    said = {*asked.select(of, "ask").iter_rows()}
+    refused = asked.filter(of.is_null(), pl.col("planner") == PLANNER_VERSION)
+    reasons = {*refused.select("ask", "error").iter_rows()}
+    there = {*asked.drop_nulls("key").filter(pl.col("outcome") != "error")["key"]}
+    columns = ["key", "ask", "asked_as", "asked_item", "item", "error"]
+    rows = scan_plans([plan.path]).select(columns).collect()
+    for key, ask, dataset, name, item, error in rows.iter_rows():
+        note = {"ask": ask, "asked_as": dataset, "item": name or item}
+        if key is None and ask is not None and (ask, error) not in reasons:
+            reasons.add((ask, error))
+            yield {**note, "of": None, "error": error, "planner": PLANNER_VERSION}
+        elif key in there and ask is not None and (key, ask) not in said:
+            said.add((key, ask))
+            yield {**note, "of": key}

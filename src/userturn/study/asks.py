@@ -1,0 +1,121 @@
+"""Asks: what a request asks for, told without a tokenizer by what its prompt is made of.
+
+An ask is one hash of a model's settings, the sampling, and the texts that the prompt shows. It has
+no name of a model, dataset or item and no `max_model_len`, so it stays when these change. Requests
+of one ask have one prompt; the key, which has the prompt's tokens, is the evidence.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
+
+from userturn.datasets.messages import Message
+from userturn.models.sampling import Sampling
+from userturn.models.seeds import role_at
+from userturn.prompts.perturbations import OPERATORS
+from userturn.storage.hashing import canonical_json, fingerprint
+from userturn.study.grid import Grid
+
+UNKNOWN = "\0not written yet\0"  # stands for a text that follows from a reply not yet there
+LENGTH = 16  # bytes of a hash
+
+
+def digest(*parts: str) -> str:
+    """Return the hash of some texts; unknown if one of them is."""
+    if UNKNOWN in parts:
+        return UNKNOWN
+    state = blake2b(digest_size=LENGTH)
+    for part in parts:
+        content = part.encode(errors="surrogatepass")
+        state.update(len(content).to_bytes(8))
+        state.update(content)
+    return state.hexdigest()
+
+
+def digest_of(messages: Iterable[Message]) -> str:
+    """Return the hash of a conversation."""
+    return digest(*(text for m in messages for text in (m["role"], m["content"])))
+
+
+def model_settings(content: Mapping[str, Any]) -> str:
+    """Return the hash of a model's content without the one setting that changes no prompt."""
+    return fingerprint({k: v for k, v in content.items() if k != "max_model_len"})
+
+
+@lru_cache(maxsize=1024)
+def _drawn(model: str, seed: int, role: str, depth: int, sample: int, sampling: Sampling) -> str:
+    """Return the hash of how something is drawn; a seed and its role matter above temperature 0."""
+    drawn = [
+        sampling.temperature,
+        sampling.top_p,
+        sampling.top_k,
+        sampling.presence_penalty,
+        sampling.max_tokens,
+    ]
+    by_seed = [seed, role_at(role, depth)] if sampling.temperature > 0 else []
+    return fingerprint([model, role, drawn, sample, by_seed])
+
+
+@dataclass(frozen=True)
+class Asks:
+    """The asks of one model.
+
+    Attributes:
+        model: hash of its settings.
+        seed: the study's seed.
+    """
+
+    model: str
+    seed: int
+
+    def answer(
+        self, messages: Iterable[Message], sampling: Sampling, sample: int, depth: int
+    ) -> str:
+        """Return the ask of an answer to a conversation."""
+        drawn = _drawn(self.model, self.seed, "assistant", depth, sample, sampling)
+        return digest(drawn, digest_of(messages))
+
+    def user_turn(self, shown: str, sampling: Sampling, sample: int, depth: int) -> str:
+        """Return the ask of a user turn after what `digest_of_probe` is the hash of."""
+        return digest(_drawn(self.model, self.seed, "user", depth, sample, sampling), shown)
+
+    def score(self, kind: str, prompt: Iterable[Message], answer: str, turn: str) -> str:
+        """Return the ask of the score of a turn after a context of a kind."""
+        return digest("score", self.model, kind, digest_of(prompt), answer, turn.strip())
+
+
+def asks_of(grid: Grid, model: str) -> Asks:
+    """Return the asks of a model of a grid."""
+    return Asks(model_settings(grid.contents.models[model]), grid.config["seed"])
+
+
+def digest_of_probe(
+    operator: Mapping[str, Any],
+    messages: Iterable[Message],
+    answer: str | None,
+    donor: str | None,
+    reference: str | None,
+) -> str:
+    """Return the hash of what an operator shows, by what it declares to read.
+
+    Args:
+        operator: its settings.
+        messages: of the item.
+        answer: to the item.
+        donor: the answer to another item.
+        reference: the dataset's own answer.
+    """
+    declared = OPERATORS[operator["operator"]]
+    conversation = digest_of(messages) if declared.shows_messages else ""
+    read = [
+        text or ""
+        for text, is_read in (
+            (answer, declared.shows_answer),
+            (donor, declared.needs_donor),
+            (reference, declared.needs_reference),
+        )
+        if is_read
+    ]
+    return digest(canonical_json(dict(operator)), conversation, *read)
