@@ -86,13 +86,20 @@ def journal_files(grid: Grid) -> list[Path]:
 
 
 def test_cell_whose_requests_are_finished_needs_no_sweep(noted_cell: Grid) -> None:
-    assert Pending(noted_cell).identities("tiny") == []
+    assert Pending(noted_cell).waiting("tiny") == []
 
 
-def test_cell_whose_journal_became_shorter_is_swept(noted_cell: Grid) -> None:
-    path = journal_files(noted_cell)[0]
-    path.write_bytes(path.read_bytes()[:-1])
-    assert len(Pending(noted_cell).identities("tiny")) == 1
+def lose_a_reply(grid: Grid) -> None:
+    """Take one reply of the lost cell out of the journal."""
+    key = pl.read_parquet(plan_of_lost_cell(grid))["key"][0]
+    for path in journal_files(grid):
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(line for line in lines if key.encode() not in line))
+
+
+def test_cell_whose_journal_lost_a_reply_is_swept(noted_cell: Grid) -> None:
+    lose_a_reply(noted_cell)
+    assert len(Pending(noted_cell).waiting("tiny")) == 1
 
 
 def test_cell_of_a_model_that_is_described_otherwise_is_swept(noted_cell: Grid) -> None:
@@ -100,7 +107,7 @@ def test_cell_of_a_model_that_is_described_otherwise_is_swept(noted_cell: Grid) 
     description = json.loads(path.read_text())
     description["identity"]["tokenizer"] = "another"
     path.write_text(json.dumps(description))
-    assert len(Pending(noted_cell).identities("tiny")) == 1
+    assert len(Pending(noted_cell).waiting("tiny")) == 1
 
 
 @pytest.mark.parametrize("of", ["noted_cell", "split"])
@@ -112,7 +119,7 @@ def test_cell_whose_records_are_damaged_is_swept_after_the_first_attempt(
         path.write_bytes(path.read_bytes().replace(b'"outcome"', b'"OUTCOME"'))
     with pytest.raises(LostRecordsError, match="run the same command again"):
         collect_user_turns(grid, LOST, "again.parquet")
-    assert len(Pending(grid).identities("tiny")) == 1
+    assert len(Pending(grid).waiting("tiny")) == 1
 
 
 def plan_again(grid: Grid) -> None:
@@ -134,14 +141,15 @@ def with_length(grid: Grid, length: int) -> Grid:
     return Grid({**grid.config, "models": models}, grid.results)
 
 
-def test_a_smaller_context_plans_again_and_a_larger_one_asks(noted_cell: Grid) -> None:
-    room = noted_cell.models["tiny"]["max_model_len"]
-    assert not Pending(with_length(noted_cell, room + 1)).lacks_plans_alone("tiny")
-    shorter = with_length(noted_cell, room - 1)
-    assert Pending(shorter).identities("tiny")
-    assert Pending(shorter).lacks_plans_alone("tiny")
-    describe_model(shorter, "tiny", shorter.results / "models" / "tiny.json")
-    plan_again(shorter)
+@pytest.mark.parametrize("more", [-1, 1])
+def test_another_context_in_which_as_much_has_room_plans_again_and_asks_nothing(
+    noted_cell: Grid, more: int
+) -> None:
+    other = with_length(noted_cell, noted_cell.models["tiny"]["max_model_len"] + more)
+    assert Pending(other).waiting("tiny")
+    assert Pending(other).lacks_plans_alone("tiny")
+    describe_model(other, "tiny", other.results / "models" / "tiny.json")
+    plan_again(other)
     assert json.loads(Path("m.json").read_text())["n_asked"] == 0
 
 
@@ -149,12 +157,12 @@ def test_lost_plans_of_finished_cells_need_no_sweep(noted_cell: Grid) -> None:
     collect_user_turns(noted_cell, LOST, CELL)
     shutil.rmtree("results/requests")
     pending = Pending(noted_cell)
-    assert (pending.identities("tiny"), pending.lacks_plans_alone("tiny")) == ([], True)
+    assert (pending.waiting("tiny"), pending.lacks_plans_alone("tiny")) == ([], True)
 
 
 def test_what_other_shards_finished_needs_no_sweep(split: Grid) -> None:
     assert split.shards("tiny") == ["1of2", "2of2"]
-    assert Pending(split).identities("tiny") == []
+    assert Pending(split).waiting("tiny") == []
 
 
 def test_lost_plans_of_other_shards_are_made_by_the_present_ones(split: Grid) -> None:
@@ -183,9 +191,9 @@ def test_a_sweep_makes_lost_plans_that_its_last_one_did_not_make(noted_cell: Gri
 
 def test_a_sweep_that_may_not_ask_leaves_missing_records_to_the_next_run(noted_cell: Grid) -> None:
     shutil.rmtree("results/requests")
+    assert Pending(noted_cell).lacks_plans_alone("tiny")
     for path in journal_files(noted_cell):
         path.write_bytes(path.read_bytes().replace(b'"outcome"', b'"OUTCOME"'))
-    assert Pending(noted_cell).lacks_plans_alone("tiny")
     with pytest.raises(LostRecordsError, match="run the same command again"):
         plan_again(noted_cell)
     assert not Pending(noted_cell).lacks_plans_alone("tiny")
@@ -213,11 +221,8 @@ def test_sweep_with_nothing_missing_imports_neither_tokenizer_nor_engine(lost_ce
 
 
 def test_missing_record_is_noticed(lost_cell: Grid) -> None:
-    key = pl.read_parquet(plan_of_lost_cell(lost_cell))["key"][0]
     assert settled(lost_cell) == 5
-    for path in lost_cell.journal_folder("tiny", "word-problems").glob("*.jsonl"):
-        lines = path.read_bytes().splitlines(keepends=True)
-        path.write_bytes(b"".join(line for line in lines if key.encode() not in line))
+    lose_a_reply(lost_cell)
     assert settled(lost_cell) is None
 
 

@@ -96,7 +96,7 @@ def finish(folder: Path, names: Names, **more: Any) -> Grid:
         if read_identity(path) != grid().model_fingerprint(name):
             describe_model(grid(), name, path)
     for name in names["models"]:
-        if pending := Pending(grid()).identities(name):
+        if pending := Pending(grid()).waiting(name):
             run_sweep(grid(), name, "1of1", pending, 1, folder / "marker.json")
     return grid()
 
@@ -151,7 +151,7 @@ def test_nothing_is_asked_again_and_every_row_has_its_new_name(study: Path, name
     n_before = n_asked(study)
     assert n_before == 2 * 6 * 3
     now = grid_of(study, names)
-    assert {name: Pending(now).identities(name) for name in now.models} == {
+    assert {name: Pending(now).waiting(name) for name in now.models} == {
         name: [] for name in now.models
     }
     after = finish(study, names)
@@ -193,8 +193,8 @@ def test_a_model_whose_files_changed_in_form_alone_is_asked_nothing_also_under_a
     finish(study, RENAMED["new names"])
     assert n_asked(study) == n_before
     template.write_text(template.read_text() + "{{ '' }}")
-    assert Pending(grid_of(study, RENAMED["new names"])).identities("c")
-    assert not Pending(grid_of(study, RENAMED["new names"])).identities("b")
+    assert Pending(grid_of(study, RENAMED["new names"])).waiting("c")
+    assert not Pending(grid_of(study, RENAMED["new names"])).waiting("b")
 
 
 def test_a_folder_of_turns_is_found_by_the_names_that_it_had() -> None:

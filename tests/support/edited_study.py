@@ -68,7 +68,7 @@ class EditedStudy:
         """Do what a run does: prepare, describe, sweep where it is planned, collect."""
         grid = Grid(deepcopy(self.config), self.results)
         pending = Pending(grid)
-        planned = {m: sorted(pending.identities(m)) for m in grid.models}
+        planned = {m: pending.identities(m) if pending.waiting(m) else [] for m in grid.models}
         is_local = {m: pending.lacks_plans_alone(m) for m in grid.models}
         said = [
             pending.forecasts[m]["n_asked"] if m in pending.forecasts else None for m in planned
@@ -123,8 +123,8 @@ class EditedStudy:
         before = at.before.path_to_conversations, at.before.path_to_user_turns
         written = at.path_to_conversations, at.path_to_answers, at.path_to_user_turns
         if of.kind == USER_TURNS:
-            paths = (str(self.folder / path) for path in (*before, *written))
-            collect_self_play(grid, at, *paths)
+            paths = [str(self.folder / path) for path in written]
+            collect_self_play(grid, at, [str(self.folder / path) for path in before], *paths)
 
     def load(self, folder: Path, settings: Mapping[str, Any]) -> Engine:
         """Return an engine that notes what it is asked and writes a text by the request's key."""

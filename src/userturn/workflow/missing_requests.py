@@ -50,9 +50,10 @@ def missing_requests(
 
 
 def _journals(grid: Grid, model: str) -> list[list[Any]]:
-    """Return the path and size of each file of a model's journals."""
+    """Return path, size and time of each file of a model's journals."""
     folder = grid.results / "journal" / grid.places.of_model(model)
-    return [[str(path), path.stat().st_size] for path in sorted(folder.glob("*/[!.]*.jsonl"))]
+    known = ((path, path.stat()) for path in sorted(folder.glob("*/[!.]*.jsonl")))
+    return [[str(path), now.st_size, now.st_mtime_ns] for path, now in known]
 
 
 def _state(grid: Grid, models: Collection[str]) -> list[Any]:

@@ -13,9 +13,11 @@ from functools import cached_property
 from userturn.datasets.unusable import is_unusable
 from userturn.sources.registry import asked
 from userturn.sources.source import Asked
-from userturn.storage.atomic_files import read_identity
+from userturn.storage.atomic_files import read_artifact, read_identity
+from userturn.storage.hashing import fingerprint
 from userturn.study.finished_requests import finished_requests, must_send
 from userturn.study.grid import Grid
+from userturn.study.model_description import present_description, request_identity
 from userturn.workflow.missing_requests import Forecasts, missing_requests
 
 
@@ -81,7 +83,24 @@ class Pending:
         lacking = {identity for identity in absent if forecast["missing"].get(identity, 1)}
         is_old = lacking and not forecast["is_known"]
         vouched = finished_requests(self.grid, model) if is_old else set()
-        return lacking - vouched | absent & must_send(self.grid, model)
+        return lacking - vouched | absent & must_send(self.grid, model) | self._of_another(model)
+
+    def _of_another(self, model: str) -> set[str]:
+        """Return a model's identities of absent tables that were planned under another description.
+
+        Their requests have other keys, since what describes the model is part of these.
+        """
+        try:
+            identity = request_identity(self.grid, model, present_description(self.grid, model))
+        except (OSError, ValueError, LookupError):
+            return set()  # not described yet
+        by, found = fingerprint(identity), set()
+        for of in self._absent[model]:
+            folder = self.grid.requests_folder(model, of.dataset, of.identity)
+            plans = (read_artifact(path).get("model") for path in folder.glob("[!.]*.parquet"))
+            if any(other != by for other in plans):
+                found.add(of.identity)
+        return found
 
     @cached_property
     def tables(self) -> dict[str, Asked]:
@@ -99,8 +118,16 @@ class Pending:
         return sorted({dataset for _, dataset in self._to_plan(model)})
 
     def identities(self, model: str) -> list[str]:
-        """Return the sorted identities of everything that a model's sweep has to produce."""
+        """Return the sorted identities of everything that a sweep of a model works through.
+
+        It is the same in every attempt of a sweep, whatever replies an earlier one left: each job
+        of a cluster reads the workflow anew, and a marker holds what its sweep was asked.
+        """
         return sorted({identity for identity, _ in self._to_plan(model)})
+
+    def waiting(self, model: str) -> list[str]:
+        """Return the sorted identities of a model's tables that wait for a sweep."""
+        return sorted({of.identity for of in self.tables.values() if of.model == model})
 
     def without_plans(self, model: str) -> set[str]:
         """Return the identities of what a model has finished and lost the plans of."""
@@ -109,11 +136,10 @@ class Pending:
 
     def lacks_plans_alone(self, model: str) -> bool:
         """Return whether a model lacks plans, but no request of what has to be produced."""
-        if not self._to_plan(model) and not self.without_plans(model):
-            return False
-        return not self._lacking[model] and not must_send(self.grid, model)
+        lacks_requests = self._lacking[model] or must_send(self.grid, model)
+        return bool(self._planless[model]) and not lacks_requests
 
     def _to_plan(self, model: str) -> set[tuple[str, str]]:
-        """Return identity and dataset of all that a model's sweep has to plan, if it has to ask."""
-        pending = {(of.identity, of.dataset) for of in self.tables.values() if of.model == model}
-        return pending | self._planless[model] if pending else pending
+        """Return identity and dataset of all that a model's sweep has to plan."""
+        absent = {(of.identity, of.dataset) for of in self._absent[model]}
+        return absent | self._planless[model] if absent else absent
