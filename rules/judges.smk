@@ -23,6 +23,18 @@ rule serve_judge:
         "../scripts/run_job.py"
 
 
+use rule serve_judge as look_up_judge with:
+    wildcard_constraints:
+        judge=study.judges.looked_up,  # every question has a decision: no GPU, no job of a cluster
+    localrule: True
+    threads: 1
+    resources:
+        mem_mb=2000,
+
+
+ruleorder: look_up_judge > serve_judge
+
+
 rule batch_judge:
     """Ask a judge about every pending cell of it, in batches that the cells share."""
     input:

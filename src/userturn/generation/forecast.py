@@ -45,7 +45,7 @@ from userturn.storage.journal_table import ASKED_SCHEMA, OUTCOME_SCHEMA, blocks_
 from userturn.storage.parquet import Schema, write_parts
 from userturn.study.asks import UNKNOWN, asks_of, digest_of_probe
 from userturn.study.grid import Grid
-from userturn.study.inputs import FileContents, RecordedContents
+from userturn.study.grid_elsewhere import read_grid
 from userturn.study.model_description import read_description
 from userturn.study.replies import ForecastGrid, scan_plans
 
@@ -309,12 +309,9 @@ def _missing(
 
 def main() -> None:
     """Read a grid and what is pending from standard input, and write a forecast, as JSON."""
-    given = json.load(sys.stdin)
-    config, results = given["config"], given["results"]
-    contents = given["contents"]
-    known = FileContents(config, results) if contents is None else RecordedContents(**contents)
+    told = json.load(sys.stdin)
     with redirect_stdout(sys.stderr):
-        found = forecast(Grid(config, results, known), given["pending"])
+        found = forecast(read_grid(told), told["pending"])
     json.dump({model: made._asdict() for model, made in found.items()}, sys.stdout)
 
 

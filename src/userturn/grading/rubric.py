@@ -11,6 +11,7 @@ from typing import Any
 from userturn.grading.grade import STAYED_OPEN, Grade
 from userturn.judges.decisions import Decisions
 from userturn.judges.endpoint_verdicts import ask_judge, check_error_share, open_endpoint
+from userturn.judges.former_names import open_decisions
 from userturn.judges.judge import Judge
 from userturn.judges.kinds import judge_identity
 from userturn.judges.parse_reply import Reply, UnclearReplyError, read_object
@@ -122,7 +123,7 @@ def grade_by_rubric(
     identity = fingerprint([judge_identity(judge.settings), SCHEMA])
     answered = [row for row in rows if row["outcome"] != "error"]
     keys = [[question.key for question in _questions(row, identity)] for row in answered]
-    decisions = Decisions(judge.journal(dataset), (key for of_row in keys for key in of_row))
+    decisions = open_decisions(judge, dataset, (key for of_row in keys for key in of_row))
 
     def questions() -> Iterator[Question]:
         for row in answered:

@@ -14,6 +14,7 @@ decide.py: one question becomes one record: a usable reply, one repair, or a rea
 decisions.py: the judge's journal: one decision per question.
 endpoint.py: `kind: endpoint`: verdicts of a language model behind an API.
 endpoint_verdicts.py: looks up a cell's verdicts in the journal and asks for the rest.
+former_names.py: decisions under a name that the study no longer has.
 heuristic.py: `kind: heuristic`: labels English turns by their words, without a model.
 judge.py: a judge of a study and the cells that it judges.
 judge_cell.py: the verdicts of one judge on the user turns of one cell.

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from userturn.judges.ask_by_batch import Asked, ask_by_batch
-from userturn.judges.decisions import Decisions
 from userturn.judges.endpoint_verdicts import address_of, json_format, lacks_any, questions_about
+from userturn.judges.former_names import open_decisions
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.pending_cells import judge_pending_cells
 from userturn.judges.question import JudgePrompt, Question
@@ -69,7 +69,7 @@ def _asked(judge: Judge, form: ReplyFormat, dataset: str, cells: Sequence[CellTo
     session = Session(
         form.open_endpoint(address_of(judge), judge.settings["concurrency"]),
         form.read,
-        Decisions(judge.journal(dataset), keys),
+        open_decisions(judge, dataset, keys),
         judge.account(f"batches/{dataset}"),
         f"judge {judge.name}: {len(cells)} cells of {dataset}",
     )

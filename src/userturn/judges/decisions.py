@@ -23,7 +23,7 @@ OUTCOMES = get_args(Outcome)
 
 
 class Record(TypedDict):
-    """One line of a judge's journal.
+    """One line of a judge's journal; `key` is the first of its fields in the alphabet.
 
     Attributes:
         key: key of the question.
@@ -36,6 +36,7 @@ class Record(TypedDict):
         voids: checksum of the cancelled line.
         of_batch: the batch whose output had the reply.
         model: the model that answered, if it is not the requested one.
+        taken_from: the judge's name when it was asked, if it has another now.
     """
 
     key: str
@@ -47,6 +48,7 @@ class Record(TypedDict):
     voids: NotRequired[str]
     of_batch: NotRequired[str]
     model: NotRequired[str]
+    taken_from: NotRequired[str]
 
 
 KEY_BEGINS = BODY + len('"key":"')
@@ -163,6 +165,10 @@ class Decisions:
         number = self._rounds[record["key"]]
         is_open = record["outcome"] in ("unclear", "unscored")
         return record | {"round": number} if is_open and number else record
+
+    def is_open(self, key: str) -> bool:
+        """Return whether a question has no final decision and had none that was cancelled."""
+        return not self.is_finished(key) and not self._rounds[key]
 
     def is_finished(self, key: str) -> bool:
         """Return whether a question needs no more asking."""

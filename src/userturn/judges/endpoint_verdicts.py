@@ -17,6 +17,7 @@ from userturn.judges.batch_file import LARGEST_BATCH
 from userturn.judges.batch_notes import BatchNotes
 from userturn.judges.chat_endpoint import ChatEndpoint
 from userturn.judges.decisions import Decision, Decisions, decision_of
+from userturn.judges.former_names import open_decisions
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.parse_reply import read_verdict
 from userturn.judges.question import JudgePrompt, Question, ask_about_turn, load_prompt
@@ -85,16 +86,20 @@ def keys_and_decisions(
     judge: Judge, prompt: JudgePrompt, cell: CellToJudge
 ) -> tuple[list[str | None], Decisions]:
     """Return the key of the question about each turn (None without one), and the decisions."""
+    keys = _keys(prompt, cell)
+    return keys, Decisions(judge.journal(cell.dataset), filter(None, keys))
+
+
+def _keys(prompt: JudgePrompt, cell: CellToJudge) -> list[str | None]:
     asked = questions_about(cell, prompt)
-    keys = [None if question is None else question.key for question in asked]
-    folder = judge.journal(cell.dataset)
-    return keys, Decisions(folder, (key for key in keys if key is not None))
+    return [None if question is None else question.key for question in asked]
 
 
 def lacks_any(judge: Judge, prompt: JudgePrompt, cell: CellToJudge) -> bool:
     """Return whether a cell, or a part of it, has a question without a final decision."""
-    keys, decisions = keys_and_decisions(judge, prompt, cell)
-    return not all(key is None or decisions.is_finished(key) for key in keys)
+    keys = list(filter(None, _keys(prompt, cell)))
+    decisions = open_decisions(judge, cell.dataset, keys)
+    return not all(map(decisions.is_finished, keys))
 
 
 async def ask_about_cell(
@@ -144,7 +149,8 @@ def endpoint_verdicts(
     endpoint: ChatEndpoint | None = None  # one for all parts: it keeps the pace that it found
     reasons: list[str | None] = []
     for part in cell.parts(LARGEST_BATCH if judge.settings["batch"] else PART):
-        keys, decisions = keys_and_decisions(judge, form.prompt, part)
+        keys = _keys(form.prompt, part)
+        decisions = open_decisions(judge, part.dataset, filter(None, keys))
         if not _is_settled(judge, keys, decisions):
             endpoint = endpoint or form.open_endpoint(address_of(judge), n_at_once)
             asyncio.run(ask_about_cell(judge, endpoint, form, part, decisions))

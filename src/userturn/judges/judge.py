@@ -32,6 +32,7 @@ class Judge:
         max_error_share: largest allowed share of errors in a cell.
         max_unscored_share: largest allowed share of unscored turns in a cell, errors included.
         places: the name that a dataset was first asked under, where it has another now.
+        names: of all judges that the study has.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Judge:
     max_error_share: float
     max_unscored_share: float = 1.0
     places: Mapping[str, str] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
 
     def journal(self, dataset: str) -> Path:
         """Return the folder of this judge's journal about a dataset's cells."""

@@ -193,19 +193,40 @@ def fill_journal(judge: Judge, cells: Sequence[CellToJudge]) -> int:
     return len({part.path_to_user_turns for part in lacking})
 
 
+def _look_up(judge: Judge, cells: Sequence[CellToJudge]) -> int:
+    """Find the decision on every question about some cells in the journal; return 0.
+
+    Raises:
+        UserError: there is none on some question.
+    """
+    form = format_of(judge)
+    if any(lacks_any(judge, form.prompt, part) for cell in cells for part in cell.parts(PART)):
+        raise UserError(
+            f"judge {judge.name}: a question that was thought to have a decision has none; run the "
+            "same command again, it serves the judge's model"
+        )
+    return 0
+
+
 def serve_judge(
     judge: Judge,
     pending: Sequence[str],
     paths_to_user_turns: Sequence[str],
     paths_to_items: Sequence[str],
     path_to_marker: str,
+    may_ask: bool = True,
 ) -> None:
     """Serve a judge's model once, fill its journal for every pending cell, and write the marker.
 
     Raises:
-        UserError: as `fill_journal`.
+        UserError: as `fill_journal`, or a question has no decision and nothing may be asked.
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("error: ended by SIGTERM"))
     judge_pending_cells(
-        fill_journal, judge, pending, paths_to_user_turns, paths_to_items, path_to_marker
+        fill_journal if may_ask else _look_up,
+        judge,
+        pending,
+        paths_to_user_turns,
+        paths_to_items,
+        path_to_marker,
     )

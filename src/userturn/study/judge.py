@@ -26,6 +26,7 @@ def judge_of(grid: Grid, name: str) -> Judge:
         config["max_error_share"],
         config.get("max_unscored_share", 1.0),  # a study from before there was such a limit
         grid.places.datasets,
+        frozenset(config["judges"]),
     )
 
 

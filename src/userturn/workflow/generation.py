@@ -1,8 +1,6 @@
 """Inputs and params of rules/generation.smk: the sweeps, and which of them a file waits for."""
 
 import json
-import re
-from collections.abc import Iterable
 from functools import cached_property
 
 from userturn.config.endpoint_models import has_endpoint
@@ -12,16 +10,12 @@ from userturn.sources.source import ANSWERS
 from userturn.storage.atomic_files import read_identity
 from userturn.study.grid import Grid
 from userturn.workflow.pending import Pending
+from userturn.workflow.wildcards import any_of
 
 
 def _items(dataset: str) -> str:
     """Return the prepared table of a dataset."""
     return f"results/datasets/{dataset}.parquet"
-
-
-def _any_of(names: Iterable[str]) -> str:
-    """Return a regular expression of some names; of none, one that matches nothing."""
-    return "|".join(map(re.escape, names)) or "(?!)"
 
 
 class GenerationGrid:
@@ -38,12 +32,12 @@ class GenerationGrid:
     @property
     def served(self) -> str:
         """The regular expression of the models that somebody else serves, if any."""
-        return _any_of(name for name, entry in self.grid.models.items() if has_endpoint(entry))
+        return any_of(name for name, entry in self.grid.models.items() if has_endpoint(entry))
 
     @property
     def planned_again(self) -> str:
         """The regular expression of the models that lost their plans and no request, if any."""
-        return _any_of(name for name in self.grid.models if self.pending.lacks_plans_alone(name))
+        return any_of(name for name in self.grid.models if self.pending.lacks_plans_alone(name))
 
     def markers(self, model: str) -> list[str]:
         """Return the markers of a model's sweeps, one for each shard."""

@@ -188,11 +188,12 @@ GRADES = {
         ),
     )
 }
+SERVE = Job(
+    "Serve a judge's model once and work through every pending cell of it.",
+    "judges.serve.serve_judge",
+)
 JUDGING = {
-    "serve_judge": Job(
-        "Serve a judge's model once and work through every pending cell of it.",
-        "judges.serve.serve_judge",
-    ),
+    **dict.fromkeys(("serve_judge", "look_up_judge"), SERVE),  # or asking nothing
     "batch_judge": Job(
         "Ask a judge about every pending cell of it, in batches that the cells share.",
         "judges.batch_judge.batch_judge",

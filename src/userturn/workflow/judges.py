@@ -10,7 +10,9 @@ from userturn.sources.registry import judged, verdicts_identity
 from userturn.sources.source import Turns
 from userturn.storage.atomic_files import read_identity
 from userturn.study.grid import Grid
+from userturn.workflow.missing_questions import judges_without_questions
 from userturn.workflow.pending import Pending
+from userturn.workflow.wildcards import any_of
 
 
 class JudgeGrid:
@@ -56,6 +58,12 @@ class JudgeGrid:
             for judge, settings in self.grid.judges.items()
             if settings.get("serve") or settings.get("batch")
         }
+
+    @property
+    def looked_up(self) -> str:
+        """The regular expression of the served judges with pending verdicts and no question."""
+        served = {j: turns for j, turns in self.pending.items() if self.grid.judges[j].get("serve")}
+        return any_of(judges_without_questions(self.grid, served))
 
     def pending_turns(self, judge: str) -> list[str]:
         """Return the paths of the user turns that the one job of a judge has to judge."""

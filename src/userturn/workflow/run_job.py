@@ -224,7 +224,7 @@ KNOWN: dict[str, Callable[[Task], Any]] = {
     "n_threads": lambda task: task.n_threads,
     "n_processes": lambda task: task.n_threads,
     "n_at_once": lambda task: task.n_requests,
-    "may_ask": lambda task: task.rule != "plan_again",
+    "may_ask": lambda task: task.rule not in ("plan_again", "look_up_judge"),
     "is_again": lambda task: task.is_again,
     "path_to_pins": lambda task: f"results/revisions/{task.wildcards['model']}.data.json",
 }

@@ -8,6 +8,7 @@ import polars as pl
 
 from userturn.judges.asked import format_of
 from userturn.judges.endpoint_verdicts import keys_and_decisions
+from userturn.judges.former_names import former_decisions
 from userturn.judges.judge import CellToJudge, Judge
 from userturn.judges.kinds import kind_of
 from userturn.likelihood.collect import SCORED_ROW
@@ -111,6 +112,7 @@ def _questions(
         return Left()
     keys, decisions = keys_and_decisions(judge, format_of(judge).prompt, cell)
     new = {key for key in keys if key is not None and not decisions.is_finished(key)} - known
+    new -= {record["key"] for record in former_decisions(judge, turns.dataset, decisions)}
     known |= new
     return Left(len(new))
 

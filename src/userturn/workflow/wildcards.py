@@ -1,8 +1,9 @@
 """Unpack Snakemake's wildcards, so that all other code takes cells and names."""
 
 import inspect
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -14,6 +15,11 @@ NOT_OF_THE_STUDY = (
     "error: this study has no '{}'; correct the path that you asked for, or define and select what "
     "it names"
 )
+
+
+def any_of(names: Iterable[str]) -> str:
+    """Return a regular expression of some names; of none, one that matches nothing."""
+    return "|".join(map(re.escape, names)) or "(?!)"
 
 
 def cell_of(wildcards: Any) -> Cell:

@@ -1,0 +1,63 @@
+"""Decisions of a judge under a name that the study no longer has: taken over, never asked again.
+
+A question's key has no name of a judge; only its journal's folder does. A judge that stands beside
+another of the same settings is a measurement of its own and takes nothing over.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import cast
+
+from userturn.judges.decisions import Decisions, Record, decision_of
+from userturn.judges.judge import Judge
+from userturn.logs import say
+from userturn.plural import number_of
+from userturn.storage.journal import Writer, files_of_journal, read_lines, record_of
+
+
+def _former_journals(judge: Judge, dataset: str) -> Iterator[Path]:
+    """Yield the journals about a dataset of judges that the study does not have any more."""
+    own = judge.journal(dataset)
+    for folder in sorted(own.parent.parent.glob("[!.]*")):
+        if folder.name not in {*judge.names, judge.name}:
+            yield folder / own.name
+
+
+def former_decisions(judge: Judge, dataset: str, own: Decisions) -> list[Record]:
+    """Return the final decisions under former names on keys of which the own journal has none."""
+    lacking = {key for key in own.wanted if own.is_open(key)}
+    found: list[Record] = []
+    for folder in _former_journals(judge, dataset) if lacking else ():
+        decisions = Decisions(folder, lacking)
+        lacking -= {record["key"] for record in found}
+        found += _final(folder, decisions, {key for key in lacking if decisions.is_finished(key)})
+    return found
+
+
+def _final(folder: Path, decisions: Decisions, finished: set[str]) -> Iterator[Record]:
+    """Yield the record of each finished decision of a journal."""
+    waiting = set(finished)
+    for path in files_of_journal(folder) if finished else ():
+        for lines in read_lines(path):
+            for line in lines.whole:
+                record = cast(Record, record_of(line))
+                key = record["key"]
+                is_line = key in waiting and record["outcome"] != "void"
+                if is_line and decision_of(record) == decisions.get(key):
+                    waiting.discard(key)
+                    record.pop("of_batch", None)  # no batch of this journal's
+                    yield record | {"taken_from": folder.parent.name}
+
+
+def open_decisions(judge: Judge, dataset: str, wanted: Iterable[str]) -> Decisions:
+    """Return a journal's decisions, with those under former names added to the journal."""
+    own = Decisions(judge.journal(dataset), wanted)
+    taken = former_decisions(judge, dataset, own)
+    if taken:
+        n = number_of(len(taken), "decision")
+        say(f"judge {judge.name}: {n} on '{dataset}' taken over from a former name")
+        with Writer(own.folder) as journal:
+            for record in taken:
+                journal.append(record)
+        own.refresh()
+    return own
