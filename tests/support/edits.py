@@ -283,14 +283,7 @@ edit("a dataset less")(both(setting("run.datasets", ["problems"])))
 QUICK = ("nothing", "question of a row with an id edited", "`limit` 4 to 3 and back")
 
 # Edits that ask too much or plan a GPU for nothing, and why. It can only shrink.
-_SETTINGS = "a model is known by its settings, whether or not its template reads them"
-KNOWN = {
-    "`today` changed, which the template ignores": _SETTINGS,
-    "`enable_thinking`, which the template ignores": _SETTINGS,
-    "`template_options`, which the template ignores": _SETTINGS,
-    "`trust_remote_code`, where there is none": _SETTINGS,
-    "judge renamed": "a judge's journal has its name",
-}
+KNOWN: dict[str, str] = {}
 
 
 def goes_on_to_judges(name: str) -> bool:

@@ -19,6 +19,7 @@ from userturn.prompts.chat_template import Template
 from userturn.prompts.examples import EXAMPLE
 from userturn.prompts.format_checks import prove_format
 from userturn.prompts.load_template import load_template
+from userturn.prompts.settings_read import has_own_code, settings_read
 from userturn.prompts.template_checks import prove
 from userturn.storage.atomic_files import write_json
 from userturn.storage.hashing import fingerprint
@@ -57,6 +58,7 @@ def describe_model(grid: Grid, model: str, path_to_description: str | Path) -> N
             "source": source,
             **tokenizer_identity(template, partial(aliases.of_template, source=source)),
         },
+        "settings_read": settings_read(str(template.tokenizer.chat_template), has_own_code(folder)),
         "forms": aliases.forms,
         "files": files_of_folder(entry["source"]),
         "weights_sha256": weights_sha256(entry["source"]) if is_loaded else {},

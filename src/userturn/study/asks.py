@@ -5,18 +5,21 @@ no name of a model, dataset or item and no `max_model_len`, so it stays when the
 of one ask have one prompt; the key, which has the prompt's tokens, is the evidence.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
 from userturn.datasets.messages import Message
+from userturn.models.fetch import local_path
 from userturn.models.sampling import Sampling
 from userturn.models.seeds import role_at
 from userturn.prompts.perturbations import OPERATORS
+from userturn.prompts.settings_read import effective, settings_read_in
 from userturn.storage.hashing import canonical_json, fingerprint
 from userturn.study.grid import Grid
+from userturn.study.model_description import read_description
 
 UNKNOWN = "\0not written yet\0"  # stands for a text that follows from a reply not yet there
 LENGTH = 16  # bytes of a hash
@@ -39,9 +42,15 @@ def digest_of(messages: Iterable[Message]) -> str:
     return digest(*(text for m in messages for text in (m["role"], m["content"])))
 
 
-def model_settings(content: Mapping[str, Any]) -> str:
-    """Return the hash of a model's content without the one setting that changes no prompt."""
-    return fingerprint({k: v for k, v in content.items() if k != "max_model_len"})
+def model_settings(content: Mapping[str, Any], read: Collection[str] | None = None) -> str:
+    """Return the hash of a model's content without the settings that change no prompt.
+
+    Args:
+        content: of the model.
+        read: the settings that its template reads; None if these are not known.
+    """
+    shaping = effective(content, read)
+    return fingerprint({k: v for k, v in shaping.items() if k != "max_model_len"})
 
 
 @lru_cache(maxsize=1024)
@@ -88,7 +97,19 @@ class Asks:
 
 def asks_of(grid: Grid, model: str) -> Asks:
     """Return the asks of a model of a grid."""
-    return Asks(model_settings(grid.contents.models[model]), grid.config["seed"])
+    content = grid.contents.models[model]
+    return Asks(model_settings(content, _settings_read(grid, model)), grid.config["seed"])
+
+
+def _settings_read(grid: Grid, model: str) -> list[str] | None:
+    """Return the settings that a model's template reads: as described, else by its own folder."""
+    try:
+        described: list[str] | None = read_description(grid, model)["settings_read"]
+        return described
+    except (OSError, ValueError, LookupError):
+        entry = grid.entries[model]
+        folder, own = local_path(entry["source"]), entry.get("chat_template")
+        return None if folder is None else settings_read_in(folder, own)
 
 
 def digest_of_probe(
