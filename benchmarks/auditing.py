@@ -49,7 +49,6 @@ from userturn.study.judge import judge_of
 from userturn.study.model_description import read_description, request_identity
 from userturn.study.record import StudyRecord
 from userturn.tables.make_tables import make_tables
-from userturn.tables.rates import summarise
 from userturn.workflow.registry import paths_of, tables_of
 from userturn.workflow.run_job import identity_of, inputs_of
 from userturn.workflow.study import Study
@@ -142,24 +141,22 @@ def write_pair(results: Path, model: str, dataset: str, n_turns: int) -> None:
     for cell in (cell for cell in grid.cells if cell[:2] == (model, dataset)):
         drawn = grid.user_turn_settings(grid.temperatures[cell.temperature])
         write_cell(grid, cell, grid.cell_identity(cell), drawn, n_turns)
-        judge_and_count(grid, study, cell, items)
+        write_verdicts(grid, study, cell, items)
 
 
-def judge_and_count(grid: Grid, study: Study, cell: Cell, items: Path) -> None:
-    """Write turns, verdicts, human sample and summary of a cell."""
+def write_verdicts(grid: Grid, study: Study, cell: Cell, items: Path) -> None:
+    """Write turns, verdicts and human sample of a cell."""
     folder = grid.results / "cells" / cell.folder
-    names = ("user_turns", "verdicts/heuristic", "human_sample", "summary")
-    turns, verdicts, sample, sums = (folder / f"{name}.parquet" for name in names)
+    names = ("user_turns", "verdicts/heuristic", "human_sample")
+    turns, verdicts, sample = (folder / f"{name}.parquet" for name in names)
     collect_user_turns(grid, cell, str(turns))
     identity = grid.verdicts_identity(cell, "heuristic")
     judge_cell(judge_of(grid, "heuristic"), identity, 0, str(items), str(turns), str(verdicts))
-    made, seed = [turns, verdicts, sums], grid.config["seed"]
+    made, seed = [turns, verdicts], grid.config["seed"]
     if cell in study.humans.cells:
         of_cell = str(turns), str(verdicts), str(sample)
         sample_for_humans(grid.config["humans"], seed, study.humans.sample_identity(cell), *of_cell)
         made.append(sample)
-    identity = study.tables.summary_identity(cell)
-    summarise(str(turns), [str(verdicts)], identity, str(sums))
     note(grid.results, f"cells/{cell.folder}", made, [items])
 
 
@@ -176,7 +173,7 @@ def write_tables(grid: Grid, study: Study) -> None:
         paths = {name: at(found) for name, found in inputs_of(study, rule).items()}
         made = {name: at(paths_of(name)) for name in tables_of(rule)}
         make_tables(grid, identity_of(study, rule), paths, made)
-    note(results, "tables", tables.iterdir(), map(Path, at(study.tables.summaries)))
+    note(results, "tables", tables.iterdir(), map(Path, at(study.tables.verdicts)))
 
 
 def write_study(results: Path, n_turns: int) -> None:

@@ -16,6 +16,7 @@ from tests.workflow.test_rerun_samples import CELL, change_row
 from userturn.cli.main import main
 from userturn.errors import UserError
 from userturn.export.inspect_logs import write_inspect_logs
+from userturn.tables.rates import read_cell_rates
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +62,8 @@ def test_each_turn_is_a_sample_with_its_conversation_and_verdict(
         else:
             assert sample["scores"]["heuristic"]["answer"] == verdict["label"]
             assert sample["scores"]["heuristic"]["value"] == int(verdict["genuine"])
-    rate = pl.read_parquet(cell / "summary.parquet").row(0, named=True)
+    paths = cell / "user_turns.parquet", [cell / "verdicts/heuristic.parquet"]
+    rate = read_cell_rates(*paths).row(0, named=True)
     metrics = log["results"]["scores"][0]["metrics"]
     assert metrics["mean"]["value"] == rate["estimate"]
     assert metrics["lower"]["value"] == rate["lower"]

@@ -123,7 +123,7 @@ def findings(cluster: Cluster, folder: Path, selection: dict[str, Any]) -> Itera
     jobs = cluster.jobs(folder)
     yield from asked_twice(folder)
     yield from asked_nothing(folder, jobs)
-    n_cells, n_wanted = len(_summaries(folder)), prod(map(len, selection.values()))
+    n_cells, n_wanted = len(_judged(folder)), prod(map(len, selection.values()))
     if n_cells != n_wanted:
         yield f"{n_cells} of {n_wanted} cells are finished"
     states = {job["State"].split()[0] for job in jobs}
@@ -155,8 +155,8 @@ def asked_nothing(folder: Path, jobs: list[dict[str, str]]) -> Iterator[str]:
             yield f"job {job['JobID']} ({job['Comment']}, {job['State']}) asked nothing"
 
 
-def _summaries(folder: Path) -> list[Path]:
-    return list(folder.glob("results/cells/*/*/*/*/summary.parquet"))
+def _judged(folder: Path) -> list[Path]:
+    return list(folder.glob("results/cells/*/*/*/*/verdicts"))
 
 
 def _journals(folder: Path) -> set[Path]:
@@ -167,7 +167,7 @@ def table(cluster: Cluster, folder: Path, cpu: float, peak: float) -> Iterator[s
     """Yield the lines of the table of jobs, CPU and files."""
     begun = re.findall(r"^(localrule|rule) (\w+):$", (folder / "run.log").read_text(), re.MULTILINE)
     jobs = Counter(rule for where, rule in begun if where == "localrule")
-    n_cells = len(_summaries(folder))
+    n_cells = len(_judged(folder))
     said = cluster.accounts("-o", "JobID,TotalCPU,WorkDir")
     swept = [line.split("|")[1] for line in said.splitlines() if line.endswith(f"|{folder}")]
     yield "| what | how many |\n|---|---|"

@@ -1,6 +1,6 @@
 """Every input of every table, of a study that nobody ran: what `synthetic_study` has, and the rest.
 
-Turns, answers, summaries, controls, swapped answers, and people's labels of a drawn round.
+Turns, answers, controls, swapped answers, and people's labels of a drawn round.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,6 @@ from userturn.likelihood.contexts import ASSISTANT_HEADER, OTHER_ANSWER, OTHER_C
 from userturn.storage.journal import encode_line
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.grid import Grid
-from userturn.tables.rates import summary
 from userturn.workflow.registry import Figure, Table
 
 DATASETS = {"gsm8k": 39, "math500": 25, "ifbench": 21, "healthbench": 19, "coval": 13}
@@ -46,7 +45,6 @@ BESIDE = (
 FILES = {  # where each input of a table lies
     "verdicts": "cells/*/*/*/*/verdicts/*.parquet",
     "user_turns": "cells/*/*/*/*/user_turns.parquet",
-    "summaries": "cells/*/*/*/*/summary.parquet",
     "grades": "grades/*/*.parquet",
     "answers": "answers/*/*.parquet",
     "control_verdicts": "controls/*.parquet",
@@ -98,7 +96,6 @@ def write_whole_study(folder: Path) -> None:
         turns.append(_turns(tables[0]))
         verdicts += tables
         save(turns[-1], cell / "user_turns.parquet")
-        save(summary(turns[-1], tables), cell / "summary.parquet")
     for path in folder.glob("grades/*/*.parquet"):
         cut = pl.int_range(pl.len()) % 3 == 0
         ends = pl.when(cut).then(pl.lit("length")).otherwise(pl.lit("stop"))

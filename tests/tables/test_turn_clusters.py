@@ -17,7 +17,7 @@ from userturn.tables.judges import describe_judge
 from userturn.tables.label_domain import Domain
 from userturn.tables.make_tables import Material
 from userturn.tables.pooled_rates import pooled_rates
-from userturn.tables.rates import summary
+from userturn.tables.rates import cell_rates
 from userturn.tables.turn_clusters import rate_over
 
 LIMITS = ["estimate", "lower", "upper"]
@@ -86,7 +86,7 @@ def test_a_cell_has_one_interval_in_all_tables(tmp_path: Path) -> None:
     user_turns = verdicts.select(TURN_KEYS).with_columns(
         key=pl.col("item"), outcome=pl.lit("ok"), finish_reason=pl.lit("stop")
     )
-    of_cell = summary(user_turns, [verdicts])
+    of_cell = cell_rates(user_turns, [verdicts])
     items = count_items(paths).with_columns(family=pl.lit("f"))
     pooled = pooled_rates(items).filter(pl.col("scope") == "model")
     nothing = pl.DataFrame()

@@ -184,7 +184,7 @@ def test_no_row_that_must_stay_is_in_the_archive(
     assert [question for question in questions if question[:40] in after] == []
     # Ids and counts stay: the rates can be read, and every chain of hashes still closes.
     held, absent = contents(made), left_out(made)
-    assert {"results/tables/rates.parquet", f"{CELL}/summary.parquet"} <= set(held)
+    assert {"results/tables/rates.parquet", f"{CELL}/human_sample.parquet"} <= set(held)
     assert "results/provenance/prepare_dataset/word-problems.json" in held
     reason = f"rows of the dataset word-problems, marked `{key}: {json.dumps(value)}`"
     for name in (
@@ -356,12 +356,10 @@ def test_crate_is_valid_by_the_communitys_validator(
 
 def write_crate_of_one_cell(archive: Path, folder: Path, with_workflow: bool) -> None:
     """Unpack what one cell is made of, with a crate of its own: a whole one takes half a minute."""
-    wanted = re.compile(
-        r"(sweep|collect_user_turns|judge|summarise|record_study)($|.*t0/none|/tiny/1)"
-    )
+    wanted = re.compile(r"(sweep|collect_user_turns|judge|record_study)($|.*t0/none|/tiny/1)")
     with opened(archive) as results:
         records = {n: r for n, r in read_records(results).items() if wanted.match(n)}
-        assert len(records) == 5
+        assert len(records) == 4
         named = {path for r in records.values() for path in (*r["inputs"], *r["outputs"])}
         named |= {"README.md"}
         if with_workflow:

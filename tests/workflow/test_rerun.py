@@ -91,7 +91,7 @@ def test_a_chance_floor_added_to_a_finished_study_generates_and_judges_nothing_a
     change_study(study, controls__chance_floor=3)
     jobs = planned(study)
     assert (jobs["swap_answers"], jobs["judge_swapped"], jobs["measure_chance_floor"]) == (1, 1, 1)
-    assert not {"sweep", "collect_answers", "collect_user_turns", "judge", "summarise"} & set(jobs)
+    assert not {"sweep", "collect_answers", "collect_user_turns", "judge"} & set(jobs)
     run(study, "--until", "measure_chance_floor")
     assert n_requests(study) == N_FINISHED
     table = pl.read_parquet(study / "results" / "tables" / "chance_floor.parquet")
@@ -103,7 +103,7 @@ def test_self_play_added_to_a_finished_study_asks_for_its_depths_alone(study: Pa
     change_study(study, self_play={"turns": 2})
     jobs = planned(study)
     assert (jobs["sweep"], jobs["collect_self_play"], jobs["judge_self_play"]) == (1, 2, 2)
-    assert not {"collect_answers", "collect_user_turns", "judge", "summarise"} & set(jobs)
+    assert not {"collect_answers", "collect_user_turns", "judge"} & set(jobs)
     run(study, "--until", "draw_self_play")
     table = pl.read_parquet(study / "results" / "tables" / "self_play.parquet")
     lasting = table.filter(depth=2).select(pl.col("n_conversations") - pl.col("n_ended")).sum()
@@ -126,7 +126,6 @@ def test_new_model_plans_only_its_own_jobs_and_the_tables(study: Path) -> None:
         "grade": 1,
         "collect_user_turns": 4,
         "judge": 4,
-        "summarise": 4,
         "compare_with_people": 1,
         "draw_confusion": 1,
         "build_report": 1,

@@ -19,7 +19,6 @@ from userturn.sandbox.run import NoSandboxError
 from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
 from userturn.study.cells import Cell, files_of
 from userturn.study.judge import judge_of
-from userturn.tables.rates import SUMMARISED, summary
 
 OTHER_RULES = (
     "its rules have changed since this study was made, so its verdicts are checked only by their "
@@ -29,7 +28,7 @@ REGRADED = 50  # answers of a model and dataset: a verifier may take millisecond
 
 
 def check_verdicts(pair: Pair, cell: Cell) -> Iterator[Finding | Note]:
-    """Yield the faults in the verdicts, the human sample and the summary of a cell."""
+    """Yield the faults in the verdicts and the human sample of a cell."""
     turns = files_of([cell], "user_turns.parquet")[0]
     for judge, entry in pair.grid.judges.items():
         path, kind = files_of([cell], f"verdicts/{judge}.parquet")[0], kind_of(entry)
@@ -38,10 +37,9 @@ def check_verdicts(pair: Pair, cell: Cell) -> Iterator[Finding | Note]:
         elif pair.with_journals or kind.IS_DETERMINISTIC:
             made = partial(judged_again, pair, turns, judge)
             yield from pair.held("verdicts", path, made, TURN_KEYS)
-    sample, sums = files_of([cell], "human_sample.parquet", "summary.parquet")
+    sample = files_of([cell], "human_sample.parquet")[0]
     if place_of(pair.grid, sample).is_file():
         yield from pair.held("samples", sample, partial(_human_sample, pair, cell), TURN_KEYS)
-    yield from pair.held("summaries", sums, partial(_summary, pair, cell), ["judge"])
 
 
 def check_verdicts_in(
@@ -78,12 +76,6 @@ def judged_again(
     kind = kind_of(judge.settings)
     verdicts = kind.recorded_verdicts(judge, known.judges[name], known.texts, asked)
     return verdicts_table(judge, asked, verdicts)
-
-
-def _summary(pair: Pair, cell: Cell) -> pl.DataFrame:
-    names = [f"verdicts/{judge}.parquet" for judge in pair.grid.judges]
-    turns, *verdicts = files_of([cell], "user_turns.parquet", *names)
-    return summary(pair.read(turns).select(SUMMARISED), [pair.read(path) for path in verdicts])
 
 
 def _human_sample(pair: Pair, cell: Cell) -> pl.DataFrame:

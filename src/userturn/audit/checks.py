@@ -78,7 +78,6 @@ CHECKS = {
         "turns for people are not those that their rule draws, or are shown otherwise",
         r".*/human_sample\.parquet|(humans|pairs)/.*/(key|items)\.parquet",
     ),
-    "summaries": Check("a cell's counts are not those of its verdicts", r".*/summary\.parquet"),
     "tables": Check(
         "a number does not follow from what it counts; CSV, Markdown or LaTeX differ from their "
         "Parquet file, a claims sheet from the tables",

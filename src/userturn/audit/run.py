@@ -113,7 +113,6 @@ def _is_of_another_version(files: Files, finding: Finding) -> bool:
         "verdicts",
         "grades",
         "samples",
-        "summaries",
         "tables",
     )
     return finding.check in recomputed and files.other_code(finding.artifact) is not None

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from userturn.export.checked import write_checked
-from userturn.export.open_turns import open_cells, read_summary, read_turns, read_verdicts
+from userturn.export.open_turns import open_cells, read_rates, read_turns, read_verdicts
 from userturn.plural import number_of
 from userturn.provenance.job_record import PROVENANCE, read_record
 from userturn.storage.atomic_files import write_text
@@ -191,6 +191,6 @@ def _results(grid: Grid, cell: Cell, n_turns: int) -> dict[str, Any]:
                 if row[column] is not None
             },
         }
-        for row in read_summary(grid, cell)
+        for row in read_rates(grid, cell)
     ]
     return {"total_samples": n_turns, "completed_samples": n_turns, "scores": scores}

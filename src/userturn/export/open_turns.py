@@ -10,6 +10,7 @@ from userturn.export.withheld import withheld_datasets
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
+from userturn.tables.rates import read_cell_rates
 
 TURN = [
     *TURN_KEYS,
@@ -50,9 +51,11 @@ def read_verdicts(grid: Grid, cell: Cell) -> dict[str, pl.DataFrame]:
     }
 
 
-def read_summary(grid: Grid, cell: Cell) -> list[dict[str, Any]]:
+def read_rates(grid: Grid, cell: Cell) -> list[dict[str, Any]]:
     """Return counts and rate of a cell by each judge."""
-    return pl.read_parquet(_folder(grid, cell) / "summary.parquet").to_dicts()
+    folder = _folder(grid, cell)
+    verdicts = [folder / "verdicts" / f"{name}.parquet" for name in grid.judges]
+    return read_cell_rates(folder / "user_turns.parquet", verdicts).to_dicts()
 
 
 def _folder(grid: Grid, cell: Cell) -> Path:

@@ -21,7 +21,7 @@ from userturn.workflow.registry import TABLES, paths_of
 SHORTEST, LONGEST = 24, 60  # characters of a stretch
 STRETCH = re.compile(f"[A-Za-z0-9 ,.;:()-]{{{SHORTEST},{LONGEST}}}")  # no format escapes these
 STRETCHES = 3  # per item
-COUNTS = frozenset(("summary.parquet", "human_sample.parquet"))  # and ids, of any dataset
+COUNTS = frozenset(("human_sample.parquet",))  # and ids, of any dataset
 SHOWN = frozenset(("items.parquet", "annotations.parquet", "task.html", "tasks.json"))
 ROUNDS = ("humans", "pairs", "drawn")  # folders of the results with a folder for each round
 QUOTING = ("conversation", "turn", "rationale")

@@ -1,6 +1,7 @@
 """Table `rates`: each cell's rate of genuine turns by each judge, with interval and coverage."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -9,7 +10,7 @@ from userturn.datasets.clusters import clusters
 from userturn.endpoints.http_errors import REFUSED
 from userturn.stats.proportions import wilson
 from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_COLUMNS
-from userturn.storage.parquet import Schema, write_table
+from userturn.storage.parquet import Schema
 from userturn.tables.item_counts import RATE
 from userturn.tables.layout import (
     BOUNDS,
@@ -21,7 +22,7 @@ from userturn.tables.layout import (
 )
 from userturn.tables.turn_clusters import rate_over
 
-if TYPE_CHECKING:  # a summary is made in a process for each cell, and needs little
+if TYPE_CHECKING:
     from userturn.tables.make_tables import Material
 from userturn.workflow.declarations import Table
 
@@ -29,7 +30,7 @@ TABLE = Table(
     rule="tabulate",
     place=290,
     row="a cell and judge",
-    made_of=("summaries",),
+    made_of=("user_turns", "verdicts"),
 )
 SCHEMA: Schema = {
     **JUDGED_CELL_COLUMNS,
@@ -51,7 +52,12 @@ SUMMARISED = [*CELL_KEYS, "item", "outcome", "finish_reason"]
 
 def table(material: "Material") -> pl.DataFrame:
     """Return the table of a study."""
-    return rates_of(pl.read_parquet(path) for path in sorted(material.paths["summaries"]))
+    verdicts: dict[Path, list[Path]] = {}
+    for path in map(Path, material.paths["verdicts"]):
+        verdicts.setdefault(path.parent.parent, []).append(path)
+    turns = map(Path, material.paths["user_turns"])
+    tables = [read_cell_rates(path, verdicts.get(path.parent, ())) for path in turns]
+    return pl.concat([pl.DataFrame(schema=SCHEMA), *tables]).sort(*CELL_KEYS, "judge")
 
 
 def rate(n_genuine: int, n_scored: int, n_turns: int) -> dict[str, Any]:
@@ -104,27 +110,15 @@ def summarise_judge(turns: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, An
     }
 
 
-def summarise(
-    path_to_user_turns: str,
-    paths_to_verdicts: Sequence[str],
-    identity: str,
-    path_to_summary: str,
-) -> None:
-    """Write one row per judge: what became of a cell's turns, and the rate of genuine ones."""
+def cell_rates(turns: pl.DataFrame, verdicts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Return one row per judge of a cell: what became of its turns, and their rate."""
+    return pl.DataFrame([summarise_judge(turns, table) for table in verdicts], schema=SCHEMA)
+
+
+def read_cell_rates(path_to_user_turns: Path, paths_to_verdicts: Iterable[Path]) -> pl.DataFrame:
+    """Return the rates of one cell from its files."""
     turns = pl.read_parquet(path_to_user_turns, columns=SUMMARISED)
-    verdicts = [pl.read_parquet(path) for path in paths_to_verdicts]
-    write_table(summary(turns, verdicts), path_to_summary, identity)
-
-
-def summary(turns: pl.DataFrame, verdicts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return one row per judge: what became of a cell's turns, and the rate of genuine ones."""
-    rows = [summarise_judge(turns, table) for table in verdicts]
-    return pl.DataFrame(rows, schema=SCHEMA)
-
-
-def rates_of(summaries: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Return the summaries of all cells as one table."""
-    return pl.concat(summaries).sort(*CELL_KEYS, "judge")
+    return cell_rates(turns, map(pl.read_parquet, paths_to_verdicts))
 
 
 LAYOUT = Layout(

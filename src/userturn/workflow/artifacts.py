@@ -80,15 +80,11 @@ def _languages(study: Study) -> Identities:
 
 
 def _of_cells(study: Study) -> Identities:
-    """Return the identity of the summary of each cell, and of the samples for people."""
-    found: Identities = {}
-    sampled = set(study.humans.cells)
-    for cell in study.grid.cells:
-        summary, sample = files_of([cell], "summary.parquet", "human_sample.parquet")
-        found[summary] = study.tables.summary_identity(cell)
-        if cell in sampled:
-            found[sample] = study.humans.sample_identity(cell)
-    return found
+    """Return the identity of the samples for people."""
+    return {
+        files_of([cell], "human_sample.parquet")[0]: study.humans.sample_identity(cell)
+        for cell in study.humans.cells
+    }
 
 
 def _labels(study: Study) -> Identities:

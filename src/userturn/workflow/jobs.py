@@ -198,16 +198,6 @@ JUDGING = {
         "Ask a judge about every pending cell of it, in batches that the cells share.",
         "judges.batch_judge.batch_judge",
     ),
-    "summarise": Job(
-        "Count one cell's outcomes and verdicts, one row per judge.",
-        "tables.rates.summarise",
-        {
-            "path_to_user_turns": TURNS,
-            "paths_to_verdicts": "study.tables.verdicts_of",
-        },
-        {"path_to_summary": f"{CELL}/summary.parquet"},
-        identity("tables.summary_identity"),
-    ),
 }
 PEOPLE = {
     "sample_for_humans": Job(

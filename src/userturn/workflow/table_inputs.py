@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from userturn.workflow.study import Study
 
 INPUTS = {  # by name, what a study says of the paths
-    "summaries": "study.tables.summaries",
     "verdicts": "study.tables.verdicts",
     "user_turns": "study.tables.user_turns",
     "answers": "study.tables.answers",

@@ -5,15 +5,13 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from userturn.storage.hashing import fingerprint
-from userturn.study.cells import Cell, files_of
+from userturn.study.cells import files_of
 from userturn.workflow.registry import TABLE_RULES, TABLES, tables_of
 from userturn.workflow.table_inputs import INPUTS, SETTINGS
 from userturn.workflow.wildcards import said_of
 
 if TYPE_CHECKING:
     from userturn.workflow.study import Study
-
-SUMMARY_VERSION = 3
 
 
 class TableGrid:
@@ -91,10 +89,6 @@ class TableGrid:
     def _verdict_files(self) -> list[str]:
         return [f"verdicts/{judge}.parquet" for judge in self.grid.judges]
 
-    def verdicts_of(self, cell: Cell) -> list[str]:
-        """Return the verdicts of every judge on a cell."""
-        return files_of([cell], *self._verdict_files)
-
     @property
     def verdicts(self) -> list[str]:
         """The verdicts of every judge on all cells."""
@@ -104,11 +98,6 @@ class TableGrid:
     def user_turns(self) -> list[str]:
         """The user turns of all cells."""
         return files_of(self.grid.cells, "user_turns.parquet")
-
-    @property
-    def summaries(self) -> list[str]:
-        """The summaries of all cells."""
-        return files_of(self.grid.cells, "summary.parquet")
 
     @property
     def answers(self) -> list[str]:
@@ -121,8 +110,3 @@ class TableGrid:
         """The grades of all models and datasets."""
         grid = self.grid
         return [f"results/grades/{m}/{d}.parquet" for m in grid.models for d in grid.datasets]
-
-    def summary_identity(self, cell: Cell) -> str:
-        """Return the identity of the summary of a cell by all judges."""
-        identities = [self.grid.verdicts_identity(cell, judge) for judge in self.grid.judges]
-        return fingerprint([SUMMARY_VERSION, identities])
