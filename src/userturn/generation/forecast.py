@@ -46,7 +46,7 @@ from userturn.storage.parquet import Schema, write_parts
 from userturn.study.asks import UNKNOWN, asks_of, digest_of_probe
 from userturn.study.grid import Grid
 from userturn.study.grid_elsewhere import read_grid
-from userturn.study.model_description import read_description
+from userturn.study.model_description import longest_text, read_description
 from userturn.study.replies import ForecastGrid, scan_plans
 
 REPLY_SCHEMA: Schema = {**OUTCOME_SCHEMA, **ASKED_SCHEMA, "prompt_end": pl.String}
@@ -269,12 +269,18 @@ def _by_ask(grid: Grid, model: str, rows: pl.DataFrame) -> pl.DataFrame:
 
 def _refused(grid: Grid, model: str, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the notes of requests that can still not be made."""
-    limit = grid.models[model]["max_model_len"]
+    limit = longest_text(grid, model, _described(grid, model))
     notes = rows.filter(pl.col("key").is_null(), pl.col("of").is_null())
     notes = notes.filter(pl.col("planner") == PLANNER_VERSION)
     needed = [tokens_needed(error or "") for error in notes["error"]]
     holds = [n is None or n > limit for n in needed]
     return notes.filter(pl.Series(holds, dtype=pl.Boolean))
+
+
+def _described(grid: Grid, model: str) -> dict[str, Any]:
+    """Return the description of a model, of whatever settings; an empty one if there is none."""
+    is_there = (grid.results / "models" / f"{model}.json").is_file()
+    return read_description(grid, model) if is_there else {}
 
 
 def _missing(
@@ -293,9 +299,8 @@ def _missing(
             names[ask].add((dataset, item))
     for ask, dataset, item in _refused(grid, model, rows).select("ask", "asked_as", "item").rows():
         names[ask].add((dataset, item))
-    described = (grid.results / "models" / f"{model}.json").is_file()
-    description = read_description(grid, model) if described else {}
-    counting = Counting(AnswerForm.of(description), names, present, frozenset(pending))
+    form = AnswerForm.of(_described(grid, model))
+    counting = Counting(form, names, present, frozenset(pending))
     for shard in grid.shards(model):
         asks, seed = asks_of(grid, model), grid.config["seed"]
         planner = ForecastPlanner({}, None, 0, seed, asks)  # type: ignore[arg-type]
