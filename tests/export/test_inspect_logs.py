@@ -16,7 +16,6 @@ from tests.workflow.test_rerun_samples import CELL, change_row
 from userturn.cli.main import main
 from userturn.errors import UserError
 from userturn.export.inspect_logs import write_inspect_logs
-from userturn.tables.rates import read_cell_rates
 
 pytestmark = pytest.mark.slow
 
@@ -62,8 +61,9 @@ def test_each_turn_is_a_sample_with_its_conversation_and_verdict(
         else:
             assert sample["scores"]["heuristic"]["answer"] == verdict["label"]
             assert sample["scores"]["heuristic"]["value"] == int(verdict["genuine"])
-    paths = cell / "user_turns.parquet", [cell / "verdicts/heuristic.parquet"]
-    rate = read_cell_rates(*paths).row(0, named=True)
+    rates = pl.read_parquet(finished_study / "results/tables/rates.parquet")
+    is_cell = (pl.col("temperature") == 1) & (pl.col("perturbation") == "none")
+    rate = rates.filter(pl.col("judge") == "heuristic").row(by_predicate=is_cell, named=True)
     metrics = log["results"]["scores"][0]["metrics"]
     assert metrics["mean"]["value"] == rate["estimate"]
     assert metrics["lower"]["value"] == rate["lower"]

@@ -7,10 +7,9 @@ from typing import Any
 import polars as pl
 
 from userturn.export.withheld import withheld_datasets
-from userturn.storage.key_columns import TURN_KEYS
+from userturn.storage.key_columns import CELL_KEYS, TURN_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
-from userturn.tables.rates import read_cell_rates
 
 TURN = [
     *TURN_KEYS,
@@ -52,10 +51,14 @@ def read_verdicts(grid: Grid, cell: Cell) -> dict[str, pl.DataFrame]:
 
 
 def read_rates(grid: Grid, cell: Cell) -> list[dict[str, Any]]:
-    """Return counts and rate of a cell by each judge."""
-    folder = _folder(grid, cell)
-    verdicts = [folder / "verdicts" / f"{name}.parquet" for name in grid.judges]
-    return read_cell_rates(folder / "user_turns.parquet", verdicts).to_dicts()
+    """Return counts and rate of a cell by each judge; none if it is not tabulated yet."""
+    path = grid.results / "tables" / "rates.parquet"
+    if not path.is_file():
+        return []
+    temperature = grid.temperatures[cell.temperature]
+    values = (cell.model, cell.dataset, temperature, cell.perturbation)
+    is_own = [pl.col(name) == value for name, value in zip(CELL_KEYS, values, strict=True)]
+    return pl.scan_parquet(path).filter(*is_own).collect().to_dicts()
 
 
 def _folder(grid: Grid, cell: Cell) -> Path:

@@ -6,6 +6,7 @@ cells.py: a cell (model, dataset, temperature, perturbation) and where its files
 engine_records.py: which of vLLM's model runners wrote a study's texts.
 finished_requests.py: which answers, cells and scores need no sweep, as sweeps note it.
 grid.py: all cells of a configuration, and the identity of each artifact.
+grid_elsewhere.py: what a grid is asked in a process of its own.
 inputs.py: the contents of files that identities depend on, never their names.
 judge.py: the judges of a study by name.
 model_description.py: reads results/models/<model>.json and the identity of its requests.

@@ -15,7 +15,8 @@ judges.py: for rules/judges.smk.
 languages.py: the cells of datasets in several languages.
 likelihood.py: the scores that tables of likelihood are made from.
 pairs.py: rounds of pairs.
-missing_requests.py: which requests have no reply, as a forecast in a process of its own says.
+missing_questions.py: which judges have a decision on every question.
+missing_requests.py: which requests have no reply.
 pending.py: the part of a grid that is missing or outdated.
 recorded_study.py: the study that a results folder is of, by its record alone.
 registry.py: every table and figure, as its module declares it.
