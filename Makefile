@@ -28,7 +28,7 @@ demo-posttrain: setup ## Train the demo's model twice on this machine, and print
 	@cat results/tables/post_training.md
 
 test: setup ## Run all tests but those on SLURM.
-	$(RUN) pytest -n 2 --dist worksteal
+	$(RUN) pytest -n 2 --dist worksteal --durations=60
 
 test-fast: setup ## Run the tests that start no Snakemake, browser, server or SLURM.
 	$(RUN) pytest -n 2 --dist worksteal -m "not slow and not slurm"
