@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.judged_cell import cell, judge, verdicts_of
+from tests.support.tiny_model import write_tiny_model
 from userturn.errors import UserError
 from userturn.judges import serve as serving
 from userturn.judges.judge import Judge
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 
 def self_serving(results: Path, **changes: object) -> Judge:
-    served = {"serve": True, "model": str(results / "model"), "vllm": {"max_model_len": 64}}
+    served = {"serve": True, "model": str(results / "model"), "vllm": {"max_model_len": 4096}}
     local = judge(results, "http://nowhere.invalid", **(served | changes))
     del local.settings["base_url"]  # type: ignore[attr-defined]
     return local
@@ -27,9 +28,8 @@ def self_serving(results: Path, **changes: object) -> Judge:
 
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Results with two cells; the model's folder is made up, and so is its server."""
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model/config.json").write_text("{}")
+    """Results with two cells, a tiny model, and a server that is made up."""
+    write_tiny_model(tmp_path / "model", width=64)
     monkeypatch.setattr(serving, "SERVER", [sys.executable, "-m", "tests.support.fake_vllm"])
     for number, name in enumerate(("cells/m/d/t0/none", "controls/m/d")):
         about = cell(tmp_path, *[f"Turn {i} of {number}?" for i in range(5)], name=name)
@@ -115,9 +115,12 @@ def free() -> int:
         return int(found.getsockname()[1])
 
 
-def test_server_that_ends_before_it_is_ready_is_one_sentence(results: Path) -> None:
+def test_server_that_ends_before_it_is_ready_is_one_sentence(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "SERVER", [*serving.SERVER, "--refuse-to-start"])
     with pytest.raises(UserError, match="ended with code 3 before it was ready"):
-        serve(results, vllm={"refuse_to_start": True})
+        serve(results)
 
 
 def test_server_that_ends_is_one_sentence_and_the_next_run_asks_only_for_the_rest(

@@ -159,7 +159,7 @@ def test_error_inside_a_step_is_a_sentence_and_one_of_the_requests_is_as_it_was(
 
 
 REAL = {
-    "long": ({}, {"max_model_len": 4096}, "max_model_len (4096) is greater than the derived"),
+    "long": ({}, {"max_model_len": 8192}, "max_model_len (8192) is greater than the derived"),
     "alien": (
         {"architectures": ["AlienForCausalLM"]},
         {},

@@ -16,7 +16,7 @@ from userturn.tables.turn_clusters import rate_over
 from userturn.workflow.declarations import Table
 
 TABLE = Table(
-    rule="tabulate",
+    rule="tabulate_accuracy",
     place=20,
     row="a model and dataset",
     made_of=("grades", "answers"),
