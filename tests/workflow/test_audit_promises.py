@@ -41,7 +41,7 @@ def edit_with_hashes(results: Path) -> None:
 
 
 def whole_chain(results: Path) -> None:
-    """Edit the journal, and let the workflow make everything after it again.
+    """Edit the journal, and let the workflow make everything after it and the sweep's notes again.
 
     The cell is perturbed, so no sample for people holds its texts.
     """
@@ -52,6 +52,8 @@ def whole_chain(results: Path) -> None:
         path.write_bytes(b"".join(map(encode_line, edited)))
         forge_journal(results, path)
     (results / PERTURBED / "user_turns.parquet").unlink()
+    (results / "sweeps/tiny/finished/1of1.json").unlink()
+    run(results.parent, "--force", "results/sweeps/tiny/1of1.json")
     run(results.parent)
     for name in ("user_turns.parquet", "verdicts/heuristic.parquet"):
         forge(results, f"{PERTURBED}/{name}", everywhere=True)
