@@ -11,7 +11,7 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_471, 29_252),
+    "src": (54_467, 29_250),
     "tests": (42_700, 24_340),
     "scripts": (17, 12),
     "rules": (225, 0),

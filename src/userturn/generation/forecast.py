@@ -9,9 +9,10 @@ too high where different texts give one prompt.
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -121,13 +122,7 @@ def _key(ask: str | None) -> str:
     return ask if ask and ask != UNKNOWN else f"{UNKNOWN}{next(_numbers)}"
 
 
-def _count() -> Iterator[int]:
-    number = 0
-    while True:
-        yield (number := number + 1)
-
-
-_numbers = _count()
+_numbers = count(1)
 
 
 @dataclass(frozen=True)

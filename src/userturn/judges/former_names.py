@@ -29,8 +29,9 @@ def former_decisions(judge: Judge, dataset: str, own: Decisions) -> list[Record]
     found: list[Record] = []
     for folder in _former_journals(judge, dataset) if lacking else ():
         decisions = Decisions(folder, lacking)
-        lacking -= {record["key"] for record in found}
-        found += _final(folder, decisions, {key for key in lacking if decisions.is_finished(key)})
+        finished = set(filter(decisions.is_finished, lacking))
+        found += _final(folder, decisions, finished)
+        lacking -= finished
     return found
 
 
