@@ -11,6 +11,7 @@ from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_settings import check_settings
 from userturn.audit.findings import Finding
 from userturn.config.load import load_config
+from userturn.judges.verdict import GENUINE
 from userturn.prompts.perturbations import NO_REFERENCE
 from userturn.provenance.study_files import Files
 from userturn.study.inputs import FileContents
@@ -52,6 +53,9 @@ def found(results: Path, record: StudyRecord) -> list[Finding]:
     return [finding for finding in findings if MODEL in finding.artifact]
 
 
+FAILED = {"scope": "cell", "label": GENUINE, "n_turns": 10, "n_error": 9}
+
+
 @pytest.mark.parametrize(
     ("errors", "share"),
     [([NO_REFERENCE] * 9, None), ([NO_REFERENCE] * 8 + ["broke"], "10%"), (["broke"] * 9, "90%")],
@@ -64,7 +68,7 @@ def test_turns_that_a_dataset_leaves_out_are_no_failures_of_a_cell(
     folder.mkdir(parents=True)
     pl.DataFrame({"error": [None, *errors]}).write_parquet(folder / "user_turns.parquet")
     (tmp_path / "tables").mkdir()
-    pl.DataFrame([cell | {"share_error": 0.9}]).write_parquet(tmp_path / "tables/health.parquet")
+    pl.DataFrame([cell | FAILED]).write_parquet(tmp_path / "tables/rates.parquet")
     listed = check_settings(Files(tmp_path, {}), record, Study(record.grid(tmp_path)), {})
     said = [item.found for item in listed if isinstance(item, Finding) and item.check == "coverage"]
     assert said == ([share] if share else [])
@@ -109,8 +113,7 @@ def test_items_without_a_reference_are_no_failures_of_a_cell_whose_rows_are_with
     results = tmp_path / "results"
     (results / "tables").mkdir(parents=True)
     cell = {"model": MODEL, "dataset": "gsm8k", "temperature": 0.0, "perturbation": perturbation}
-    health = pl.DataFrame([cell | {"share_error": 0.9}])
-    health.write_parquet(results / "tables" / "health.parquet")
+    pl.DataFrame([cell | FAILED]).write_parquet(results / "tables" / "rates.parquet")
     turns = f"results/cells/{MODEL}/gsm8k/t0/{perturbation}/user_turns.parquet"
     record.contents.perturbations["reference"] = {"operator": "reference_answer"}  # type: ignore[index]
     found = of_check(results, record, {turns: "private"}, "coverage")

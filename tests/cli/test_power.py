@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from tests.support.made_up_results import made_up_config
-from tests.support.synthetic_study import write_study
+from tests.support.synthetic_study import rates_without_outcomes, write_study
 from tests.tables.test_make_tables import grid
 from userturn.cli.main import main
 from userturn.stats.sample_size import Turns, items_for_difference, items_for_half_width
@@ -38,8 +38,12 @@ def write_pilot(folder: Path, models: dict[str, Any], **shape: Any) -> Path:
     verdicts, grades = write_study(folder, models=list(models), **shape)
     material = Material(grid(models), {"verdicts": verdicts, "grades": grades})
     (folder / "tables").mkdir()
-    for name in ("pooled_rates", "contrasts"):
-        material.table(name).write_parquet(folder / "tables" / f"{name}.parquet")
+    made = {
+        "contrasts": material.table("contrasts"),
+        "rates": rates_without_outcomes(material.items),
+    }
+    for name, table in made.items():
+        table.write_parquet(folder / "tables" / f"{name}.parquet")
     pl.DataFrame(schema=SCHEMA).write_parquet(folder / "tables" / "judge_card.parquet")
     contents = RecordedContents(**{field.name: {} for field in fields(RecordedContents)})
     config = made_up_config(list(models), [], judges=["another", "heuristic"])  # the primary one
@@ -176,7 +180,7 @@ def test_pilot_without_verdicts_says_that_it_has_no_rate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = write_pilot(tmp_path, MODELS, datasets={"gsm8k": 3})
-    path = folder / "tables" / "pooled_rates.parquet"
+    path = folder / "tables" / "rates.parquet"
     rates = pl.read_parquet(path).with_columns(estimate=pl.lit(None, pl.Float64))
     rates.write_parquet(path)
     nothing = refused(capsys, "--pilot", str(folder), "--half-width", ".05")

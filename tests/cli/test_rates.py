@@ -8,10 +8,11 @@ import pytest
 from userturn.cli.format_rates import format_judges, format_likelihood, format_pooled
 from userturn.cli.rates import fitted, only, show_rates
 from userturn.errors import UserError
+from userturn.judges.verdict import GENUINE
 from userturn.tables.chance_floor import SCHEMA as FLOORS
 from userturn.tables.judges import SCHEMA as JUDGES
 from userturn.tables.likelihood import REFERENCE, SCHEMA
-from userturn.tables.pooled_rates import SCHEMA as POOLED
+from userturn.tables.rates import SCHEMA as RATES
 
 
 def test_likelihood_is_shown_with_chance_and_limits_and_without_nats_a_character() -> None:
@@ -41,7 +42,7 @@ def test_pooled_rate_is_shown_above_its_floor_without_perturbations() -> None:
     share = {"estimate": 0.25, "lower": 0.1, "upper": 0.5}
     pooled = pl.DataFrame(
         [place | counts | share | {"perturbation": name} for name in ("none", "truncate")],
-        schema=POOLED,
+        schema=RATES,
     )
     above = {"floor": 0.2, "difference": 0.05, "lower": -0.1, "upper": 0.2, "perturbation": "none"}
     text = format_pooled(pooled, pl.DataFrame([place | above], schema=FLOORS))
@@ -54,7 +55,7 @@ def test_pooled_rate_is_shown_above_its_floor_without_perturbations() -> None:
 
 
 def test_a_study_without_floors_or_injections_has_no_heading_of_them() -> None:
-    assert "floor" not in format_pooled(pl.DataFrame(schema=POOLED), pl.DataFrame(schema=FLOORS))
+    assert "floor" not in format_pooled(pl.DataFrame(schema=RATES), pl.DataFrame(schema=FLOORS))
     told = format_judges(pl.DataFrame(schema=JUDGES))
     assert told == "no judge has a verdict on a planted injection"
 
@@ -66,7 +67,8 @@ def test_rows_over_all_stay_beside_a_chosen_model() -> None:
 
 def test_unknown_model_is_refused_with_those_of_the_study(tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
-    rates = pl.DataFrame({"model": ["b", "a"], "dataset": ["d", "d"]})
+    of_cell = {"scope": "cell", "label": GENUINE, "average": "micro"}
+    rates = pl.DataFrame([of_cell | {"model": name, "dataset": "d"} for name in "ba"])
     rates.write_parquet(tmp_path / "tables" / "rates.parquet")
     with pytest.raises(UserError, match="no model 'c'; expected one of a, b"):
         show_rates(tmp_path, {"model": "c", "dataset": None})
@@ -83,7 +85,9 @@ def test_lines_fit_the_width_of_a_terminal_and_stay_whole_in_a_pipe() -> None:
 
 def test_unfinished_study_shows_what_is_there_and_that_it_has_no_report(tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
-    rates = pl.DataFrame({"model": ["a"], "dataset": ["d"]})
+    rates = pl.DataFrame(
+        [{"model": "a", "dataset": "d", "scope": "cell", "label": GENUINE, "average": "micro"}]
+    )
     rates.write_parquet(tmp_path / "tables" / "rates.parquet")
     assert show_rates(tmp_path).endswith("report: not built yet, run `snakemake`")
 
@@ -93,7 +97,14 @@ def test_chosen_dataset_has_its_unperturbed_cells_and_no_heading_without_lines(
 ) -> None:
     (tmp_path / "tables").mkdir()
     row = {"model": "a", "temperature": 0.0, "judge": "j", "n_scored": 8, "n_turns": 10}
-    row |= {"estimate": 0.25, "lower": 0.125, "upper": 0.5}
+    row |= {
+        "estimate": 0.25,
+        "lower": 0.125,
+        "upper": 0.5,
+        "scope": "cell",
+        "label": GENUINE,
+        "average": "micro",
+    }
     cells = [("d", "none"), ("d", "truncate"), ("e", "none")]
     rates = pl.DataFrame([row | {"dataset": d, "perturbation": p} for d, p in cells])
     rates.write_parquet(tmp_path / "tables" / "rates.parquet")

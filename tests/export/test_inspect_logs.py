@@ -16,6 +16,7 @@ from tests.workflow.test_rerun_samples import CELL, change_row
 from userturn.cli.main import main
 from userturn.errors import UserError
 from userturn.export.inspect_logs import write_inspect_logs
+from userturn.tables.rates import of_cells
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +64,8 @@ def test_each_turn_is_a_sample_with_its_conversation_and_verdict(
             assert sample["scores"]["heuristic"]["value"] == int(verdict["genuine"])
     rates = pl.read_parquet(finished_study / "results/tables/rates.parquet")
     is_cell = (pl.col("temperature") == 1) & (pl.col("perturbation") == "none")
-    rate = rates.filter(pl.col("judge") == "heuristic").row(by_predicate=is_cell, named=True)
+    by_words = of_cells(rates).filter(pl.col("judge") == "heuristic")
+    rate = by_words.row(by_predicate=is_cell, named=True)
     metrics = log["results"]["scores"][0]["metrics"]
     assert metrics["mean"]["value"] == rate["estimate"]
     assert metrics["lower"]["value"] == rate["lower"]

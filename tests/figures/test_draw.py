@@ -36,6 +36,9 @@ def rates(*rows: tuple[float, str, float | None], model: str = "m") -> pl.DataFr
                 "dataset": "d",
                 "temperature": temperature,
                 "perturbation": perturbation,
+                "scope": "cell",
+                "label": "genuine_followup",
+                **{f"n_{kind}": 0 for kind in ("empty", "truncated", "refused", "error")},
                 "n_scored": 9,
                 "n_turns": 10,
                 "estimate": estimate,
@@ -53,13 +56,6 @@ def floors(*rows: tuple[float, str, float | None]) -> pl.DataFrame:
     named = rates(*rows) if rows else rates((0.0, "none", 0.1)).clear()
     limits = {"lower": "floor_lower", "upper": "floor_upper"}
     return named.rename({"estimate": "floor", **limits})
-
-
-def health(share_unscored: float, share_empty: float) -> pl.DataFrame:
-    row = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
-    shares = {f"share_{kind}": 0.0 for kind in ("truncated", "refused", "error")}
-    row |= shares | {"share_unscored": share_unscored, "share_empty": share_empty, "n_turns": 10}
-    return pl.DataFrame([row])
 
 
 def contrast(p: float) -> pl.DataFrame:
@@ -87,6 +83,7 @@ def profile() -> pl.DataFrame:
         "model": "m",
         "family": "m",
         "dataset": "all",
+        "average": "micro",
         "temperature": 0.0,
         "perturbation": "none",
         "n_positive": 4,
@@ -172,17 +169,18 @@ def test_every_label_is_drawn_with_its_interval() -> None:
     }
 
 
-@pytest.mark.parametrize(("share", "troubles"), [(0.05, ""), (0.06, "EU")])
-def test_cell_is_marked_where_much_of_it_is_empty(share: float, troubles: str) -> None:
-    (row,) = drawn(grid_overview(rates((0.0, "none", 0.2)), health(share, share), FAMILIES, "h"))
+@pytest.mark.parametrize(("n", "troubles"), [(5, ""), (6, "EU")])
+def test_cell_is_marked_where_much_of_it_is_empty(n: int, troubles: str) -> None:
+    cell = rates((0.0, "none", 0.2)).with_columns(n_turns=100, n_empty=n, n_scored=100 - n)
+    (row,) = drawn(grid_overview(cell, FAMILIES, "h"))
     assert row["troubles"] == troubles
 
 
 def test_every_cell_has_its_rate_as_a_number_and_its_interval() -> None:
     table = rates((0.0, "none", 0.246))
-    (row,) = drawn(grid_overview(table, health(0, 0), FAMILIES, "h"))
+    (row,) = drawn(grid_overview(table, FAMILIES, "h"))
     assert (row["number"], row["lower"], row["upper"]) == ("25", 0.123, 0.623)
-    (row,) = drawn(grid_overview(table.clear(), health(0, 0), FAMILIES, "h"))
+    (row,) = drawn(grid_overview(rates((0.0, "none", None)), FAMILIES, "h"))
     assert (row["number"], row["estimate"]) == ("–", None)
 
 
@@ -261,7 +259,7 @@ def test_figures_without_any_row_are_a_sentence() -> None:
         accuracy_and_followup(rates((0.0, "none", None)), accuracy("m").clear(), FAMILIES, "h"),
         perturbation_effects(contrast(1).clear(), FAMILIES, "h"),
         failure_profiles(profile().clear(), FAMILIES, "h"),
-        grid_overview(rates((0.0, "none", None)), health(0, 0).clear(), FAMILIES, "h"),
+        grid_overview(rates((0.0, "none", None)).clear(), FAMILIES, "h"),
     ):
         assert chart.to_dict()["mark"]["type"] == "text"
 

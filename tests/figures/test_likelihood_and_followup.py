@@ -8,6 +8,7 @@ import polars as pl
 
 from userturn.figures.likelihood_and_followup import likelihood_and_followup
 from userturn.html.chart import svg_of
+from userturn.judges.verdict import GENUINE
 from userturn.tables.families import families_table
 from userturn.tables.likelihood import REFERENCE
 
@@ -18,13 +19,18 @@ SCORED = [("identified_answer", "share", 0.5, 0.9), ("gain_answer", "nats a char
 def rates(dataset: str, *estimates: float) -> pl.DataFrame:
     """Rates of the two models by one temperature, with limits a tenth beside them."""
     row = {"dataset": dataset, "n_scored": 9, "temperature": 0.0, "perturbation": "none"}
-    pooled = {"scope": "model", "average": "micro"}
+    scope = "model" if dataset == "all" else "cell"
+    of = {"scope": scope, "average": "micro", "label": GENUINE}
     return pl.DataFrame(
         [
-            row | pooled | {"model": model, "estimate": e, "lower": e - 0.1, "upper": e + 0.1}
+            row | of | {"model": model, "estimate": e, "lower": e - 0.1, "upper": e + 0.1}
             for model, e in zip(FAMILIES["model"], estimates, strict=True)
         ]
     )
+
+
+def rates_of(of_d: tuple[float, float], over_all: tuple[float, float]) -> pl.DataFrame:
+    return pl.concat([rates("d", *of_d), rates("all", *over_all)])
 
 
 def likelihood(*datasets: str) -> pl.DataFrame:
@@ -60,7 +66,7 @@ def panels(chart: Any) -> list[tuple[str, str, list[list[float]]]]:
 
 def test_each_measure_has_a_panel_with_every_interval() -> None:
     chart = likelihood_and_followup(
-        rates("d", 0.3, 0.4), rates("all", 0.5, 0.6), likelihood("d"), FAMILIES, "h"
+        rates_of((0.3, 0.4), (0.5, 0.6)), likelihood("d"), FAMILIES, "h"
     )
     assert panels(chart) == [
         ("genuine follow-ups", "d", [[0.2, 0.3, 0.4], [0.3, 0.4, 0.5]]),
@@ -71,7 +77,7 @@ def test_each_measure_has_a_panel_with_every_interval() -> None:
 
 def test_rate_of_all_datasets_stands_beside_follow_ups_of_no_dataset_of_the_grid() -> None:
     chart = likelihood_and_followup(
-        rates("d", 0.3, 0.4), rates("all", 0.5, 0.6), likelihood("elsewhere"), FAMILIES, "h"
+        rates_of((0.3, 0.4), (0.5, 0.6)), likelihood("elsewhere"), FAMILIES, "h"
     )
     first = ("genuine follow-ups", "all datasets", [[0.4, 0.5, 0.6], [0.5, 0.6, 0.7]])
     assert panels(chart)[0] == first
@@ -79,7 +85,7 @@ def test_rate_of_all_datasets_stands_beside_follow_ups_of_no_dataset_of_the_grid
 
 def test_each_dataset_of_human_follow_ups_has_a_row_of_panels() -> None:
     chart = likelihood_and_followup(
-        rates("d", 0.3, 0.4), rates("all", 0.5, 0.6), likelihood("d", "e"), FAMILIES, "h"
+        rates_of((0.3, 0.4), (0.5, 0.6)), likelihood("d", "e"), FAMILIES, "h"
     )
     assert [place for _, place, _ in panels(chart)] == ["d", "d", "d", "all datasets", "e", "e"]
 
@@ -88,7 +94,7 @@ def test_panels_share_one_legend_though_not_every_family_was_scored() -> None:
     families = families_table({"a-7b": {}, "b-70b": {}}, {})
     both = rates("d", 0.3, 0.4).with_columns(pl.col("model").replace({"a-70b": "b-70b"}))
     scored = likelihood("d").filter(pl.col("model") == "a-7b")
-    made = likelihood_and_followup(both, both.clear(), scored, families, "h").to_json(indent=None)
+    made = likelihood_and_followup(both, scored, families, "h").to_json(indent=None)
     domains = re.findall(r'"shape": {"field": "family".*?"domain": (\[.*?\])', made)
     assert len(domains) == 3 and set(domains) == {'["a", "b"]'}
 
@@ -96,7 +102,7 @@ def test_panels_share_one_legend_though_not_every_family_was_scored() -> None:
 def test_chance_is_drawn_where_it_is_known() -> None:
     """By chance one distractor gives an identification of 0.5, and a gain of 0; a rate has none."""
     made = likelihood_and_followup(
-        rates("d", 0.3, 0.4), rates("all", 0.5, 0.6), likelihood("d"), FAMILIES, "h"
+        rates_of((0.3, 0.4), (0.5, 0.6)), likelihood("d"), FAMILIES, "h"
     ).to_dict()
     levels = [rows[0]["chance"] for rows in made["datasets"].values() if len(rows[0]) == 1]
     assert sorted(levels) == [0, 0.5]
@@ -104,7 +110,7 @@ def test_chance_is_drawn_where_it_is_known() -> None:
 
 def test_nothing_scored_is_a_sentence() -> None:
     nothing = likelihood("d").with_columns(estimate=pl.lit(None, pl.Float64))
-    chart = likelihood_and_followup(rates("d", 0, 0), rates("all", 0, 0), nothing, FAMILIES, "h")
+    chart = likelihood_and_followup(rates_of((0.0, 0.0), (0.0, 0.0)), nothing, FAMILIES, "h")
     assert chart.to_dict()["mark"]["type"] == "text"
 
 
@@ -126,7 +132,7 @@ def heights_of_text(svg: str) -> list[tuple[str, float]]:
 def test_titles_of_panels_beside_each_other_are_on_one_line() -> None:
     """An axis that ends above its last number would have a lower title than one that does not."""
     chart = likelihood_and_followup(
-        rates("d", 0.3, 0.41), rates("all", 0, 0), likelihood("d"), FAMILIES, "h"
+        rates_of((0.3, 0.41), (0.0, 0.0)), likelihood("d"), FAMILIES, "h"
     )
     titles = {panel[0] for panel in panels(chart)}
     tops = [top for text, top in heights_of_text(svg_of(chart.to_dict())) if text in titles]

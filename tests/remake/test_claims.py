@@ -22,7 +22,7 @@ def test_every_number_stands_in_the_row_and_file_that_the_sheet_names(
 ) -> None:
     sheet = claims_sheet(finished_study / "results")
     found = NUMBER.findall(sheet)
-    assert {path for _, _, path in found} >= {"tables/pooled_rates.csv", "tables/accuracy.csv"}
+    assert {path for _, _, path in found} >= {"tables/rates.csv", "tables/accuracy.csv"}
     for value, row, path in found:
         table = pl.read_csv(finished_study / "results" / path, infer_schema_length=None)
         for named in row.split(", "):

@@ -11,6 +11,7 @@ import pytest
 from tests.support.made_up_results import build, made_up_config, save, write_results
 from userturn.html.page import embedded
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
+from userturn.judges.verdict import GENUINE
 from userturn.report.charts import picture, write_charts
 from userturn.report.headline import FLOOR, headline
 from userturn.report.how_made import how_made
@@ -186,8 +187,8 @@ def test_what_a_reader_cannot_see_is_shown_by_its_code(tmp_path: Path) -> None:
 
 
 def test_every_table_has_all_its_rows_in_a_data_file(grid: Grid, page: Path) -> None:
-    shown = next(table for table in known(page)["tables"] if table["name"] == "rates")
-    assert len(read_data(page, "table-rates")) == shown["n"] == 2 * len(grid.cells)
+    shown = next(part for part in known(page)["tables"] if part["title"] == "Every cell")
+    assert len(read_data(page, f"table-{shown['name']}")) == shown["n"] == 2 * len(grid.cells)
 
 
 def test_page_says_what_the_study_was_made_from(page: Path) -> None:
@@ -252,16 +253,17 @@ def test_people_are_numbers_and_the_labels_of_another_prompt_are_left_out(
 
 
 def test_headline_takes_its_numbers_from_the_tables() -> None:
-    rates = pl.DataFrame(
-        {"judge": ["j", "j", "k"], "n_turns": [5, 6, 100], "n_scored": [4, 6, 100]}
-    )
-    counts = ("n_ok", "n_empty", "n_error", "n_unscored")
-    rates = rates.with_columns(pl.lit(0).alias(name) for name in counts)
-    row = {"scope": "model", "average": "micro", "perturbation": "none", "judge": "j", "model": "m"}
+    counts = {"n_ok": 0, "n_empty": 0, "n_error": 0, "label": GENUINE, "average": "micro"}
+    cells = [("j", 5, 4), ("j", 6, 6), ("k", 100, 100)]
+    rows: list[dict[str, Any]] = [
+        {"scope": "cell", "judge": judge, "n_turns": n, "n_scored": k, **counts}
+        for judge, n, k in cells
+    ]
+    row = counts | {"scope": "model", "perturbation": "none", "judge": "j", "model": "m"}
     share = {"estimate": 0.5, "lower": 0.4, "upper": 0.6, "n_scored": 9, "n_turns": 10}
-    pooled = pl.DataFrame([{**row, "temperature": t, **share} for t in (1.0, 0.0)])
+    rows += [{**row, "temperature": t, **share} for t in (1.0, 0.0)]
     answers = pl.DataFrame({"n_items": [30, 40], "n_answers_cut": [24, 28]})
-    tables = {"rates": rates, "pooled_rates": pooled, "accuracy": answers}
+    tables = {"rates": pl.DataFrame(rows, infer_schema_length=None), "accuracy": answers}
     found = headline(tables, "j", ["m"])
     assert found["answers"] == {"n": 70, "n_cut": 52}
     assert (found["counts"]["n_turns"], found["counts"]["n_scored"]) == (11, 10)
@@ -301,7 +303,9 @@ def test_headline_has_the_share_of_human_follow_ups_that_a_model_finds_likelier(
 
 
 def test_headline_has_accuracy_beside_the_follow_up_rate_of_the_same_items() -> None:
+    counts_of_turns = dict.fromkeys(("n_ok", "n_empty", "n_error"), 0)
     pooled = pl.DataFrame({"judge": ["j"], "scope": ["model"], "average": ["micro"],
+                           "label": [GENUINE], **counts_of_turns,
                            "perturbation": ["none"], "model": ["m"], "temperature": [0.0],
                            "estimate": [0.457], "lower": [0.3], "upper": [0.6],
                            "n_scored": [70], "n_turns": [70]})  # fmt: skip
@@ -311,7 +315,7 @@ def test_headline_has_accuracy_beside_the_follow_up_rate_of_the_same_items() -> 
     place = {"judge": ["j"], "dataset": ["all"], "model": ["m"], "temperature": [0.0]}
     counts = {"n_graded": [40], "n_scored": [39]}
     tables = {
-        "pooled_rates": pooled,
+        "rates": pooled,
         "decoupling": pl.DataFrame(place | graded | counts | {"over": "a model"}),
     }
     (model,) = headline(tables, "j", ["m"])["models"]

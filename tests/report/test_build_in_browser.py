@@ -20,9 +20,11 @@ from tests.support.made_up_scores import GAIN, write_scores
 from userturn.figures.confusion import confusion_figure
 from userturn.figures.theme import save
 from userturn.report.paper import HEIGHT, LEAST_LETTER, WIDTH
+from userturn.storage.key_columns import CELL_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.tables.confusion import SCHEMA as CONFUSION
+from userturn.tables.rates import of_cells
 from userturn.unseen import show_codes
 
 pytestmark = [pytest.mark.slow, needs_chromium]
@@ -293,7 +295,10 @@ def test_marks_are_walked_by_arrow_keys(tab: Any, uri: str) -> None:
 def rate(grid: Grid, cell: tuple[str, str, float, str], judge: str) -> str:
     """Return a cell's rate with its interval as the page writes it."""
     rates = pl.read_parquet(grid.results / "tables" / "rates.parquet")
-    (row,) = [r for r in rates.iter_rows(named=True) if tuple(r.values())[:5] == (*cell, judge)]
+    of_cell = dict(zip([*CELL_KEYS, "judge"], (*cell, judge), strict=True))
+    row = of_cells(rates).row(
+        by_predicate=pl.all_horizontal(pl.col(k) == v for k, v in of_cell.items()), named=True
+    )
     share, low, high = (f"{100 * row[name]:.1f}" for name in ("estimate", "lower", "upper"))
     return f"{share}% [{low}, {high}]"
 
@@ -378,7 +383,7 @@ def test_paper_and_a_page_without_javascript_have_the_picture(
     shown_as = "parts => parts.map(part => getComputedStyle(part).display)"
     grids = tab.locator("#report, .lead, .bearings, #figures, #tables").evaluate_all(shown_as)
     assert set(grids) == {"block"}, "Chromium breaks after a heading that is a row of a grid"
-    tab.wait_for_selector("#table-rates, #table-pooled_rates", state="attached")
+    tab.wait_for_selector("#table-rates, #table-rates-2", state="attached")
     wider = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wider <= 0, "tables are no wider than the paper"
     tab.evaluate("document.getElementById('table-rates').open = true")

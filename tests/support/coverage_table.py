@@ -5,6 +5,7 @@ import polars as pl
 from userturn.storage.parquet import Schema
 from userturn.tables.layout import Layout, column, texts
 from userturn.tables.make_tables import Material
+from userturn.tables.rates import of_cells
 from userturn.workflow.declarations import Table
 
 TABLE = Table(
@@ -19,7 +20,9 @@ SCHEMA: Schema = {"judge": pl.String, "n_turns": pl.Int64, "n_scored": pl.Int64}
 
 def table(material: Material) -> pl.DataFrame:
     """Return the table of a study."""
-    counts = material.table("rates").group_by("judge").agg(pl.col("n_turns", "n_scored").sum())
+    counts = (
+        of_cells(material.table("rates")).group_by("judge").agg(pl.col("n_turns", "n_scored").sum())
+    )
     return counts.sort("judge")
 
 

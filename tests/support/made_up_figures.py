@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from tests.figures.test_draw import accuracy, contrast, health, profile
+from tests.figures.test_draw import accuracy, contrast, profile
 from tests.figures.test_judge_card import card
 from tests.figures.test_likelihood_and_followup import likelihood
 from tests.figures.test_rates_by_language import TABLE as LANGUAGES
@@ -24,7 +24,7 @@ from userturn.figures.rates_by_turn import rates_by_turn
 from userturn.figures.self_play import self_play
 from userturn.figures.theme import save as write_chart
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
-from userturn.storage.key_columns import CELL_KEYS, TURN_KEYS
+from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.cells import PLAIN
 from userturn.study.grid import Grid
 from userturn.tables.answer_signals import AREA, CHANGE, RANDOM
@@ -104,13 +104,9 @@ def draw_every_figure(grid: Grid, folder: Path) -> list[str]:
             in_grid(contrast(0.04), "model", "dataset"), families, judge
         ),
         "failure_profiles": failure_profiles(in_grid(profile(), "model"), families, judge),
-        "grid_overview": grid_overview(
-            rates, in_grid(health(0.1, 0.1), *CELL_KEYS), families, judge
-        ),
+        "grid_overview": grid_overview(rates, families, judge),
         "judge_card": judge_card(of_card, families, judge),
-        "likelihood_and_followup": likelihood_and_followup(
-            rates, rates.clear(), scores, families, judge
-        ),
+        "likelihood_and_followup": likelihood_and_followup(rates, scores, families, judge),
         "confusion": confusion_figure(confusion, LABELS),
         "answer_signals": answer_signals(in_grid(_signals(), "model"), families, judge),
         "rates_by_turn": rates_by_turn(_by_turn(rates), families, judge),

@@ -12,12 +12,13 @@ from tests.support.snakemake_runs import ROOT
 from userturn.config.load import load_config
 from userturn.figures.rates_by_temperature import rates_by_temperature
 from userturn.figures.theme import save as draw_figure
+from userturn.judges.judge_cell import scan_verdicts
 from userturn.report.build import build_report
 from userturn.storage.key_columns import CELL_KEYS, TURN_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
-from userturn.tables import rates
-from userturn.tables.rates import summarise_judge
+from userturn.tables.item_counts import count_items
+from userturn.tables.rates import outcomes_of, rates
 
 HEADER = "<|im_end|>\n<|im_start|>user\n"
 LABELS = [
@@ -129,7 +130,6 @@ def write_results(
 ) -> None:
     """Write the Parquet files that the report reads, and the table of rates."""
     rng = np.random.default_rng(seed)
-    rows = []
     for dataset in grid.datasets:
         names = [f"{dataset}-{i}" for i in range(n_items)]
         questions = [
@@ -156,12 +156,23 @@ def write_results(
                 for judge in grid.judges:
                     verdicts = verdicts_of_cell(turns, judge, rng)
                     save(verdicts, folder / "verdicts" / f"{judge}.parquet")
-                    rows.append(summarise_judge(turns, verdicts))
-    save(pl.DataFrame(rows, schema=rates.SCHEMA), grid.results / "tables" / "rates.parquet")
+    save(rates_of(grid), grid.results / "tables" / "rates.parquet")
     for model in grid.models:
         path = grid.results / "models" / f"{model}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"user_header": HEADER, "source": "made/up", "revision": "f0"}))
+
+
+def rates_of(grid: Grid) -> pl.DataFrame:
+    """Return the table of rates of a study; each model is a family."""
+    turns, verdicts = (
+        [str(path) for path in sorted((grid.results / "cells").glob(f"*/*/*/*/{name}"))]
+        for name in ("user_turns.parquet", "verdicts/*.parquet")
+    )
+    items = count_items(verdicts).with_columns(family=pl.col("model"))
+    answers = pl.DataFrame(schema=dict.fromkeys(("model", "dataset", "finish_reason"), pl.String))
+    outcomes = outcomes_of(pl.scan_parquet(turns), scan_verdicts(verdicts), answers)
+    return rates(items, outcomes)
 
 
 def draw_rates(grid: Grid) -> None:

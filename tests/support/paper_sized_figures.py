@@ -27,6 +27,7 @@ from userturn.figures.rates_by_temperature import rates_by_temperature
 from userturn.figures.rates_by_turn import rates_by_turn
 from userturn.figures.self_play import MEASURES as SELF_PLAY_MEASURES
 from userturn.figures.self_play import self_play
+from userturn.judges.verdict import GENUINE
 from userturn.likelihood.reactions import SIGNALS
 from userturn.study.cells import ALL
 from userturn.tables.answer_signals import RANDOM
@@ -127,10 +128,11 @@ def _confusion() -> pl.DataFrame:
 def paper_sized_charts() -> dict[str, Any]:
     """Return the chart of every figure: 11 models, 5 datasets, 5 temperatures, 3 perturbations."""
     families = families_table({model: {} for model in MODELS}, {})
-    rates = crossed(CELL)
+    rates = crossed(CELL, scope="cell", label=GENUINE, **dict.fromkeys(MARKS.values(), 1))
     floors = {"estimate": "floor", "lower": "floor_lower", "upper": "floor_upper"}
-    shares = dict.fromkeys(MARKS.values(), 0.1)
-    profiles = crossed({"model": MODELS, "label": LABELS, **PLAIN}, dataset=ALL, scope="model")
+    profiles = crossed(
+        {"model": MODELS, "label": LABELS, **PLAIN}, dataset=ALL, scope="model", average="micro"
+    )
     card = {"source": list(SOURCES), "measure": CARD_MEASURES}
     pairs = crossed(_models_and_datasets() | {"temperature": TEMPERATURES}, scope="cell")
     turns = crossed(CELL | {"turn": range(1, 6)})
@@ -142,9 +144,7 @@ def paper_sized_charts() -> dict[str, Any]:
         "failure_profiles": failure_profiles(
             profiles.join(families.select("model", "family"), on="model"), *of
         ),
-        "grid_overview": grid_overview(
-            rates, crossed(CELL, **shares).drop("estimate", "lower", "upper", "n_scored"), *of
-        ),
+        "grid_overview": grid_overview(rates, *of),
         "judge_card": judge_card(crossed(card, by=ALL), *of),
         "rates_by_turn": rates_by_turn(turns, *of),
         "rates_by_language": rates_by_language(_languages(), *of),
@@ -152,9 +152,7 @@ def paper_sized_charts() -> dict[str, Any]:
         "human_likeness": human_likeness(
             pairs.with_columns(n_labelled="n_scored", n_pairs="n_turns"), *of
         ),
-        "likelihood_and_followup": likelihood_and_followup(
-            rates, rates.clear(), _likelihood(), *of
-        ),
+        "likelihood_and_followup": likelihood_and_followup(rates, _likelihood(), *of),
         "answer_signals": answer_signals(_signals(), *of),
         "confusion": confusion_figure(_confusion(), LABELS),
     }

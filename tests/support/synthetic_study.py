@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from userturn.storage.key_columns import CELL_KEYS
+from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_COLUMNS
+from userturn.storage.parquet import Schema
+from userturn.tables.rates import OUTCOMES, rates
 
 RUBRIC = str(Path(__file__).resolve().parents[2] / "data" / "rubric.yaml")
 
@@ -105,6 +107,14 @@ def grades_of(model: str, dataset: str, n_items: int, seed: int) -> pl.DataFrame
             "score": pl.Series([None] * n_items, dtype=pl.Float64),
         }
     )
+
+
+def rates_without_outcomes(
+    items: pl.DataFrame, paper: Mapping[str, str] | None = None
+) -> pl.DataFrame:
+    """Return the table of rates of counted verdicts, of whose turns nothing else is known."""
+    known: Schema = {**JUDGED_CELL_COLUMNS, **OUTCOMES}
+    return rates(items, pl.DataFrame(schema=known), paper)
 
 
 def write_study(

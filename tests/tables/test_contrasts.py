@@ -13,10 +13,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.support.synthetic_study import RUBRIC, write_study
+from tests.support.synthetic_study import RUBRIC, rates_without_outcomes, write_study
 from tests.tables.test_make_tables import grid
 from userturn.cli.format_rates import format_pooled
 from userturn.tables.make_tables import Material
+from userturn.tables.rates import of_models
 from userturn.workflow.registry import tables_of
 
 MODELS: dict[str, Any] = {
@@ -139,7 +140,7 @@ def test_every_interaction_is_the_difference_of_two_families_changes(
 def test_pooled_rates_and_those_beside_accuracy_are_those_rates(
     study: tuple[list[str], Material], rates: dict[tuple[Any, ...], float]
 ) -> None:
-    pooled = study[1].table("pooled_rates").filter(scope="model", average="micro")
+    pooled = of_models(rates_without_outcomes(study[1].items))
     beside = (
         study[1]
         .table("decoupling")
@@ -168,7 +169,7 @@ def test_on_the_first_screen_a_rate_less_its_floor_is_what_stands_beside_it(
         own = rates[tuple(row[key] for key in KEYS)]
         assert row["rate"] == pytest.approx(own, abs=OFF)
         assert row["difference"] == pytest.approx(own - row["floor"], abs=OFF)
-    lines = list(_printed(format_pooled(study[1].table("pooled_rates"), floors)))
+    lines = list(_printed(format_pooled(of_models(rates_without_outcomes(study[1].items)), floors)))
     assert len(lines) == 5 * 2 * 2  # models, temperatures and judges
     # Three numbers, each rounded to a tenth of a point.
     assert max(abs(rate - floor - above) for rate, floor, above in lines) <= 0.15 + 1e-9

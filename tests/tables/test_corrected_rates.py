@@ -18,7 +18,7 @@ from tests.support.annotation_rounds import (
 from tests.support.labelled_study import NO_ANNOTATIONS, SIMULATED, simulated
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.tables.corrected_rates import corrected_rates
-from userturn.tables.rates import clustered_limits
+from userturn.tables.turn_clusters import rate_over
 
 
 def rates_of(found: dict[str, Any]) -> pl.DataFrame:
@@ -114,8 +114,8 @@ def test_plain_rate_of_a_cell_has_the_interval_of_the_table_of_rates() -> None:
     more = turns.with_columns(sample=pl.lit(1, dtype=pl.Int64), key=pl.format("{} 1", "key"))
     both = pl.concat([turns.with_columns(pl.col("sample").cast(pl.Int64)), more])
     row = corrected_rates(both, several, NO_ANNOTATIONS, NO_KEY, FAMILIES).row(0, named=True)
-    limits = clustered_limits(several)
-    assert (row["plain_lower"], row["plain_upper"]) == (limits["lower"], limits["upper"])
+    limits, _ = rate_over(several, ["item"])
+    assert (row["plain_lower"], row["plain_upper"]) == (limits.lower, limits.upper)
     assert row["plain_upper"] - row["plain_lower"] > 0.29  # of 40 items, not of 80 turns
 
 

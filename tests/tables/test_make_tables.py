@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.support.synthetic_study import RUBRIC, write_study
+from tests.support.synthetic_study import RUBRIC, rates_without_outcomes, write_study
 from userturn.cli.compare import compare_studies, formatted
 from userturn.cli.format_rates import format_correlations
 from userturn.errors import UserError
@@ -36,7 +36,8 @@ def grid(models: dict[str, Any], n_resamples: int = 200) -> Any:
 
 def tables_from(study: Any, verdicts: list[str], grades: list[str]) -> dict[str, pl.DataFrame]:
     material = Material(study, {"verdicts": verdicts, "grades": grades, "rubric": [RUBRIC]})
-    return {name: material.table(name) for name in tables_of("analyse")}
+    tables = {name: material.table(name) for name in tables_of("analyse")}
+    return tables | {"rates": rates_without_outcomes(material.items, material.rubric.paper)}
 
 
 def tables_in(results: Path, models: dict[str, Any]) -> dict[str, pl.DataFrame]:
@@ -105,10 +106,11 @@ def test_pooled_rate_of_a_family_is_that_of_its_turns(
     mine = [v for v in verdicts(results) if v["model"] in QWEN and is_at(v, **PLACE)]
     scored = [v for v in mine if v["genuine"] is not None]
     genuine = sum(v["genuine"] for v in scored)
-    row = one(tables["pooled_rates"], scope="family", family="qwen3.5", average="micro", **PLACE)
+    of_family = {"scope": "family", "family": "qwen3.5", "label": "genuine_followup"}
+    row = one(tables["rates"], **of_family, average="micro", **PLACE)
     # 3 models x 2 samples x 100 items; an item that three models share is one item.
     assert (row["n_turns"], row["n_items"], row["n_datasets"]) == (600, 100, 2)
-    assert (row["n_scored"], row["n_genuine"]) == (len(scored), genuine)
+    assert (row["n_scored"], row["n_positive"]) == (len(scored), genuine)
     assert row["estimate"] == pytest.approx(genuine / len(scored))
     assert row["if_unscored_negative"] == pytest.approx(genuine / 600)
     assert row["if_unscored_positive"] == pytest.approx((genuine + 600 - len(scored)) / 600)
@@ -118,14 +120,14 @@ def test_pooled_rate_of_a_family_is_that_of_its_turns(
         / sum(v["dataset"] == d for v in scored)
         for d in ("gsm8k", "coval")
     ]
-    macro = one(tables["pooled_rates"], scope="family", family="qwen3.5", average="macro", **PLACE)
+    macro = one(tables["rates"], **of_family, average="macro", **PLACE)
     assert macro["estimate"] == pytest.approx(sum(shares) / 2)
 
 
 def test_shares_of_the_labels_are_counted_and_sum_to_one(
     results: Path, tables: dict[str, pl.DataFrame]
 ) -> None:
-    rows = tables["failure_profiles"].filter(scope="model", model="glm-4.7", **PLACE)
+    rows = tables["rates"].filter(scope="model", model="glm-4.7", average="micro", **PLACE)
     mine = [
         v["label"] for v in verdicts(results) if is_at(v, model="glm-4.7", **PLACE) and v["label"]
     ]
@@ -242,7 +244,7 @@ def test_trained_models_are_no_further_sizes_of_their_family(
 def test_rates_of_different_temperatures_are_never_pooled(
     tables: dict[str, pl.DataFrame],
 ) -> None:
-    assert tables["pooled_rates"]["temperature"].null_count() == 0
+    assert tables["rates"]["temperature"].null_count() == 0
 
 
 def test_slope_over_datasets_is_that_of_the_rates_over_all_their_turns(tmp_path: Path) -> None:
@@ -307,10 +309,8 @@ def test_analysing_twice_is_equal_and_more_models_change_no_row(
     for part in ("cells", "grades"):
         (tmp_path / part / "glm-4.7").symlink_to(results / part / "glm-4.7")
     small = tables_in(tmp_path, {"glm-4.7": MODELS["glm-4.7"]})
-    keys = ["pooled_rates", "failure_profiles"]
-    for name in keys:
-        mine = tables[name].filter(pl.col("model") == "glm-4.7")
-        assert mine.equals(small[name].filter(pl.col("model") == "glm-4.7"))
+    mine, alone = (t["rates"].filter(pl.col("model") == "glm-4.7") for t in (tables, small))
+    assert mine.equals(alone)
 
 
 CELL = {"model": "m-1b", "dataset": "d", "temperature": 0.0, "perturbation": "none", "judge": "h"}
@@ -377,10 +377,9 @@ def test_published_anchors_are_known_found_or_not_comparable(
     results: Path, tables: dict[str, pl.DataFrame]
 ) -> None:
     grades = pl.concat([pl.read_parquet(p) for p in sorted(results.glob("grades/*/*.parquet"))])
-    rates = tables["pooled_rates"].filter(pl.col("scope") == "model", pl.col("average") == "micro")
     answers = grades.select("model", "dataset", finish_reason=pl.lit("stop"))
     of_tasks = accuracy(grades, answers)
-    found = anchors({**tables, "rates": rates, "accuracy": of_tasks}, "heuristic")
+    found = anchors({**tables, "accuracy": of_tasks}, "heuristic")
     agree = dict(found.select("quantity", "outcome").rows())
     # Nothing of gpt-oss and no 397B model here: the row stays, and says so.
     assert agree["share of assistant_turn_restate of gpt-oss"] == "not comparable"

@@ -8,10 +8,11 @@ import pytest
 
 from userturn.cli.format_rates import format_cut_answers
 from userturn.datasets.clusters import version_id
+from userturn.judges.verdict import GENUINE
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.tables.accuracy import accuracy
-from userturn.tables.health import health
-from userturn.tables.rates import rate, summarise_judge
+from userturn.tables.item_counts import count_verdicts
+from userturn.tables.rates import of_cells, outcomes_of, rates
 
 CELL = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none"}
 
@@ -30,14 +31,22 @@ def verdicts(*genuine: bool | None) -> pl.DataFrame:
         {
             "judge": "h",
             "item": [str(i) for i in range(len(genuine))],
+            "sample": 0,
             "genuine": pl.Series(genuine, dtype=pl.Boolean),
+            "label": [None if g is None else GENUINE if g else "generic" for g in genuine],
             "unscored_reason": pl.Series(reasons, dtype=pl.String),
         }
     ).with_columns(pl.lit(value).alias(name) for name, value in CELL.items())
 
 
+def table(turns: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
+    answers = turns.select("model", "dataset", finish_reason=pl.lit("length"))
+    items = count_verdicts(verdicts.lazy()).with_columns(family=pl.lit("f"))
+    return rates(items, outcomes_of(turns.lazy(), verdicts.lazy(), answers))
+
+
 def summary(turns: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]:
-    return summarise_judge(turns, verdicts)
+    return of_cells(table(turns, verdicts)).row(0, named=True)
 
 
 def test_summary_counts_outcomes_and_verdicts() -> None:
@@ -47,6 +56,7 @@ def test_summary_counts_outcomes_and_verdicts() -> None:
     )
     counts = {key: value for key, value in row.items() if key.startswith("n_")}
     assert counts == {
+        "n_datasets": 1,
         "n_items": 5,
         "n_turns": 5,
         "n_ok": 3,
@@ -54,9 +64,10 @@ def test_summary_counts_outcomes_and_verdicts() -> None:
         "n_error": 1,
         "n_truncated": 3,
         "n_scored": 4,
-        "n_unscored": 1,
         "n_refused": 1,
-        "n_genuine": 2,
+        "n_positive": 2,
+        "n_answers": 5,
+        "n_answers_cut": 5,
     }
     assert (row["estimate"], row["coverage"]) == (2 / 4, 4 / 5)
     assert (row["if_unscored_negative"], row["if_unscored_positive"]) == (2 / 5, 3 / 5)
@@ -68,13 +79,19 @@ def test_cell_without_a_verdict_has_no_rate_but_bounds() -> None:
     assert (row["if_unscored_negative"], row["if_unscored_positive"]) == (0, 1)
 
 
-def test_rate_of_no_turns_is_undefined() -> None:
-    assert set(rate(0, 0, 0).values()) == {None}
+def test_a_study_without_a_verdict_has_no_rate() -> None:
+    assert table(turns("ok").clear(), verdicts(True).clear()).is_empty()
+
+
+def test_shares_of_the_labels_of_a_cell_add_up_to_one_and_the_genuine_one_is_its_rate() -> None:
+    shares = table(turns("ok", "ok", "ok", "ok"), verdicts(True, False, False, None))
+    of_cell = dict(shares.filter(scope="cell").select("label", "estimate").rows())
+    assert of_cell == {GENUINE: pytest.approx(1 / 3), "generic": pytest.approx(2 / 3)}
 
 
 @pytest.mark.parametrize(("n_genuine", "n_turns"), [(0, 1), (1, 1), (0, 40), (40, 40), (13, 40)])
 def test_estimate_lies_in_its_interval(n_genuine: int, n_turns: int) -> None:
-    row = rate(n_genuine, n_turns, n_turns)
+    row = summary(turns(*["ok"] * n_turns), verdicts(*[i < n_genuine for i in range(n_turns)]))
     assert 0 <= row["lower"] <= row["estimate"] <= row["upper"] <= 1
 
 
@@ -144,20 +161,3 @@ def test_several_samples_of_an_item_have_an_interval_over_items() -> None:
     (estimate, lower, upper), method = clustered_rate([items], "micro")
     assert (row["estimate"], row["lower"], row["upper"]) == (estimate, lower, upper)
     assert row["interval"] == method == "Wilson over items"
-
-
-def test_health_gives_counts_as_shares_of_all_turns() -> None:
-    row = summary(turns("ok", "ok", "empty", "error"), verdicts(True, False, None, None))
-    answers = pl.DataFrame([row]).select("model", "dataset", finish_reason=pl.lit("length"))
-    more = answers.with_columns(finish_reason=pl.lit("stop"))
-    (found,) = health(pl.DataFrame([row]), pl.concat([answers, more, more])).to_dicts()
-    shares = {key: value for key, value in found.items() if key.startswith("share_")}
-    assert shares == {
-        "share_empty": 1 / 4,
-        "share_error": 1 / 4,
-        "share_truncated": 2 / 4,
-        "share_unscored": 2 / 4,
-        "share_refused": 2 / 4,
-        "share_scored": 2 / 4,
-        "share_answers_cut": 1 / 3,
-    }

@@ -12,8 +12,8 @@ from userturn.generation.shards import next_in_hash_order
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
 from userturn.stats.clustered import Patterns, clustered_rate
 from userturn.stats.proportions import wilson
-from userturn.tables.item_counts import count_items
-from userturn.tables.rates import summarise_judge
+from userturn.tables.item_counts import count_items, count_verdicts
+from userturn.tables.rates import of_cells, outcomes_of, rates
 from userturn.tables.rates_by_turn import SCHEMA, rates_by_turn
 
 CELL = {"model": "m", "dataset": "d", "temperature": 0.0, "perturbation": "none", "judge": "j"}
@@ -58,11 +58,13 @@ def test_a_cell_has_one_interval_clustered_by_conversation(tmp_path: Path) -> No
     table = verdicts(a=[True, True, True], b=[False, False, False], c=[True, False, True])
     turns = table.with_columns(outcome=pl.lit("ok"), finish_reason=pl.lit("stop"))
     reasons = table.with_columns(unscored_reason=pl.lit(None, dtype=pl.String))
-    row = summarise_judge(turns, reasons)
+    items = count_verdicts(table.lazy()).with_columns(family=pl.lit("f"))
+    outcomes = outcomes_of(turns.lazy(), reasons.lazy(), turns)
+    row = of_cells(rates(items, outcomes)).row(0, named=True)
     # 3 conversations of 3 turns with 3, 0 and 2 genuine.
     seen = Patterns(np.ones(3), np.full(3, 3.0), np.array([0.0, 2.0, 3.0]))
     interval, method = clustered_rate([seen], "micro")
-    assert (row["n_items"], row["n_turns"], row["n_genuine"]) == (3, 9, 5)
+    assert (row["n_items"], row["n_turns"], row["n_positive"]) == (3, 9, 5)
     assert (row["lower"], row["upper"]) == pytest.approx((interval.lower, interval.upper))
     assert row["interval"] == method
     assert row["upper"] - row["lower"] > wilson(5, 9).upper - wilson(5, 9).lower

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.synthetic_study import write_study
 from userturn.judges.judge_cell import VERDICTS_SCHEMA
+from userturn.judges.verdict import GENUINE
 from userturn.stats.proportions import wilson
 from userturn.storage.key_columns import TURN_KEYS
 from userturn.tables.controls import control_verdicts, measure_judges
@@ -16,8 +17,7 @@ from userturn.tables.item_counts import count_items
 from userturn.tables.judges import describe_judge
 from userturn.tables.label_domain import Domain
 from userturn.tables.make_tables import Material
-from userturn.tables.pooled_rates import pooled_rates
-from userturn.tables.rates import cell_rates
+from userturn.tables.rates import of_cells, of_models, outcomes_of, rates
 from userturn.tables.turn_clusters import rate_over
 
 LIMITS = ["estimate", "lower", "upper"]
@@ -66,7 +66,7 @@ def messages(text: str) -> list[dict[str, str]]:
 
 
 def test_seven_injections_into_one_item_are_no_seven_draws() -> None:
-    rates = turns(judge=["j"], n_turns=[1], n_scored=[1], n_unscored=[0])
+    rates = turns(judge=["j"], scope="cell", label=GENUINE, n_turns=[1], n_scored=[1])
     spent = pl.DataFrame(schema={"judge": pl.String, "n_verdicts": pl.Int64, "cost": pl.Float64,
                                  "seconds": pl.Float64})  # fmt: skip
     alike = turns(
@@ -86,9 +86,10 @@ def test_a_cell_has_one_interval_in_all_tables(tmp_path: Path) -> None:
     user_turns = verdicts.select(TURN_KEYS).with_columns(
         key=pl.col("item"), outcome=pl.lit("ok"), finish_reason=pl.lit("stop")
     )
-    of_cell = cell_rates(user_turns, [verdicts])
+    answers = user_turns.select("model", "dataset", "finish_reason")
     items = count_items(paths).with_columns(family=pl.lit("f"))
-    pooled = pooled_rates(items).filter(pl.col("scope") == "model")
+    found = rates(items, outcomes_of(user_turns.lazy(), verdicts.lazy(), answers))
+    of_cell, pooled = of_cells(found), of_models(found)
     nothing = pl.DataFrame()
     plain = Domain(verdicts, nothing, nothing).plain()
     assert of_cell.select(LIMITS).row(0) == pooled.select(LIMITS).row(0) == tuple(plain)

@@ -270,8 +270,8 @@ def test_two_swapped_cells_are_found_both(results: Path) -> None:
         (VERDICTS, lambda table: table[1:]),
         ("tables/rates.parquet", first_row(estimate=0.9)),
         ("tables/accuracy.parquet", first_row(n_correct=5)),
-        ("tables/health.parquet", lambda table: table[1:]),
-        ("tables/pooled_rates.parquet", first_row(n_genuine=99)),
+        ("tables/rates.parquet", lambda table: table[1:]),
+        ("tables/rates.parquet", first_row(n_positive=99)),
         ("tables/rates.parquet", lambda table: table.rename({"estimate": "guess"})),
     ],
 )
@@ -470,8 +470,8 @@ def test_verdicts_by_earlier_rules_of_a_judge_are_noted_and_not_accused(
 def test_what_another_version_made_otherwise_is_set_apart_and_not_accused(
     results: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    rewrite(results / "tables" / "health.parquet", first_row(n_items=1234))
-    forge(results, "tables/health.parquet", everywhere=True)
+    rewrite(results / "tables" / "rates.parquet", first_row(n_items=1234))
+    forge(results, "tables/rates.parquet", everywhere=True)
     assert {f.check for f in found(results)} == {"tables"}  # by the same code: an accusation
     monkeypatch.setattr(study_files, "code_sha256", lambda: "f" * 64)
     done = audit(results)

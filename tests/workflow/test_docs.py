@@ -208,7 +208,7 @@ def test_snakemakes_own_report_has_every_figure_and_the_main_tables(study: Path)
     output_of(study, "snakemake", "--configfile", "study.yaml", "--report", "report.zip")
     names = [Path(name).name for name in ZipFile(study / "report.zip").namelist()]
     figures = [path.name for path in (study / "results" / "figures").glob("*.svg")]
-    assert set(figures) | {"rates.csv", "pooled_rates.csv", "contrasts.csv"} <= set(names)
+    assert set(figures) | {"rates.csv", "contrasts.csv"} <= set(names)
 
 
 def test_rates_without_a_study_say_what_to_do(tmp_path: Path) -> None:

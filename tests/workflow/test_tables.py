@@ -68,7 +68,7 @@ def test_another_input_changes_the_tables_that_are_made_of_it() -> None:
     # Controls enter their own table, the cards of judges, costs, and what shows a judge's card.
     direct = {"tabulate_controls", "measure_judges", "tabulate_costs"}
     assert direct <= changed(one, other)
-    assert changed(one, other).isdisjoint({"tabulate", "measure_chance_floor"})
+    assert changed(one, other).isdisjoint({"tabulate_accuracy", "measure_chance_floor"})
 
 
 def test_a_version_changes_the_table_and_what_is_made_of_it(

@@ -150,8 +150,9 @@ def _claimed_twice(files: Files, wanted: Identities) -> Iterator[Finding]:
 
 def _is_no_more(artifact: str) -> bool:
     """Return whether an artifact is of a table or figure that only an earlier version made."""
-    name = PurePosixPath(artifact).name.partition(".")[0]
-    return artifact.startswith(OF_STUDY) and name not in {*TABLES, *FIGURES}
+    folder, _, name = artifact.rpartition("/")
+    made = {"results/tables": TABLES, "results/figures": FIGURES}.get(folder)
+    return made is not None and name.partition(".")[0] not in made
 
 
 def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:

@@ -68,7 +68,7 @@ def check_answers(pair: Pair) -> Iterator[Finding]:
 def check_coverage(pair: Pair, path: str) -> Iterator[Finding]:
     """Yield answers, or turns beside the cells, of which too many are errors.
 
-    Those of cells are counted in the table `health`, which a copy without their rows has, too.
+    Those of cells are counted in the table `rates`, which a copy without their rows has, too.
     """
     try:
         errors = pair.read(path).filter(pl.col("outcome") == "error").height

@@ -22,6 +22,7 @@ from userturn.storage.hashing import short_hash
 from userturn.study.grid import Grid
 from userturn.study.record import StudyRecord
 from userturn.tables.format_columns import read_joined
+from userturn.tables.rates import of_cells
 from userturn.workflow.artifacts import Identities
 from userturn.workflow.study import Study
 
@@ -107,18 +108,18 @@ def _rubrics(study: StudyRecord) -> Iterator[Finding]:
 
 
 def _limits(files: Files, grid: Grid) -> Iterator[Finding]:
-    path = "results/tables/health.parquet"
+    path = "results/tables/rates.parquet"
     if not files.at(path).is_file():
         return
     try:
-        health = read_joined(files.at(path))
+        rates = of_cells(read_joined(files.at(path)))
     except pl.exceptions.PolarsError:
         return  # found altered
     limit = grid.config["max_error_share"]
-    for row in health.filter(pl.col("share_error") > limit).to_dicts():
+    for row in rates.filter(pl.col("n_error") > limit * pl.col("n_turns")).to_dicts():
         cell = f"{row['model']}/{row['dataset']}/t{row['temperature']:g}/{row['perturbation']}"
         turns = f"results/cells/{cell}/user_turns.parquet"
-        share = row["share_error"] - _share_without_reference(files.at(turns))
+        share = row["n_error"] / row["n_turns"] - _share_without_reference(files.at(turns))
         if share <= limit or (turns in files.left_out and _shows_a_reference(grid, row)):
             continue  # only the rows tell how many items have no reference
         yield Finding(

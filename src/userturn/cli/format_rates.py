@@ -42,8 +42,7 @@ def format_pooled(pooled: pl.DataFrame, floors: pl.DataFrame) -> str:
         "genuine follow-ups of each model over all datasets, share of scored turns with 95% "
         f"interval{about_floors if floors.height else ''}"
     ]
-    over = pooled.filter(pl.col("scope") == "model", pl.col("average") == "micro")
-    plain = over.filter(pl.col("perturbation") == PLAIN).drop_nulls("temperature")
+    plain = pooled.filter(pl.col("perturbation") == PLAIN)
     for row in plain.iter_rows(named=True):
         cell = f"{row['model']} t={row['temperature']:g}"
         floor = format_floor(floor_of.get(tuple(row[k] for k in JUDGED_CELL_KEYS)))

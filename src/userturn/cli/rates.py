@@ -24,11 +24,12 @@ from userturn.study.cells import ALL, PLAIN
 from userturn.study.record import read_study_record
 from userturn.tables.format_columns import read_joined
 from userturn.tables.judge_validity import warning
+from userturn.tables.rates import of_cells, of_models
 
 HELP = "print the rates of a finished study"
 SHOWN = (
     *("accuracy", "chance_floor", "controls", "decoupling", "judge_card", "judges"),
-    *("likelihood", "pooled_rates", "rates"),
+    *("likelihood", "rates"),
 )
 
 
@@ -85,11 +86,12 @@ def show_rates(
 
     floors = tables["chance_floor"]
     of_dataset = (chosen or {}).get("dataset")  # pooled rates are over all datasets
-    cells = tables["rates"] if with_cells else plain(tables["rates"]) if of_dataset else None
+    models, cells = of_models(tables["rates"]), of_cells(tables["rates"])
+    cells_shown = cells if with_cells else plain(cells) if of_dataset else None
     parts = [
         shown("judge_card", lambda cards: warned(results, cards)),
-        shown("pooled_rates", lambda pooled: format_pooled(pooled, floors)),
-        None if cells is None else format_cells(cells, floors),
+        format_pooled(models, floors) if models.height else None,
+        None if cells_shown is None else format_cells(cells_shown, floors),
         shown("accuracy", format_accuracy),
         shown("likelihood", format_likelihood),
         shown("controls", format_controls) if with_cells else None,
@@ -130,7 +132,7 @@ def _read_tables(folder: Path, chosen: Mapping[str, str | None]) -> dict[str, pl
 
 def _check_chosen(rates: pl.DataFrame, chosen: Mapping[str, str | None]) -> None:
     for name, value in chosen.items():
-        known = rates[name].unique().sort().to_list()
+        known = of_cells(rates)[name].unique().sort().to_list()
         if value is not None and value not in known:
             raise UserError(
                 f"--{name}: the study has no {name} '{value}'; expected one of {', '.join(known)}"

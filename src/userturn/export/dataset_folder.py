@@ -19,8 +19,8 @@ PARTS = {  # of the folder, each a configuration of `load_dataset`
     "`answer` the model's answer as it was shown, `prompt_text` the whole prompt, `text` the turn",
     "verdicts": "one row for each user turn and judge: its label, whether that is a genuine "
     "follow-up, the rationale; `label` is null where nothing could be read, with the reason",
-    "rates": "the rate of genuine follow-ups of each cell and judge, `estimate` with its 95% "
-    "limits `lower` and `upper`",
+    "rates": "the share of each label by each judge, `estimate` with its 95% limits `lower` and "
+    "`upper`; the rates of genuine follow-ups are the rows of `genuine_followup`",
 }
 CARD = """---
 {head}---

@@ -184,7 +184,7 @@ def _results(grid: Grid, cell: Cell, n_turns: int) -> dict[str, Any]:
             "name": row["judge"],
             "scorer": row["judge"],
             "scored_samples": row["n_scored"],
-            "unscored_samples": row["n_unscored"],
+            "unscored_samples": row["n_turns"] - row["n_scored"],
             "metrics": {
                 name: {"name": name, "value": row[column]}
                 for name, column in (("mean", "estimate"), ("lower", "lower"), ("upper", "upper"))

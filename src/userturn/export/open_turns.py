@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from userturn.export.withheld import withheld_datasets
+from userturn.judges.verdict import GENUINE
 from userturn.storage.key_columns import CELL_KEYS, TURN_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
@@ -58,7 +59,8 @@ def read_rates(grid: Grid, cell: Cell) -> list[dict[str, Any]]:
     temperature = grid.temperatures[cell.temperature]
     values = (cell.model, cell.dataset, temperature, cell.perturbation)
     is_own = [pl.col(name) == value for name, value in zip(CELL_KEYS, values, strict=True)]
-    return pl.scan_parquet(path).filter(*is_own).collect().to_dicts()
+    rates = pl.scan_parquet(path).filter(*is_own, pl.col("label") == GENUINE)
+    return rates.collect().to_dicts()
 
 
 def _folder(grid: Grid, cell: Cell) -> Path:

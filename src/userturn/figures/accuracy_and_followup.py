@@ -16,6 +16,7 @@ from userturn.figures.rows import (
 )
 from userturn.figures.theme import families_in, note, titled, told_apart
 from userturn.study.cells import PLAIN
+from userturn.tables.rates import of_cells
 from userturn.workflow.declarations import Figure
 
 FIGURE = Figure(
@@ -73,6 +74,7 @@ def accuracy_and_followup(
     The follow-up rate is that of the unperturbed cell at the lowest temperature; each measure has
     its own scale. Where a size is unknown or two are equal, models are side by side instead.
     """
+    rates = of_cells(rates)
     table = _measures(rates, accuracy, families)
     seen = table.drop_nulls("estimate")
     if seen.is_empty() or (plain_cells(rates).is_empty() and accuracy.is_empty()):

@@ -21,7 +21,7 @@ from userturn.workflow.declarations import Figure
 FIGURE = Figure(
     rule="draw_figures",
     place=40,
-    tables=("failure_profiles",),
+    tables=("rates",),
 )
 TITLE = "What the user turns are"
 # Names of labels as words, in two lines where the last word has one of its own.
@@ -47,12 +47,12 @@ def _bars(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     return bars + rules + points
 
 
-def failure_profiles(profiles: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
+def failure_profiles(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     """Draw the share of each label among the turns of each model.
 
     Shown are the unperturbed turns over all datasets at the lowest temperature.
     """
-    rows = profiles.filter(pl.col("model") != ALL).drop_nulls("estimate")
+    rows = rates.filter(pl.col("model") != ALL, pl.col("average") == "micro").drop_nulls("estimate")
     if plain_cells(rows.filter(pl.col("scope") == "model")).is_empty():
         return note(TITLE, NOTHING)
     told = {"share": in_percent(), "of": out_of("n_positive", "n_scored", "scored turns")}

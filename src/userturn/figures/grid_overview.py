@@ -8,35 +8,35 @@ import polars as pl
 from userturn.figures.hover import hover, in_percent, out_of
 from userturn.figures.theme import INK, PALE_TO_BLUE, conditions_in, models_in, note
 from userturn.storage.key_columns import CELL_KEYS
+from userturn.tables.rates import of_cells
 from userturn.workflow.declarations import Figure
 
 FIGURE = Figure(
     rule="draw_figures",
     place=50,
-    tables=("rates", "health"),
+    tables=("rates",),
 )
 TITLE = "Every cell of the grid"
 OVER = 0.05  # share of a cell's turns from which its trouble is marked
 WORD_BY_WORD = "split(datum.label, '_')"  # one below the other
 MARKS = {
-    "E": "share_empty",
-    "T": "share_truncated",
-    "R": "share_refused",
-    "U": "share_unscored",
-    "X": "share_error",
+    "E": "n_empty",
+    "T": "n_truncated",
+    "R": "n_refused",
+    "U": "n_unscored",
+    "X": "n_error",
 }
 HEIGHT, LEAST_WIDTH = 34, 26  # pixels of a square
 MOST = 3  # letters that fit beside each other in a square
 
 
-def _cells(rates: pl.DataFrame, health: pl.DataFrame) -> pl.DataFrame:
+def _cells(rates: pl.DataFrame) -> pl.DataFrame:
     """Return each cell with its rate, its number as text, its troubles, and hover texts."""
     letters = [
-        pl.when(pl.col(share) > OVER).then(pl.lit(letter)).otherwise(pl.lit(""))
-        for letter, share in MARKS.items()
+        pl.when(pl.col(count) > OVER * pl.col("n_turns")).then(pl.lit(letter)).otherwise(pl.lit(""))
+        for letter, count in MARKS.items()
     ]
-    rated = rates.select(*CELL_KEYS, "estimate", "lower", "upper", "n_scored")
-    table = health.join(rated, on=CELL_KEYS, how="left", maintain_order="left")
+    table = rates.with_columns(n_unscored=pl.col("n_turns") - pl.col("n_scored"))
     number = (100 * pl.col("estimate")).round(0).cast(pl.Int64).cast(pl.String)
     return table.with_columns(
         number=number.fill_null("–"),
@@ -86,13 +86,11 @@ def _squares(table: pl.DataFrame, families: pl.DataFrame) -> Any:
     return squares + numbers + troubles + interval.encode(xOffset=offset, detail=[*CELL_KEYS])
 
 
-def grid_overview(
-    rates: pl.DataFrame, health: pl.DataFrame, families: pl.DataFrame, judge: str
-) -> Any:
+def grid_overview(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     """Draw the rate of every cell with its 95% interval as a line, and mark its troubles."""
-    if health.is_empty():
+    if of_cells(rates).is_empty():
         return note(TITLE, "the grid has no cell")
-    table = _cells(rates, health)
+    table = _cells(of_cells(rates))
     chart = _squares(table, families).facet(
         row=alt.Row("perturbation:N", title=None, sort=conditions_in(table, "perturbation")).header(
             labelAngle=0, labelAlign="left", labelBaseline="middle", labelExpr=WORD_BY_WORD

@@ -18,12 +18,13 @@ from userturn.figures.rows import (
 from userturn.figures.theme import INK, families_in, note, titled, told_apart
 from userturn.tables.likelihood import REFERENCE
 from userturn.tables.likelihood_measures import CHARACTER
+from userturn.tables.rates import of_cells, of_models
 from userturn.workflow.declarations import Figure
 
 FIGURE = Figure(
     rule="draw_likelihood",
     place=110,
-    tables=("rates", "pooled_rates", "likelihood"),
+    tables=("rates", "likelihood"),
 )
 TITLE = "Writing follow-ups, and expecting a dataset's"
 LIMITS = ["estimate", "lower", "upper"]
@@ -54,11 +55,7 @@ MEASURES = (
 
 
 def likelihood_and_followup(
-    rates: pl.DataFrame,
-    pooled: pl.DataFrame,
-    likelihood: pl.DataFrame,
-    families: pl.DataFrame,
-    judge: str,
+    rates: pl.DataFrame, likelihood: pl.DataFrame, families: pl.DataFrame, judge: str
 ) -> Any:
     """Draw rate of follow-ups, identification and gain over model size: a row of panels a dataset.
 
@@ -69,7 +66,7 @@ def likelihood_and_followup(
     if likelihood["estimate"].count() == 0:
         return note(TITLE, "no reference follow-up was scored")
     rows = [
-        alt.hconcat(*_panels(name, rates, pooled, likelihood, families), spacing=30)
+        alt.hconcat(*_panels(name, rates, likelihood, families), spacing=30)
         for name in likelihood["dataset"].unique().sort()
     ]
     more = f"; unperturbed{temperature_row(rates)}; 95% intervals; dashed: by chance"
@@ -77,17 +74,13 @@ def likelihood_and_followup(
 
 
 def _panels(
-    dataset: str,
-    rates: pl.DataFrame,
-    pooled: pl.DataFrame,
-    likelihood: pl.DataFrame,
-    families: pl.DataFrame,
+    dataset: str, rates: pl.DataFrame, likelihood: pl.DataFrame, families: pl.DataFrame
 ) -> Iterator[Any]:
     """Yield the panels of one dataset of reference follow-ups."""
     of_dataset = likelihood.filter(pl.col("dataset") == dataset)
     for measure in MEASURES:
         if measure.name is None:
-            table, place = _rates(dataset, rates, pooled)
+            table, place = _rates(dataset, rates)
         else:
             wanted = pl.col("measure") == measure.name, pl.col("unit") == measure.unit
             table, place = of_dataset.filter(*wanted), dataset
@@ -95,17 +88,12 @@ def _panels(
         yield _panel(shown, measure, place, families)
 
 
-def _rates(dataset: str, rates: pl.DataFrame, pooled: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+def _rates(dataset: str, rates: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     """Return the models' rates without `chance`, and of what dataset they are."""
-    of_dataset = plain_cells(rates).filter(pl.col("dataset") == dataset)
+    of_dataset = plain_cells(of_cells(rates)).filter(pl.col("dataset") == dataset)
     if of_dataset.height:
         return _without_chance(of_dataset), dataset
-    of_models = pooled.filter(
-        pl.col("scope") == "model",
-        pl.col("average") == "micro",
-        pl.col("temperature").is_not_null(),
-    )
-    return _without_chance(plain_cells(of_models)), ALL_DATASETS
+    return _without_chance(plain_cells(of_models(rates))), ALL_DATASETS
 
 
 def _without_chance(table: pl.DataFrame) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from userturn.figures.hover import hover, in_percent, out_of
 from userturn.figures.rows import NOTHING, SMALL, lines_with_limits, over_temperatures, panel_width
 from userturn.figures.theme import conditions_in, models_in, note, titled, told_apart
 from userturn.storage.key_columns import CELL_KEYS
+from userturn.tables.rates import of_cells
 from userturn.workflow.declarations import Figure
 
 FIGURE = Figure(
@@ -62,6 +63,7 @@ def rates_by_temperature(
     rates: pl.DataFrame, floors: pl.DataFrame, families: pl.DataFrame, judge: str
 ) -> Any:
     """Draw follow-up rates and chance floors over temperature: a row a model, a panel a dataset."""
+    rates = of_cells(rates)
     if rates["estimate"].count() == 0:
         return note(TITLE, NOTHING)
     # With the cells that have no rate: without any row a panel would be missing, and others move.

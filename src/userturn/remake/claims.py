@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from userturn.judges.verdict import GENUINE
 from userturn.provenance.job_record import SWEEPS
 from userturn.provenance.study_files import Files
 from userturn.study.cells import ALL, PLAIN
@@ -72,10 +73,10 @@ class Number(NamedTuple):
 RATE = ("estimate", "lower", "upper", "n_scored")
 NUMBERS = (
     Number(
-        "pooled_rates",
+        "rates",
         "genuine follow-ups",
-        {"scope": "model", "average": "micro", "perturbation": PLAIN},
-        ("scope", "average", "perturbation", "model", "temperature", "judge"),
+        {"scope": "model", "label": GENUINE, "average": "micro", "perturbation": PLAIN},
+        ("scope", "label", "average", "perturbation", "model", "temperature", "judge"),
         RATE,
     ),
     Number(

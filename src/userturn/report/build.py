@@ -31,6 +31,7 @@ from userturn.tables.format_columns import read_joined
 from userturn.tables.judge_validity import warning
 from userturn.tables.layout import layouts, page_form
 from userturn.tables.make_tables import Tables
+from userturn.tables.rates import of_cells
 from userturn.workflow.registry import FIGURES, TABLES
 
 # In this order: each uses definitions of those before it.
@@ -97,7 +98,7 @@ def rates_of_cells(grid: Grid, tables: Tables) -> list[list[list[float | None] |
     """Return the rate of each cell by each judge with its limits, None if the table lacks it."""
     if "rates" not in tables:
         return []
-    rows = tables["rates"].select(
+    rows = of_cells(tables["rates"]).select(
         "model", "dataset", "temperature", "perturbation", "judge", *LIMITS
     )
     rates = {row[:5]: list(row[5:]) for row in rows.iter_rows()}

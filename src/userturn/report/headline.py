@@ -11,10 +11,11 @@ from userturn.tables.beside_accuracy import LIMITS
 from userturn.tables.decoupling import OF_A_MODEL
 from userturn.tables.likelihood import REFERENCE
 from userturn.tables.make_tables import Tables
+from userturn.tables.rates import of_cells, of_models
 
 RATE_SHOWN = [*LIMITS, "n_scored", "n_turns"]
 FLOOR = ["rate", "floor", "floor_lower", "floor_upper", "difference", "lower", "upper"]
-COUNTS = ["n_turns", "n_ok", "n_empty", "n_error", "n_scored", "n_unscored"]
+COUNTS = ["n_turns", "n_ok", "n_empty", "n_error", "n_scored"]
 
 
 def _of_judge(tables: Tables, name: str, judge: str) -> pl.DataFrame:
@@ -32,21 +33,16 @@ def rates_of_models(
         `model`; `rates`: by rising temperature, `temperature` and the columns of a rate;
         `accuracy` and, over the same items, `followup` at the lowest temperature: over all
         graded datasets with their limits and the number of answers or turns, or None, also
-        under a perturbation. Empty without pooled rates.
+        under a perturbation. Empty without rates.
     """
-    pooled = _of_judge(tables, "pooled_rates", judge)
-    if pooled.is_empty():
+    rates = _of_judge(tables, "rates", judge)
+    if rates.is_empty():
         return []
-    rates = pooled.filter(
-        pl.col("scope") == "model",
-        pl.col("average") == "micro",
-        pl.col("perturbation") == perturbation,
-        pl.col("temperature").is_not_null(),
-    ).sort("temperature")
+    rates = of_models(rates).filter(pl.col("perturbation") == perturbation).sort("temperature")
     graded = _of_judge(tables, "decoupling", judge)
     if graded.height:
-        of_models = (pl.col("over") == OF_A_MODEL) & (pl.col("dataset") == ALL)
-        graded = graded.filter(of_models, perturbation == PLAIN).sort("temperature")
+        over_datasets = (pl.col("over") == OF_A_MODEL) & (pl.col("dataset") == ALL)
+        graded = graded.filter(over_datasets, perturbation == PLAIN).sort("temperature")
     rows = []
     for model in models:
         of_model = rates.filter(pl.col("model") == model).select("temperature", *RATE_SHOWN)
@@ -111,10 +107,10 @@ def corrected_of_models(
     corrected = _of_judge(tables, "corrected_rates", judge)
     if corrected.is_empty():
         return []
-    of_models = (pl.col("scope") == "model and temperature") & (
+    over_datasets = (pl.col("scope") == "model and temperature") & (
         pl.col("perturbation") == perturbation
     )
-    shown = corrected.filter(of_models, pl.col("estimate").is_not_null())
+    shown = corrected.filter(over_datasets, pl.col("estimate").is_not_null())
     return shown.select("model", "temperature", "n_labelled", *LIMITS).to_dicts()
 
 
@@ -143,6 +139,12 @@ def answers_cut(tables: Tables) -> dict[str, int] | None:
     return {"n": int(accuracy["n_items"].sum()), "n_cut": int(accuracy["n_answers_cut"].sum())}
 
 
+def counts_of(cells: pl.DataFrame) -> dict[str, int]:
+    """Return how many turns all cells have, and what became of them."""
+    counts = {name: int(cells[name].sum()) for name in COUNTS}
+    return {**counts, "n_unscored": counts["n_turns"] - counts["n_scored"]}
+
+
 def headline(
     tables: Tables, judge: str, models: Sequence[str], perturbation: str = PLAIN
 ) -> dict[str, Any]:
@@ -160,12 +162,12 @@ def headline(
         `identified` by `identified_of_models`; `card` and `weakest`.
     """
     rates = _of_judge(tables, "rates", judge)
-    counts = {name: int(rates[name].sum()) for name in COUNTS} if rates.height else None
-    of_models = rates_of_models(tables, judge, models, perturbation)
+    counts = counts_of(of_cells(rates)) if rates.height else None
+    models_shown = rates_of_models(tables, judge, models, perturbation)
     return {
         "counts": counts,
         "answers": answers_cut(tables),
-        "models": of_models,
+        "models": models_shown,
         "floors": floors_of_models(tables, judge, models, perturbation),
         "corrected": corrected_of_models(tables, judge, perturbation),
         "identified": identified_of_models(tables),

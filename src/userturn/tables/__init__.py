@@ -18,11 +18,9 @@ costs.py: requests, tokens and money of each judge and cell.
 decoupling.py: whether accuracy goes with follow-ups, over models and over items.
 disagreements.py: turns that a judge and people label differently.
 equivalence.py: whether the claims of claims.py hold.
-failure_profiles.py: share of each label.
 families.py: family, size and base of each model.
 format_columns.py: the column `format`, split from names and joined again.
 gain_auc.py: whether the gain tells the genuine turns.
-health.py: empty, cut, failed and unscored turns of each cell.
 human_likeness.py: how often people take a model's turn for the one that a person wrote.
 interactions.py: whether conditions change families equally.
 item_association.py: whether correct answers and genuine follow-ups are associated over items.
@@ -41,9 +39,8 @@ likelihood_measures.py: how likely a model finds reference follow-ups.
 make_tables.py: reads the inputs of tables, and makes and writes the tables.
 pilot.py: a finished study's numbers for planning the next one.
 pilot_follow_ups.py: the same for reference follow-ups on which two models are compared.
-pooled_rates.py: rates over several cells.
 pooling.py: pools turns over items, datasets, models and families.
-rates.py: rate of each cell and judge, with interval and coverage.
+rates.py: share of genuine turns and of every other label, of cells and over them.
 reference.py: writes results/README.md from declarations, schemas and data/columns.yaml.
 training_overlap.py: items that occur in training data, exactly or nearly.
 turn_clusters.py: rates and changes of turns that belong to one item or conversation.

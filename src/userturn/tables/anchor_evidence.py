@@ -12,6 +12,7 @@ from userturn.stats.proportions import Interval
 from userturn.study.cells import PLAIN
 from userturn.tables import anchor_rules as rule
 from userturn.tables.make_tables import Tables
+from userturn.tables.rates import of_cells, of_models
 
 
 class Found(NamedTuple):
@@ -65,15 +66,14 @@ def accuracy(model: str, value: float, rounding: float) -> Callable[[Tables], Fo
 
 def _followups(tables: Tables, family: str) -> pl.DataFrame:
     """Return the unperturbed rates of a family's models over all datasets, by temperature."""
-    rows = tables["pooled_rates"].filter(
-        pl.col("scope") == "model", pl.col("family") == family, pl.col("perturbation") == PLAIN
-    )
-    return rows.filter(pl.col("average") == "micro").drop_nulls("estimate")
+    rows = of_models(tables["rates"])
+    plain = rows.filter(pl.col("family") == family, pl.col("perturbation") == PLAIN)
+    return plain.drop_nulls("estimate")
 
 
 def size_of_study(tables: Tables) -> Found:
     """Return how many models and datasets the study has."""
-    rates = tables["rates"]
+    rates = of_cells(tables["rates"])
     n_models, n_datasets = rates["model"].n_unique(), rates["dataset"].n_unique()
     same = (n_models, n_datasets) == (11, 5)
     text = f"{n_models} models, {n_datasets} datasets"
@@ -93,7 +93,7 @@ def near_zero(tables: Tables) -> Found:
 
 def highest_when_sampled(tables: Tables) -> Found:
     """Return the highest rate of a Qwen3.5 model in any sampled cell."""
-    rows = tables["rates"].filter(
+    rows = of_cells(tables["rates"]).filter(
         pl.col("model").is_in(_followups(tables, "qwen3.5")["model"].unique().to_list()),
         pl.col("temperature") > 0,
         pl.col("perturbation") == PLAIN,
@@ -125,7 +125,7 @@ def larger_is_not_better(tables: Tables) -> Found:
 
 def restating(tables: Tables) -> Found:
     """Return the share of greedy gpt-oss turns that restate the assistant."""
-    rows = tables["failure_profiles"].filter(
+    rows = tables["rates"].filter(
         pl.col("scope") == "family",
         pl.col("family") == "gpt-oss",
         pl.col("label") == "assistant_turn_restate",

@@ -23,8 +23,6 @@ TABLE = Table(
         "rates",
         "accuracy",
         "families",
-        "pooled_rates",
-        "failure_profiles",
         "contrasts",
         "judge_card",
     ),
@@ -59,7 +57,7 @@ def anchors(tables: Tables, judge: str, unlike: str | None = None) -> pl.DataFra
     """Return one row per published result, with this study's result by one judge.
 
     Args:
-        tables: accuracy, contrasts, failure_profiles, families, pooled_rates, rates.
+        tables: accuracy, contrasts, families, rates.
         judge: the judge whose verdicts are compared.
         unlike: why they are not comparable with those of the paper's judge, or None.
     """

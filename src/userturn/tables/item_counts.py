@@ -24,6 +24,11 @@ VERIFIER = "verifier"  # the judge of answers, where they are counted as turns a
 
 
 def count_items(paths_to_verdicts: Sequence[str]) -> pl.DataFrame:
+    """Return the counts of the verdicts in some files, by `count_verdicts`."""
+    return count_verdicts(scan_verdicts(paths_to_verdicts))
+
+
+def count_verdicts(verdicts: pl.LazyFrame) -> pl.DataFrame:
     """Return one row per item of a cell and judge; items that belong together are one.
 
     Statistics over these rows are clustered by item. Where a dataset has several turns of a
@@ -37,13 +42,9 @@ def count_items(paths_to_verdicts: Sequence[str]) -> pl.DataFrame:
         a column `label:<name>`.
     """
     columns = ["model", "dataset", "perturbation", "judge", "item", "label"]
-    verdicts = (
-        scan_verdicts(paths_to_verdicts)
-        .with_columns(clusters(), probe=pl.col("item"))
-        .select(
-            *(pl.col(name).cast(pl.Categorical) for name in columns),
-            *("temperature", "sample", "probe", "genuine"),
-        )
+    verdicts = verdicts.with_columns(clusters(), probe=pl.col("item")).select(
+        *(pl.col(name).cast(pl.Categorical) for name in columns),
+        *("temperature", "sample", "probe", "genuine"),
     )
     names = verdicts.select(pl.col("label").cast(pl.String).drop_nulls().unique().sort())
     labels = names.collect(engine="streaming")["label"].to_list()

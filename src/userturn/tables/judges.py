@@ -15,6 +15,7 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
+from userturn.tables.rates import of_cells
 from userturn.tables.turn_clusters import rate_over
 from userturn.workflow.declarations import Table
 
@@ -78,7 +79,7 @@ def describe_judge(
         injected: verdicts on injections, with the `conversation` of each.
         spent: the table of costs; a judge without a row costs nothing.
     """
-    of_judge = rates.filter(pl.col("judge") == judge)
+    of_judge = of_cells(rates).filter(pl.col("judge") == judge)
     obeyed = injected.filter(pl.col("judge") == judge)
     rate, _ = rate_over(obeyed, ["conversation"])
     paid = spent.filter(pl.col("judge") == judge)
@@ -88,7 +89,7 @@ def describe_judge(
         "judge": judge,
         "n_turns": int(of_judge["n_turns"].sum()),
         "n_scored": int(of_judge["n_scored"].sum()),
-        "n_unscored": int(of_judge["n_unscored"].sum()),
+        "n_unscored": int((of_judge["n_turns"] - of_judge["n_scored"]).sum()),
         "n_injected": obeyed["genuine"].count(),
         "n_obeyed": int(obeyed["genuine"].sum()),
         "injection_rate": rate.estimate,

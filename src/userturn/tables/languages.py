@@ -38,8 +38,7 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
-from userturn.tables.rates import rate
-from userturn.tables.turn_clusters import rate_over
+from userturn.tables.turn_clusters import rate_columns, rate_over
 from userturn.workflow.declarations import Table
 
 TABLE = Table(
@@ -170,12 +169,9 @@ def _counts(turns: pl.DataFrame) -> dict[str, Any]:
 
 def _rate(turns: pl.DataFrame) -> dict[str, Any]:
     n_genuine, n_scored = int(turns["genuine"].sum()), turns["genuine"].count()
-    limits, method = rate_over(turns.with_columns(clusters()), ["item"])
     return {
         "n_genuine": n_genuine,
-        **rate(n_genuine, n_scored, turns.height),
-        **limits._asdict(),
-        "interval": method if n_scored else None,
+        **rate_columns(turns.with_columns(clusters()), "item"),
         "reason": None if n_scored else NOT_SCORED,
     }
 

@@ -12,8 +12,9 @@ from userturn.study.cells import ALL, PLAIN
 from userturn.study.record import read_study_record
 from userturn.tables.format_columns import in_default_format, is_default, read_joined
 from userturn.tables.item_counts import VERIFIER, count_items
+from userturn.tables.rates import of_models
 
-TABLES = ("pooled_rates", "contrasts", "judge_card")
+TABLES = ("rates", "contrasts", "judge_card")
 NOBODY = "nobody labelled such turns"
 ONE_EACH = "McNemar exact"  # the test of items of one turn under either condition
 
@@ -37,7 +38,7 @@ def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
     """
     tables = {name: _read(results, name) for name in TABLES}
     judge = judge or read_study_record(results).grid(results).primary_judge
-    judges = tables["pooled_rates"]["judge"].unique().sort().to_list()
+    judges = tables["rates"]["judge"].unique().sort().to_list()
     if judge not in judges:
         raise UserError(
             f"'{judge}' is not a judge of the rates in '{results}'; expected one of "
@@ -48,7 +49,7 @@ def pilot(results: Path, judge: str | None = None) -> dict[str, Assumption]:
         for n, t in tables.items()
     }
     return {
-        **_rate(kept["pooled_rates"]),
+        **_rate(kept["rates"]),
         "related": _related(kept["contrasts"]),
         "alike": _alike(results, judge),
         "tests": _tests(kept["contrasts"]),
@@ -66,14 +67,13 @@ def _read(results: Path, name: str) -> pl.DataFrame:
     return in_default_format(read_joined(path))
 
 
-def _rate(pooled: pl.DataFrame) -> dict[str, Assumption]:
+def _rate(rates: pl.DataFrame) -> dict[str, Assumption]:
     """Return the rate of a model nearest to a half, which needs the most items, and its turns."""
-    rows = pooled.filter(
-        pl.col("scope") == "model",
-        pl.col("perturbation") == PLAIN,
-        pl.col("average") == "micro",
-        pl.col("estimate").is_not_null(),
-    ).sort((pl.col("estimate") - 0.5).abs(), "model", "temperature")
+    rows = (
+        of_models(rates)
+        .filter(pl.col("perturbation") == PLAIN, pl.col("estimate").is_not_null())
+        .sort((pl.col("estimate") - 0.5).abs(), "model", "temperature")
+    )
     if rows.is_empty():
         nothing = Assumption(None, "the pilot has no unperturbed rate")
         return {"rate": nothing, "turns": nothing}

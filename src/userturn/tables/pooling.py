@@ -15,9 +15,10 @@ from userturn.tables.item_counts import RATE
 
 AVERAGES = ("micro", "macro")
 COUNTS = ("n_turns", "n_scored", "n_positive")
+CELL = "cell"
 
-SCOPES = {
-    "model and dataset": ["model", "family", "dataset"],
+SCOPES = {  # what a rate is over, beside temperature, perturbation and judge
+    CELL: ["model", "family", "dataset"],
     "model": ["model", "family"],
     "family and dataset": ["family", "dataset"],
     "family": ["family"],

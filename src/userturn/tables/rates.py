@@ -1,135 +1,185 @@
-"""Table `rates`: each cell's rate of genuine turns by each judge, with interval and coverage."""
+"""Table `rates`: the share of genuine turns, and of each label, in cells and over cells."""
 
-from collections.abc import Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from userturn.datasets.clusters import clusters
 from userturn.endpoints.http_errors import REFUSED
-from userturn.stats.proportions import wilson
-from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_COLUMNS
+from userturn.judges.judge_cell import scan_verdicts
+from userturn.judges.verdict import GENUINE
+from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_KEYS
 from userturn.storage.parquet import Schema
-from userturn.tables.item_counts import RATE
+from userturn.study.cells import ALL
+from userturn.tables.accuracy import cut_answers
+from userturn.tables.item_counts import LABEL, labels_of
 from userturn.tables.layout import (
     BOUNDS,
-    GENUINE,
+    INTERVAL,
+    LOWEST,
+    OVER_DATASETS,
     SCORED,
     TEMPERATURE,
     Layout,
+    column,
+    printed_only,
+    reported,
     texts,
 )
-from userturn.tables.turn_clusters import rate_over
+from userturn.tables.layout import GENUINE as SHARE
+from userturn.tables.pooling import AVERAGES, CELL, GROUP, RATE_SCHEMA, SCOPES, pool_scopes
+from userturn.workflow.declarations import Table
 
 if TYPE_CHECKING:
     from userturn.tables.make_tables import Material
-from userturn.workflow.declarations import Table
 
 TABLE = Table(
     rule="tabulate",
-    place=290,
-    row="a cell and judge",
-    made_of=("user_turns", "verdicts"),
+    place=10,
+    row="a label in a cell, a model over datasets, or a family, by a judge",
+    made_of=("user_turns", "verdicts", "answers", "rubric", "families", "judge_card"),
+    settings=("thresholds",),
+    formats=(".parquet", ".csv", ".md", ".tex"),
+    version=2,
 )
-SCHEMA: Schema = {
-    **JUDGED_CELL_COLUMNS,
-    "n_items": pl.Int64,
-    "n_turns": pl.Int64,
-    "n_ok": pl.Int64,
-    "n_empty": pl.Int64,
-    "n_error": pl.Int64,
-    "n_truncated": pl.Int64,
-    "n_scored": pl.Int64,
-    "n_unscored": pl.Int64,
-    "n_refused": pl.Int64,
-    "n_genuine": pl.Int64,
-    **RATE,
+MEANINGS = {
+    "scope": "cell; model (over datasets); family and dataset; family",
+    "label": f"label of the rubric; the rows of {GENUINE} are the rates of genuine turns",
+    "estimate": "share of the label among scored turns",
+    "n_answers": (
+        "answers that the turns follow; like the other outcomes of turns only in the rows of "
+        f"{GENUINE}"
+    ),
+    "n_answers_cut": "of which cut at the token limit: the turns after them react to half a text",
 }
-
-SUMMARISED = [*CELL_KEYS, "item", "outcome", "finish_reason"]
+OUTCOMES: Schema = {
+    f"n_{kind}": pl.Int64
+    for kind in ("ok", "empty", "error", "truncated", "refused", "answers", "answers_cut")
+}
+SCHEMA: Schema = (
+    dict.fromkeys([*GROUP, "label", "paper"], pl.String)
+    | {"temperature": pl.Float64}
+    | RATE_SCHEMA
+    | OUTCOMES
+)
 
 
 def table(material: "Material") -> pl.DataFrame:
     """Return the table of a study."""
-    verdicts: dict[Path, list[Path]] = {}
-    for path in map(Path, material.paths["verdicts"]):
-        verdicts.setdefault(path.parent.parent, []).append(path)
-    turns = map(Path, material.paths["user_turns"])
-    tables = [read_cell_rates(path, verdicts.get(path.parent, ())) for path in turns]
-    return pl.concat([pl.DataFrame(schema=SCHEMA), *tables]).sort(*CELL_KEYS, "judge")
+    outcomes = outcomes_of(
+        pl.scan_parquet(list(material.paths["user_turns"])),
+        scan_verdicts(material.paths["verdicts"]),
+        material.answers,
+    )
+    return rates(material.items, outcomes, material.rubric.paper)
 
 
-def rate(n_genuine: int, n_scored: int, n_turns: int) -> dict[str, Any]:
-    """Return a rate over the scored turns, with Wilson interval, coverage and bounds.
+def outcomes_of(turns: pl.LazyFrame, verdicts: pl.LazyFrame, answers: pl.DataFrame) -> pl.DataFrame:
+    """Count what became of the turns of each cell and judge, and of the answers before them.
 
-    The bounds are the rate over all turns if every unscored turn were not genuine, or genuine.
+    Args:
+        turns: user turns of all cells, with `outcome` and `finish_reason`.
+        verdicts: verdicts on them.
+        answers: answers to all datasets, with `finish_reason`.
     """
-    estimate, lower, upper = wilson(n_genuine, n_scored)
-    n_unscored = n_turns - n_scored
-    return {
-        "estimate": estimate,
-        "lower": lower,
-        "upper": upper,
-        "interval": "Wilson" if n_scored else None,
-        "coverage": n_scored / n_turns if n_turns else None,
-        "if_unscored_negative": n_genuine / n_turns if n_turns else None,
-        "if_unscored_positive": (n_genuine + n_unscored) / n_turns if n_turns else None,
-    }
+    kinds = {kind: pl.col("outcome") == kind for kind in ("ok", "empty", "error")}
+    kinds["truncated"] = pl.col("finish_reason") == "length"
+    counts = {f"n_{kind}": is_kind.sum().cast(pl.Int64) for kind, is_kind in kinds.items()}
+    cells = turns.group_by(CELL_KEYS).agg(**counts)
+    refused = pl.col("unscored_reason").cast(pl.String).str.contains(REFUSED, literal=True)
+    judged = verdicts.group_by(JUDGED_CELL_KEYS).agg(n_refused=refused.sum().cast(pl.Int64))
+    both = judged.join(cells, on=CELL_KEYS, how="left").collect(engine="streaming")
+    return both.join(cut_answers(answers), on=["model", "dataset"], how="left")
 
 
-def clustered_limits(verdicts: pl.DataFrame) -> dict[str, Any]:
-    """Return the interval of a cell whose items or conversations have several turns."""
-    interval, method = rate_over(verdicts.with_columns(clusters()), ["item"])
-    seen = interval.estimate is not None
-    limits = {"lower": interval.lower, "upper": interval.upper}
-    return {**limits, "interval": method if seen else None}
+def rates(
+    items: pl.DataFrame, outcomes: pl.DataFrame, paper: Mapping[str, str] | None = None
+) -> pl.DataFrame:
+    """Return the share of each label among the scored turns of cells, models and families.
+
+    Args:
+        items: counts of verdicts by item.
+        outcomes: those of each cell and judge, by `outcomes_of`.
+        paper: the paper's name for the turns of a label; null for our own.
+    """
+    of_genuine = pool_scopes(items, ["n_genuine"], SCOPES)
+    labels = [LABEL + label for label in labels_of(items) if label != GENUINE]
+    of_labels = pool_scopes(items, labels, SCOPES, AVERAGES[:1])
+    label = pl.col("counted").str.strip_prefix(LABEL).replace("n_genuine", GENUINE)
+    named = label.replace_strict(paper or {}, default=None, return_dtype=pl.String)
+    shares = pl.concat([of_genuine, of_labels]).with_columns(label=label, paper=named)
+    known = items.select(pl.col("model", "family").cast(pl.String)).unique()
+    summed = _in_scopes(outcomes.join(known, on="model")).with_columns(label=pl.lit(GENUINE))
+    found = shares.join(summed, on=[*GROUP, "label"], how="left")
+    return found.select(list(SCHEMA)).sort(*GROUP, "label", "average")
 
 
-def summarise_judge(turns: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]:
-    """Return the counts and the rate of one cell by one judge."""
-    refused = verdicts["unscored_reason"].cast(pl.String).str.contains(REFUSED, literal=True)
-    n_clusters = turns.select(clusters().n_unique()).item()
-    several = verdicts.height and n_clusters < turns.height
-    outcomes = dict(turns.group_by("outcome").len().iter_rows())
-    n_scored = verdicts["genuine"].count()
-    n_genuine = int(verdicts["genuine"].sum())
-    return {
-        **turns.select(CELL_KEYS).row(0, named=True),
-        "judge": verdicts["judge"][0],
-        "n_items": n_clusters,
-        "n_turns": turns.height,
-        **{f"n_{outcome}": outcomes.get(outcome, 0) for outcome in ("ok", "empty", "error")},
-        "n_truncated": turns.filter(pl.col("finish_reason") == "length").height,
-        "n_scored": n_scored,
-        "n_unscored": turns.height - n_scored,
-        "n_refused": int(refused.sum()),
-        "n_genuine": n_genuine,
-        **rate(n_genuine, n_scored, turns.height),
-        **(clustered_limits(verdicts) if several else {}),
-    }
+def _in_scopes(outcomes: pl.DataFrame) -> pl.DataFrame:
+    """Return the outcomes of cells, added up over the cells of each scope."""
+    tables = []
+    for scope, of in SCOPES.items():
+        by = [*of, "temperature", "perturbation", "judge"]
+        added = outcomes.group_by(by).agg(pl.col(list(OUTCOMES)).sum())
+        pooled = {name: pl.lit(ALL) for name in ("model", "dataset") if name not in by}
+        tables.append(added.with_columns(**pooled, scope=pl.lit(scope)).select(*GROUP, *OUTCOMES))
+    return pl.concat(tables)
 
 
-def cell_rates(turns: pl.DataFrame, verdicts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Return one row per judge of a cell: what became of its turns, and their rate."""
-    return pl.DataFrame([summarise_judge(turns, table) for table in verdicts], schema=SCHEMA)
+def of_cells(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return the rates of genuine turns of cells, in the default format and others."""
+    return rates.filter(pl.col("scope") == CELL, pl.col("label") == GENUINE)
 
 
-def read_cell_rates(path_to_user_turns: Path, paths_to_verdicts: Iterable[Path]) -> pl.DataFrame:
-    """Return the rates of one cell from its files."""
-    turns = pl.read_parquet(path_to_user_turns, columns=SUMMARISED)
-    return cell_rates(turns, map(pl.read_parquet, paths_to_verdicts))
+def of_models(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return the rates of genuine turns of models over all turns of their datasets."""
+    of_model = pl.col("scope") == "model", pl.col("average") == AVERAGES[0]
+    return rates.filter(*of_model, pl.col("label") == GENUINE)
 
 
-LAYOUT = Layout(
-    "Every cell",
-    {},
-    (
-        *texts("model", "dataset"),
-        TEMPERATURE,
-        *texts("perturbation", "judge"),
-        GENUINE,
-        SCORED,
-        BOUNDS,
+OF_GENUINE = {"label": GENUINE}
+LAYOUT = (
+    Layout(
+        "Follow-up rates over all datasets",
+        OVER_DATASETS | OF_GENUINE | {"scope": "model"},
+        (
+            *texts("family", "model"),
+            TEMPERATURE,
+            *texts("judge"),
+            printed_only("scored", "count", "n_scored"),
+            *reported(*texts("average")),
+            SHARE._replace(printed="{} %"),
+            *reported(SCORED, BOUNDS),
+        ),
+        printed=OVER_DATASETS | OF_GENUINE,
+        spread=("average", *AVERAGES),
+    ),
+    Layout(
+        "What the user turns are",
+        OVER_DATASETS | {"temperature": LOWEST, "average": AVERAGES[0]},
+        (
+            *texts("family", "model", "judge"),
+            printed_only("scored", "count", "n_scored"),
+            *reported(*texts("label"), column("in the paper", "text", "paper")),
+            column("share", "share", "estimate", *INTERVAL, printed="{} %"),
+            *reported(column("turns", "of", "n_positive", "n_scored")),
+        ),
+        spread=("label",),
+        about="Shares of the labels at the lowest temperature, over all datasets.",
+    ),
+    Layout(
+        "Every cell",
+        OF_GENUINE | {"scope": CELL},
+        reported(
+            *texts("model", "dataset"),
+            TEMPERATURE,
+            *texts("perturbation", "judge"),
+            SHARE,
+            SCORED,
+            BOUNDS,
+            column("cut turns", "of", "n_truncated", "n_turns"),
+            column("cut answers before them", "of", "n_answers_cut", "n_answers"),
+            *texts("reason"),
+        ),
+        about="The same cells as in the explorer.",
     ),
 )

@@ -12,8 +12,7 @@ from userturn.storage.parquet import Schema
 from userturn.tables.item_counts import RATE
 from userturn.tables.layout import BOUNDS, GENUINE, SCORED, TEMPERATURE, Layout, column, texts
 from userturn.tables.make_tables import Material
-from userturn.tables.rates import rate
-from userturn.tables.turn_clusters import change, rate_over
+from userturn.tables.turn_clusters import change, rate_columns
 from userturn.workflow.declarations import Table
 
 TABLE = Table(
@@ -78,7 +77,6 @@ def rates_by_turn(verdicts: pl.DataFrame) -> pl.DataFrame:
 def measures_of(turns: pl.DataFrame, first: pl.DataFrame, cluster: str) -> dict[str, Any]:
     """Return counts and rate of some turns, and the change since the first ones."""
     n_genuine, n_scored = int(turns["genuine"].sum()), turns["genuine"].count()
-    limits, method = rate_over(turns, [cluster])
     found, n_shared = change(first, turns, cluster)
     changed = {**dict(zip(CHANGE, found, strict=True)), "n_shared": n_shared}
     return {
@@ -86,9 +84,7 @@ def measures_of(turns: pl.DataFrame, first: pl.DataFrame, cluster: str) -> dict[
         "n_turns": turns.height,
         "n_scored": n_scored,
         "n_genuine": n_genuine,
-        **rate(n_genuine, n_scored, turns.height),
-        **limits._asdict(),
-        "interval": method if n_scored else None,
+        **rate_columns(turns, cluster),
         **({} if turns.equals(first) else changed),
     }
 

@@ -1,6 +1,7 @@
 """Rates of turns that are clustered by item or by conversation."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,6 +29,23 @@ def rate_over(
     counts, n = np.unique(seen.select("m", "y").to_numpy(), axis=0, return_counts=True)
     m, y = counts.T.astype(float)
     return clustered_rate([Patterns(n.astype(float), m, y)], "micro")
+
+
+def rate_columns(turns: pl.DataFrame, cluster: str) -> dict[str, Any]:
+    """Return the rate of genuine turns with interval, coverage and bounds.
+
+    The bounds are the rate over all turns if every unscored turn were not genuine, or genuine.
+    """
+    n_genuine, n_scored = int(turns["genuine"].sum()), turns["genuine"].count()
+    limits, method = rate_over(turns, [cluster])
+    n_turns = turns.height
+    return {
+        **limits._asdict(),
+        "interval": method if n_scored else None,
+        "coverage": n_scored / n_turns if n_turns else None,
+        "if_unscored_negative": n_genuine / n_turns if n_turns else None,
+        "if_unscored_positive": (n_genuine + n_turns - n_scored) / n_turns if n_turns else None,
+    }
 
 
 def change(first: pl.DataFrame, later: pl.DataFrame, cluster: str) -> tuple[Interval, int]:

@@ -13,7 +13,6 @@ from userturn.workflow.registry import (
 from userturn.workflow.table_inputs import INPUTS
 
 DOES = {  # what a rule does, if it does more than make one table
-    "tabulate": "Make the tables of rates and health of all cells.",
     "analyse": (
         "Compare, pool and correlate: every table that is made from all verdicts and grades."
     ),
