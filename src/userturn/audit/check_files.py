@@ -151,8 +151,8 @@ def _claimed_twice(files: Files, wanted: Identities) -> Iterator[Finding]:
 def _is_no_more(artifact: str) -> bool:
     """Return whether an artifact is of a table or figure that only an earlier version made."""
     folder, _, name = artifact.rpartition("/")
-    made = {"results/tables": TABLES, "results/figures": FIGURES}.get(folder)
-    return made is not None and name.partition(".")[0] not in made
+    made = {"results/tables": set(TABLES), "results/figures": set(FIGURES)}
+    return folder in made and name.partition(".")[0] not in made[folder]
 
 
 def _orphans(files: Files, wanted: Identities) -> Iterator[Finding | Note]:
