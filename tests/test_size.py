@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_325, 29_230),
-    "tests": (42_747, 24_358),
+    "src": (54_390, 29_266),
+    "tests": (42_794, 24_395),
     "scripts": (17, 12),
     "rules": (225, 0),
 }

@@ -9,7 +9,6 @@ from userturn.cli.format_rates import format_judges, format_likelihood, format_p
 from userturn.cli.rates import fitted, only, show_rates
 from userturn.errors import UserError
 from userturn.judges.verdict import GENUINE
-from userturn.tables.chance_floor import SCHEMA as FLOORS
 from userturn.tables.judges import SCHEMA as JUDGES
 from userturn.tables.likelihood import REFERENCE, SCHEMA
 from userturn.tables.rates import SCHEMA as RATES
@@ -40,14 +39,15 @@ def test_pooled_rate_is_shown_above_its_floor_without_perturbations() -> None:
     place = {"model": "m", "dataset": "all", "temperature": 0.5, "judge": "j"}
     counts = {"scope": "model", "average": "micro", "n_scored": 9, "n_turns": 10}
     share = {"estimate": 0.25, "lower": 0.1, "upper": 0.5}
-    pooled = pl.DataFrame(
-        [place | counts | share | {"perturbation": name} for name in ("none", "truncate")],
-        schema=RATES,
-    )
-    above = {"floor": 0.2, "difference": 0.05, "lower": -0.1, "upper": 0.2, "perturbation": "none"}
-    text = format_pooled(pooled, pl.DataFrame([place | above], schema=FLOORS))
+    above = {"above_floor": 0.05, "above_floor_lower": -0.1, "above_floor_upper": 0.2}
+    row = place | counts | share | above | {"floor": 0.2}
+    rows = [row | {"perturbation": name} for name in ("none", "truncate")]
+    text = format_pooled(pl.DataFrame(rows, schema=RATES))
     first, second = text.splitlines()[-2:]
     assert first == "  m t=0.5 (j, 9/10 scored)"
+    reacts = {"reacts": 0.5, "reacts_lower": 0.25, "reacts_upper": 0.75}
+    reacting = format_pooled(pl.DataFrame([rows[0] | reacts], schema=RATES)).splitlines()[-1]
+    assert reacting.endswith("; reacting  50.0% [ 25.0%,  75.0%]")
     assert second.split() == [
         *("25.0%", "[", "10.0%,", "50.0%]", "floor", "20.0%,"),
         *("above", "it", "+5.0", "[-10.0,", "+20.0]"),
@@ -55,7 +55,7 @@ def test_pooled_rate_is_shown_above_its_floor_without_perturbations() -> None:
 
 
 def test_a_study_without_floors_or_injections_has_no_heading_of_them() -> None:
-    assert "floor" not in format_pooled(pl.DataFrame(schema=RATES), pl.DataFrame(schema=FLOORS))
+    assert "floor" not in format_pooled(pl.DataFrame(schema=RATES))
     told = format_judges(pl.DataFrame(schema=JUDGES))
     assert told == "no judge has a verdict on a planted injection"
 
@@ -67,11 +67,18 @@ def test_rows_over_all_stay_beside_a_chosen_model() -> None:
 
 def test_unknown_model_is_refused_with_those_of_the_study(tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
-    of_cell = {"scope": "cell", "label": GENUINE, "average": "micro"}
+    of_cell = {"scope": "cell", "label": GENUINE, "average": "micro", "floor": None}
     rates = pl.DataFrame([of_cell | {"model": name, "dataset": "d"} for name in "ba"])
     rates.write_parquet(tmp_path / "tables" / "rates.parquet")
     with pytest.raises(UserError, match="no model 'c'; expected one of a, b"):
         show_rates(tmp_path, {"model": "c", "dataset": None})
+
+
+def test_tables_of_an_earlier_version_are_refused_with_what_makes_them_anew(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    pl.DataFrame({"model": ["a"]}).write_parquet(tmp_path / "tables" / "rates.parquet")
+    with pytest.raises(UserError, match="are of an earlier version"):
+        show_rates(tmp_path)
 
 
 def test_lines_fit_the_width_of_a_terminal_and_stay_whole_in_a_pipe() -> None:
@@ -85,9 +92,8 @@ def test_lines_fit_the_width_of_a_terminal_and_stay_whole_in_a_pipe() -> None:
 
 def test_unfinished_study_shows_what_is_there_and_that_it_has_no_report(tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
-    rates = pl.DataFrame(
-        [{"model": "a", "dataset": "d", "scope": "cell", "label": GENUINE, "average": "micro"}]
-    )
+    row = {"model": "a", "dataset": "d", "scope": "cell", "label": GENUINE}
+    rates = pl.DataFrame([row | {"average": "micro", "floor": None}])
     rates.write_parquet(tmp_path / "tables" / "rates.parquet")
     assert show_rates(tmp_path).endswith("report: not built yet, run `snakemake`")
 
@@ -97,14 +103,8 @@ def test_chosen_dataset_has_its_unperturbed_cells_and_no_heading_without_lines(
 ) -> None:
     (tmp_path / "tables").mkdir()
     row = {"model": "a", "temperature": 0.0, "judge": "j", "n_scored": 8, "n_turns": 10}
-    row |= {
-        "estimate": 0.25,
-        "lower": 0.125,
-        "upper": 0.5,
-        "scope": "cell",
-        "label": GENUINE,
-        "average": "micro",
-    }
+    row |= {"estimate": 0.25, "lower": 0.125, "upper": 0.5, "floor": None, "floor_reason": None}
+    row |= {"scope": "cell", "label": GENUINE, "average": "micro"}
     cells = [("d", "none"), ("d", "truncate"), ("e", "none")]
     rates = pl.DataFrame([row | {"dataset": d, "perturbation": p} for d, p in cells])
     rates.write_parquet(tmp_path / "tables" / "rates.parquet")

@@ -19,7 +19,8 @@ from userturn.html.svg import renumbered
 from userturn.tables.families import families_table
 
 FAMILIES = families_table({"m": {}, "a-7b": {}, "a-70b": {}}, {})
-NUMBERS = {"estimate": pl.Float64, "lower": pl.Float64, "upper": pl.Float64}
+LIMITS = ("estimate", "lower", "upper", "floor", "floor_lower", "floor_upper")
+NUMBERS = dict.fromkeys(LIMITS, pl.Float64)
 
 
 def accuracy(*models: str) -> pl.DataFrame:
@@ -42,6 +43,7 @@ def rates(*rows: tuple[float, str, float | None], model: str = "m") -> pl.DataFr
                 "n_scored": 9,
                 "n_turns": 10,
                 "estimate": estimate,
+                **dict.fromkeys(("floor", "floor_lower", "floor_upper")),
                 "lower": None if estimate is None else estimate / 2,
                 "upper": None if estimate is None else (1 + estimate) / 2,
             }
@@ -49,13 +51,6 @@ def rates(*rows: tuple[float, str, float | None], model: str = "m") -> pl.DataFr
         ],
         schema_overrides=NUMBERS,
     )
-
-
-def floors(*rows: tuple[float, str, float | None]) -> pl.DataFrame:
-    """Chance floors of cells, with limits at half of them and at the middle between them and 1."""
-    named = rates(*rows) if rows else rates((0.0, "none", 0.1)).clear()
-    limits = {"lower": "floor_lower", "upper": "floor_upper"}
-    return named.rename({"estimate": "floor", **limits})
 
 
 def contrast(p: float) -> pl.DataFrame:
@@ -103,7 +98,7 @@ def drawn(chart: Any) -> list[dict[str, Any]]:
 
 def test_every_rate_is_drawn_with_its_interval() -> None:
     table = rates((0.0, "none", 0.2), (1.0, "none", 0.4))
-    points = drawn(rates_by_temperature(table, floors(), FAMILIES, "h"))
+    points = drawn(rates_by_temperature(table, FAMILIES, "h"))
     assert [(p["temperature"], p["lower"], p["estimate"], p["upper"]) for p in points] == [
         (0.0, 0.1, 0.2, 0.6),
         (1.0, 0.2, 0.4, 0.7),
@@ -112,14 +107,14 @@ def test_every_rate_is_drawn_with_its_interval() -> None:
 
 def test_perturbations_of_one_temperature_stand_beside_each_other() -> None:
     table = rates((1.0, "none", 0.2), (1.0, "truncate", 0.2))
-    points = drawn(rates_by_temperature(table, floors(), FAMILIES, "h"))
+    points = drawn(rates_by_temperature(table, FAMILIES, "h"))
     assert points[0]["place"] < 1.0 < points[1]["place"]
 
 
 def test_cell_without_a_rate_keeps_its_panels_place() -> None:
     """Vega puts a panel without any row first, so that others would stand under its heading."""
     table = rates((0.0, "none", None), (1.0, "none", 0.4))
-    points = drawn(rates_by_temperature(table, floors(), FAMILIES, "h"))
+    points = drawn(rates_by_temperature(table, FAMILIES, "h"))
     assert [(point["temperature"], point["estimate"]) for point in points] == [(0, None), (1, 0.4)]
 
 
@@ -185,7 +180,7 @@ def test_every_cell_has_its_rate_as_a_number_and_its_interval() -> None:
 
 
 def test_hovering_tells_the_interval_and_the_denominator() -> None:
-    (row,) = drawn(rates_by_temperature(rates((0.0, "none", 0.2)), floors(), FAMILIES, "h"))
+    (row,) = drawn(rates_by_temperature(rates((0.0, "none", 0.2)), FAMILIES, "h"))
     assert (row["genuine"], row["scored"]) == ("20.0% [10.0, 60.0]", "9 of 10 turns")
 
 
@@ -196,14 +191,14 @@ def test_a_negative_number_that_is_hovered_over_has_the_minus_of_the_axes() -> N
 
 def test_ticks_are_at_the_temperatures() -> None:
     table = rates((0.0, "none", 0.2), (0.3, "none", 0.4), (1.0, "none", 0.4))
-    chart = rates_by_temperature(table, floors(), FAMILIES, "h").to_dict()
+    chart = rates_by_temperature(table, FAMILIES, "h").to_dict()
     assert chart["spec"]["layer"][0]["encoding"]["x"]["axis"]["values"] == [0.0, 0.3, 1.0]
 
 
 def test_marks_of_one_temperature_stay_in_the_middle_of_its_axis() -> None:
     """They are shifted by 0.008 each: 0.692 and 0.708, on an axis that goes on by 0.06."""
     table = rates((0.7, "none", 0.2), (0.7, "truncate", 0.4))
-    chart = rates_by_temperature(table, floors(), FAMILIES, "h").to_dict()
+    chart = rates_by_temperature(table, FAMILIES, "h").to_dict()
     scale = chart["spec"]["layer"][0]["encoding"]["x"]["scale"]
     assert scale["domain"] == pytest.approx([0.632, 0.768])
 
@@ -237,7 +232,7 @@ def test_every_colour_stands_out_from_white() -> None:
 def test_figure_of_hardly_anything_is_still_a_figure(tmp_path: Path, n_rows: int) -> None:
     table = rates(*[(0.0, "none", 0.5)] * n_rows, (0.0, "none", None))
     paths = [str(tmp_path / name) for name in ("f.vl.json", "f.svg", "f.png")]
-    save(rates_by_temperature(table, floors(), FAMILIES, "h"), "made by a test", paths)
+    save(rates_by_temperature(table, FAMILIES, "h"), "made by a test", paths)
     assert json.loads(Path(paths[0]).read_text())["$schema"].startswith("https://vega.github.io")
     assert Path(paths[1]).read_text().startswith("<svg")
     assert Path(paths[2]).read_bytes().startswith(b"\x89PNG")
@@ -266,9 +261,7 @@ def test_figures_without_any_row_are_a_sentence() -> None:
 
 def test_drawing_twice_is_byte_equal(tmp_path: Path) -> None:
     for copy in ("a", "b"):
-        chart = rates_by_temperature(
-            rates((0.0, "none", 0.2), (1.0, "none", 0.4)), floors(), FAMILIES, "h"
-        )
+        chart = rates_by_temperature(rates((0.0, "none", 0.2), (1.0, "none", 0.4)), FAMILIES, "h")
         save(
             chart,
             "made by a test",
@@ -286,10 +279,12 @@ def test_a_picture_does_not_tell_how_many_were_drawn_before_it() -> None:
 
 def test_floor_of_a_cell_is_drawn_at_its_rate_and_named_in_the_subtitle() -> None:
     table = rates((0.0, "none", 0.2), (1.0, "none", 0.4))
-    chart = rates_by_temperature(table, floors((0.0, "none", 0.1)), FAMILIES, "h")
+    of_first = pl.when(pl.col("temperature") == 0).then(pl.lit(0.1))
+    with_floor = table.with_columns(floor=of_first, floor_lower=of_first, floor_upper=of_first)
+    chart = rates_by_temperature(with_floor, FAMILIES, "h")
     assert [p["floor"] for p in drawn(chart)] == [0.1, None]
     assert "chance floor" in str(chart.to_dict()["title"])
-    without = rates_by_temperature(table, floors(), FAMILIES, "h")
+    without = rates_by_temperature(table, FAMILIES, "h")
     assert "chance floor" not in str(without.to_dict()["title"])
 
 

@@ -13,7 +13,7 @@ from userturn.html.page import embedded
 from userturn.humans.import_labels import ANNOTATIONS_SCHEMA
 from userturn.judges.verdict import GENUINE
 from userturn.report.charts import picture, write_charts
-from userturn.report.headline import FLOOR, headline
+from userturn.report.headline import FLOOR, floors_of_models, headline
 from userturn.report.how_made import how_made
 from userturn.report.prompt_segments import prompt_parts
 from userturn.storage.key_columns import TURN_KEYS
@@ -255,8 +255,9 @@ def test_people_are_numbers_and_the_labels_of_another_prompt_are_left_out(
 def test_headline_takes_its_numbers_from_the_tables() -> None:
     counts = {"n_ok": 0, "n_empty": 0, "n_error": 0, "label": GENUINE, "average": "micro"}
     cells = [("j", 5, 4), ("j", 6, 6), ("k", 100, 100)]
+    no_floor = dict.fromkeys(FLOOR)
     rows: list[dict[str, Any]] = [
-        {"scope": "cell", "judge": judge, "n_turns": n, "n_scored": k, **counts}
+        {"scope": "cell", "judge": judge, "n_turns": n, "n_scored": k, **counts, **no_floor}
         for judge, n, k in cells
     ]
     row = counts | {"scope": "model", "perturbation": "none", "judge": "j", "model": "m"}
@@ -272,13 +273,13 @@ def test_headline_takes_its_numbers_from_the_tables() -> None:
 
 
 def test_headline_has_the_floor_of_unperturbed_turns_over_all_datasets() -> None:
-    row = {"model": "m", "dataset": "all", "perturbation": "none", "judge": "j", "n_scored": 9}
-    row |= dict.fromkeys(FLOOR, 0.1)
+    row = {"model": "m", "dataset": "all", "perturbation": "none", "judge": "j", "scope": "model"}
+    row |= {"label": GENUINE, "average": "micro", **dict.fromkeys(FLOOR, 0.1)}
     other = {"model": "n", "temperature": 0.0, "floor": 0.4}
     rows = [{**row, "temperature": t} for t in (1.0, 0.0)] + [row | other]
-    hidden = [{"judge": "k"}, {"dataset": "d"}, {"perturbation": "truncate"}, {"floor": None}]
+    hidden = [{"judge": "k"}, {"scope": "cell"}, {"perturbation": "truncate"}, {"floor": None}]
     table = pl.DataFrame(rows + [{**row, "temperature": 0.5, **change} for change in hidden])
-    found = headline({"chance_floor": table}, "j", ["n", "m"])["floors"]
+    found = floors_of_models({"rates": table}, "j", ["n", "m"])
     shown = [(floor["model"], floor["temperature"], floor["floor"]) for floor in found]
     assert shown == [("n", 0.0, 0.4), ("m", 0.0, 0.1), ("m", 1.0, 0.1)]
 
@@ -303,7 +304,7 @@ def test_headline_has_the_share_of_human_follow_ups_that_a_model_finds_likelier(
 
 
 def test_headline_has_accuracy_beside_the_follow_up_rate_of_the_same_items() -> None:
-    counts_of_turns = dict.fromkeys(("n_ok", "n_empty", "n_error"), 0)
+    counts_of_turns = dict.fromkeys(("n_ok", "n_empty", "n_error"), 0) | dict.fromkeys(FLOOR)
     pooled = pl.DataFrame({"judge": ["j"], "scope": ["model"], "average": ["micro"],
                            "label": [GENUINE], **counts_of_turns,
                            "perturbation": ["none"], "model": ["m"], "temperature": [0.0],

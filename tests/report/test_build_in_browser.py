@@ -317,8 +317,8 @@ def test_one_choice_drives_headline_chart_and_tables_and_back_takes_it_back(
     tab: Any, grid: Grid, uri: str
 ) -> None:
     draw_chart(tab, uri)
-    tab.click("#table-rates summary")
-    tab.get_by_text("48 rows").wait_for()
+    tab.click("#table-rates-4 summary")
+    tab.locator("#table-rates-4").get_by_text("48 rows").wait_for()
     marks = tab.locator("#figure-rates_by_temperature [role=link]")
     assert marks.count() == 24  # 2 models, 2 datasets, 2 temperatures, 3 perturbations
     for field, name in [("model", "b-7b"), ("dataset", "open"), ("judge", "second")]:
@@ -383,11 +383,11 @@ def test_paper_and_a_page_without_javascript_have_the_picture(
     shown_as = "parts => parts.map(part => getComputedStyle(part).display)"
     grids = tab.locator("#report, .lead, .bearings, #figures, #tables").evaluate_all(shown_as)
     assert set(grids) == {"block"}, "Chromium breaks after a heading that is a row of a grid"
-    tab.wait_for_selector("#table-rates, #table-rates-2", state="attached")
+    tab.wait_for_selector("#table-rates-4", state="attached")
     wider = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wider <= 0, "tables are no wider than the paper"
-    tab.evaluate("document.getElementById('table-rates').open = true")
-    heads = tab.locator("#table-rates th button")
+    tab.evaluate("document.getElementById('table-rates-4').open = true")
+    heads = tab.locator("#table-rates-4 th button")
     heads.first.wait_for(state="attached")
     boxes = "buttons => buttons.map(button => getComputedStyle(button).display)"
     assert set(heads.evaluate_all(boxes)) == {"contents"}, "each page of a long table has its head"
@@ -448,7 +448,7 @@ FULL_ROWS = """
 () => {
   const [lower, upper, n_scored, n_turns] = [0.101, 0.278, 1174, 1185];
   const rates = study.temperatures.map(temperature => ({ temperature, estimate: 0.197, lower, upper, n_scored, n_turns }));
-  const told = { floor: 0.114, floor_lower: 0.106, floor_upper: 0.185, rate: 0.184, difference: -0.123, lower: -0.163, upper: -0.023, n_scored };
+  const told = { floor: 0.114, floor_lower: 0.106, floor_upper: 0.185, above_floor: -0.123, above_floor_lower: -0.163, above_floor_upper: -0.023, reacts: null };
   const models = ["qwen3.5-397b-a17b", "gpt-oss-120b"];
   Object.assign(headline, {
     models: models.map(model => ({ model, rates, accuracy: [0.827, 0.737, 0.891, 85], followup: [0.081, 0.038, 0.163, 85] })),
@@ -473,8 +473,8 @@ def test_the_table_of_models_fits_a_tablet_and_no_interval_is_broken_there_or_on
     lines = "all => all.filter(one => one.getClientRects().length > 1).map(one => one.textContent)"
     intervals = tab.locator("#models .interval")
     assert intervals.count() > 10 and intervals.evaluate_all(lines) == []
-    tab.evaluate("document.getElementById('table-rates').open = true")
-    shown = tab.locator("#table-rates .interval")
+    tab.evaluate("document.getElementById('table-rates-4').open = true")
+    shown = tab.locator("#table-rates-4 .interval")
     shown.first.wait_for(state="attached")
     tab.emulate_media(media="print")
     tab.set_viewport_size({"width": 703, "height": 1031})
@@ -520,13 +520,13 @@ def test_a_printed_list_and_table_say_what_they_are_filtered_by(tab: Any, uri: s
     assert not {"text", "in", "pair of labels"} & set(told), "a choice that leaves out nothing"
     assert tab.locator("#view .controls button:visible, .check:visible").count() == 0
     tab.goto(f"{uri}#/")
-    tab.evaluate("document.getElementById('table-rates').open = true")
-    sought = tab.locator("#table-rates input")
+    tab.evaluate("document.getElementById('table-rates-4').open = true")
+    sought = tab.locator("#table-rates-4 input")
     sought.wait_for(state="attached")
     assert sought.is_hidden()
     sought.evaluate("one => { one.value = 'b-7b'; one.dispatchEvent(new Event('input')); }")
     assert sought.is_visible()
-    assert "that match" in tab.locator("#table-rates [role=status]").inner_text()
+    assert "that match" in tab.locator("#table-rates-4 [role=status]").inner_text()
 
 
 def test_the_heat_map_fits_on_paper(tab: Any, uri: str) -> None:
@@ -567,8 +567,8 @@ def test_names_of_the_config_are_shown_as_they_are_typed_and_labels_as_words(
     assert tab.locator(".badge").first.inner_text() == "genuine followup"
     tab.goto(f"{uri}#/")
     assert "header_only" in tab.locator("[data-field=perturbation] .options").text_content()
-    tab.evaluate("document.getElementById('table-rates').open = true")
-    table = tab.locator("#table-rates")
+    tab.evaluate("document.getElementById('table-rates-4').open = true")
+    table = tab.locator("#table-rates-4")
     for sought in ("header_only", "header only"):
         table.locator("input").fill(sought)
         assert set(table.locator("tbody td:nth-child(4)").all_inner_texts()) == {"header_only"}
@@ -593,8 +593,8 @@ def test_a_table_says_its_units_and_leaves_out_columns_without_any_value(
 def test_a_long_heading_is_not_a_word_a_line_on_a_phone(tab: Any, uri: str) -> None:
     tab.set_viewport_size({"width": 390, "height": 844})
     tab.goto(uri)
-    tab.evaluate("document.getElementById('table-rates').open = true")
-    heading = tab.locator("#table-rates th", has_text="bounds (unscored all negative")
+    tab.evaluate("document.getElementById('table-rates-4').open = true")
+    heading = tab.locator("#table-rates-4 th", has_text="bounds (unscored all negative")
     heading.wait_for(state="attached")
     assert heading.evaluate("one => one.clientWidth") >= 8.5 * 16, "8.5 rem"
 
@@ -854,10 +854,10 @@ def test_search_over_all_cells_finds_one_turn_and_leads_to_it(tab: Any, uri: str
 
 
 def test_search_can_be_stopped(tab: Any, uri: str) -> None:
-    tab.add_init_script(  # after turns and gains of the first cell no file comes
+    tab.add_init_script(  # after the open table, turns and gains of the first cell no file comes
         """const append = Element.prototype.append; let n = 0;
         HTMLHeadElement.prototype.append = function (node) {
-          if (node.tagName !== 'SCRIPT' || ++n < 3) append.call(this, node); };"""
+          if (node.tagName !== 'SCRIPT' || ++n < 4) append.call(this, node); };"""
     )
     tab.goto(f"{uri}#/search?label=generic")
     tab.get_by_text("1 of 24 cells.").wait_for()
@@ -902,22 +902,22 @@ def test_grid_shows_the_share_of_each_cell(tab: Any, grid: Grid, uri: str) -> No
 
 def test_a_heading_sorts_its_table_by_number(tab: Any, uri: str) -> None:
     tab.goto(uri)
-    tab.click("#table-rates summary")
-    tab.click("#table-rates th button:has-text('genuine')")
-    column = "#table-rates td:nth-child(6)"
+    tab.click("#table-rates-4 summary")
+    tab.click("#table-rates-4 th button:has-text('genuine')")
+    column = "#table-rates-4 td:nth-child(6)"
     shares = [float(t.partition("%")[0]) for t in tab.locator(column).all_text_contents()]
     assert len(shares) == 48
     assert shares == sorted(shares)
-    tab.click("#table-rates th button:has-text('genuine')")
+    tab.click("#table-rates-4 th button:has-text('genuine')")
     assert tab.locator(column).first.text_content().startswith(f"{shares[-1]}%")
 
 
 def test_a_filter_takes_all_rows_of_its_table(tab: Any, uri: str) -> None:
     tab.goto(uri)
-    tab.click("#table-rates summary")
-    tab.fill("#table-rates input", "b-7b truncate second")
+    tab.click("#table-rates-4 summary")
+    tab.fill("#table-rates-4 input", "b-7b truncate second")
     tab.get_by_text("4 of 4 rows that match, of 48").wait_for()
-    models = tab.locator("#table-rates tbody td:first-child").all_text_contents()
+    models = tab.locator("#table-rates-4 tbody td:first-child").all_text_contents()
     assert models == ["b-7b"] * 4
 
 
@@ -925,7 +925,8 @@ def test_a_filter_takes_all_rows_of_its_table(tab: Any, uri: str) -> None:
 HELD_AGAINST = """() => {
   const limits = (estimate, lower, upper) => ({ estimate, lower, upper });
   const at = (model) => ({ model, temperature: 0, n_labelled: 9, n_scored: 9, chance: 0.5 });
-  const floor = (model, floor) => ({ ...at(model), floor, difference: 0.1, ...limits(0, 0, 0.2) });
+  const floor = (model, floor) => ({ ...at(model), floor, floor_lower: 0, floor_upper: 0.2,
+    above_floor: 0.1, above_floor_lower: 0, above_floor_upper: 0.2, reacts: null });
   const [one, other] = study.models = ["qwen3.5-122b-a10b", "qwen3.5-397b-a17b"];
   const rated = (model) => ({ model,
     rates: [0, 1].map((temperature) => ({ temperature, ...limits(0.1, 0, 0.2) })) });
@@ -1266,7 +1267,7 @@ def test_page_is_the_same_after_a_choice_in_any_order_and_after_detours(tab: Any
         order = Random(seed).sample(clicks, len(clicks))
         detour = Random(seed).choice(order)
         draw_chart(tab, uri)
-        tab.evaluate("document.querySelector('#table-rates').open = true")
+        tab.evaluate("document.querySelector('#table-rates-4').open = true")
         for _, name in [*order, detour, detour]:
             tab.evaluate(
                 "(value) => document.querySelector(value).click()", f"#filter [value='{name}']"

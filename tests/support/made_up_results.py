@@ -14,7 +14,7 @@ from userturn.figures.rates_by_temperature import rates_by_temperature
 from userturn.figures.theme import save as draw_figure
 from userturn.judges.judge_cell import scan_verdicts
 from userturn.report.build import build_report
-from userturn.storage.key_columns import CELL_KEYS, TURN_KEYS
+from userturn.storage.key_columns import TURN_KEYS
 from userturn.study.cells import Cell
 from userturn.study.grid import Grid
 from userturn.tables.item_counts import count_items
@@ -182,9 +182,7 @@ def draw_rates(grid: Grid) -> None:
     charts = {}
     for judge in grid.judges:
         table = rates_of.filter(pl.col("judge") == judge)
-        floor = {"floor": "estimate", "floor_lower": "lower", "floor_upper": "upper"}
-        floors = table.clear().select(*CELL_KEYS, **floor)
-        charts[judge] = rates_by_temperature(table, floors, families, judge)
+        charts[judge] = rates_by_temperature(table, families, judge)
     (grid.results / "figures").mkdir()
     paths = [f"{grid.results}/figures/rates_by_temperature{end}" for end in (".vl.json", ".svg")]
     draw_figure(charts.pop(grid.primary_judge), "made up", paths, charts)

@@ -129,7 +129,7 @@ def paper_sized_charts() -> dict[str, Any]:
     """Return the chart of every figure: 11 models, 5 datasets, 5 temperatures, 3 perturbations."""
     families = families_table({model: {} for model in MODELS}, {})
     rates = crossed(CELL, scope="cell", label=GENUINE, **dict.fromkeys(MARKS.values(), 1))
-    floors = {"estimate": "floor", "lower": "floor_lower", "upper": "floor_upper"}
+    floors = {"floor": "estimate", "floor_lower": "lower", "floor_upper": "upper"}
     profiles = crossed(
         {"model": MODELS, "label": LABELS, **PLAIN}, dataset=ALL, scope="model", average="micro"
     )
@@ -139,7 +139,7 @@ def paper_sized_charts() -> dict[str, Any]:
     of = families, JUDGE
     return {
         "accuracy_and_followup": accuracy_and_followup(rates, crossed(_models_and_datasets()), *of),
-        "rates_by_temperature": rates_by_temperature(rates, rates.rename(floors), *of),
+        "rates_by_temperature": rates_by_temperature(rates.with_columns(**floors), *of),
         "perturbation_effects": perturbation_effects(_contrasts(), *of),
         "failure_profiles": failure_profiles(
             profiles.join(families.select("model", "family"), on="model"), *of

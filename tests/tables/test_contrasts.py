@@ -16,8 +16,10 @@ import pytest
 from tests.support.synthetic_study import RUBRIC, rates_without_outcomes, write_study
 from tests.tables.test_make_tables import grid
 from userturn.cli.format_rates import format_pooled
+from userturn.tables.chance_floor import chance_floors
+from userturn.tables.judge_card import SCHEMA as CARD
 from userturn.tables.make_tables import Material
-from userturn.tables.rates import of_models
+from userturn.tables.rates import above_floors, of_models
 from userturn.workflow.registry import tables_of
 
 MODELS: dict[str, Any] = {
@@ -68,7 +70,10 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Material
         swapped.append(path.replace(".parquet", ".swapped"))
         again.write_parquet(swapped[-1])
     inputs = {"verdicts": verdicts, "grades": grades, "rubric": [RUBRIC]}
+    card = folder / "judge_card.parquet"
+    pl.DataFrame(schema=CARD).write_parquet(card)
     inputs |= {"unswapped_verdicts": verdicts, "swapped_verdicts": swapped}
+    inputs |= {"judge_card": [str(card)]}
     return verdicts, Material(grid(MODELS), inputs)
 
 
@@ -164,12 +169,14 @@ def _printed(text: str) -> Iterator[tuple[float, float, float]]:
 def test_on_the_first_screen_a_rate_less_its_floor_is_what_stands_beside_it(
     study: tuple[list[str], Material], rates: dict[tuple[Any, ...], float]
 ) -> None:
-    floors = study[1].table("chance_floor")
-    for row in floors.iter_rows(named=True):
+    found = above_floors(rates_without_outcomes(study[1].items), chance_floors(study[1]))
+    with_floor = found.drop_nulls("floor")
+    assert with_floor.height > 100
+    for row in with_floor.iter_rows(named=True):
         own = rates[tuple(row[key] for key in KEYS)]
-        assert row["rate"] == pytest.approx(own, abs=OFF)
-        assert row["difference"] == pytest.approx(own - row["floor"], abs=OFF)
-    lines = list(_printed(format_pooled(of_models(rates_without_outcomes(study[1].items)), floors)))
+        assert row["estimate"] == pytest.approx(own, abs=OFF)
+        assert row["above_floor"] == pytest.approx(own - row["floor"], abs=OFF)
+    lines = list(_printed(format_pooled(of_models(found))))
     assert len(lines) == 5 * 2 * 2  # models, temperatures and judges
     # Three numbers, each rounded to a tenth of a point.
     assert max(abs(rate - floor - above) for rate, floor, above in lines) <= 0.15 + 1e-9

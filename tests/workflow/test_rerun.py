@@ -19,6 +19,7 @@ from tests.support.snakemake_runs import (
 )
 from tests.support.tiny_model import write_tiny_model
 from userturn.audit.run import audit
+from userturn.tables.rates import of_cells
 
 pytestmark = pytest.mark.slow
 
@@ -90,12 +91,12 @@ def test_a_chance_floor_added_to_a_finished_study_generates_and_judges_nothing_a
 ) -> None:
     change_study(study, controls__chance_floor=3)
     jobs = planned(study)
-    assert (jobs["swap_answers"], jobs["judge_swapped"], jobs["measure_chance_floor"]) == (1, 1, 1)
+    assert (jobs["swap_answers"], jobs["judge_swapped"], jobs["tabulate"]) == (1, 1, 1)
     assert not {"sweep", "collect_answers", "collect_user_turns", "judge"} & set(jobs)
-    run(study, "--until", "measure_chance_floor")
+    run(study, "--until", "tabulate")
     assert n_requests(study) == N_FINISHED
-    table = pl.read_parquet(study / "results" / "tables" / "chance_floor.parquet")
-    assert table.filter(dataset="word-problems")["n_turns"].to_list() == [3, 3, 3, 3]
+    table = pl.read_parquet(study / "results" / "tables" / "rates.parquet")
+    assert of_cells(table)["n_judged_again"].to_list() == [3, 3, 3, 3]
     assert "swap_answers" not in planned(study)
 
 

@@ -49,7 +49,7 @@ def test_every_rule_that_makes_tables_or_figures_is_a_job_with_an_identity() -> 
 def test_costs_are_counted_after_every_reply_that_costs() -> None:
     study = demo()
     paths = [path for found in inputs_of(study, "tabulate_costs").values() for path in found]
-    made = [f"results/tables/{name}.parquet" for name in ("accuracy", "chance_floor", "likelihood")]
+    made = [f"results/tables/{name}.parquet" for name in ("accuracy", "rates", "likelihood")]
     assert {*made, *study.controls.verdicts, *study.labelled.verdicts} <= set(paths)
 
 
@@ -68,7 +68,7 @@ def test_another_input_changes_the_tables_that_are_made_of_it() -> None:
     # Controls enter their own table, the cards of judges, costs, and what shows a judge's card.
     direct = {"tabulate_controls", "measure_judges", "tabulate_costs"}
     assert direct <= changed(one, other)
-    assert changed(one, other).isdisjoint({"tabulate_accuracy", "measure_chance_floor"})
+    assert changed(one, other).isdisjoint({"tabulate_accuracy", "tabulate_likelihood"})
 
 
 def test_a_version_changes_the_table_and_what_is_made_of_it(
@@ -76,10 +76,10 @@ def test_a_version_changes_the_table_and_what_is_made_of_it(
 ) -> None:
     before, figures = demo(), {rule: demo().figures.identity_of(rule) for rule in FIGURE_RULES}
     tables = {rule: before.tables.identity_of(rule) for rule in TABLE_RULES}
-    monkeypatch.setitem(TABLES, "chance_floor", TABLES["chance_floor"]._replace(version=9))
+    monkeypatch.setitem(TABLES, "rates", TABLES["rates"]._replace(version=9))
     after = demo()
-    # The costs are counted after the chance floor, and rates are drawn beside it.
+    # The costs are counted after the rates, which are compared with the paper's, and drawn.
     other = {rule for rule in TABLE_RULES if after.tables.identity_of(rule) != tables[rule]}
-    assert other == {"measure_chance_floor", "tabulate_costs"}
+    assert other == {"tabulate", "tabulate_costs", "compare_with_paper"}
     drawn = {rule for rule in FIGURE_RULES if after.figures.identity_of(rule) != figures[rule]}
-    assert drawn == {"draw_figures"}
+    assert drawn == {"draw_figures", "draw_likelihood"}

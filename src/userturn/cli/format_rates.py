@@ -5,7 +5,6 @@ from typing import Any
 
 import polars as pl
 
-from userturn.storage.key_columns import JUDGED_CELL_KEYS
 from userturn.study.cells import ALL, PLAIN
 from userturn.tables.decoupling import OVER_MODELS
 from userturn.tables.likelihood import REFERENCE
@@ -18,47 +17,46 @@ def limits(row: Mapping[str, Any], estimate: str, lower: str, upper: str) -> str
     return f"{row[estimate]:6.1%} [{row[lower]:6.1%}, {row[upper]:6.1%}]"
 
 
-def format_floor(row: Mapping[str, Any] | None) -> str:
+def format_floor(row: Mapping[str, Any]) -> str:
     """Return the chance floor of a rate in words; empty if the study has none."""
-    if row is None:
-        return ""
     if row["floor"] is None:
-        return f"  floor: {row['reason']}"
-    change, low, high = (100 * row[name] for name in ("difference", "lower", "upper"))
-    return f"  floor {row['floor']:6.1%}, above it {change:+5.1f} [{low:+5.1f}, {high:+5.1f}]"
+        return f"  floor: {row['floor_reason']}" if row["floor_reason"] else ""
+    change, low, high = (100 * row[f"above_floor{end}"] for end in ("", "_lower", "_upper"))
+    text = f"  floor {row['floor']:6.1%}, above it {change:+5.1f} [{low:+5.1f}, {high:+5.1f}]"
+    if row["reacts"] is None:
+        return text
+    return f"{text}; reacting {limits(row, 'reacts', 'reacts_lower', 'reacts_upper')}"
 
 
-def format_pooled(pooled: pl.DataFrame, floors: pl.DataFrame) -> str:
+def format_pooled(pooled: pl.DataFrame) -> str:
     """Return each model's rate over all datasets, without perturbation, as lines of text.
 
     Beside each stands its chance floor.
     """
-    floor_of = {tuple(row[k] for k in JUDGED_CELL_KEYS): row for row in floors.to_dicts()}
     about_floors = (
         ";\nfloor: of turns judged again after another item's answer; above it: points from it to "
-        "the rate, at least so many turns react"
+        "the rate, at least so many turns react; reacting: how many do, by the judge's sensitivity"
     )
     lines = [
         "genuine follow-ups of each model over all datasets, share of scored turns with 95% "
-        f"interval{about_floors if floors.height else ''}"
+        f"interval{about_floors if pooled['floor'].count() else ''}"
     ]
     plain = pooled.filter(pl.col("perturbation") == PLAIN)
     for row in plain.iter_rows(named=True):
         cell = f"{row['model']} t={row['temperature']:g}"
-        floor = format_floor(floor_of.get(tuple(row[k] for k in JUDGED_CELL_KEYS)))
+        floor = format_floor(row)
         lines.append(f"  {cell} ({row['judge']}, {row['n_scored']}/{row['n_turns']} scored)")
         lines.append(f"    {limits(row, 'estimate', 'lower', 'upper')}{floor}")
     return "\n".join(lines)
 
 
-def format_cells(rates: pl.DataFrame, floors: pl.DataFrame) -> str:
+def format_cells(rates: pl.DataFrame) -> str:
     """Return the rate of every cell with its chance floor, as lines of text with intervals."""
-    floor_of = {tuple(row[k] for k in JUDGED_CELL_KEYS): row for row in floors.to_dicts()}
     lines = ["genuine follow-ups of each cell"]
     for row in rates.iter_rows(named=True):
         cell = f"{row['model']} {row['dataset']} t={row['temperature']:g} {row['perturbation']}"
         scored = f"{row['n_scored']}/{row['n_turns']} scored"
-        floor = format_floor(floor_of.get(tuple(row[k] for k in JUDGED_CELL_KEYS)))
+        floor = format_floor(row)
         lines.append(f"  {cell} ({row['judge']}, {scored})")
         lines.append(f"    {limits(row, 'estimate', 'lower', 'upper')}{floor}")
     return "\n".join(lines)

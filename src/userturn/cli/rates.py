@@ -28,7 +28,7 @@ from userturn.tables.rates import of_cells, of_models
 
 HELP = "print the rates of a finished study"
 SHOWN = (
-    *("accuracy", "chance_floor", "controls", "decoupling", "judge_card", "judges"),
+    *("accuracy", "controls", "decoupling", "judge_card", "judges"),
     *("likelihood", "rates"),
 )
 
@@ -84,14 +84,13 @@ def show_rates(
     def shown(name: str, form: Callable[[pl.DataFrame], str | None]) -> str | None:
         return form(tables[name]) if tables[name].height else None
 
-    floors = tables["chance_floor"]
     of_dataset = (chosen or {}).get("dataset")  # pooled rates are over all datasets
     models, cells = of_models(tables["rates"]), of_cells(tables["rates"])
     cells_shown = cells if with_cells else plain(cells) if of_dataset else None
     parts = [
         shown("judge_card", lambda cards: warned(results, cards)),
-        format_pooled(models, floors) if models.height else None,
-        None if cells_shown is None else format_cells(cells_shown, floors),
+        format_pooled(models) if models.height else None,
+        None if cells_shown is None else format_cells(cells_shown),
         shown("accuracy", format_accuracy),
         shown("likelihood", format_likelihood),
         shown("controls", format_controls) if with_cells else None,
@@ -126,6 +125,11 @@ def _read_tables(folder: Path, chosen: Mapping[str, str | None]) -> dict[str, pl
         name: read_joined(path) if path.is_file() else pl.DataFrame()
         for name, path in paths.items()
     }
+    if not {"scope", "floor"} <= set(tables["rates"].columns):
+        raise UserError(
+            f"the tables in '{folder}' are of an earlier version; expected those of this one: run "
+            "`snakemake`, which makes them anew without a request"
+        )
     _check_chosen(tables["rates"], chosen)
     return {name: only(table, chosen) for name, table in tables.items()}
 

@@ -59,8 +59,10 @@ def read_rates(grid: Grid, cell: Cell) -> list[dict[str, Any]]:
     temperature = grid.temperatures[cell.temperature]
     values = (cell.model, cell.dataset, temperature, cell.perturbation)
     is_own = [pl.col(name) == value for name, value in zip(CELL_KEYS, values, strict=True)]
-    rates = pl.scan_parquet(path).filter(*is_own, pl.col("label") == GENUINE)
-    return rates.collect().to_dicts()
+    rates = pl.read_parquet(path)
+    if "label" not in rates.columns:  # of an earlier version
+        return []
+    return rates.filter(*is_own, pl.col("label") == GENUINE).to_dicts()
 
 
 def _folder(grid: Grid, cell: Cell) -> Path:

@@ -15,7 +15,7 @@ from userturn.workflow.declarations import Figure
 FIGURE = Figure(
     rule="draw_figures",
     place=20,
-    tables=("rates", "chance_floor"),
+    tables=("rates",),
 )
 TITLE = "Genuine follow-ups over temperature, share of turns"
 FLOOR = ("floor", "floor_lower", "floor_upper")
@@ -31,12 +31,10 @@ def _beside_each_other(rates: pl.DataFrame) -> pl.DataFrame:
     return shifted.with_columns(place=pl.col("temperature") + pl.col("shift"))
 
 
-def _with_floors(rates: pl.DataFrame, floors: pl.DataFrame) -> pl.DataFrame:
-    """Return the rates with `floor` and its limits, null if a cell has no chance floor."""
-    shown = floors.select(*CELL_KEYS, *FLOOR)
-    table = rates.join(shown, on=CELL_KEYS, how="left", maintain_order="left")
+def _told(rates: pl.DataFrame) -> pl.DataFrame:
+    """Return the rates with what hovering tells of them and of their chance floors."""
     told = {"genuine": in_percent(), "scored": out_of("n_scored", "n_turns", "turns")}
-    return table.with_columns(chance_floor=in_percent(FLOOR), **told)
+    return rates.with_columns(chance_floor=in_percent(FLOOR), **told)
 
 
 def _subtitle(table: pl.DataFrame) -> str:
@@ -59,15 +57,13 @@ def _layers(table: pl.DataFrame, width: int, height: int) -> Any:
     return lines_with_limits(base, told, shown) + floor
 
 
-def rates_by_temperature(
-    rates: pl.DataFrame, floors: pl.DataFrame, families: pl.DataFrame, judge: str
-) -> Any:
+def rates_by_temperature(rates: pl.DataFrame, families: pl.DataFrame, judge: str) -> Any:
     """Draw follow-up rates and chance floors over temperature: a row a model, a panel a dataset."""
     rates = of_cells(rates)
     if rates["estimate"].count() == 0:
         return note(TITLE, NOTHING)
     # With the cells that have no rate: without any row a panel would be missing, and others move.
-    table = _beside_each_other(_with_floors(rates, floors))
+    table = _beside_each_other(_told(rates))
     models = models_in(families, table)
     widest, height = (260, 180) if len(models) <= SMALL else (130, 62)
     width = panel_width(table["dataset"].n_unique(), widest)

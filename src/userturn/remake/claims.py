@@ -80,11 +80,11 @@ NUMBERS = (
         RATE,
     ),
     Number(
-        "chance_floor",
+        "rates",
         "genuine follow-ups by chance",
-        {"dataset": ALL, "perturbation": PLAIN},
-        ("dataset", "perturbation", "model", "temperature", "judge"),
-        ("floor", "floor_lower", "floor_upper", "n_scored"),
+        {"scope": "model", "label": GENUINE, "average": "micro", "perturbation": PLAIN},
+        ("scope", "label", "average", "perturbation", "model", "temperature", "judge"),
+        ("floor", "floor_lower", "floor_upper", "n_scored_again"),
     ),
     Number(
         "corrected_rates",

@@ -14,7 +14,10 @@ from userturn.tables.make_tables import Tables
 from userturn.tables.rates import of_cells, of_models
 
 RATE_SHOWN = [*LIMITS, "n_scored", "n_turns"]
-FLOOR = ["rate", "floor", "floor_lower", "floor_upper", "difference", "lower", "upper"]
+FLOOR = [  # of a rate, in the table's words
+    *("floor", "floor_lower", "floor_upper", "above_floor", "above_floor_lower"),
+    *("above_floor_upper", "reacts", "reacts_lower", "reacts_upper"),
+]
 COUNTS = ["n_turns", "n_ok", "n_empty", "n_error", "n_scored"]
 
 
@@ -82,16 +85,17 @@ def floors_of_models(
     """Return each model's chance floors of turns over all datasets, by temperature.
 
     Returns:
-        `model`, `temperature`, `n_scored`, `rate`, and `floor` and `difference` with their limits.
+        `model`, `temperature`, and `floor`, `above_floor` and `reacts` with their limits; the last
+        is None where people's labels give the judge no sensitivity.
     """
-    floors = _of_judge(tables, "chance_floor", judge)
-    if floors.is_empty():
+    rates = _of_judge(tables, "rates", judge)
+    if rates.is_empty():
         return []
-    shown = floors.filter(
-        pl.col("dataset") == ALL,
-        pl.col("perturbation") == perturbation,
-        pl.col("floor").is_not_null(),
-    ).select("model", "temperature", "n_scored", *FLOOR)
+    shown = (
+        of_models(rates)
+        .filter(pl.col("perturbation") == perturbation, pl.col("floor").is_not_null())
+        .select("model", "temperature", *FLOOR)
+    )
     order = {model: place for place, model in enumerate(models)}
     return sorted(shown.to_dicts(), key=lambda row: (order[row["model"]], row["temperature"]))
 

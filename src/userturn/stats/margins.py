@@ -91,6 +91,32 @@ def change(counts: Counts, confidence: float = CONFIDENCE) -> Interval:
     return combination(counts, np.array([-1.0, 1.0]), confidence)
 
 
+def share_that_reacts(counts: Counts, sensitivity: Interval) -> Interval:
+    """Return the share of turns that react, (rate - floor) / (s - floor).
+
+    A judge calls s of the turns that react genuine, and of the others as many as its floor. So the
+    share p is where rate - (1 - p) floor - p s is 0, within 0 and 1; its limits are all p for which
+    the limits of that sum hold 0 (as in `first_part`). Null where s is not above the floor.
+
+    Args:
+        counts: two conditions: the turns after other answers, and those after their own.
+        sensitivity: the judge's sensitivity, from other turns.
+    """
+    floor, rate = parts = rates(counts)
+    s = sensitivity.estimate
+    if floor.estimate is None or rate.estimate is None or s is None or s <= floor.estimate:
+        return Interval(None, None, None)
+    related = np.eye(3)
+    related[:2, :2] = correlations(counts)
+
+    def apart(p: float) -> Interval:
+        return combine([*parts, sensitivity], np.array([p - 1, 1.0, -p]), related)
+
+    share = min(1.0, max(0.0, (rate.estimate - floor.estimate) / (s - floor.estimate)))
+    lower = _edge(share, 0.0, lambda p: (apart(p).lower or 0.0) <= 0)
+    return Interval(share, lower, _edge(share, 1.0, lambda p: (apart(p).upper or 0.0) >= 0))
+
+
 def first_part(counts: Counts, confidence: float = CONFIDENCE) -> Interval:
     """Return the positive turns of the first of two conditions as a share of those of both.
 

@@ -6,6 +6,7 @@ anchor_evidence.py: finds the study's number for each published result.
 anchor_rules.py: when a study agrees with a published result, differs, or cannot tell.
 anchors.py: the paper's published results beside the study's.
 beside_accuracy.py: accuracy beside follow-up rate by model and dataset.
+chance_floor.py: the share of genuine turns after other answers, and what is above it.
 claims.py: claims that something is small, unchanged or kept, against margins.
 compared_conditions.py: contrasts of conditions, and their sets of tests.
 confusion.py: labels of one rater against labels of another.

@@ -19,7 +19,6 @@ TABLE = Table(
     made_of=(
         "rates",
         "accuracy",
-        "chance_floor",
         "likelihood",
         "self_play",
         "answer_signals",

@@ -8,21 +8,16 @@ from userturn.controls.control_turn import HUMAN
 from userturn.judges.kinds import complete_judges, kind_of
 from userturn.sources.labelled import LABELLED
 from userturn.tables.make_tables import Material
+from userturn.tables.turn_clusters import limits_of
 
 ENGLISH = "en"
 ENGLISH_ONLY = "the judge knows only English"
-LIMITS = ("", "_lower", "_upper")
 # What the judge's card says of the language: its measure, by the source of the turns.
 KNOWN = {
     "ceiling": (HUMAN, "sensitivity"),
     "sensitivity": (LABELLED, "sensitivity"),
     "specificity": (LABELLED, "specificity"),
 }
-
-
-def limits_of(name: str, limits: tuple[float | None, ...]) -> dict[str, Any]:
-    """Return an estimate and its limits as the columns `name`, `name_lower`, `name_upper`."""
-    return {f"{name}{end}": value for end, value in zip(LIMITS, limits, strict=True)}
 
 
 def english_only(material: Material) -> set[str]:

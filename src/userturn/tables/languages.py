@@ -22,10 +22,8 @@ from userturn.tables.judge_languages import (
     ENGLISH,
     ENGLISH_ONLY,
     KNOWN,
-    LIMITS,
     english_only,
     known_of,
-    limits_of,
 )
 from userturn.tables.label_domain import Domain
 from userturn.tables.layout import (
@@ -38,7 +36,7 @@ from userturn.tables.layout import (
     texts,
 )
 from userturn.tables.make_tables import Material
-from userturn.tables.turn_clusters import rate_columns, rate_over
+from userturn.tables.turn_clusters import LIMITS, limits_of, rate_columns, rate_over
 from userturn.workflow.declarations import Table
 
 TABLE = Table(

@@ -64,7 +64,13 @@ def _read(results: Path, name: str) -> pl.DataFrame:
             f"'{path}' does not exist; expected the results folder of a finished study: "
             "run `snakemake` first"
         )
-    return in_default_format(read_joined(path))
+    table = in_default_format(read_joined(path))
+    if name == "rates" and "scope" not in table.columns:
+        raise UserError(
+            f"'{path}' is of an earlier version; expected a table of this one: run `snakemake`, "
+            "which makes it anew without a request"
+        )
+    return table
 
 
 def _rate(rates: pl.DataFrame) -> dict[str, Assumption]:

@@ -12,6 +12,7 @@ from userturn.storage.key_columns import CELL_KEYS, JUDGED_CELL_KEYS
 from userturn.storage.parquet import Schema
 from userturn.study.cells import ALL
 from userturn.tables.accuracy import cut_answers
+from userturn.tables.chance_floor import FLOOR, chance_floors
 from userturn.tables.item_counts import LABEL, labels_of
 from userturn.tables.layout import (
     BOUNDS,
@@ -37,10 +38,19 @@ TABLE = Table(
     rule="tabulate",
     place=10,
     row="a label in a cell, a model over datasets, or a family, by a judge",
-    made_of=("user_turns", "verdicts", "answers", "rubric", "families", "judge_card"),
+    made_of=(
+        "user_turns",
+        "verdicts",
+        "answers",
+        "rubric",
+        "families",
+        "judge_card",
+        "swapped_verdicts",
+        "unswapped_verdicts",
+    ),
     settings=("thresholds",),
     formats=(".parquet", ".csv", ".md", ".tex"),
-    version=2,
+    version=3,
 )
 MEANINGS = {
     "scope": "cell; model (over datasets); family and dataset; family",
@@ -50,6 +60,13 @@ MEANINGS = {
         "answers that the turns follow; like the other outcomes of turns only in the rows of "
         f"{GENUINE}"
     ),
+    "n_judged_again": "turns that were judged again after another item's answer; cells and models",
+    "n_scored_again": "of which have a label then",
+    "floor": "share of genuine turns among those judged again, each for as many of its cell",
+    "above_floor": "estimate less floor: a lower bound of the share of turns that react",
+    "reacts": "share of turns that react, above_floor / (the judge's sensitivity - floor)",
+    "floor_reason": "why there is no floor",
+    "reacts_reason": "why there is no share that reacts",
     "n_answers_cut": "of which cut at the token limit: the turns after them react to half a text",
 }
 OUTCOMES: Schema = {
@@ -61,6 +78,7 @@ SCHEMA: Schema = (
     | {"temperature": pl.Float64}
     | RATE_SCHEMA
     | OUTCOMES
+    | FLOOR
 )
 
 
@@ -71,7 +89,8 @@ def table(material: "Material") -> pl.DataFrame:
         scan_verdicts(material.paths["verdicts"]),
         material.answers,
     )
-    return rates(material.items, outcomes, material.rubric.paper)
+    found = rates(material.items, outcomes, material.rubric.paper)
+    return above_floors(found, chance_floors(material))
 
 
 def outcomes_of(turns: pl.LazyFrame, verdicts: pl.LazyFrame, answers: pl.DataFrame) -> pl.DataFrame:
@@ -111,7 +130,18 @@ def rates(
     known = items.select(pl.col("model", "family").cast(pl.String)).unique()
     summed = _in_scopes(outcomes.join(known, on="model")).with_columns(label=pl.lit(GENUINE))
     found = shares.join(summed, on=[*GROUP, "label"], how="left")
-    return found.select(list(SCHEMA)).sort(*GROUP, "label", "average")
+    nothing = [pl.lit(None, dtype).alias(name) for name, dtype in FLOOR.items()]
+    return found.with_columns(nothing).select(list(SCHEMA)).sort(*GROUP, "label", "average")
+
+
+def above_floors(rates: pl.DataFrame, floors: pl.DataFrame) -> pl.DataFrame:
+    """Return the rates with the chance floors of cells, and of models over all their turns."""
+    own = (pl.col("scope") == CELL) | (pl.col("scope") == "model")
+    has_floor = own & (pl.col("label") == GENUINE) & (pl.col("average") == AVERAGES[0])
+    of = [pl.when(has_floor).then(name).alias(name) for name in FLOOR]
+    bare = rates.drop(list(FLOOR))
+    joined = bare.join(floors, on=JUDGED_CELL_KEYS, how="left", maintain_order="left")
+    return joined.with_columns(of)
 
 
 def _in_scopes(outcomes: pl.DataFrame) -> pl.DataFrame:
@@ -134,6 +164,10 @@ def of_models(rates: pl.DataFrame) -> pl.DataFrame:
     """Return the rates of genuine turns of models over all turns of their datasets."""
     of_model = pl.col("scope") == "model", pl.col("average") == AVERAGES[0]
     return rates.filter(*of_model, pl.col("label") == GENUINE)
+
+
+def _limited(name: str) -> tuple[str, str, str]:
+    return name, f"{name}_lower", f"{name}_upper"
 
 
 OF_GENUINE = {"label": GENUINE}
@@ -165,6 +199,28 @@ LAYOUT = (
         ),
         spread=("label",),
         about="Shares of the labels at the lowest temperature, over all datasets.",
+    ),
+    Layout(
+        "Chance floor: the same turns after another item's answer",
+        OF_GENUINE | {"scope": (CELL, "model"), "average": AVERAGES[0]},
+        reported(
+            *texts("model", "dataset"),
+            TEMPERATURE,
+            *texts("perturbation", "judge"),
+            SHARE,
+            column("floor", "share", "floor", "floor_lower", "floor_upper"),
+            column("above the floor", "change", *_limited("above_floor")),
+            column("share that reacts", "share", *_limited("reacts")),
+            column("judged twice", "of", "n_scored_again", "n_judged_again"),
+            column("no floor", "text", "floor_reason"),
+            column("no share", "text", "reacts_reason"),
+        ),
+        about=(
+            "The same user turns, judged after their own answer and after another item's. The "
+            "second share is the floor: what a judge calls genuine of turns that cannot react to "
+            "the answer. What is above it reacts at least, since a judge misses some of these; "
+            "where people's labels say how many, the share that reacts is given."
+        ),
     ),
     Layout(
         "Every cell",

@@ -11,6 +11,13 @@ from userturn.stats.margins import change as change_of
 from userturn.stats.margins import side_by_side
 from userturn.stats.proportions import Interval
 
+LIMITS = ("", "_lower", "_upper")  # endings of the columns of an estimate with its limits
+
+
+def limits_of(name: str, limits: tuple[float | None, ...]) -> dict[str, Any]:
+    """Return an estimate and its limits as the columns `name`, `name_lower`, `name_upper`."""
+    return {f"{name}{end}": value for end, value in zip(LIMITS, limits, strict=True)}
+
 
 def rate_over(
     turns: pl.DataFrame, clusters: Sequence[str], positive: str = "genuine"

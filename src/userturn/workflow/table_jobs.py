@@ -22,9 +22,6 @@ DOES = {  # what a rule does, if it does more than make one table
     "tabulate_controls": (
         "Count how many human turns each judge calls genuine and how many failures it catches."
     ),
-    "measure_chance_floor": (
-        "Compare each rate with the rate of the same turns after other items' answers."
-    ),
     "measure_judges": (
         "Measure every judge by human turns, planted failures, labelled turns and people's labels."
     ),

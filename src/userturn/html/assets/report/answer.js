@@ -58,13 +58,21 @@ function ceilingBearing() {
 }
 
 const kappaText = ({ estimate, lower, upper }) => `${decimal(estimate)}${lower === null || lower === undefined ? "" : ` [${decimal(lower)}, ${decimal(upper)}]`}`;
-const pointsAbove = ({ difference, lower, upper }) => `${signed(100 * difference, 1)} ${interval(lower, upper)} points`;
+const pointsAbove = (row) => `${signed(100 * row.above_floor, 1)} ${interval(row.above_floor_lower, row.above_floor_upper)} points`;
 
 // What the intervals of the differences say: a rate is clearly above chance if its interval is above zero.
 function aboveChance(floors) {
-  const n = floors.filter(({ lower }) => lower > 0).length;
+  const n = floors.filter((row) => row.above_floor_lower > 0).length;
   if (floors.length > 1) return `; it is clearly above zero for ${whole(n)} of ${plural(floors.length, "model")}`;
   return n ? "" : ", which is not clearly above zero";
+}
+
+// How many turns react: the share where people's labels give the judge a sensitivity, else what is above the floor.
+function reacting(floors) {
+  const rows = floors.filter((row) => row.reacts !== null);
+  if (!rows.length) return "At least so many turns react.";
+  const share = (row) => `${percent(row.reacts)} ${interval(row.reacts_lower, row.reacts_upper)}${rows.length > 1 ? ` (${row.model})` : ""}`;
+  return `By the sensitivity that people's labels give the judge, ${range(rows, share, (row) => row.reacts)} of turns react.`;
 }
 
 function floorBearing(measured, temperature) {
@@ -73,7 +81,7 @@ function floorBearing(measured, temperature) {
   const several = floors.length > 1;
   const floor = (row) => `${percent(row.floor)} ${interval(row.floor_lower, row.floor_upper)}`;
   const above = (row) => `${pointsAbove(row)}${several ? ` (${row.model})` : ""}`;
-  return ["Chance", [["by chance", valueOf(floors, ["floor", "floor_lower", "floor_upper"])]], `Judged again after the answer to another question, which they cannot react to, ${range(floors, floor, (row) => row.floor)} of turns are still called genuine. The rate of the turns judged twice, less this floor, is ${range(floors, above, (row) => row.difference)}${aboveChance(floors)}.`];
+  return ["Chance", [["by chance", valueOf(floors, ["floor", "floor_lower", "floor_upper"])]], `Judged again after the answer to another question, which they cannot react to, ${range(floors, floor, (row) => row.floor)} of turns are still called genuine. The rate less this floor is ${range(floors, above, (row) => row.above_floor)}${aboveChance(floors)}. ${reacting(floors)}`];
 }
 
 function likelihoodBearing(measured) {

@@ -55,8 +55,10 @@ const floorOf = (model, temperature) => headline.floors.find((row) => row.model 
 function floorText({ model, dataset }, rate) {
   const floor = rate && !dataset && floorOf(model, rate.temperature);
   if (!floor) return [];
-  const change = `${signed(100 * floor.difference, 1)} ${interval(floor.lower, floor.upper)}`;
-  return [`floor ${percent(floor.floor)} ${interval(floor.floor_lower, floor.floor_upper)}`, `above it ${change}`].map((text) => make("small", null, unbroken(text)));
+  const change = `${signed(100 * floor.above_floor, 1)} ${interval(floor.above_floor_lower, floor.above_floor_upper)}`;
+  const told = [`floor ${percent(floor.floor)} ${interval(floor.floor_lower, floor.floor_upper)}`, `above it ${change}`];
+  if (floor.reacts !== null) told.push(`reacting ${percent(floor.reacts)} ${interval(floor.reacts_lower, floor.reacts_upper)}`);
+  return told.map((text) => make("small", null, unbroken(text)));
 }
 
 const onScale = (share, top) => `${(100 * share / top).toFixed(2)}%`;
