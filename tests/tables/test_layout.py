@@ -1,6 +1,7 @@
 """One layout gives the report, Markdown and LaTeX their rows, columns and texts."""
 
 from importlib import import_module
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -18,6 +19,7 @@ from userturn.tables.layout import (
     reported,
     texts,
 )
+from userturn.tables.make_tables import write_all
 
 TABLE = pl.DataFrame(
     {
@@ -106,3 +108,9 @@ def test_a_layout_shows_columns_of_its_table_and_each_heading_once(
     printed_headings = [c.printed for c in layout.columns if c.printed]
     assert len(printed_headings) == len(set(printed_headings))
     assert printed(layout, empty).is_empty()
+
+
+def test_a_part_that_only_the_report_shows_is_not_in_markdown(tmp_path: Path) -> None:
+    of_report = Layout("Every row", {}, reported(*texts("judge")))
+    write_all(TABLE, [f"{tmp_path}/x.md"], "identity", (ONCE, of_report))
+    assert "Every row" not in (tmp_path / "x.md").read_text()

@@ -35,8 +35,10 @@ def format_pooled(pooled: pl.DataFrame) -> str:
     """
     about_floors = (
         ";\nfloor: of turns judged again after another item's answer; above it: points from it to "
-        "the rate, at least so many turns react; reacting: how many do, by the judge's sensitivity"
+        "the rate, at least so many turns react"
     )
+    if pooled["reacts"].count():
+        about_floors += "; reacting: how many do, by the judge's sensitivity"
     lines = [
         "genuine follow-ups of each model over all datasets, share of scored turns with 95% "
         f"interval{about_floors if pooled['floor'].count() else ''}"

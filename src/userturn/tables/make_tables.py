@@ -195,9 +195,11 @@ def write_all(
         elif ending == "csv":
             write_csv(table, path)
         elif layouts:
-            titled = len(layouts) > 1
+            # The others are of the report alone.
+            shown = [one for one in layouts if any(column.printed for column in one.columns)]
+            titled = len(shown) > 1
             parts = [
-                (one.title if titled else "", printed(one, join_formats(table))) for one in layouts
+                (one.title if titled else "", printed(one, join_formats(table))) for one in shown
             ]
             {"md": write_markdown, "tex": write_latex}[ending](parts, path, note)
 
