@@ -29,7 +29,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.support.mutations import LEVELS, drawn_files, mutated_bytes, mutated_values
 from userturn.audit.check_files import check_files
-from userturn.audit.check_pictures import check_pictures
 from userturn.audit.findings import Finding
 from userturn.audit.run import audit
 from userturn.audit.wanted import wanted_of
@@ -66,12 +65,7 @@ def findings_in(results: Path) -> list[Finding]:
     files, (_, study) = Files(results, {}), open_record(results)
     quickly = check_files(files, wanted_of(files, study))  # enough for most, in a tenth
     found = [item for item in quickly if isinstance(item, Finding)]
-    return found or audit(results).findings or list(_pictures(results))
-
-
-def _pictures(results: Path) -> list[Finding]:
-    found = check_pictures(results, frozenset())
-    return [item for item in found if isinstance(item, Finding)]
+    return found or audit(results).findings
 
 
 def made_of(results: Path, path: str) -> set[str]:

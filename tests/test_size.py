@@ -11,8 +11,8 @@ import pytest
 from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
-    "src": (54_394, 29_269),
-    "tests": (42_802, 24_401),
+    "src": (54_487, 29_270),
+    "tests": (43_176, 24_632),
     "scripts": (17, 12),
     "rules": (225, 0),
 }

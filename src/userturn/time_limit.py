@@ -17,7 +17,7 @@ def map_bounded(
     arguments: Sequence[Argument],
     n_processes: int,
     seconds: float,
-    load: Callable[[], None] | None = None,
+    load: Callable[[], object] | None = None,
 ) -> list[Result | None]:
     """Apply a function that never returns None to all arguments; None if it took too long.
 

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.support.findings_of import findings_of
 from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_likelihood import check_likelihood
 from userturn.config.load import load_config
@@ -95,7 +96,7 @@ def plan_rows(item: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def found(results: Path, record: StudyRecord, broken: frozenset[str] = frozenset()) -> list[str]:
-    findings = list(check_likelihood(results, record, broken))
+    findings = findings_of(check_likelihood(results, record, broken))
     assert all(f.check == "rows" for f in findings)
     return [f"{finding.expected} | {finding.found}" for finding in findings]
 

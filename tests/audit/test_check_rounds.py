@@ -8,10 +8,11 @@ import polars as pl
 import pytest
 
 from tests.support.annotation_rounds import LABELS, study
+from tests.support.findings_of import said_of
 from tests.support.made_up_results import made_up_config, save
 from tests.support.snakemake_runs import ROOT
-from userturn.audit.check_rounds import check_rounds
-from userturn.audit.findings import Finding
+from userturn.audit.check_rounds import NOT_COMPARED, check_rounds
+from userturn.audit.findings import Finding, NotCompared
 from userturn.humans.rounds import draw_annotation_round
 from userturn.humans.sample import human_sample
 from userturn.provenance.job_record import write_record
@@ -78,8 +79,8 @@ def note(results: Path, inputs: list[str]) -> None:
 
 def found(humans: HumanGrid) -> list[str]:
     files = Files(humans.grid.results, {})
-    items = check_rounds(files, humans, frozenset())
-    return [f"{i.artifact}: {i.expected if isinstance(i, Finding) else i.text}" for i in items]
+    items = said_of(check_rounds(files, humans, frozenset()))
+    return [f"{i.artifact}: {i.expected if isinstance(i, Finding) else f'{i}'}" for i in items]
 
 
 def test_a_round_that_follows_from_its_samples_has_no_finding(humans: HumanGrid) -> None:
@@ -124,11 +125,10 @@ def test_a_round_whose_samples_have_changed_since_is_noted_and_not_accused(
 ) -> None:
     rewritten = humans.grid.results.parent / TAKEN[0]
     save(pl.read_parquet(rewritten)[1:], rewritten)
-    assert found(humans) == [
-        f"{KEY}: not drawn again: what it was drawn from has changed since, or is not in this copy"
-    ]
+    changed = [f"{path}: {NotCompared(path, NOT_COMPARED)}" for path in (KEY, ITEMS)]
+    assert found(humans) == changed
     note(humans.grid.results, [])  # as a later run that takes the drawn round from its folder
-    assert "not drawn again" in found(humans)[0]
+    assert found(humans) == changed
 
 
 def test_a_round_without_turns_of_a_study_without_cells_for_it_is_as_it_should_be(

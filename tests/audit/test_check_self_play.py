@@ -7,11 +7,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.support.findings_of import findings_of
 from tests.support.self_play_study import DATASET, MODEL, at_depth, collect, study, sweep
 from userturn.audit.check_rows import Asked, check_asked
 from userturn.audit.check_self_play import check_self_play
+from userturn.audit.check_verdicts import check_verdicts
 from userturn.audit.pair import Pair
 from userturn.prompts.perturbations import NO_ANSWER
+from userturn.sources.registry import judged
 from userturn.storage.journal import decode_line, encode_line
 from userturn.study.grid import Grid
 from userturn.study.inputs import FileContents
@@ -30,7 +33,9 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Grid:
 def audited(grid: Grid) -> list[tuple[str, str]]:
     record = study_record(grid.config, FileContents(grid.config, grid.results))
     pair = Pair(grid, record, MODEL, DATASET, True, frozenset())
-    return [(finding.check, finding.artifact) for finding in check_self_play(pair)]
+    of_depths = [of for of in judged(grid).values() if of.folder.startswith("self_play/")]
+    found = [*check_self_play(pair), *(v for of in of_depths for v in check_verdicts(pair, of))]
+    return [(finding.check, finding.artifact) for finding in findings_of(found)]
 
 
 def test_depths_that_follow_from_their_plans_and_journal_are_not_found(grid: Grid) -> None:
@@ -144,5 +149,5 @@ def test_samples_without_end_are_counted_and_not_written_out(grid: Grid) -> None
     pair, (cell,) = Pair(grid, record, MODEL, DATASET, True, frozenset()), grid.cells
     path = f"results/cells/{cell.folder}/user_turns.parquet"
     asked = Asked(path, grid.cell_identity(cell), "user", {}, n_samples=10**12)
-    found = list(check_asked(pair, asked, None, ["item"]))
+    found = findings_of(check_asked(pair, asked, None, ["item"]))
     assert [finding.check for finding in found] == ["rows", "rows"]  # of plan and table

@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.support.findings_of import said_of
 from tests.support.snakemake_runs import ROOT
 from userturn.audit.check_sources import check_sources
-from userturn.audit.findings import Finding, Note
+from userturn.audit.findings import Finding, Item, NotCompared, Note
 from userturn.config.load import load_config
 from userturn.datasets.fetch import complete
 from userturn.datasets.prepare import prepare_dataset
@@ -39,8 +40,8 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyRecord:
     return record
 
 
-def found(record: StudyRecord, broken: frozenset[str] = frozenset()) -> list[Finding | Note]:
-    listed = check_sources(Path("results"), record, broken)
+def found(record: StudyRecord, broken: frozenset[str] = frozenset()) -> list[Item]:
+    listed = said_of(check_sources(Path("results"), record, broken))
     return [item for item in listed if item.artifact == str(PATH)]
 
 
@@ -85,7 +86,7 @@ def test_a_file_with_another_content_is_not_the_studys_and_accuses_nobody(
     lines = FILE.read_text().splitlines()
     FILE.write_text("\n".join([*lines[:-1], json.dumps(json.loads(lines[-1]) | {"answer": "0"})]))
     (note,) = found(record)
-    assert isinstance(note, Note) and "not prepared again" in note.text
+    assert isinstance(note, NotCompared) and "its file with the study's content" in note.why
 
 
 def test_a_dataset_that_was_already_found_altered_is_not_prepared(record: StudyRecord) -> None:
@@ -96,11 +97,11 @@ def test_a_dataset_that_was_already_found_altered_is_not_prepared(record: StudyR
 MODEL = Path("results/models/smollm2-135m.json")
 
 
-def of_model(record: StudyRecord, **described: Any) -> list[Finding | Note]:
+def of_model(record: StudyRecord, **described: Any) -> list[Item]:
     """Return what is said of a model that was described so."""
     MODEL.parent.mkdir(exist_ok=True)
     MODEL.write_text(json.dumps(described))
-    listed = check_sources(Path("results"), record, frozenset())
+    listed = said_of(check_sources(Path("results"), record, frozenset()))
     return [item for item in listed if item.artifact == str(MODEL)]
 
 

@@ -5,7 +5,7 @@ import os
 import stat
 import tarfile
 from pathlib import Path
-from zipfile import ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pytest
 
@@ -18,6 +18,15 @@ def archive(path: Path, *members: str | ZipInfo) -> Path:
         for member in members:
             made.writestr(member, "content")
     return path
+
+
+def test_an_archive_that_would_fill_a_disk_is_not_unpacked(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.zip"
+    with ZipFile(bomb, "w", ZIP_DEFLATED) as made, made.open("results/study.json", "w") as member:
+        for _ in range(1100):
+            member.write(bytes(1 << 20))
+    with pytest.raises(UserError, match="was not opened: 1 members of"), opened(bomb):
+        pass
 
 
 def test_folder_is_opened_as_it_is(tmp_path: Path) -> None:

@@ -16,6 +16,13 @@ MADE_UP = {
     "GitHub token": "ghp_" + LETTERS[:36],
     "AWS key": "AKIA" + LETTERS[26:42].upper(),
     "Google key": "AIza" + LETTERS[:35],
+    "Perplexity key": "pplx-" + LETTERS[:48],
+    "NVIDIA key": "nvapi-" + (LETTERS + LETTERS)[:64],
+    "Fireworks key": "fw_" + LETTERS[:24],
+    "Cerebras key": "csk-" + (LETTERS[:26] * 2)[:48],
+    "Databricks token": "dapi" + "0123456789abcdef" * 2,
+    "W&B key": "wandb_v1_" + (LETTERS + LETTERS)[:70],
+    "JSON web token": "eyJ" + LETTERS[:20] + ".eyJ" + LETTERS[:30] + "." + LETTERS[:43],
     "private key": "-----BEGIN RSA " + "PRIVATE KEY-----",
     "bearer token": "Authorization: Bearer " + LETTERS[-40:],
     "password in an address": "https://me:" + "correct-horse@example.org/v1",
@@ -27,6 +34,19 @@ def test_each_form_is_found_with_its_line_and_kind(kind: str, tmp_path: Path) ->
     path = tmp_path / "notes.md"
     path.write_text(f"first line\nhere: {MADE_UP[kind]} and more\n")
     assert find_secrets(path) == [Secret(path, "line 2", kind)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("TOGETHER_API_KEY", "MISTRAL_API_KEY", "CO_API_KEY", "WANDB_API_KEY"),
+        *("AZURE_OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "cohere_api_key"),
+    ],
+)
+def test_a_key_without_a_form_of_its_own_is_found_by_its_name(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "job.log"
+    path.write_text(f'{name}="{LETTERS[:40]}"\n{name} is not set\n')
+    assert find_secrets(path) == [Secret(path, "line 1", "named key")]
 
 
 def test_secrets_inside_of_compressed_parquet_columns_are_found(tmp_path: Path) -> None:
@@ -72,7 +92,7 @@ def test_words_hashes_and_code_are_no_secrets(tmp_path: Path) -> None:
     assert find_secrets(path) == []
 
 
-def test_values_of_the_variables_that_judges_name_are_known(
+def test_values_of_the_variables_that_judges_and_served_models_name_are_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("KEY_A", " a-value-of-some-length ")
@@ -80,3 +100,5 @@ def test_values_of_the_variables_that_judges_name_are_known(
     monkeypatch.delenv("KEY_C", raising=False)
     judges = {name: {"key_variable": f"KEY_{name}"} for name in "ABC"} | {"words": {}}
     assert key_values({"judges": judges}) == {"KEY_A": "a-value-of-some-length"}
+    served = {"judges": {}, "models": {"m": {"key_variable": "KEY_A"}, "n": "org/name"}}
+    assert key_values(served) == {"KEY_A": "a-value-of-some-length"}

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.support.findings_of import findings_of
 from tests.support.snakemake_runs import ROOT
 from tests.support.tiny_grid import tiny_grid
 from userturn.audit.check_candidates import check_candidates
@@ -193,7 +194,7 @@ def test_an_audit_finds_a_turn_after_a_candidate_that_was_never_asked_for(
         none = {n: pl.when(~first).then(n) for n in ("key", "answer", "change")}
         error = pl.when(first).then(pl.lit(NO_ANSWER)).otherwise("error")
         table.with_columns(**none, error=error).write_parquet(path)
-    found = list(check_candidates(pair, np.random.default_rng(0)))
+    found = findings_of(check_candidates(pair, np.random.default_rng(0)))
     for path, content in whole.items():
         path.write_bytes(content)
     assert "probes" in {finding.check for finding in found}
@@ -204,10 +205,10 @@ def test_an_audit_finds_an_edited_candidate(swept: Grid, monkeypatch: pytest.Mon
     monkeypatch.setattr(swept, "judges", {})
     contents = study_record(swept.config, swept.contents)
     pair, rng = Pair(swept, contents, *PAIR, True, frozenset()), np.random.default_rng(0)
-    assert list(check_candidates(pair, rng)) == []
+    assert findings_of(check_candidates(pair, rng)) == []
     path = swept.results / "candidates/tiny/items/answers.parquet"
     table = pl.read_parquet(path)
     edited = pl.Series("answer", ["Answer: 12", *table["answer"][1:]])
     table.with_columns(edited).write_parquet(path)
-    found = list(check_candidates(replace(pair), rng))
+    found = findings_of(check_candidates(replace(pair), rng))
     assert {finding.check for finding in found} >= {"rows", "probes"}

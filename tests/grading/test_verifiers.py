@@ -13,7 +13,7 @@ from tests.support.published_data import SHARED, needs_shared_data, shared_rows
 from userturn.datasets.items import without_nulls
 from userturn.grading import ifeval as instruction_following
 from userturn.grading.grade import Case, Grade
-from userturn.grading.ifeval import checks, grade_instructions, variants
+from userturn.grading.ifeval import checks, grade_case, grade_instructions, variants
 from userturn.grading.math import final_answer, mathematical
 from userturn.grading.math import verify as grade_mathematics
 from userturn.grading.numeric import verify as grade_numbers
@@ -186,8 +186,16 @@ def test_instruction_verdicts_do_not_depend_on_chance() -> None:
     grades = set()
     for seed in range(20):
         random.seed(seed)
-        grades |= set(grade_instructions("ifeval", [case]))
+        grades.add(grade_case("ifeval", case))
     assert len(grades) == 1
+
+
+def test_a_keyword_that_is_matched_without_end_leaves_its_answer_open_and_no_other() -> None:
+    asked = {"instructions": ["keywords:existence"], "kwargs": [{"keywords": ["(a+)+$"]}]}
+    cases = [Case(text, None, asked) for text in ("a" * 40 + "b", "aaa")]
+    endless, matched = grade_instructions("ifeval", cases, seconds=2)
+    assert endless.correct is None and "took more than 2 s" in str(endless.reason)
+    assert matched.correct is True
 
 
 def test_missing_nltk_data_leaves_it_open_and_says_how_to_get_it(
@@ -197,7 +205,7 @@ def test_missing_nltk_data_leaves_it_open_and_says_how_to_get_it(
 
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
     case = Case("Go home.", None, {"instructions": ["words:start_verb"], "kwargs": [{}]})
-    (graded,) = grade_instructions("ifbench", [case])
+    graded = grade_case("ifbench", case)
     assert graded.correct is None
     assert "is missing: run python -m nltk.downloader" in str(graded.reason)
 

@@ -11,7 +11,21 @@ from userturn.storage.csv_cells import as_cell, as_written, csv_of
 
 @pytest.mark.parametrize(
     "text",
-    ["=cmd|'/C calc'!A0", "+1", "-5+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "'=1", "''-1"],
+    [
+        "=cmd|'/C calc'!A0",
+        "+1",
+        "-5+3",
+        "@SUM(A1)",
+        "\t=1",
+        "\r=1",
+        "\n=1",
+        "'=1",
+        "''-1",
+        "\uff1d1",
+        "\uff0b1",
+        "\uff0d1",
+        "\uff20A1",
+    ],
 )
 def test_text_that_a_spreadsheet_would_calculate_begins_with_an_apostrophe(text: str) -> None:
     assert as_cell(text) == f"'{text}"

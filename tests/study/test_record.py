@@ -28,6 +28,15 @@ def test_what_is_no_record_of_a_study_is_said(text: str, tmp_path: Path) -> None
         read_study_record(tmp_path)
 
 
+def test_a_study_of_more_cells_than_can_be_listed_is_refused(tmp_path: Path) -> None:
+    config = {axis: ["a"] for axis in ("models", "datasets", "perturbations")}
+    content = {"config": config | {"temperatures": list(range(200_000))}, "contents": CONTENTS}
+    text = json.dumps(content).replace(json.dumps(CONTENTS), CONTENTS)
+    (tmp_path / "study.json").write_text(text)
+    with pytest.raises(UserError, match="200000 cells, expected at most 100000"):
+        read_study_record(tmp_path)
+
+
 def test_a_configuration_without_models_is_said(tmp_path: Path) -> None:
     (tmp_path / "study.json").write_text(f'{{"config": {{}}, "contents": {CONTENTS}}}')
     record = read_study_record(tmp_path)

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.forgery import first_row, flip, forge, forge_journal, rewrite
 from tests.support.snakemake_runs import copy_project
+from userturn.audit.checklist import NO_JOURNALS
 from userturn.audit.findings import Finding
 from userturn.audit.run import audit
 from userturn.cli.main import main
@@ -124,7 +125,7 @@ def test_a_stray_file_is_a_note_and_changes_no_digest(
     after = audit(results)
     assert after.findings == [] and after.digest == before.digest
     assert "orphans" in {note.check for note in after.notes}
-    assert main(["audit", str(results), "--to", str(tmp_path)]) == 0  # also a name of other bytes
+    assert main(["audit", str(results), "--to", str(tmp_path)]) == 3  # also a name of other bytes
 
 
 def test_what_systems_editors_and_git_leave_beside_every_file_is_read_by_nothing(
@@ -421,12 +422,14 @@ def test_a_copy_without_journals_is_said_to_be_one(results: Path) -> None:
     done = audit(results)
     assert done.findings == []
     assert {note.check for note in done.notes} - {"sources"} == {"journals"}
+    why = {of.artifact: of.why for of in done.statuses}
+    assert why[f"results/{TURNS}"] == NO_JOURNALS
 
 
 def test_the_command_writes_what_it_found_and_says_it_in_its_exit_code(
     results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["audit", str(results), "--to", str(tmp_path)]) == 0
+    assert main(["audit", str(results), "--to", str(tmp_path)]) == 3  # without data/
     (results / "figures" / "confusion.png").unlink()
     assert main(["audit", str(results), "--to", str(tmp_path)]) == 1
     said = capsys.readouterr()
@@ -476,11 +479,10 @@ def test_what_another_version_made_otherwise_is_set_apart_and_not_accused(
     monkeypatch.setattr(study_files, "code_sha256", lambda: "f" * 64)
     done = audit(results)
     assert done.findings == []
-    assert {f.check for f in done.of_another_version} == {"tables"}
-    notes = [note.artifact for note in done.notes if note.check == "pages"]  # not passed over
-    assert notes == ["results/humans/first/task.html", "results/report/index.html"]
+    others = [of.artifact for of in done.statuses if "another version of userturn" in of.why]
+    assert "results/tables/rates.parquet" in others
     assert main(["audit", str(results), "--to", str(tmp_path)]) == 3
-    assert "of another version: content not compared" in (tmp_path / "audit.html").read_text()
+    assert "another version of userturn" in (tmp_path / "audit.html").read_text()
 
 
 def test_sample_of_a_round_that_was_drawn_before_verdicts_changed_is_noted_and_not_accused(

@@ -12,16 +12,14 @@ import pytest
 from tests.support.forgery import forge
 from tests.support.mutations import drawn_files, mutated_bytes, mutated_values
 from tests.support.snakemake_runs import ROOT
-from userturn.audit.check_pictures import check_pictures
-from userturn.audit.findings import Note
 from userturn.audit.run import audit
 
 pytestmark = pytest.mark.slow
 
 Mutation = Callable[[Path, Path, np.random.Generator], None]
 N_MUTATIONS = 8  # of each kind
-# docs/audit.md: by the command alone, by hash alone, or by the digest of records
-NOT_MADE_AGAIN = re.compile(r"\.(svg|png)$|^models/tiny.json$|^provenance/")
+# docs/audit.md: by hash alone, or by the digest of records
+NOT_MADE_AGAIN = re.compile(r"^models/tiny.json$|^provenance/")
 
 
 def missed(study: Path, mutate: Mutation) -> list[str]:
@@ -70,9 +68,13 @@ def test_edited_picture_is_found_and_other_fonts_are_not_accused(study: Path) ->
     pictures = sorted((study / "results" / "figures").glob("*.svg"))
     edited, *others = pictures
     edited.write_text(edited.read_text("utf-8").replace("</svg>", " </svg>"), "utf-8")
-    (found,) = check_pictures(study / "results", frozenset())
+    forge(study / "results", f"figures/{edited.name}", everywhere=True)
+    (found,) = audit(study / "results").findings
     assert (found.check, found.artifact) == ("figures", f"results/figures/{edited.name}")
     for path in others:
         path.write_text(path.read_text("utf-8") + " ", "utf-8")
-    (noted,) = check_pictures(study / "results", frozenset())
-    assert isinstance(noted, Note)
+        forge(study / "results", f"figures/{path.name}", everywhere=True)
+    done = audit(study / "results")
+    assert done.findings == []
+    others = {of.artifact for of in done.statuses if "other fonts" in of.why}
+    assert {f"results/figures/{path.name}" for path in pictures} <= others

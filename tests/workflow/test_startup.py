@@ -4,6 +4,7 @@ An import contract cannot say this: it counts imports inside functions too, and 
 packages are kept out of the start.
 """
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,13 @@ from tests.support.snakemake_runs import copy_project
 from userturn.config.errors import ConfigError
 from userturn.config.load import load_study
 from userturn.storage.atomic_files import write_json
-from userturn.workflow.startup import begin, check_given_config_files, check_results, checked_study
+from userturn.workflow.startup import (
+    begin,
+    check_given_config_files,
+    check_results,
+    checked_study,
+    keep_private,
+)
 from userturn.workflow.study import Study
 
 OF_EVERY_CELL = "generation.collect", "judges.judge_cell", "tables.rates"
@@ -93,6 +100,20 @@ def test_damaged_files_of_a_study_are_as_if_they_were_not_there(study: Study, da
     requests = grid.requests_folder("tiny", "word-problems", grid.cell_identity(grid.cells[0]))
     requests.mkdir(parents=True)  # so that the note is read
     assert Study(grid).generation.to_finish("tiny", "1of1") == before
+
+
+@pytest.mark.parametrize(("private", "mode"), [(False, 0o644), (True, 0o600)])
+def test_what_is_written_of_private_datasets_is_readable_by_nobody_else(
+    study: Study, tmp_path: Path, private: bool, mode: int
+) -> None:
+    before = os.umask(0o022)
+    try:
+        study.grid.datasets["word-problems"]["private"] = private
+        keep_private(study)
+        (tmp_path / "file").write_text("row")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == mode
 
 
 def test_results_that_lead_nowhere_are_refused(tmp_path: Path) -> None:

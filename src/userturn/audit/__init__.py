@@ -5,23 +5,20 @@ audit_command.py: makes every check and what is asked for besides, and writes th
 audit_page.py: writes the result as an HTML page.
 check_aliases.py: do the names that journals are kept under agree with the study?
 check_candidates.py: are several answers of an item, and what follows them, what was asked?
-check_chance_floor.py: are the turns of the chance floor those of the cells, after drawn answers?
-check_controls.py: are controls what planting them again gives?
+check_claims.py: do records of tables name their inputs, and has a claims sheet their numbers?
 check_descriptions.py: does a model's description say what its entry and its pin say?
-check_figures.py: does every figure show what its tables hold?
 check_files.py: does every file exist, unchanged, and made from the present inputs?
 check_held_out.py: is every dataset that a model was trained on marked as seen?
 check_journals.py: does every journal begin with what jobs recorded of it, and end there?
-check_languages.py: are the languages of turns those that the detection tells again?
 check_likelihood.py: is every score what was planned, and what the engine said?
 check_markers.py: do markers of sweeps and judging say what was planned?
-check_pages.py: whether the report and annotators' tasks show what there is.
 check_pairs.py: are the pairs of a round those that its turns give, shown as they were written?
 check_paths.py: does a stranger's configuration name files outside of its study?
-check_pictures.py: are pictures those of their figures?
 check_probes.py: does every probe show the model's own answer, changed as its perturbation says?
 check_prompts.py: do prompts and texts follow from the model's own tokenizer and template?
+check_readme.py: is the description of a study's files this version's?
 check_records.py: does every record belong to the job that its path names?
+check_replay.py: does every job that needs no model make the same again?
 check_reruns.py: do requests that are run again give the same result?
 check_rounds.py: are the turns for people those that samples give, shown as they were written?
 check_rows.py: does every answer and user turn match its plan and its journal?
@@ -29,9 +26,9 @@ check_secrets.py: does any file contain a key or password?
 check_self_play.py: does every depth of self-play follow from the one before it?
 check_settings.py: were artifacts made with the settings of the configuration?
 check_sources.py: do datasets and people's labels follow from their source files?
-check_tables.py: does every table follow from its inputs, and every printed form from it?
 check_training.py: does the record of a training say what its checkpoint, data and recipe say?
 check_verdicts.py: does every verdict, grade and count match its source?
+checklist.py: what was compared, what is a root, and what was not compared for which reason.
 checks.py: what each check finds, and how many files of its kind there are.
 findings.py: one finding: artifact, expected, found, and how to fix it.
 pair.py: everything that a study has for one model and dataset, read once.

@@ -1,9 +1,10 @@
 """The result of an audit: its findings, its notes and the study's digests."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from userturn.audit.checklist import Status, counted
 from userturn.audit.findings import Finding, Note
 from userturn.plural import number_of
 
@@ -20,7 +21,8 @@ class Audit:
         digest: one hash of all artifacts and how they were made, equal for equal studies.
         records_digest: one hash of all records, with times, machines and journals.
         made: when and by which code the study was made, in words.
-        n_looked_at: by check, how many files of its kind there are, None where it was not made.
+        n_looked_at: by check, how many files it looked at, None where it was not made.
+        statuses: what became of each artifact.
     """
 
     findings: list[Finding]
@@ -31,6 +33,12 @@ class Audit:
     records_digest: str
     made: str = ""
     n_looked_at: Mapping[str, int | None] = field(default_factory=dict)
+    statuses: Sequence[Status] = ()
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether something was not compared that could be."""
+        return bool(self.of_another_version) or any(of.could_be for of in self.statuses)
 
 
 OTHER_VERSION = (
@@ -48,4 +56,5 @@ def verdict_of(found: Audit) -> str:
     verdict = f"{number_of(n, 'finding')} ({kinds})" if kinds else "no finding"
     artifacts = f"{number_of(n_other, 'artifact')} of another version"
     other = f"; {artifacts}: content not compared" if n_other else ""
-    return f"{verdict}{other}"
+    compared = f"; {counted(found.statuses)}" if found.statuses else ""
+    return f"{verdict}{other}{compared}"

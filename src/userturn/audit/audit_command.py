@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from userturn.audit.audit import Audit
-from userturn.audit.check_pictures import check_pictures
 from userturn.audit.check_reruns import Samples, rerun
 from userturn.audit.checks import with_asked
 from userturn.audit.findings import Finding, Note
@@ -12,6 +11,7 @@ from userturn.audit.run import audit
 from userturn.audit.write_audit import format_audit, with_config_in, write_audit
 from userturn.export.read_archive import opened
 from userturn.logs import say
+from userturn.no_network import without_network
 from userturn.study.powers import check_may_run
 from userturn.study.record import read_study_record
 
@@ -37,8 +37,8 @@ def run_audit(
             user's own.
 
     Returns:
-        The exit code: 0; 1 with findings; 3 if the only differences are artifacts of another
-        version.
+        The exit code: 0; 1 with findings; 3 without one if something was not compared that could
+        be, such as what another version made.
     """
     with opened(Path(path)) as results:
         config = read_study_record(results).config
@@ -51,14 +51,14 @@ def run_audit(
     write_audit(whole, config, Path(folder))
     if whole.findings:
         return 1
-    return 3 if whole.of_another_version else 0
+    return 3 if whole.is_partial else 0
 
 
 def _audit_whole(results: Path, samples: Samples, with_tokenizers: bool) -> Audit:
     """Check the results of a folder or archive, and repeat the samples."""
-    found = audit(results, samples)
+    with without_network():
+        found = audit(results, samples)
     more: list[Finding | Note] = [_how_drawn(samples), *rerun(results, samples)]
-    more += check_pictures(results, frozenset(finding.artifact for finding in found.findings))
     if with_tokenizers:
         from userturn.audit.check_prompts import check_prompts  # transformers
 

@@ -7,6 +7,7 @@ from html import escape
 from typing import NamedTuple
 
 from userturn.audit.audit import OTHER_VERSION, Audit, verdict_of
+from userturn.audit.checklist import counted, reasons
 from userturn.audit.checks import CHECKS
 from userturn.html.page import policy, read_page
 from userturn.plural import number_of
@@ -46,6 +47,7 @@ def audit_page(found: Audit) -> str:
         others=_of_another_version(found),
         notes=_table(NOTE, found.notes),
         checks=_checklist(found),
+        artifacts=f"<p>{counted(found.statuses)}.</p>{_not_compared(found)}",
     )
     return page.replace("{{policy}}", escape(policy(page)))
 
@@ -54,6 +56,20 @@ def _of_another_version(found: Audit) -> str:
     if not found.of_another_version:
         return ""
     return f"<p>{escape(OTHER_VERSION)}</p>{_table(FINDING, found.of_another_version)}"
+
+
+class _Reason(NamedTuple):
+    """Artifacts that were not compared for one reason; its attributes are columns."""
+
+    n: str
+    why: str
+    artifacts: str
+
+
+def _not_compared(found: Audit) -> str:
+    by_reason = reasons(found.statuses).items()
+    lines = [_Reason(_number(len(paths)), why, ", ".join(paths)) for why, paths in by_reason]
+    return _table(_Reason._fields, lines)
 
 
 class _Line(NamedTuple):

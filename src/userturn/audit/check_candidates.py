@@ -1,4 +1,4 @@
-"""Are the candidates, their grades, and turns and verdicts after them, what their requests gave?"""
+"""Are the candidates, their grades, and turns after them, what their requests gave?"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -9,8 +9,8 @@ import polars as pl
 
 from userturn.audit.check_probes import OWN_ANSWER
 from userturn.audit.check_rows import Asked, check_asked
-from userturn.audit.check_verdicts import check_grades_of, check_verdicts_in
-from userturn.audit.findings import Finding, Note
+from userturn.audit.check_verdicts import check_grades_of
+from userturn.audit.findings import Item
 from userturn.audit.pair import Pair
 from userturn.generation.candidates import candidates_of
 from userturn.sources.candidates import (
@@ -26,7 +26,7 @@ from userturn.storage.key_columns import ANSWER_KEYS
 KEYS = [*ANSWER_KEYS, "sample"]
 
 
-def check_candidates(pair: Pair, rng: np.random.Generator) -> Iterator[Finding | Note]:
+def check_candidates(pair: Pair, rng: np.random.Generator) -> Iterator[Item]:
     """Yield the faults in the candidates of a model and dataset, and in all that follows them."""
     if (pair.model, pair.dataset) not in candidate_sources(pair.grid):
         return
@@ -38,10 +38,9 @@ def check_candidates(pair: Pair, rng: np.random.Generator) -> Iterator[Finding |
     yield from _rows(pair, USER_TURNS, turns, "user", drawn)
     yield from pair.held("probes", turns, partial(_shown_own, pair, answers, turns), KEYS)
     yield from check_grades_of(pair, answers, f"{folder}/grades.parquet", KEYS, rng)
-    yield from check_verdicts_in(pair, folder)
 
 
-def _rows(pair: Pair, table: str, path: str, role: str, drawn: dict[str, Any]) -> Iterator[Finding]:
+def _rows(pair: Pair, table: str, path: str, role: str, drawn: dict[str, Any]) -> Iterator[Item]:
     grid, of = pair.grid, CandidateTable(pair.model, pair.dataset, table)
     asked = Asked(path, candidates_identity(grid, of), role, drawn, n_candidates(grid.config))
     made = candidates_of(grid, of, pair.outcomes) if pair.with_journals else None

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from userturn.audit.check_sources import is_at_hand
-from userturn.audit.findings import Finding, remake
+from userturn.audit.findings import Finding, Item, remake
 from userturn.audit.pair import compared, place_of
 from userturn.audit.table_diff import Wrong, difference
 from userturn.export.read_archive import read_left_out
@@ -37,9 +37,7 @@ NAMED = [
 ]
 
 
-def check_likelihood(
-    results: Path, record: StudyRecord, broken: frozenset[str]
-) -> Iterator[Finding]:
+def check_likelihood(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:
     """Plan the turns and contexts to score again, join plans and journals again, and compare.
 
     Args:

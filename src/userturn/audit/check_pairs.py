@@ -6,14 +6,14 @@ from functools import partial
 import polars as pl
 
 from userturn.audit.check_rounds import drawn_again, inputs_of
-from userturn.audit.findings import Finding, Note
+from userturn.audit.findings import Item
 from userturn.audit.table_diff import Wrong, difference
 from userturn.humans.pairs import PER_CELL, round_of_pairs
 from userturn.provenance.study_files import Files
 from userturn.workflow.pairs import PairGrid
 
 
-def check_pairs(files: Files, pairs: PairGrid, broken: frozenset[str]) -> Iterator[Finding | Note]:
+def check_pairs(files: Files, pairs: PairGrid, broken: frozenset[str]) -> Iterator[Item]:
     """Yield the faults in the keys of rounds of pairs, and in what annotators saw.
 
     Args:

@@ -12,7 +12,7 @@ from shlex import quote
 
 import polars as pl
 
-from userturn.audit.findings import Finding, Note, remake
+from userturn.audit.findings import Compared, Finding, Item, NotCompared, remake
 from userturn.audit.table_diff import Wrong, difference
 from userturn.humans.allocation import BY_SETTINGS
 from userturn.humans.blinding import special_tokens
@@ -34,12 +34,10 @@ from userturn.workflow.humans import HumanGrid
 
 DRAWN = ("/key.parquet", "/items.parquet")  # the files of a round that are kept where it was drawn
 KINDS = ("datasets", "models")
-NOT_COMPARED = "not drawn again: what it was drawn from has changed since, or is not in this copy"
+NOT_COMPARED = "what it was drawn from has changed since, or is not in this copy"
 
 
-def check_rounds(
-    files: Files, humans: HumanGrid, broken: frozenset[str]
-) -> Iterator[Finding | Note]:
+def check_rounds(files: Files, humans: HumanGrid, broken: frozenset[str]) -> Iterator[Item]:
     """Yield the faults in the keys of rounds, and in what annotators saw.
 
     Args:
@@ -95,7 +93,7 @@ def drawn_again(
     broken: frozenset[str],
     wrong_key: Callable[[Sequence[str]], Wrong | None],
     wrong_items: Callable[[Sequence[str]], Wrong | None],
-) -> Iterator[Finding | Note]:
+) -> Iterator[Item]:
     """Yield what differs between a round and the same drawn again, if its inputs are still here.
 
     Args:
@@ -112,7 +110,7 @@ def drawn_again(
     if not inputs and _is_empty(files, key):
         return  # the study has no cell for it
     if not inputs or not all(_is_as_noted(files, *noted) for noted in inputs.items()):
-        yield Note("samples", key, NOT_COMPARED)
+        yield from (NotCompared(path, NOT_COMPARED) for path in (key, items))
         return
     try:
         wrong = wrong_key(sorted(inputs))
@@ -120,6 +118,7 @@ def drawn_again(
         wrong = wrong or wrong_items(sorted(inputs))
     except FAULTS as error:
         artifact, wrong = key, ("to follow from its samples", type(error).__name__)
+    yield from (Compared(path) for path in (key, items))
     if wrong is not None:
         name = folder.rpartition("/")[2]
         fix = f"restore results/drawn/{name} from a copy: a round is drawn once"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from userturn.audit.check_probes import check_headers
-from userturn.audit.findings import Finding, remake
+from userturn.audit.findings import Finding, Item, remake
 from userturn.audit.pair import BrokenError, Pair
 from userturn.audit.table_diff import Wrong
 from userturn.config.endpoint_models import has_endpoint
@@ -55,7 +55,7 @@ class Asked(NamedTuple):
         return pair.items if self.items is None else self.items()
 
 
-def check_answers(pair: Pair) -> Iterator[Finding]:
+def check_answers(pair: Pair) -> Iterator[Item]:
     """Yield the faults in the plan of answers, and in the answers."""
     grid, model, dataset = pair.grid, pair.model, pair.dataset
     identity, drawn = grid.answers_identity(model, dataset), grid.answer_settings(model)
@@ -81,7 +81,7 @@ def check_coverage(pair: Pair, path: str) -> Iterator[Finding]:
         )
 
 
-def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Finding]:
+def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Item]:
     """Yield the faults in the plan of a cell, and in its user turns."""
     grid, path = pair.grid, files_of([cell], "user_turns.parquet")[0]
     n_samples = grid.n_samples(cell.temperature)
@@ -93,7 +93,7 @@ def check_user_turns(pair: Pair, cell: Cell) -> Iterator[Finding]:
 
 def check_asked(
     pair: Pair, asked: Asked, made: Iterator[pl.DataFrame] | None, keys: Sequence[str]
-) -> Iterator[Finding]:
+) -> Iterator[Item]:
     """Yield the faults in a plan and its table.
 
     Args:

@@ -8,8 +8,7 @@ import polars as pl
 
 from userturn.audit.check_probes import own_answers
 from userturn.audit.check_rows import Asked, check_asked, check_coverage
-from userturn.audit.check_verdicts import check_verdicts_in
-from userturn.audit.findings import Finding, remake
+from userturn.audit.findings import Finding, Item, remake
 from userturn.audit.pair import BrokenError, Pair
 from userturn.audit.table_diff import Wrong
 from userturn.generation.collect_self_play import answers_at, conversations_at, user_turns_at
@@ -20,14 +19,14 @@ from userturn.sources.source import ANSWERS, USER_TURNS
 from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
 
 
-def check_self_play(pair: Pair) -> Iterator[Finding]:
-    """Yield the faults in conversations, answers, user turns and verdicts of all depths."""
+def check_self_play(pair: Pair) -> Iterator[Item]:
+    """Yield the faults in conversations, answers and user turns of all depths."""
     for at in depths(pair.grid):
         if (at.model, at.dataset) == (pair.model, pair.dataset):
             yield from _of_depth(pair, at)
 
 
-def _of_depth(pair: Pair, at: Depth) -> Iterator[Finding]:
+def _of_depth(pair: Pair, at: Depth) -> Iterator[Item]:
     grid, conversations = pair.grid, at.path_to_conversations
     yield from pair.held("rows", conversations, partial(_continued, pair, at), ["item"])
     drawn = grid.answer_settings(at.model)
@@ -41,7 +40,6 @@ def _of_depth(pair: Pair, at: Depth) -> Iterator[Finding]:
     for path in (at.path_to_answers, at.path_to_user_turns):
         yield from check_coverage(pair, path)
     yield from _probes(pair, at)
-    yield from check_verdicts_in(pair, f"results/{at.folder}", conversations)
 
 
 def _asked(pair: Pair, at: Depth, what: str, path: str, role: str, drawn: dict[str, Any]) -> Asked:

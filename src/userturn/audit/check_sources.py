@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import yaml
 
-from userturn.audit.findings import Finding, Note
+from userturn.audit.findings import Finding, Item, NotCompared, Note
 from userturn.audit.pair import compared, place_of
 from userturn.config.dataset_files import paths_of
 from userturn.config.entries import pair_rounds
@@ -32,9 +32,7 @@ from userturn.study.inputs import RUBRIC
 from userturn.study.record import StudyRecord
 
 
-def check_sources(
-    results: Path, record: StudyRecord, broken: frozenset[str]
-) -> Iterator[Finding | Note]:
+def check_sources(results: Path, record: StudyRecord, broken: frozenset[str]) -> Iterator[Item]:
     """Prepare datasets and import labels again, and compare.
 
     Args:
@@ -54,7 +52,7 @@ def check_sources(
 
 def _dataset(
     record: StudyRecord, grid: Grid, name: str, entry: Mapping[str, Any], broken: frozenset[str]
-) -> Iterator[Finding | Note]:
+) -> Iterator[Item]:
     path = f"results/datasets/{name}.parquet"
     if path in broken:
         return
@@ -65,8 +63,7 @@ def _dataset(
     except (OSError, KeyError, UserError):
         files = None
     if files is None:
-        text = "not prepared again: its file with the study's content is not available here"
-        yield Note("sources", path, text)
+        yield NotCompared(path, "its file with the study's content is not here")
         return
     with redirect_stdout(None):  # preparing prints how many rows it read
         yield from _compare(grid, path, lambda: items_table(settings, files), ["item"])
@@ -78,9 +75,7 @@ def _is_inside(entry: Mapping[str, Any]) -> bool:
     return "hub" in entry or all(Path(p).resolve().is_relative_to(here) for p in paths_of(entry))
 
 
-def _labels(
-    record: StudyRecord, grid: Grid, name: str, broken: frozenset[str]
-) -> Iterator[Finding | Note]:
+def _labels(record: StudyRecord, grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Item]:
     is_of_pairs = name in pair_rounds(record.config)
     folder = f"results/{'pairs' if is_of_pairs else 'humans'}/{name}"
     path, key = (f"{folder}/{kind}.parquet" for kind in ("annotations", "key"))
@@ -88,8 +83,7 @@ def _labels(
         return
     files = record.contents.annotations[name]
     if not all(is_at_hand(file, digest) for file, digest in files.items()):
-        text = "labels not imported again: their files with the study's content are not here"
-        yield Note("sources", path, text)
+        yield NotCompared(path, "people's files with the study's content are not here")
         return
 
     def imported() -> pl.DataFrame:
@@ -101,7 +95,7 @@ def _labels(
     yield from _compare(grid, path, imported, ["annotator", "id"])
 
 
-def _model(grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Finding | Note]:
+def _model(grid: Grid, name: str, broken: frozenset[str]) -> Iterator[Item]:
     """Compare the files of a local model with the hashes in its description."""
     path = f"results/models/{name}.json"
     if path in broken:
@@ -136,7 +130,7 @@ def _why_away(source: str) -> str | None:
 
 def _changed_model(
     path: str, name: str, source: str, description: Mapping[str, Any]
-) -> Iterator[Finding | Note]:
+) -> Iterator[Item]:
     try:
         changed = changed_weights(source, description.get("weights_sha256", {}))
         described = description.get("files", {}).items()
@@ -178,7 +172,7 @@ def is_at_hand(file: str, digest: str) -> bool:
 
 def _compare(
     grid: Grid, path: str, make: Callable[[], pl.DataFrame], keys: Sequence[str]
-) -> Iterator[Finding]:
+) -> Iterator[Item]:
     """Compare an artifact with its recomputation from its source."""
     return compared(
         "sources", path, make, lambda: pl.read_parquet(place_of(grid, path)), keys, "its source"

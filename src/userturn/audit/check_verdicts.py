@@ -6,18 +6,17 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from userturn.audit.findings import Finding, Note, remake
-from userturn.audit.pair import BrokenError, Pair, place_of
+from userturn.audit.findings import Compared, Finding, Item, NotCompared, Note, remake
+from userturn.audit.pair import BrokenError, Pair
 from userturn.audit.table_diff import difference
 from userturn.grading.verifiers import answers_to_grade, grade_answers, grades_table
-from userturn.humans.sample import human_sample
 from userturn.judges.judge import CellToJudge
 from userturn.judges.judge_cell import verdicts_table
 from userturn.judges.kinds import kind_of
 from userturn.provenance.study_files import FAULTS
 from userturn.sandbox.run import NoSandboxError
+from userturn.sources.source import Turns
 from userturn.storage.key_columns import ANSWER_KEYS, TURN_KEYS
-from userturn.study.cells import Cell, files_of
 from userturn.study.judge import judge_of
 
 OTHER_RULES = (
@@ -27,65 +26,28 @@ OTHER_RULES = (
 REGRADED = 50  # answers of a model and dataset: a verifier may take milliseconds for each
 
 
-def check_verdicts(pair: Pair, cell: Cell) -> Iterator[Finding | Note]:
-    """Yield the faults in the verdicts and the human sample of a cell."""
-    turns = files_of([cell], "user_turns.parquet")[0]
+def check_verdicts(pair: Pair, turns: Turns) -> Iterator[Item]:
+    """Yield what is wrong with the verdicts of every judge on a table of user turns."""
     for judge, entry in pair.grid.judges.items():
-        path, kind = files_of([cell], f"verdicts/{judge}.parquet")[0], kind_of(entry)
+        kind, path = kind_of(entry), turns.verdicts(judge)
         if kind.IS_DETERMINISTIC and pair.study.contents.judges[judge] != kind.identity(entry):
             yield Note("verdicts", f"judge {judge}", OTHER_RULES)
+            yield NotCompared(path, "the rules of its judge have changed since")
         elif pair.with_journals or kind.IS_DETERMINISTIC:
             made = partial(judged_again, pair, turns, judge)
             yield from pair.held("verdicts", path, made, TURN_KEYS)
-    sample = files_of([cell], "human_sample.parquet")[0]
-    if place_of(pair.grid, sample).is_file():
-        yield from pair.held("samples", sample, partial(_human_sample, pair, cell), TURN_KEYS)
 
 
-def check_verdicts_in(
-    pair: Pair, folder: str, path_to_items: str | None = None
-) -> Iterator[Finding]:
-    """Yield what is wrong with the verdicts on the user turns of a folder outside the cells.
-
-    A judge whose rules have changed since is noted with the verdicts of cells.
-
-    Args:
-        pair: a model and dataset.
-        folder: folder of the turns.
-        path_to_items: the conversations before them, if not the dataset's items.
-    """
-    for judge, entry in pair.grid.judges.items():
-        kind, path = kind_of(entry), f"{folder}/verdicts/{judge}.parquet"
-        if kind.IS_DETERMINISTIC:  # others have an identity that needs texts, which may not be here
-            is_checked = pair.study.contents.judges[judge] == kind.identity(entry)
-        else:
-            is_checked = pair.with_journals
-        if is_checked:
-            turns = f"{folder}/user_turns.parquet"
-            made = partial(judged_again, pair, turns, judge, path_to_items)
-            yield from pair.held("verdicts", path, made, TURN_KEYS)
-
-
-def judged_again(
-    pair: Pair, turns: str, name: str, path_to_items: str | None = None
-) -> pl.DataFrame:
+def judged_again(pair: Pair, turns: Turns, name: str) -> pl.DataFrame:
     """Return a judge's verdicts on a table of user turns, recomputed or from its journal."""
-    items = pair.whole(path_to_items or pair.path_to_items)
-    asked = CellToJudge(str(pair.whole(turns)), str(items))
+    asked = CellToJudge(str(pair.whole(turns.path)), str(pair.whole(turns.items)))
     judge, known = judge_of(pair.grid, name), pair.study.contents
     kind = kind_of(judge.settings)
     verdicts = kind.recorded_verdicts(judge, known.judges[name], known.texts, asked)
     return verdicts_table(judge, asked, verdicts)
 
 
-def _human_sample(pair: Pair, cell: Cell) -> pl.DataFrame:
-    config = pair.grid.config
-    judge = config["humans"].get("judge", pair.grid.primary_judge)
-    turns, verdicts = files_of([cell], "user_turns.parquet", f"verdicts/{judge}.parquet")
-    return human_sample(pair.read(turns), pair.read(verdicts), config["humans"], config["seed"])
-
-
-def check_grades(pair: Pair, rng: np.random.Generator) -> Iterator[Finding | Note]:
+def check_grades(pair: Pair, rng: np.random.Generator) -> Iterator[Item]:
     """Grade some random answers again; grades by a judge are checked only by their hash."""
     path = f"results/grades/{pair.model}/{pair.dataset}.parquet"
     yield from check_grades_of(pair, pair.path_to_answers, path, ANSWER_KEYS, rng)
@@ -93,7 +55,7 @@ def check_grades(pair: Pair, rng: np.random.Generator) -> Iterator[Finding | Not
 
 def check_grades_of(
     pair: Pair, answers: str, path: str, keys: Sequence[str], rng: np.random.Generator
-) -> Iterator[Finding | Note]:
+) -> Iterator[Item]:
     """Grade some random answers again, and compare with a table of grades with these keys."""
     verifier = pair.grid.datasets[pair.dataset]["verifier"]
     try:
@@ -107,6 +69,12 @@ def check_grades_of(
         return
     wrong = None
     drawn = np.sort(rng.choice(rows.height, min(REGRADED, rows.height), replace=False))
+    if verifier == "rubric":
+        yield NotCompared(path, "a judge gave the grades: they are checked by their hash", False)
+    elif rows.height > REGRADED:
+        yield NotCompared(path, f"{REGRADED} of {rows.height} answers were graded again", False)
+    else:
+        yield Compared(path)
     if not of_items:
         wrong = f"a grade of each of {rows.height} answers", f"{there.height} grades"
     elif verifier != "rubric":
@@ -115,7 +83,7 @@ def check_grades_of(
             made = grades_table(some, grade_answers(verifier, some.to_dicts()))
             wrong = difference(made, there[drawn], keys)
         except NoSandboxError as error:
-            yield Note("grades", path, f"not graded again: {error}")
+            yield NotCompared(path, f"not graded again: {error}")
         except FAULTS:
             wrong = "grades of answers to the dataset's items", "answers to others"
     if wrong is not None:

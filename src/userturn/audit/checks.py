@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from userturn.audit.check_reruns import Samples
+from userturn.audit.checklist import OTHER, Status
 from userturn.provenance.study_files import OF_A_RUN, Files
 
 
@@ -129,9 +130,14 @@ CHECKS = {
 }  # fmt: skip
 
 
-def looked_at(files: Files) -> dict[str, int | None]:
-    """Return how many files of its kind each check has, None where it needs what is not there."""
-    paths = [path.removeprefix("results/") for path in files.recorded]
+def looked_at(files: Files, statuses: Iterable[Status]) -> dict[str, int | None]:
+    """Return how many files each check looked at, None where it needs what is not there.
+
+    A check that makes files again has looked at those that were compared.
+    """
+    paths = [
+        status.artifact.removeprefix("results/") for status in statuses if status.state != OTHER
+    ]
     counts = {name: _count(check, paths) for name, check in CHECKS.items()}
     counts["markers"] = sum(1 for path in files.makers if path.startswith(OF_A_RUN))
     if files.has_journals:

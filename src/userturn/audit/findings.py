@@ -39,6 +39,31 @@ class Note:
     text: str
 
 
+@dataclass(frozen=True)
+class Compared:
+    """An artifact that was made again and compared, with or without a finding."""
+
+    artifact: str
+
+
+@dataclass(frozen=True)
+class NotCompared:
+    """An artifact that was not made again.
+
+    Attributes:
+        artifact: its path.
+        why: the reason, in words.
+        could_be: whether another copy, machine or version could compare it.
+    """
+
+    artifact: str
+    why: str
+    could_be: bool = True
+
+
+Item = Finding | Note | Compared | NotCompared
+
+
 def remake(path: str) -> str:
     """Return the command that remakes an artifact and everything that depends on it."""
     if path.startswith("results/requests/"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from userturn.audit.findings import Finding, remake
+from userturn.audit.findings import Compared, Finding, Item, remake
 from userturn.audit.table_diff import difference
 from userturn.errors import UserError
 from userturn.provenance.study_files import FAULTS
@@ -115,7 +115,7 @@ class Pair:
 
     def held(
         self, check: str, path: str, make: Callable[[], pl.DataFrame], keys: Sequence[str]
-    ) -> Iterator[Finding]:
+    ) -> Iterator[Item]:
         """Compare an artifact with its recomputation."""
         return compared(check, path, make, lambda: self.read(path), keys)
 
@@ -127,7 +127,7 @@ def compared(
     read: Callable[[], pl.DataFrame],
     keys: Sequence[str],
     made_of: str = "its inputs",
-) -> Iterator[Finding]:
+) -> Iterator[Item]:
     """Compare an artifact with its recomputation.
 
     Args:
@@ -145,5 +145,7 @@ def compared(
     except FAULTS as error:
         reason = str(error).partition("\n")[0] if isinstance(error, UserError) else ""
         wrong = f"to follow from {made_of}", reason or type(error).__name__
+    if check != "probes":  # which looks at one column
+        yield Compared(path)
     if wrong is not None:
         yield Finding(check, path, *wrong, remake(path))

@@ -11,18 +11,16 @@ from pathlib import Path
 from userturn.audit.audit import Audit
 from userturn.audit.check_aliases import check_aliases
 from userturn.audit.check_candidates import check_candidates
-from userturn.audit.check_chance_floor import check_chance_floor
-from userturn.audit.check_controls import check_controls
-from userturn.audit.check_figures import check_figures
+from userturn.audit.check_claims import check_claims, check_inputs_of_tables
 from userturn.audit.check_files import check_files
-from userturn.audit.check_languages import check_languages
 from userturn.audit.check_likelihood import check_likelihood
 from userturn.audit.check_markers import check_markers
-from userturn.audit.check_pages import check_pages
 from userturn.audit.check_pairs import check_pairs
 from userturn.audit.check_paths import check_paths
 from userturn.audit.check_probes import check_probes
+from userturn.audit.check_readme import check_readme
 from userturn.audit.check_records import check_records
+from userturn.audit.check_replay import check_replay, replayable
 from userturn.audit.check_reruns import Samples
 from userturn.audit.check_rounds import check_rounds
 from userturn.audit.check_rows import check_answers, check_user_turns
@@ -30,14 +28,15 @@ from userturn.audit.check_secrets import check_secrets
 from userturn.audit.check_self_play import check_self_play
 from userturn.audit.check_settings import check_settings
 from userturn.audit.check_sources import check_sources
-from userturn.audit.check_tables import check_tables
 from userturn.audit.check_training import check_training
 from userturn.audit.check_verdicts import check_grades, check_verdicts
+from userturn.audit.checklist import checklist
 from userturn.audit.checks import looked_at
-from userturn.audit.findings import Finding, Note, with_present_sweeps
+from userturn.audit.findings import Finding, Item, Note, with_present_sweeps
 from userturn.audit.pair import Pair
 from userturn.audit.wanted import drawn_from_before, wanted_of
 from userturn.export.read_archive import read_left_out
+from userturn.no_network import forbid_network
 from userturn.provenance.study_files import (
     FAULTS,
     Files,
@@ -45,6 +44,7 @@ from userturn.provenance.study_files import (
     study_digest,
     times_and_commits,
 )
+from userturn.sources.registry import judged
 from userturn.study.record import read_study_record
 from userturn.workflow.recorded_study import open_record
 from userturn.workflow.study import Study
@@ -66,7 +66,7 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
     record, study = open_record(results)
     files = Files(results, read_left_out(results))
     wanted = wanted_of(files, study)
-    found = [*check_paths(files, record), *check_files(files, wanted)]
+    found: list[Item] = [*check_paths(files, record), *check_files(files, wanted)]
     altered = {item.artifact for item in found if isinstance(item, Finding)}
     broken = frozenset(altered | files.left_out.keys() | drawn_from_before(files, study))
     found += check_settings(files, record, study, wanted)
@@ -76,13 +76,14 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
         *check_records(files, wanted, record.contents.annotations),
         *check_aliases(files, study.grid),
     ]
-    found += _content(results, study, broken, samples)
+    found += _content(files, study, broken, samples)
     grid = study.grid
     sweeps = {grid.places.of_model(m): study.generation.markers(m) for m in grid.models}
     findings = sorted(
         {with_present_sweeps(item, sweeps) for item in found if isinstance(item, Finding)}
     )
     others = [finding for finding in findings if _is_of_another_version(files, finding)]
+    statuses = checklist(files, wanted, broken, found)
     return Audit(
         [item for item in findings if item not in others],
         others,
@@ -91,7 +92,8 @@ def audit(results: Path, samples: Samples = NO_SAMPLES) -> Audit:
         study_digest(files),
         records_digest(files),
         times_and_commits(files),
-        looked_at(files),
+        looked_at(files, statuses),
+        statuses,
     )
 
 
@@ -119,55 +121,70 @@ def _is_of_another_version(files: Files, finding: Finding) -> bool:
 
 
 def _content(
-    results: Path, study: Study, broken: frozenset[str], samples: Samples
-) -> Iterator[Finding | Note]:
+    files: Files, study: Study, broken: frozenset[str], samples: Samples
+) -> Iterator[Item]:
     """Check the contents of files; parts of a large study in parallel processes."""
+    results = files.results
     pairs = [(model, dataset) for model in study.grid.models for dataset in study.grid.datasets]
-    parts: list[Callable[[], Iterable[Finding | Note]]] = [
-        partial(_tables, results, broken),
+    small = len(study.grid.cells) <= FEW_CELLS
+    n_parts, jobs = 1 if small else 4 * (os.cpu_count() or 1), replayable(files, False)
+    parts: list[Callable[[], Iterable[Item]]] = [
+        partial(_replayed, results, broken, replayable(files, True)),
+        *(partial(_replayed, results, broken, jobs[n::n_parts]) for n in range(n_parts)),
+        partial(_of_people, results, broken),
         partial(check_secrets, results),
         partial(_sources, results, broken),
-        partial(_controls, results, broken),
+        partial(_other_verdicts, results, broken),
         partial(_likelihood, results, broken),
         *(partial(_rows, results, broken, samples, *pair) for pair in pairs),
     ]
-    if len(study.grid.cells) <= FEW_CELLS:
+    if small:
         for part in parts:
             yield from part()
         return
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # of each process, which reads it as it starts
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+    context = get_context("spawn")
+    with ProcessPoolExecutor(os.cpu_count(), context, initializer=forbid_network) as pool:
         for running in [pool.submit(part) for part in parts]:
             yield from running.result()
 
 
-def _tables(results: Path, broken: frozenset[str]) -> list[Finding | Note]:
+def _replayed(results: Path, broken: frozenset[str], jobs: list[str]) -> list[Item]:
     record, study = open_record(results)
     files = Files(results, read_left_out(results))
-    found = check_tables(files, record, study, broken)
-    unsound = broken | {finding.artifact for finding in found}
-    found += check_figures(files, record, study, unsound)
-    unsound |= {finding.artifact for finding in found}
+    return check_replay(files, record, study, frozenset(wanted_of(files, study)), broken, jobs)
+
+
+def _of_people(results: Path, broken: frozenset[str]) -> list[Item]:
+    _, study = open_record(results)
+    files = Files(results, read_left_out(results))
     rounds = [*check_rounds(files, study.humans, broken), *check_pairs(files, study.pairs, broken)]
-    return [*found, *rounds, *check_pages(files, record, study, unsound)]
+    tables = [*check_inputs_of_tables(files, study), *check_claims(files, broken)]
+    return [*rounds, *tables, *check_readme(files)]
 
 
-def _sources(results: Path, broken: frozenset[str]) -> list[Finding | Note]:
+def _sources(results: Path, broken: frozenset[str]) -> list[Item]:
     return list(check_sources(results, read_study_record(results), broken))
 
 
-def _controls(results: Path, broken: frozenset[str]) -> list[Finding | Note]:
+def _other_verdicts(results: Path, broken: frozenset[str]) -> list[Item]:
+    """Check the verdicts on turns that no selected model wrote after a selected dataset."""
     record, with_journals = read_study_record(results), Files(results, {}).has_journals
-    return list(check_controls(results, record, with_journals, broken))
+    grid, found = record.grid(results), list[Item]()
+    for turns in judged(grid).values():
+        if turns.model not in grid.models or turns.dataset not in grid.datasets:
+            pair = Pair(grid, record, turns.model, turns.dataset, with_journals, broken)
+            found += check_verdicts(pair, turns)
+    return found
 
 
-def _likelihood(results: Path, broken: frozenset[str]) -> list[Finding]:
+def _likelihood(results: Path, broken: frozenset[str]) -> list[Item]:
     return list(check_likelihood(results, read_study_record(results), broken))
 
 
 def _rows(
     results: Path, broken: frozenset[str], samples: Samples, model: str, dataset: str
-) -> list[Finding | Note]:
+) -> list[Item]:
     record = read_study_record(results)
     grid = record.grid(results)
     place = grid.places.of_pair(model, dataset)
@@ -175,7 +192,7 @@ def _rows(
     is_whole = not any(path.startswith(of_pair) for path in read_left_out(results))
     with_journals = is_whole and Files(results, {}).has_journals
     pair = Pair(grid, record, model, dataset, with_journals, broken)
-    found: list[Finding | Note] = []
+    found: list[Item] = []
     try:
         pair.outcomes if with_journals else None  # noqa: B018  its lines may have any form
     except FAULTS as error:
@@ -185,8 +202,9 @@ def _rows(
     found += check_answers(pair)
     found += check_grades(pair, samples.rng("grades", model, dataset))
     for cell in grid.cells_of[model, dataset]:
-        found += check_user_turns(pair, cell)
-        found += [*check_probes(pair, cell), *check_verdicts(pair, cell)]
+        found += [*check_user_turns(pair, cell), *check_probes(pair, cell)]
+    for turns in judged(grid).values():
+        if (turns.model, turns.dataset) == (model, dataset):
+            found += check_verdicts(pair, turns)
     candidates = check_candidates(pair, samples.rng("candidates", model, dataset))
-    found += [*check_self_play(pair), *check_chance_floor(pair)]
-    return [*found, *check_languages(pair), *candidates]
+    return [*found, *check_self_play(pair), *candidates]

@@ -1,6 +1,7 @@
 """Write an audit: as text for the terminal, as JSON, and as a page."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from shlex import quote
@@ -9,11 +10,14 @@ import yaml
 
 from userturn.audit.audit import OTHER_VERSION, Audit, verdict_of
 from userturn.audit.audit_page import audit_page
+from userturn.audit.checklist import reasons
 from userturn.audit.findings import CONFIG, Finding
 from userturn.config.entries import Config
 from userturn.errors import UserError
 from userturn.plural import number_of
 from userturn.storage.atomic_files import write_text
+
+SHOWN = 3  # artifacts that a line names
 
 
 def with_config_in(found: Audit, folder: Path) -> Audit:
@@ -54,6 +58,10 @@ def format_audit(found: Audit) -> str:
     if found.of_another_version:
         lines += [*map(_finding, found.of_another_version), OTHER_VERSION]
     lines += [_line(f"note: {note.artifact}: {note.text} ({note.check})") for note in found.notes]
+    lines += [
+        _line(f"not compared: {number_of(len(paths), 'artifact')} ({_some(paths)}): {why}")
+        for why, paths in reasons(found.statuses).items()
+    ]
     artifacts = number_of(found.n_artifacts, "artifact")
     lines.append(f"{artifacts}, digest {found.digest}: {verdict_of(found)}")
     lines.append(f"records, with times, machines and journals: digest {found.records_digest}")
@@ -70,6 +78,12 @@ def _finding(finding: Finding) -> str:
         f"  fix       {finding.fix}",
     )
     return "\n".join(map(_line, lines))
+
+
+def _some(paths: Sequence[str]) -> str:
+    """Return the first of some paths."""
+    more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+    return ", ".join(paths[:SHOWN]) + more
 
 
 def _line(text: str) -> str:

@@ -18,6 +18,8 @@ from userturn.provenance.study_files import is_hidden
 from userturn.storage.listed_paths import paths_below
 
 LEFT_OUT = "left_out.json"
+MOST_MEMBERS = 500_000  # a study of 1,000 cells has some 20,000 files
+SMALL, MOST_PACKED = 1 << 30, 200  # bytes that any archive may unpack to, else so often its size
 # The exceptions that readers of archives raise for a damaged one, besides their own.
 DAMAGED = (OSError, RuntimeError, NotImplementedError, ValueError, EOFError, zlib.error)
 
@@ -198,6 +200,12 @@ def _check(path: Path, members: list[ArchiveMember], folder: Path) -> None:
             )
         seen.add(_place(member))
     size, free = sum(member.n_bytes for member in members), shutil.disk_usage(folder).free
+    packed = path.stat().st_size
+    if len(members) > MOST_MEMBERS or size > max(SMALL, MOST_PACKED * packed):
+        raise UserError(
+            f"'{path}' was not opened: {len(members)} members of {packed} bytes would become "
+            f"{size} bytes; expected at most {MOST_MEMBERS} members, {MOST_PACKED} times the size"
+        )
     if size > free:
         raise UserError(
             f"'{path}' was not opened: unpacked it has {size} bytes, and {free} are free; make "

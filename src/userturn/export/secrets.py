@@ -23,6 +23,17 @@ FORMS = {
     "Replicate token": r"\br8_[A-Za-z0-9]{37}",
     "Slack token": r"\bxox[abeprs]-[A-Za-z0-9-]{20,}",
     "PyPI token": r"\bpypi-AgE[A-Za-z0-9_-]{50,}",
+    "Perplexity key": r"\bpplx-[A-Za-z0-9]{48}",
+    "NVIDIA key": r"\bnvapi-[A-Za-z0-9_-]{60,}",
+    "Fireworks key": r"\bfw_[A-Za-z0-9]{22,}\b",
+    "Cerebras key": r"\bcsk-[a-z0-9]{48}\b",
+    "Databricks token": r"\bdapi[0-9a-f]{32}\b",
+    "W&B key": r"\bwandb_v1_[A-Za-z0-9_]{60,}",
+    "JSON web token": r"\beyJ[A-Za-z0-9_-]{16,}\.eyJ[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
+    "named key": (  # of issuers whose keys have no form of their own
+        r"(?i:\b(?:together|mistral|cohere|co|wandb|azure_openai|azure|aws_secret)(?:_api|_access)?_key"
+        r"[\x22']?\s*[:=]\s*[\x22']?[A-Za-z0-9/+]{32,})"
+    ),
     "private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----",
     "bearer token": r"\b[Bb]earer +[A-Za-z0-9._~+/-]{24,}",
     "password in an address": r"\bhttps?://[^\s/:@\x22'<>]+:[^\s/:@\x22'<>]{8,}@",
@@ -41,10 +52,10 @@ class Secret(NamedTuple):
 
 
 def key_values(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys of a study's judges that are in the environment, by variable name."""
-    variables = {
-        judge["key_variable"] for judge in config["judges"].values() if "key_variable" in judge
-    }
+    """Return the keys of judges and served models that are in the environment, by variable name."""
+    entries = [*config["judges"].values(), *config.get("models", {}).values()]
+    entries += [config.get("judge_defaults", {}), config.get("model_defaults", {})]
+    variables = {e["key_variable"] for e in entries if isinstance(e, dict) and "key_variable" in e}
     values = {name: os.environ.get(name, "").strip() for name in sorted(variables)}
     return {name: value for name, value in values.items() if len(value) >= SHORTEST}
 

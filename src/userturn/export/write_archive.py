@@ -21,6 +21,7 @@ from userturn.export.crate_context import CITATION, Authors, authors_of
 from userturn.export.read_archive import LEFT_OUT, check_links
 from userturn.export.ro_crate import README, Member, crate_metadata
 from userturn.export.secrets import Secret, key_values
+from userturn.export.verify import VERIFY, verify_text
 from userturn.export.withheld import Withholding, text_of
 from userturn.plural import number_of
 from userturn.provenance.job_record import PROVENANCE, JobRecord
@@ -50,7 +51,8 @@ community's terms, `results/provenance/` in our own.
 `results/README.md`, if included, describes each file and column; begin with
 `results/report/index.html`.
 
-To check it, install userturn and run `userturn audit` on this file, still packed.
+To check it, install userturn and run `userturn audit` on this file, still packed. `VERIFY.md` has
+its digest and three of its numbers in a few lines of other tools.
 
 Left out: {n_left_out}. `{left_out}` has each with its hash, so that what was made from
 them can still be checked:
@@ -97,7 +99,8 @@ def export(
     files = project_files(results, records) | results_files(results)
     members = list(_members(files, results, config, with_journals))
     kept = {m.path: files[m.path] for m in members if m.reason is None}
-    texts = {**more, LEFT_OUT: _left_out(members), README: _readme(members)}
+    texts = {VERIFY: verify_text(config["primary_judge"]), **more}
+    texts |= {LEFT_OUT: _left_out(members), README: _readme(members)}
     ours = [_member_of(name, text) for name, text in texts.items()]
     authors = authors_of(whole.parent)
     crate = crate_metadata([*members, *ours], records, authors)

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 STAYED_OPEN = "criteria stayed open"  # in the reason of a grade that a judge may still give
 
+SECONDS = 20.0  # for one answer; most verifiers need milliseconds
+
 
 class Case(NamedTuple):
     """One answer with the data of its item that grade it."""

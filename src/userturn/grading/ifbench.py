@@ -8,4 +8,4 @@ from userturn.grading.ifeval import grade_instructions
 
 def verify(cases: Sequence[Case], n_processes: int = 1) -> list[Grade]:
     """Grade answers to the instructions of IFBench."""
-    return grade_instructions("ifbench", cases)
+    return grade_instructions("ifbench", cases, n_processes)

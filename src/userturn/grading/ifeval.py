@@ -7,12 +7,13 @@ check is seeded. Some need NLTK data, which is searched where NLTK_DATA says and
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from itertools import product
 from typing import Any, NamedTuple
 
-from userturn.grading.grade import Case, Grade
+from userturn.grading.grade import SECONDS, Case, Grade
+from userturn.time_limit import map_bounded
 
 
 class Check(NamedTuple):
@@ -102,22 +103,28 @@ def _all(decisions: Sequence[bool | None]) -> bool | None:
     return None if None in decisions else True
 
 
-def grade_instructions(benchmark: str, cases: Sequence[Case]) -> list[Grade]:
-    """Grade answers to items with instructions: correct if all instructions are followed."""
-    grades = []
-    for case in cases:
-        if not case.arguments.get("instructions"):
-            grades.append(Grade(None, "the item has no instructions"))
-            continue
-        done = checks(benchmark, case)
-        strict = _all([check.strict for check in done])
-        reasons = [check.reason for check in done if check.reason]
-        grades.append(
-            Grade(strict, "; ".join(reasons) or None, _all([check.loose for check in done]))
-        )
-    return grades
+def grade_case(benchmark: str, case: Case) -> Grade:
+    """Grade an answer to an item with instructions: correct if all are followed."""
+    if not case.arguments.get("instructions"):
+        return Grade(None, "the item has no instructions")
+    done = checks(benchmark, case)
+    strict = _all([check.strict for check in done])
+    reasons = [check.reason for check in done if check.reason]
+    return Grade(strict, "; ".join(reasons) or None, _all([check.loose for check in done]))
+
+
+def grade_instructions(
+    benchmark: str, cases: Sequence[Case], n_processes: int = 1, seconds: float = SECONDS
+) -> list[Grade]:
+    """Grade answers in processes; one that takes over `seconds` is undecided.
+
+    Keywords of an item are regular expressions of whoever wrote the dataset: some never end.
+    """
+    load, grade = partial(registry, benchmark), partial(grade_case, benchmark)
+    overdue = Grade(None, f"its instructions took more than {seconds:g} s to check")
+    return [found or overdue for found in map_bounded(grade, cases, n_processes, seconds, load)]
 
 
 def verify(cases: Sequence[Case], n_processes: int = 1) -> list[Grade]:
     """Grade answers to the instructions of IFEval."""
-    return grade_instructions("ifeval", cases)
+    return grade_instructions("ifeval", cases, n_processes)

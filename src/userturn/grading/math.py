@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from userturn.grading.grade import Case, Grade
+from userturn.grading.grade import SECONDS, Case, Grade
 from userturn.time_limit import map_bounded
 
 FINAL_LINE = re.compile(
@@ -13,7 +13,6 @@ FINAL_LINE = re.compile(
     re.MULTILINE,
 )
 DOLLARS = re.compile(r"\\[(\[](.*)\\[)\]]|\$\$?(.*?)\$?\$", re.DOTALL)
-SECONDS = 20.0  # for one answer; math-verify needs 0.04 on average
 
 
 def boxed(text: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import polars as pl
+import yaml
 
 from userturn.config.trust import is_of_this_folder
 from userturn.errors import UserError
@@ -42,6 +43,7 @@ FAULTS = (
     AttributeError,
     ValueError,
     RecursionError,
+    yaml.YAMLError,
 )
 
 Hashes = Mapping[str, str]

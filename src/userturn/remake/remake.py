@@ -9,6 +9,7 @@ from pathlib import Path
 
 from userturn.export.read_archive import opened, read_left_out, reasons_left_out
 from userturn.logs import say
+from userturn.no_network import without_network
 from userturn.provenance.study_files import FAULTS, Files
 from userturn.remake.make_again import COUNTING, REPORT, REPORT_DATA, REPORT_PAGE, Remaking
 from userturn.remake.outcome import Outcome, compare, format_outcome
@@ -31,7 +32,7 @@ def remake(path: Path, folder: Path) -> int:
         UserError: there is no finished study, or the folder is not empty.
     """
     check_is_new(folder)
-    with opened(path) as results:
+    with opened(path) as results, without_network():
         outcome = made_again(results, folder)
     say(format_outcome(outcome, folder / "results"))
     return 1 if outcome.unequal else 0

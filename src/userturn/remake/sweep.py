@@ -45,6 +45,11 @@ def sweep_again(
         record = read_study_record(results)
         config = record.config
         check_may_run(path, results, config, "--sweep", INSTEAD, configfiles, trusted)
+        if not (results.parent / "data").is_dir():
+            raise UserError(
+                f"'{path}' has no folder `data`, whose texts a run needs; expected an archive that "
+                "`userturn export` wrote, or the study's own folder"
+            )
         write_study_folder(folder)
         # Labels are of turns that were others.
         copy_folder(results.parent / "data", folder / "data", "annotations")

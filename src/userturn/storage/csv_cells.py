@@ -1,9 +1,9 @@
 """Texts in CSV files: no spreadsheet takes them for a formula, no terminal for a command.
 
-Spreadsheets calculate a cell that begins with = + - @, a tab or a line end: a user turn such as
-`=1+1` would be shown as 2, and an item's id could call a program. An apostrophe before it makes it
-a text (owasp.org, "CSV Injection"). A cell that begins with apostrophes and then such a character
-gets one more, so that `as_written` gives back every text.
+Spreadsheets calculate a cell that begins with = + - @, some also in full width, a tab or a line
+end: a user turn such as `=1+1` would be shown as 2, and an item's id could call a program. An
+apostrophe before it makes it a text (owasp.org, "CSV Injection"). A cell that begins with
+apostrophes and then such a character gets one more, so that `as_written` gives back every text.
 """
 
 import re
@@ -13,7 +13,7 @@ from polars import selectors as cs
 
 from userturn.unseen import show_codes
 
-FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+FORMULA = re.compile(r"'*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]")
 
 
 def as_cell(text: str) -> str:

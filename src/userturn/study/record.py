@@ -5,6 +5,7 @@ With this record the identity of every artifact follows from the results folder 
 
 import json
 from dataclasses import asdict, dataclass, fields
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from userturn.study.grid import Grid
 from userturn.study.inputs import Contents, FileContents, RecordedContents
 
 RECORD = "study.json"
+MOST_CELLS = 100_000
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,18 @@ def _check_names(record: StudyRecord) -> None:
         raise ValueError(f"'{name}' is a path, expected a name")
 
 
+def _check_size(config: Config) -> None:
+    """Check that a study has no more cells than a computer can list; ValueError if it has.
+
+    A short record can ask for any number: so many temperatures would fill the memory.
+    """
+    chosen = config.get("run", {})
+    axes = ("models", "datasets", "temperatures", "perturbations")
+    n_cells = prod(len(chosen.get(axis, config.get(axis, ()))) for axis in axes)
+    if n_cells > MOST_CELLS:
+        raise ValueError(f"{n_cells} cells, expected at most {MOST_CELLS}")
+
+
 def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no number of a configuration")
 
@@ -106,6 +120,7 @@ def read_study_record(results: Path) -> StudyRecord:
         content = json.loads(path.read_bytes(), parse_constant=_no_number)
         record = StudyRecord(dict(content["config"]), RecordedContents(**content["contents"]))
         _check_names(record)
+        _check_size(record.config)
         return record
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(

@@ -9,7 +9,7 @@ A function of the table of jobs is given, by the name of a parameter:
 - a wildcard of its name, which `round_name` has for `round`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, ItemsView, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from importlib import import_module
@@ -23,6 +23,14 @@ from userturn.workflow.jobs import JOBS, every_job
 from userturn.workflow.wildcards import said_of
 
 NO_WILDCARDS: Mapping[str, str] = MappingProxyType({})
+
+
+class _Wildcards(SimpleNamespace):
+    """Wildcards as Snakemake gives them: attributes, and pairs of name and value."""
+
+    def items(self) -> ItemsView[str, str]:
+        """Return the pairs."""
+        return vars(self).items()
 
 
 @dataclass(frozen=True)
@@ -142,7 +150,7 @@ def _paths(study: Any, texts: Paths, wildcards: Mapping[str, str]) -> dict[str, 
 def _said(study: Any, text: str, wildcards: Mapping[str, str]) -> Any:
     said = said_of(study, text)
     if callable(said):
-        return said(SimpleNamespace(**wildcards))
+        return said(_Wildcards(**wildcards))
     return text.format(**wildcards) if said is text else said
 
 

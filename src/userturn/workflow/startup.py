@@ -161,6 +161,12 @@ def checked_study(config: Config) -> Study:
     return Study(Grid(config))
 
 
+def keep_private(study: Study) -> None:
+    """Let nobody else of this machine read what is written, if a dataset's rows are private."""
+    if study.grid.private_datasets:
+        os.umask(0o077)
+
+
 def open_study(config: Config) -> Study:
     """Return the study of a configuration, or end the program with one sentence.
 

@@ -5,8 +5,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.support.replayed_job import replayed
 from tests.support.snakemake_runs import ROOT
-from userturn.audit.check_chance_floor import check_chance_floor
+from userturn.audit.check_verdicts import check_verdicts
+from userturn.audit.findings import Compared, Finding, Item
 from userturn.audit.pair import Pair
 from userturn.config.load import load_config
 from userturn.controls.swapped_answers import READ, SWAPPED_TURNS_SCHEMA, swap_answers
@@ -61,14 +63,22 @@ def write_cell(number: int, path: str) -> None:
     pl.DataFrame(rows, schema=schema).write_parquet(path)
 
 
+def found_in(pair: Pair) -> list[Item]:
+    """Return what the audit says of the turns of the chance floor, and of the verdicts on them."""
+    path = f"results/{FLOOR}/user_turns.parquet"
+    turns = replayed(pair, "swap_answers", [path], model=MODEL, dataset=DATASET)
+    of_judges = check_verdicts(pair, judged(pair.grid)[FLOOR.as_posix()])
+    return [item for item in (*turns, *of_judges) if not isinstance(item, Compared)]
+
+
 def test_a_floor_that_follows_from_its_cells_is_not_found(pair: Pair) -> None:
-    assert list(check_chance_floor(pair)) == []
+    assert found_in(pair) == []
 
 
 def test_a_turn_after_another_answer_than_the_drawn_one_is_found(pair: Pair) -> None:
     path = pair.grid.results / FLOOR / "user_turns.parquet"
     pl.read_parquet(path).with_columns(answer=pl.lit("Dig in spring.")).write_parquet(path)
-    found = [finding.artifact for finding in check_chance_floor(pair)]
+    found = [finding.artifact for finding in found_in(pair)]
     assert f"results/{FLOOR}/user_turns.parquet" in found
 
 
@@ -76,7 +86,8 @@ def test_a_verdict_that_the_judge_did_not_give_is_found(pair: Pair) -> None:
     path = pair.grid.results / FLOOR / "verdicts" / "heuristic.parquet"
     forged = pl.read_parquet(path).with_columns(label=pl.lit("unrelated"), genuine=pl.lit(False))
     forged.write_parquet(path)
-    (finding,) = check_chance_floor(pair)
+    (finding,) = found_in(pair)
+    assert isinstance(finding, Finding)
     assert (finding.check, finding.artifact) == (
         "verdicts",
         f"results/{FLOOR}/verdicts/heuristic.parquet",
@@ -87,4 +98,4 @@ def test_a_judge_whose_texts_are_not_here_is_no_error(
     pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # as where somebody audits another's archive
-    assert list(check_chance_floor(pair)) == []
+    assert found_in(pair) == []

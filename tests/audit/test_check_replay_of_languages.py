@@ -5,8 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.support.replayed_job import replayed
 from tests.support.snakemake_runs import ROOT
-from userturn.audit.check_languages import check_languages
+from userturn.audit.findings import Finding, Item
 from userturn.audit.pair import Pair
 from userturn.config.load import load_config
 from userturn.datasets.prepare import prepare_dataset
@@ -27,6 +28,7 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
     files = ["config.yaml", "profiles/demo/study.yaml", "profiles/demo/wider.yaml"]
     config = load_config(files)
     config["run"] |= {"perturbations": ["none"]}
+    del config["humans"]["pairs"]
     grid = Grid(config, tmp_path)
     items = grid.dataset_path(DATASET)
     prepare_dataset(grid.dataset_settings(DATASET), "i", items)
@@ -58,18 +60,24 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
     return Pair(grid, record, MODEL, DATASET, False, frozenset())
 
 
+def told_again(pair: Pair) -> list[Item]:
+    """Return what the audit says of the languages."""
+    return replayed(pair, "detect_languages", [f"results/{TOLD}"], model=MODEL, dataset=DATASET)
+
+
 def test_english_turns_after_prompts_in_six_languages_are_in_another_in_five(pair: Pair) -> None:
     told = pl.read_parquet(pair.grid.results / TOLD)
     assert (told.height, told["turned_in_another"].sum(), told["turned_in_another"].count()) == (
         *(36, 30, 36),
     )
     assert told["answered_in_another"].equals(told["turned_in_another"])
-    assert list(check_languages(pair)) == []
+    assert told_again(pair) == []
 
 
 def test_a_language_that_is_not_detected_again_is_found(pair: Pair) -> None:
     path = pair.grid.results / TOLD
     forged = pl.read_parquet(path).with_columns(turn_language=pl.col("prompt_language"))
     forged.write_parquet(path)
-    (finding,) = check_languages(pair)
+    (finding,) = told_again(pair)
+    assert isinstance(finding, Finding)
     assert (finding.check, finding.artifact) == ("rows", f"results/{TOLD}")

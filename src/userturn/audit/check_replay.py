@@ -1,0 +1,278 @@
+"""Does every job that needs no model make the same again from its recorded inputs?
+
+Each is run in a scratch folder, on the study's own files, by the function that the table of jobs
+names. What another version, library or font makes otherwise accuses nobody: it is not compared.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+
+from userturn.audit.findings import Compared, Finding, Item, NotCompared, remake
+from userturn.audit.table_diff import Wrong, difference, first_other_line
+from userturn.html.chart import names_an_address
+from userturn.provenance.job_record import JobRecord
+from userturn.provenance.study_files import FAULTS, OF_A_RUN, Files
+from userturn.remake.make_again import COUNTING, REPORT, Remaking
+from userturn.storage.csv_cells import csv_of
+from userturn.study.inputs import RUBRIC
+from userturn.study.record import StudyRecord
+from userturn.workflow.registry import FIGURE_RULES, TABLE_RULES
+from userturn.workflow.study import Study
+
+OF_TABLES = (*TABLE_RULES, *FIGURE_RULES, REPORT)
+CHECKS = {  # by rule, the check that its findings are of
+    "take_human_turns": "controls",
+    "plant_failures": "controls",
+    "take_labelled_turns": "controls",
+    "swap_answers": "rows",
+    "detect_languages": "rows",
+    "sample_for_humans": "samples",
+    "build_annotation": "pages",
+    "build_pair_page": "pages",
+    **dict.fromkeys(TABLE_RULES, "tables"),
+    **dict.fromkeys(FIGURE_RULES, "figures"),
+    REPORT: "pages",
+}
+CHART, PICTURES = ".vl.json", (".svg", ".png")
+LINES = (".md", ".tex")
+EXPECTED = {"figures": "a figure of what its tables hold", "pages": "a page of what it shows"}
+MADE_WITH = {  # packages that write other bytes or digits in other versions, by check
+    "tables": ("numpy", "polars", "scipy"),
+    "figures": ("altair", "numpy", "polars", "vl_convert"),
+    "pages": ("altair", "numpy", "polars", "vl_convert"),
+}
+OTHER_FONTS = "this machine draws figures otherwise, by other fonts"
+NO_ACCOUNTS = "it is counted in accounts, which come with the journals"
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The jobs of a study that are run again.
+
+    Attributes:
+        here: the study, and the folder in which files are made.
+        wanted: the artifacts of the study's configuration.
+        broken: artifacts that were already reported as missing or altered.
+    """
+
+    here: Remaking
+    wanted: frozenset[str]
+    broken: frozenset[str]
+
+    @property
+    def files(self) -> Files:
+        """The study's files."""
+        return self.here.files
+
+
+def replayable(files: Files, of_tables: bool) -> list[str]:
+    """Return the records of jobs that are run again, those of tables and what shows them or others.
+
+    Args:
+        files: the files of a results folder.
+        of_tables: which of both.
+    """
+    rules = {rule for rule in CHECKS if (rule in OF_TABLES) == of_tables}
+    return [path for path, record in files.readable if record["rule"] in rules]
+
+
+def check_replay(
+    files: Files,
+    record: StudyRecord,
+    study: Study,
+    wanted: frozenset[str],
+    broken: frozenset[str],
+    jobs: Iterable[str],
+) -> list[Item]:
+    """Run jobs again, and return what differs, and what was compared and what not.
+
+    Args:
+        files: the files of a results folder.
+        record: record of the study.
+        study: the study of that record.
+        wanted: the artifacts of the study's configuration.
+        broken: artifacts that were already reported as missing or altered.
+        jobs: the records of the jobs.
+    """
+    fetching = [*_fetching(files, broken)]
+    unsound = broken | {finding.artifact for finding in fetching}
+    found: list[Item] = [*fetching]
+    for path in jobs:
+        with TemporaryDirectory(prefix="userturn-") as folder:
+            here = Remaking(files, record, study, Path(folder), from_made=False)
+            found += _replayed(Replay(here, wanted, unsound), files.records[path] or {})
+    return [*_without_consequences(files, [*_of_these_fonts(found)])]
+
+
+def _fetching(files: Files, broken: frozenset[str]) -> Iterator[Finding]:
+    """Yield the figures that would fetch something: nothing is made from them."""
+    for path in files.hashes:
+        if path.endswith(CHART) and path not in broken and _fetches(files.at(path)):
+            found = "a `url` in it; it was not drawn"
+            yield Finding("figures", path, "a figure with its own data", found, remake(path))
+
+
+def _fetches(chart: Path) -> bool:
+    """Return whether a figure names an address; one that cannot be read is found otherwise."""
+    try:
+        return names_an_address(json.loads(chart.read_bytes()))
+    except FAULTS:
+        return False
+
+
+def _replayed(of: Replay, job: JobRecord) -> Iterator[Item]:
+    """Run a job again, and compare each of its outputs that is here."""
+    outputs = [path for path in sorted(job["outputs"]) if path not in of.broken]
+    if job["rule"] not in OF_TABLES and of.wanted.isdisjoint(job["outputs"]):
+        return  # of cells or a round that the configuration has no more
+    reason = _why_not(of, job)
+    if reason is not None:
+        yield from (NotCompared(path, *reason) for path in outputs)
+        return
+    try:
+        of.here.make(job["rule"], **job["wildcards"])
+    except FAULTS as error:
+        why = _other_version(of.files, job, outputs[0])
+        if why is not None:
+            yield from (NotCompared(path, why) for path in outputs)
+            return
+        check, path = (
+            CHECKS[job["rule"]],
+            min(outputs, key=lambda name: (name not in of.wanted, name)),
+        )
+        yield Finding(check, path, "to follow from its inputs", type(error).__name__, remake(path))
+        return
+    for path in outputs:
+        if of.files.at(path).is_file():
+            yield from _compared(of, job, path)
+
+
+def _why_not(of: Replay, job: JobRecord) -> tuple[str, bool] | None:
+    """Return why a job cannot be run again, and whether another copy could, or None."""
+    if job["rule"] == COUNTING and not of.files.has_journals:
+        return NO_ACCOUNTS, True
+    try:
+        needs = of.here.needs(job["rule"], **job["wildcards"])
+    except (SystemExit, *FAULTS):
+        return "its record names nothing that this study has", True
+    for path in needs:
+        if path.startswith(OF_A_RUN) or path == RUBRIC:
+            continue
+        if path in of.files.left_out:
+            return f"{path} was left out of this copy", False
+        if path in of.broken or not of.files.at(path).is_file():
+            return f"{path} is missing or altered", True
+        noted = job["inputs"].get(path)
+        if not path.startswith("results/") and of.files.hashes.get(path) != noted:
+            return f"{path} is not here with the content that the study had", True
+    return None
+
+
+def _compared(of: Replay, job: JobRecord, path: str) -> Iterator[Item]:
+    """Compare an output with the one that was made again."""
+    made, there, check = of.here.folder / path, of.files.at(path), CHECKS[job["rule"]]
+    if not made.is_file():
+        changed = _other_version(of.files, job, path)
+        yield NotCompared(path, changed or "its job does not make it in this version")
+        return
+    try:
+        wrong = _wrong(made, there, check)
+    except FAULTS as error:
+        wrong = "a table" if check == "tables" else "a file of its kind", type(error).__name__
+    why = None if wrong is None else _other_version(of.files, job, path)
+    if why is not None:
+        yield NotCompared(path, why)
+        return
+    yield Compared(path)
+    if wrong is not None:
+        yield Finding(check, path, *wrong, remake(path))
+
+
+def _wrong(made: Path, there: Path, check: str) -> Wrong | None:
+    """Return how a file differs from the one that was made again."""
+    if made.suffix == ".csv":
+        copy = csv_of(pl.read_parquet(there.with_suffix(".parquet"))).encode()
+        is_equal = copy == there.read_bytes()
+        return None if is_equal else (f"the rows of {there.stem}.parquet", "others")
+    if made.read_bytes() == there.read_bytes():
+        return None
+    if made.suffix == ".parquet":
+        table = pl.read_parquet(made)
+        keys = [name for name in table.columns if table.schema[name] == pl.String][:6]
+        wrong = difference(table, pl.read_parquet(there), keys or table.columns[:1])
+        return None if wrong is not None and wrong[1].endswith("print the same") else wrong
+    if made.suffix in LINES:
+        return first_other_line(made, there)
+    return EXPECTED.get(check, "a file of its inputs"), "another"
+
+
+def _other_version(files: Files, job: JobRecord, path: str) -> str | None:
+    """Return that another version of userturn or of a package explains a difference, or None.
+
+    No version may change the rows that turns are made of.
+    """
+    if CHECKS[job["rule"]] == "rows":
+        return None
+    if (commit := files.other_code(path)) is not None:
+        return (
+            f"another version of userturn ({commit}) made it, and this one makes it "
+            "otherwise; audit with that version, or run `snakemake`, which asks no model"
+        )
+    then = job["made"].get("versions", {})
+    for name in MADE_WITH.get(CHECKS[job["rule"]], ()):
+        if name in then and then[name] != (now := _version(name)):
+            return f"it was made with {name} {then[name]}, and {name} {now} makes it otherwise"
+    return None
+
+
+def _version(package: str) -> str:
+    """Return the version of a package, as records have it."""
+    return str(import_module(package).__version__)
+
+
+def _of_these_fonts(found: list[Item]) -> Iterator[Item]:
+    """Take back what is found of pictures of a kind where most differ: so of the report.
+
+    Other fonts draw other bytes, and the report draws parts of figures for paper.
+    """
+    wrong = {item.artifact for item in found if isinstance(item, Finding)}
+    others: set[str] = set()
+    for kind in PICTURES:
+        drawn = [i.artifact for i in found if isinstance(i, Compared) and i.artifact.endswith(kind)]
+        of_equal = [p for p in drawn if p.removesuffix(kind) + CHART not in wrong]
+        differing = wrong.intersection(of_equal)
+        if 2 * len(differing) > len(of_equal):
+            others |= differing
+    if any(path.endswith(".svg") for path in others):
+        others |= {path for path in wrong if path.startswith("results/report/")}
+    for item in found:
+        if item.artifact not in others:
+            yield item
+        elif isinstance(item, Compared):
+            yield NotCompared(item.artifact, OTHER_FONTS)
+
+
+def _without_consequences(files: Files, found: list[Item]) -> Iterator[Item]:
+    """Take back what is found of a file whose input differs itself: the first one is told."""
+    wrong = {item.artifact for item in found if isinstance(item, Finding)}
+    made_of = {path: wrong.intersection(_inputs(files, path)) for path in wrong}
+    told = {path for path in wrong if not made_of[path]}
+    for item in found:
+        first = made_of.get(item.artifact, set())
+        if not first:
+            yield item
+        elif isinstance(item, Compared):
+            why = f"it is made from {min(first & told or first)}, which a finding is about"
+            yield NotCompared(item.artifact, why)
+
+
+def _inputs(files: Files, path: str) -> set[str]:
+    """Return what a file was made from, as its records have it."""
+    records = (files.records[maker] or {} for maker in files.makers.get(path, []))
+    return {name for record in records for name in record.get("inputs", {})}

@@ -1,0 +1,49 @@
+"""A job of a made-up study, run again by the audit."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from userturn.audit.check_replay import check_replay, replayable
+from userturn.audit.findings import Compared, Item
+from userturn.audit.pair import Pair
+from userturn.provenance.job_record import PROVENANCE, write_record
+from userturn.provenance.study_files import Files
+from userturn.provenance.surroundings import code_sha256
+from userturn.storage.hashing import file_sha256
+from userturn.workflow.run_job import inputs_of
+from userturn.workflow.study import Study
+
+
+def replayed(pair: Pair, rule: str, outputs: Sequence[str], **wildcards: str) -> list[Item]:
+    """Record a job of what a study has now, run it again, and return what the audit says of it.
+
+    Args:
+        pair: a model and dataset of the study.
+        rule: the job's rule.
+        outputs: the paths of its outputs, from `results/` on.
+        wildcards: their values by name.
+    """
+    results = pair.grid.results
+    study = Study(pair.study.grid(results))
+    inputs = [p for paths in inputs_of(study, rule, wildcards).values() for p in paths]
+    record = {
+        "rule": rule,
+        "wildcards": wildcards,
+        "inputs": {path: _sha256(results, path) for path in inputs},
+        "outputs": {path: _sha256(results, path) for path in outputs},
+        "beside": {},
+        "journals": {},
+        "identity": None,
+        "schema_version": "1",
+        "made": {"code_sha256": code_sha256(), "commit": None},
+    }
+    write_record(results / Path(PROVENANCE).relative_to("results") / f"{rule}.json", record)
+    files, wanted = Files(results, {}), frozenset(outputs)
+    jobs = replayable(files, of_tables=False)
+    found = check_replay(files, pair.study, study, wanted, frozenset(), jobs)
+    assert {item.artifact for item in found if isinstance(item, Compared)} == wanted
+    return [item for item in found if not isinstance(item, Compared)]
+
+
+def _sha256(results: Path, path: str) -> str:
+    return file_sha256(results / path.removeprefix("results/"))
