@@ -12,7 +12,7 @@ from tests.support.snakemake_runs import ROOT
 
 MOST = {  # by folder: lines, and statements of Python
     "src": (54_487, 29_270),
-    "tests": (43_176, 24_632),
+    "tests": (43_178, 24_634),
     "scripts": (17, 12),
     "rules": (225, 0),
 }
